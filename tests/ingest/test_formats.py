@@ -86,8 +86,10 @@ def test_every_layout_gives_the_same_cube(
         *(["--layout", layout] if said else []),
     ]
     outcome = scorecube("import", tmp_path / "s", "--name", "x", *paths, *more).succeeded()
+    taken = ["columns: run = run, topic = topic, metric = AP (score)"] if layout == "long" else []
     assert outcome.stderr.splitlines() == [
-        f"{tmp_path}/s: x: 2 runs x 2 topics, 1 metric x 1 gain setting"
+        *taken,
+        f"{tmp_path}/s: x: 2 runs x 2 topics, 1 metric x 1 gain setting",
     ]
     cube = open_study(str(tmp_path / "s"))["x"].cube
     assert {dim: cube[dim].values.tolist() for dim in cube.sizes} == {
@@ -107,7 +109,8 @@ def test_a_folder_of_files_is_imported(scorecube: Cli, tmp_path: Path) -> None:
 def test_missing_scores_are_counted(scorecube: Cli, tmp_path: Path) -> None:
     (path,) = write(tmp_path, {"ap.csv": LONG.removesuffix("r2,402,1\n")})
     outcome = scorecube("import", tmp_path / "s", "--name", "x", path).succeeded()
-    assert outcome.stderr.splitlines()[1] == "1 of 4 scores are missing"
+    text = "1 of 4 scores are missing, the first is AP of run r2 on topic 402"
+    assert outcome.stderr.splitlines()[2] == text
 
 
 def test_replacing_a_collection(scorecube: Cli, tmp_path: Path) -> None:
@@ -161,8 +164,8 @@ def test_layouts_are_told_by_content(tmp_path: Path, content: str, layout: str) 
             ": no known layout fits the first lines; choose one: --layout matrix (topics down, runs across, one",
         ),
         (
-            "run,topic,AP\na,1,0.5\n",
-            ":1: columns for run and topic and none for the score: call it score, or name it as --metric",
+            "topic,system,baseline\n1,0.5,0.25\n",
+            ":1: the column system has only numbers: if they are the scores of a run of this name, use --layout matrix; if",
         ),
         (
             TRANSPOSED,
@@ -170,7 +173,7 @@ def test_layouts_are_told_by_content(tmp_path: Path, content: str, layout: str) 
         ),
         ("\0a\0,", ": not a text file in UTF-8"),
     ],
-    ids=["prose", "words", "no score", "transposed", "16 bits"],
+    ids=["prose", "words", "run called system", "transposed", "16 bits"],
 )
 def test_what_cannot_be_told_is_refused(
     scorecube: Cli, tmp_path: Path, content: str, text: str

@@ -134,7 +134,7 @@ def test_one_gain_setting_is_selected(tmp_path: Path) -> None:
     path = write(tmp_path / "scores.csv", GAINS)
     cube = import_scores([path], gain="2:1")
     assert cube["score"].values[..., 0].tolist() == [[[0.25, 1]], [[0.75, 1]]]
-    with pytest.raises(BadPlan, match=r"^gain='3:1': the files hold the gain settings 1:1, 2:1$"):
+    with pytest.raises(BadPlan, match=r"^gain='3:1': the scores have the gain settings 1:1, 2:1$"):
         import_scores([path], gain="3:1")
 
 
@@ -188,12 +188,15 @@ def test_a_score_in_two_files_is_refused(tmp_path: Path) -> None:
     ("content", "text"),
     [
         ("run,topic,score\n", ": a header without scores"),
-        ("run,score\na,1\n", ":1: the header has no column for the topic (topic, topics, topic_id"),
-        ("label,topic,score\na,1,1\n", ":1: the header has no column for the run (run, runs,"),
-        ("run,topic,AP\na,1,1\n", ":1: the header has no column for the score (score, scores,"),
+        ("run,score\na,1\n", ":1: the header has no column for the topic (topic, query, item, "),
         (
-            "run,query,qid,score\na,b,1,1\n",
-            ":1: 2 columns may be the topic: query, qid; keep one of them",
+            "label,topic,score\na,1,1\n",
+            ":1: the header has no column for the run (run, system, model,",
+        ),
+        ("run,topic\na,1\n", ":1: the header has no column for the score (score or value,"),
+        (
+            "run,query,item,score\na,b,1,1\n",
+            ":1: 2 columns may be the topic: query, item; choose one: topic_column='query'",
         ),
         ("", ": the file is empty"),
     ],
@@ -208,7 +211,9 @@ def test_bad_headers_are_refused(tmp_path: Path, content: str, text: str) -> Non
 def test_a_gain_setting_names_a_repeated_score(tmp_path: Path) -> None:
     path = write(tmp_path / "scores.csv", GAINS + "a,1,Q,2:1,1\n")
     with pytest.raises(
-        BadInput, match=re.escape(f"{path}:8: ") + ".* on topic '1' at gain setting 2:1$"
+        BadInput,
+        match=re.escape(f"{path}:8: ")
+        + ".* on topic '1' at gain setting 2:1; the first is in line 3$",
     ):
         read_long([path])
 
@@ -221,14 +226,14 @@ ITEMS = (
 @pytest.mark.parametrize(
     ("header", "metric", "expected", "notes"),
     [
-        ("", "accuracy", [1, 0, 1, 1], ["not read: benchmark, score"]),
-        ("", "score", [0.25, 0.5, 0.75, 0.125], ["not read: benchmark, accuracy"]),
-        ("", "Accuracy", [1, 0, 1, 1], ["not read: benchmark, score"]),
+        ("", "accuracy", [1, 0, 1, 1], ["not read: score"]),
+        ("", "score", [0.25, 0.5, 0.75, 0.125], ["not read: accuracy"]),
+        ("", "Accuracy", [1, 0, 1, 1], ["not read: score"]),
         (
             "", "F1", [0.25, 0.5, 0.75, 0.125],
-            ["no column F1: the column score is read as F1", "not read: benchmark, accuracy"],
+            ["no column F1: the column score is read as F1", "not read: accuracy"],
         ),
-        ("model,item,benchmark,accuracy,other", "other", [0.25, 0.5, 0.75, 0.125], ["not read: benchmark, accuracy"]),
+        ("model,item,benchmark,accuracy,other", "other", [0.25, 0.5, 0.75, 0.125], ["not read: accuracy"]),
         ("model,item,,accuracy,score", "accuracy", [1, 0, 1, 1], ["not read: column 3 (without a name), score"]),
     ],
 )  # fmt: skip
@@ -239,15 +244,18 @@ def test_the_named_column_is_read_and_others_are_named(
     noted: list[str] = []
     cube = import_scores(write(tmp_path / "s.csv", text), metric=metric, notify=noted.append)
     assert cube.score.sel(metric=metric).values.ravel().tolist() == expected
-    assert noted == notes
+    assert noted[0].startswith(
+        f"columns: run = model, topic = item, {'' if ',,' in header else 'collection = benchmark, '}metric = "
+    )
+    assert noted[1:] == notes
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("accuracy,score", "first,second"), "none for the score: call it score, or name it as metric"),
-        (("accuracy,score", "exact,Exact"), "2 columns may be the score: exact, Exact; keep one"),
-        (("b,2,x", "b,2,y"), r"s.csv:5: the column benchmark has several values \('x', 'y'\): topics of different collections are not pooled"),
+        (("accuracy,score", "first,second"), "no column accuracy, and none for the score .score or value, or a metric.; found model, item, benchmark, first, second"),
+        (("accuracy,score", "exact,Exact"), "2 columns may be the score: exact, Exact; choose one: score_column='exact'"),
+        (("b,2,x", "b,2,y"), r"scores of 2 collections \(x, y\), which are not pooled"),
     ],
 )  # fmt: skip
 def test_columns_that_leave_open_what_they_are_are_refused(
@@ -261,9 +269,9 @@ def test_columns_that_leave_open_what_they_are_are_refused(
 def test_collections_are_not_pooled_over_files_or_in_frames(tmp_path: Path) -> None:
     first = write(tmp_path / "a.csv", ITEMS)
     second = write(tmp_path / "b.csv", ITEMS.replace(",x,", ",y,").replace("\na,", "\nc,"))
-    with pytest.raises(BadInput, match=r"b.csv:2: the column benchmark has several values"):
+    with pytest.raises(BadInput, match=r"scores of 2 collections \(x, y\), which are not pooled"):
         import_scores([first, second])
     frame = pd.read_csv(first)
     frame.loc[1, "benchmark"] = "z"
-    with pytest.raises(BadInput, match="the column benchmark has several values"):
+    with pytest.raises(BadInput, match=r"scores of 2 collections \(x, z\), which are not pooled"):
         import_scores(frame)

@@ -12,6 +12,7 @@ OUTSIDE = "lies between 0 and 1; found {}, such as {} on topic 1; divide percent
 ONE_OTHER = "found 1 other score, such as {} of run b on topic 1; give means or another measure another name"
 SMALLER = "smaller values {} better, and every analysis takes larger scores as better; declare it as lower is better"
 NUMBERS = "the runs are numbers (301, 302) and the topics are not ({}): perhaps runs are rows; then transpose"
+TAKEN = "columns: run = run, topic = topic, metric = metric, score = score"
 METRICS = (
     "metrics with equal scores everywhere: {}; perhaps one file under two names: leave one out"
 )
@@ -73,8 +74,8 @@ DOUBTFUL = {
        for metric in ("rmse", "wer", "latency", "latency_ms", "val-loss", "mae", "perplexity", "error_rate")},
     **{f"{metric}, known": Odd("scores", matrix(), f"{metric}: {AB.format(0.25)}{metric}: {SMALLER.format('are')}", name=f"{metric}.csv")
        for metric in ("last_rel", "loss_er")},
-    "two metrics alike": Odd("scores", long("M", "N"), f"M: {shown('a', MARKS)} | {METRICS.format('M = N')}"),
-    "three metrics alike": Odd("scores", long("M", "N", "O"), f"M: {shown('a', MARKS)} | {METRICS.format('M = N = O')}"),
+    "two metrics alike": Odd("scores", long("M", "N"), f"M: {shown('a', MARKS)} | {TAKEN} | {METRICS.format('M = N')}"),
+    "three metrics alike": Odd("scores", long("M", "N", "O"), f"M: {shown('a', MARKS)} | {TAKEN} | {METRICS.format('M = N = O')}"),
     "two files of equal scores": Odd("scores", {"M.csv": columns(a=MARKS), "N.csv": columns(a=MARKS)}, f"M: {shown('a', MARKS)} | {METRICS.format('M = N')}"),
     "number of the topic": Odd("scores", columns(**dict.fromkeys("abcde", MARKS)), f"num_rel: {'; '.join(shown(run, MARKS) for run in 'abcde')} | {OF_TOPICS}", name="num_rel.csv"),
     "one run under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)} | {RUNS.format('a = c')}"),
@@ -82,6 +83,6 @@ DOUBTFUL = {
     "one run file under two names": Odd("runs", {name: ranked(lambda rank: -rank, name) for name in "ab"}, f"a: 1=0.833333 2=0.833333; b: 1=0.833333 2=0.833333 | {RANKINGS}", beside={"qrels": b"".join(b"%d 0 d%d %d\n" % (topic, k, k % 2) for topic in (1, 2) for k in range(1, 5))}),
     "trec_eval of percentages": Odd("scores", b"map\t1\t54.3\nmap\t2\t10\nmap\tall\t32.15\n", f"a: 1=54.3 2=10 | AP {OUTSIDE.format('2 other scores', '54.3 of run a')}", name="a.txt"),
     "gdeval of percentages": Odd("scores", b"runid,topic,ndcg@20\na,1,54.3\na,2,30\na,amean,42.15\n", f"gdeval:nDCG@20: a: 1=54.3 2=30 | gdeval:nDCG@20 {OUTSIDE.format('2 other scores', '54.3 of run a')}"),
-    "long table with means": Odd("scores", b"run,topic,score\na,1,0.5\na,2,1\na,all,0.75\n", f"a: 1=0.5 2=1 all=0.75 | topic all {SUMMARY}"),
+    "long table with means": Odd("scores", b"run,topic,score\na,1,0.5\na,2,1\na,all,0.75\n", f"a: 1=0.5 2=1 all=0.75 | columns: run = run, topic = topic, metric = AP (score) | topic all {SUMMARY}"),
     "gains of zeros": Odd("qrels", QRELS, "error: gain setting '0:0': all gains are 0, so every score would be; give the highest level at least a gain above 0", gains=("0:0",)),
 }  # fmt: skip

@@ -90,7 +90,8 @@ def observe(case: Odd, folder: Path) -> str:
 def read(case: Odd, paths: dict[str, Path], notify: Callable[[str], None]) -> xr.Dataset:
     """Return the scores, or the rankings, of a case that is written."""
     if case.role == "scores":
-        return api.import_scores([paths["scores"]], notify=notify, **case.options)
+        cube: xr.Dataset = api.import_scores([paths["scores"]], notify=notify, **case.options)
+        return cube
     options: dict[str, Any] = {"dialect": "trec-intents"} if case.role == "intents" else {}
     options |= paths | case.options
     return api.read_rankings(workers=1, notify=notify, **options)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Optional
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -20,6 +20,7 @@ from scorecube.cli import (
     design_commands,
     failures,
     fetch_command,
+    import_command,
     interrupts,
     list_commands,
     merge_command,
@@ -38,11 +39,11 @@ from scorecube.cli.analysis_commands import analysis_command
 from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
 from scorecube.cli.completion import Commands, CommandSource
 from scorecube.cli.flags import flags_of
+from scorecube.cli.import_command import describe
 from scorecube.cli.options import check_choice
 from scorecube.cli.plugins import load_plugins
 from scorecube.cli.terminal import discard_stdout, echo, notify, split, track_progress, wrap_lines
 from scorecube.errors import BadPlan, ScorecubeError, counted
-from scorecube.ingest.formats import AUTO, layouts
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
 
 if TYPE_CHECKING:
@@ -297,86 +298,6 @@ def read_rankings(
         )
 
 
-ImportMetric = Annotated[
-    Optional[str],
-    typer.Option(
-        "--metric",
-        "--metrics",
-        help="Metric of files that do not name it; otherwise the only one to read.",
-    ),
-]
-LowerIsBetter = Annotated[
-    Optional[str],
-    typer.Option(
-        "--lower-is-better",
-        metavar="METRICS",
-        help="Metrics whose smaller values are better, such as last_rel: stored negated, as neg:last_rel.",
-    ),
-]
-
-
-def import_(
-    study: options.StudyPath,
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...",
-            help="Files of per-topic scores, plain or gzip, all in the same layout.",
-        ),
-    ],
-    name: options.Name,
-    metric: ImportMetric = None,
-    gain: Annotated[
-        str,
-        typer.Option(
-            "--gain", help="Gain setting of the scores; with a gain column, the only one to read."
-        ),
-    ] = "auto",
-    layout: Annotated[
-        str,
-        typer.Option(
-            "--layout",
-            help="auto, or "
-            + "; ".join(f"{name}: {about}" for name, about in layouts().items())
-            + ".",
-        ),
-    ] = "auto",
-    transpose: Annotated[
-        bool, typer.Option("--transpose", help="Rows of matrices are runs, columns are topics.")
-    ] = False,
-    lower_is_better: LowerIsBetter = None,
-    teams: options.Teams = None,
-    replace: options.Replace = False,
-) -> None:
-    """Add per-topic scores that other tools computed.
-
-    Example: scorecube import study.zarr --name adhoc5 ap.csv p10.csv rr.csv
-    """
-    from scorecube.workflow import api
-
-    check_choice("--layout", layout, [AUTO, *layouts()])
-    api.check_names(name, [])
-    noted: list[str] = []
-    cube = api.import_scores(
-        files,
-        metric=metric,
-        gain=gain,
-        teams=teams,
-        layout=layout,
-        transpose=transpose,
-        lower_is_better=split(lower_is_better) or (),
-        notify=noted.append,
-    )
-    opened = api.open_study(study, mode="a")
-    opened.add(name, cube=cube, replace=replace)
-    notify(f"{study}: {name}: {describe(cube)}")
-    missing = int(cube["score"].isnull().sum())
-    if missing:
-        notify(f"{missing} of {cube['score'].size} scores are missing")
-    for line in noted:
-        notify(f"note: {line}")
-
-
 def info(
     study: options.StudyPath,
     form: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
@@ -478,16 +399,7 @@ def remarks(rankings: Any, cube: Any, noted: list[str]) -> list[str]:
     return lines + [f"note: {line}" for line in [*others, *doubts_of(cube)]]
 
 
-def describe(cube: Any) -> str:
-    """Return the sizes of a cube as text."""
-    sizes = cube.sizes
-    return (
-        f"{counted(sizes['run'], 'run')} x {counted(sizes['topic'], 'topic')}, {counted(sizes['metric'], 'metric')} x "
-        f"{counted(sizes['gain'], 'gain setting')}"
-    )
-
-
-FIRST: tuple[Callable[..., None], ...] = (evaluate, import_, info)
+FIRST: tuple[Callable[..., None], ...] = (evaluate, *import_command.COMMANDS, info)
 LAST: tuple[Callable[..., None], ...] = (
     *design_commands.COMMANDS,
     *sweep_command.COMMANDS,

@@ -3,64 +3,21 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from itertools import chain
 
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadInput, counted
-from scorecube.ingest.files import PathLike, read_bytes, refuse_binary
+from scorecube.ingest.files import LARGEST_TEXT, PathLike, opened, parts_of, refuse_binary
+from scorecube.ingest.roles import header_word
 
 Row = tuple[int, list[str]]
 """Line number and cells, stripped of blanks."""
 MISSING = {"", "na", "nan", "-nan", "n/a", "#n/a", "null", "none", "-"}
 """Cells of missing scores, in lower case."""
-RUN_HEADERS = (
-    "run",
-    "runs",
-    "run_id",
-    "runid",
-    "run_name",
-    "system",
-    "systems",
-    "system_id",
-    "sys",
-    "model",
-    "models",
-    "model_id",
-    "model_name",
-)
-SYSTEM_HEADERS = RUN_HEADERS[RUN_HEADERS.index("system") :]
-"""Headers of runs that are those of systems if there is a column of runs, too."""
-SEED_HEADERS = ("seed", "seeds", "seed_id", "random_seed", "repetition", "repeat", "replicate")
-TOPIC_HEADERS = (
-    "topic",
-    "topics",
-    "topic_id",
-    "query",
-    "queries",
-    "qid",
-    "query_id",
-    "queryid",
-    "q_id",
-    "item",
-    "items",
-    "item_id",
-)
-SCORE_HEADERS = ("score", "scores", "value", "values")
-METRIC_HEADERS = ("metric", "measure")
-COLLECTION_HEADERS = (
-    "benchmark",
-    "collection",
-    "corpus",
-    "dataset",
-    "split",
-    "subset",
-    "suite",
-    "task",
-)
-"""Headers of what topics belong to: different values are different collections."""
-GAIN_HEADERS = ("gain", "gains")
 MOST_CELLS = 10**6
 """Largest number of cells in a line."""
 DELIMITERS = "\t;,"
@@ -68,30 +25,58 @@ DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def read_text(path: PathLike) -> str:
-    """Return the text of a file, plain or gzip, with newlines as line ends.
+    """Return the text of a file, plain or gzip, with newlines as line ends. Raises as `text_blocks`."""
+    return "".join(text_blocks(path))
+
+
+def text_blocks(path: PathLike, largest: int = LARGEST_TEXT) -> Iterator[str]:
+    """Yield the text of a file, plain or gzip, in blocks of whole lines, with newlines as line ends.
 
     Raises
     ------
     BadInput
-        A file that cannot be read, is empty or damaged, or is not text in UTF-8.
+        A file that cannot be read, is empty or damaged, is longer than `largest` bytes, or is not text in UTF-8.
     """
-    content = read_bytes(path)
-    refuse_binary(content, path)
-    if b"\r" in content:
-        content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        found = content[max(0, error.start - 20) : error.end].rpartition(b"\n")[2]
-        raise BadInput(
-            f"not UTF-8 (it may be Latin-1) after {found.decode('latin-1')!r}; save the file as UTF-8",
-            path,
-            line,
-        ) from None
-    if not text.strip():
+    line, is_empty = 1, True
+    with opened(path) as file:
+        for content in _whole_lines(parts_of(file, path, largest), path):
+            try:
+                text = content.decode("utf-8")
+            except UnicodeDecodeError as error:
+                found = content[max(0, error.start - 20) : error.end].rpartition(b"\n")[2]
+                raise BadInput(
+                    f"not UTF-8 (it may be Latin-1) after {found.decode('latin-1')!r}; save the file as UTF-8",
+                    path,
+                    line + content.count(b"\n", 0, error.start),
+                ) from None
+            line += text.count("\n")
+            is_empty = is_empty and not text.strip()
+            yield text
+    if is_empty:
         raise BadInput("the file is empty", path)
-    return text
+
+
+def _whole_lines(parts: Iterator[bytes], path: PathLike) -> Iterator[bytes]:
+    """Yield parts that end with a line, with newlines as line ends; refuse content that is no text."""
+    waiting: list[bytes] = []
+    is_first = True
+    for part in chain(parts, [b""]):
+        if part and b"\n" not in part and b"\r" not in part:
+            waiting.append(part)
+            continue
+        content = b"".join([*waiting, part])
+        # A carriage return at the end may be the first half of a line end.
+        known = content.removesuffix(b"\r") if part else content
+        waiting = [content[len(known) :]]
+        if b"\r" in known:
+            known = known.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        stop = known.rfind(b"\n") + 1 if part else len(known)
+        waiting.insert(0, known[stop:])
+        if stop:
+            if is_first:
+                refuse_binary(known, path)
+            is_first = False
+            yield known[:stop]
 
 
 def lines_of(text: str) -> Iterator[str]:
@@ -121,13 +106,18 @@ def read_rows(path: PathLike) -> tuple[Row, Iterator[Row]]:
     Raises
     ------
     BadInput
-        As of `read_text`; a quote that is never closed; a file without a cell.
+        As of `text_blocks`; a quote that is never closed; a file without a cell.
     """
-    rows = split_rows(read_text(path), path)
+    rows = split_rows(text_blocks(path), path)
+    return first_row(rows, path), rows
+
+
+def first_row(rows: Iterator[Row], path: PathLike) -> Row:
+    """Return the first of the rows of a file (BadInput if there is none)."""
     first = next(rows, None)
     if first is None:
         raise BadInput("the file has no cell that is not empty", path)
-    return first, rows
+    return first
 
 
 def read_table(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
@@ -169,14 +159,22 @@ def refuse_other_width(cells: Sized, header: Sized, path: PathLike, line: int) -
         raise BadInput(f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line)
 
 
-def split_rows(text: str, path: PathLike) -> Iterator[Row]:
-    """Yield the rows of a text; see `read_rows`. A first line ``sep=;``, as written for Excel, names the delimiter."""
+def split_rows(blocks: Iterable[str], path: PathLike) -> Iterator[Row]:
+    """Yield the rows of a text; see `read_rows`."""
+    for line, row in raw_rows(blocks, path):
+        yield line, [cell.strip() for cell in row]
+
+
+def raw_rows(blocks: Iterable[str], path: PathLike) -> Iterator[Row]:
+    """Yield the rows of a text with their blanks. A first line ``sep=;``, as written for Excel, names the delimiter."""
+    parts = iter(blocks)
+    text = next(parts, "")
     declared = re.match(r"\ufeff?sep=([;,\t|])\n", text, re.IGNORECASE)
     body = text[declared.end() :] if declared else text
     delimiter = declared[1] if declared else delimiter_of(text)
     skipped = 1 if declared else 0
     reader = csv.reader(
-        _short_lines(body, delimiter, path, skipped),
+        _short_lines(chain([body], parts), delimiter, path, skipped),
         delimiter=delimiter,
         strict=True,
         skipinitialspace=True,
@@ -184,19 +182,24 @@ def split_rows(text: str, path: PathLike) -> Iterator[Row]:
     line = 1 + skipped
     try:
         for row in reader:
-            if any(cell and not cell.isspace() for cell in row) or len(row) > 1:
-                yield line, [cell.strip() for cell in row]
+            if len(row) > 1 or (row and row[0].strip()):
+                yield line, row
             line = reader.line_num + 1 + skipped
     except csv.Error as error:
         raise BadInput(f"not CSV: {error}", path, line) from None
 
 
-def _short_lines(text: str, delimiter: str, path: PathLike, skipped: int) -> Iterator[str]:
+def _short_lines(
+    blocks: Iterable[str], delimiter: str, path: PathLike, skipped: int
+) -> Iterator[str]:
     """Yield the lines of a text; refuse one with too many cells before they are made."""
-    for number, line in enumerate(lines_of(text), 1 + skipped):
-        if len(line) > MOST_CELLS and line.count(delimiter) >= MOST_CELLS:
-            raise BadInput(f"more than {MOST_CELLS:,} cells in a line", path, number)
-        yield line
+    number = skipped
+    for block in blocks:
+        for line in io.StringIO(block, newline="\n"):
+            number += 1
+            if len(line) > MOST_CELLS and line.count(delimiter) >= MOST_CELLS:
+                raise BadInput(f"more than {MOST_CELLS:,} cells in a line", path, number)
+            yield line
 
 
 def delimiter_of(text: str) -> str:
@@ -207,7 +210,7 @@ def delimiter_of(text: str) -> str:
     >>> [delimiter_of(text) for text in ("topic,a\n1,0.5\n", "topic;a,1;b\n1;0;1\n", "topic\ta\n1\t1\n", "a\n0.5\n")]
     [',', ';', '\t', ',']
     """
-    lines = [line for line in text[:10_000_000].split("\n", 50) if line.strip()][:2]
+    lines = [line for line in text[:10_000_000].split("\n", 50) if line.strip()][:2] or [""]
     counts = {mark: [_outside_quotes(line).count(mark) for line in lines] for mark in DELIMITERS}
     fitting = [mark for mark in DELIMITERS if counts[mark][0] and len(set(counts[mark])) == 1]
     return max(fitting or DELIMITERS[::-1], key=lambda mark: counts[mark][0])
@@ -250,17 +253,6 @@ def is_score(text: str) -> bool:
     except BadInput:
         return False
     return True
-
-
-def header_word(cell: str) -> str:
-    """Return the header of a column in the spelling of `RUN_HEADERS`, `TOPIC_HEADERS`, ...
-
-    Examples
-    --------
-    >>> header_word("Query-ID")
-    'query_id'
-    """
-    return cell.lower().replace(" ", "_").replace("-", "_")
 
 
 def _outside_quotes(line: str) -> str:

@@ -21,10 +21,14 @@ MAGIC = b"\x1f\x8b"
 """First bytes of a gzip file."""
 LARGEST_TEXT = 2**28
 """Bytes of another file, decompressed; its cells are Python objects, which need several times its size."""
+LARGEST_TABLE = 2**36
+"""Bytes of a table that is read in parts, decompressed."""
 UNCHECKED, HIGHEST_RATIO = 2**26, 100
 """Decompressed bytes that any gzip file may have; beyond them, the largest ratio to compressed bytes. Scores and runs
 have ratios of 2 to 20, a file made to exhaust memory has 1,000."""
 CHUNK = 2**20
+PARQUET = b"PAR1"
+"""First bytes of a Parquet file."""
 NOT_TEXT = "not a text file in UTF-8 (zero bytes in it); save it as UTF-8"
 ARCHIVES = (
     (257, b"ustar", "a tar archive of files", "tar -xf {name}"),
@@ -117,44 +121,49 @@ def content_of(
     file: io.BufferedReader, path: PathLike, *, may_be_empty: bool, largest: int
 ) -> bytes:
     """Return the content of an open file; see `read_bytes`."""
-    content = _read_up_to(file, path, largest)
-    if content.startswith(MAGIC):
-        content = _decompressed(content, path, largest)
+    content = b"".join(parts_of(file, path, largest))
     if not content.strip() and not may_be_empty:
         raise BadInput("the file is empty", path)
-    return content.removeprefix(BYTE_ORDER_MARK)
+    return content
 
 
-def _read_up_to(file: io.BufferedReader, path: PathLike, largest: int) -> bytes:
-    parts, length = [], 0
-    while part := file.read(CHUNK):
-        parts.append(part)
-        length += len(part)
+def parts_of(file: io.BufferedReader, path: PathLike, largest: int) -> Iterator[bytes]:
+    """Yield the content of an open file in parts without a byte order mark, decompressed; raises as `read_bytes`."""
+    source = _Source(file)
+    is_gzip = source.start.startswith(MAGIC)
+    stream: _Source | gzip.GzipFile = gzip.GzipFile(fileobj=source) if is_gzip else source  # type: ignore[call-overload]
+    length = 0
+    while part := stream.read(CHUNK):
+        first, length = not length, length + len(part)
         if length > largest:
-            raise BadInput(f"the file has more than {largest:,} bytes; divide it", path)
-    return b"".join(parts)
+            what = ("gzip file", " after decompression") if is_gzip else ("file", "")
+            raise BadInput(
+                f"the {what[0]} has more than {largest:,} bytes{what[1]}; divide it", path
+            )
+        if is_gzip and length > UNCHECKED and length > HIGHEST_RATIO * source.n_read:
+            raise BadInput(
+                f"the gzip file decompresses to more than {HIGHEST_RATIO} times its size, which text does not; if it "
+                "is valid, decompress it first",
+                path,
+            )
+        yield part.removeprefix(BYTE_ORDER_MARK) if first else part
 
 
-def _decompressed(packed: bytes, path: PathLike, largest: int) -> bytes:
-    """Decompress in parts, and stop at the first part that exceeds a limit."""
-    source = io.BytesIO(packed)
-    parts, length = [], 0
-    with gzip.GzipFile(fileobj=source) as stream:
-        while part := stream.read(CHUNK):
-            parts.append(part)
-            length += len(part)
-            if length > largest:
-                raise BadInput(
-                    f"the gzip file has more than {largest:,} bytes after decompression; divide it",
-                    path,
-                )
-            if length > UNCHECKED and length > HIGHEST_RATIO * source.tell():
-                raise BadInput(
-                    f"the gzip file decompresses to more than {HIGHEST_RATIO} times its size, which text does not; if it "
-                    "is valid, decompress it first",
-                    path,
-                )
-    return b"".join(parts)
+class _Source:
+    """An open file, perhaps a pipe, whose first part is known and whose bytes are counted."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self.file, self.start, self.n_read = file, file.read(CHUNK), 0
+        self._rest = self.start
+
+    def read(self, size: int = -1) -> bytes:
+        part, self._rest = self._rest, b""
+        if part and 0 <= size < len(part):
+            part, self._rest = part[:size], part[size:]
+        elif not part:
+            part = self.file.read(size)
+        self.n_read += len(part)
+        return part
 
 
 def refuse_unprintable(
@@ -208,6 +217,14 @@ def refuse_binary(content: bytes, path: PathLike) -> None:
             )
     if b"\0" in content[:1000]:
         raise BadInput(NOT_TEXT, path)
+
+
+def is_parquet(path: PathLike) -> bool:
+    """Return whether the first bytes of a file are those of Parquet; a pipe is not looked into."""
+    if not Path(path).is_file():
+        return False
+    with opened(path) as file:
+        return file.read(len(PARQUET)) == PARQUET
 
 
 def bare_name(path: PathLike) -> str:

@@ -6,7 +6,7 @@ Each format is one record, `Format`, in a module of its own, which is imported w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scorecube.errors import BadInput, BadName, BadPlan, option
-from scorecube.ingest.delimited import Row, read_text, split_rows
-from scorecube.ingest.files import PathLike
+from scorecube.ingest.delimited import Row, split_rows, text_blocks
+from scorecube.ingest.files import LARGEST_TABLE, PathLike, is_parquet
 
 if TYPE_CHECKING:
-    from scorecube.ingest.in_memory import Matrices
+    from scorecube.ingest.records import Matrices, Reading
 
-AUTO, MATRIX = "auto", "matrix"
+AUTO, MATRIX, LONG = "auto", "matrix", "long"
 N_LINES = 50
 """Number of lines that are read to detect a format."""
 
@@ -35,7 +35,7 @@ class FileHead:
     path
         The file.
     text
-        Its whole text.
+        Its text, or the beginning of a long one.
     metric
         The metric that the user asks for, if any.
     """
@@ -64,19 +64,26 @@ class FileHead:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """Cells of these lines between commas, tabs or semicolons; no row if a quoted cell ends after the lines.
+        """Cells of these lines between commas, tabs or semicolons; no row if a quoted cell ends after the lines, or of JSON.
 
         Raises
         ------
         BadInput
             A file of no more lines that is not CSV.
         """
+        if self.is_json:
+            return []
         if len(self._filled) <= N_LINES:
-            return list(split_rows(self.text, self.path))
+            return list(split_rows([self.text], self.path))
         try:
-            return list(split_rows("\n".join(self.lines) + "\n", self.path))
+            return list(split_rows(["\n".join(self.lines) + "\n"], self.path))
         except BadInput:
             return []
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the file begins with an object of JSON."""
+        return self.text.lstrip().startswith("{")
 
     @property
     def header(self) -> list[str]:
@@ -105,6 +112,8 @@ class Format:
         data frame of runs x topics, NaN for missing scores.
     read_transposed
         The same of files with runs and topics exchanged; None if the format has one direction only.
+    read_collections
+        The same of files whose columns name collections and other things: takes also role -> column; None for other formats.
     """
 
     name: str
@@ -112,6 +121,7 @@ class Format:
     detect: Callable[[FileHead], bool]
     read: Read
     read_transposed: Read | None = None
+    read_collections: Callable[..., Reading] | None = None
 
 
 class BuiltIn(NamedTuple):
@@ -123,7 +133,10 @@ class BuiltIn(NamedTuple):
 
 BUILT_IN = {
     MATRIX: BuiltIn("scorecube.ingest.matrix", "topics down, runs across, one file a metric"),
-    "long": BuiltIn("scorecube.ingest.long", "columns run, topic, score and perhaps metric, gain"),
+    LONG: BuiltIn(
+        "scorecube.ingest.long",
+        "columns of run and topic, and of a score or of metrics, also as JSON lines or Parquet",
+    ),
     "ndeval": BuiltIn("scorecube.ingest.ndeval", "output of ndeval"),
     "gdeval": BuiltIn("scorecube.ingest.gdeval", "output of gdeval"),
     "trec_eval": BuiltIn(
@@ -229,18 +242,57 @@ def read_scores(
     BadPlan
         An unknown layout; options that do not apply to it; two matrices of one metric.
     """
-    if not transpose:
-        return load_format(_common_format(paths, metric) if layout == AUTO else layout).read(
-            paths, metric
-        )
+    return read_collections(paths, layout=layout, metric=metric, transpose=transpose).only()
+
+
+def read_collections(
+    paths: Sequence[PathLike],
+    *,
+    layout: str = AUTO,
+    metric: str | None = None,
+    transpose: bool = False,
+    chosen: Mapping[str, str] | None = None,
+) -> Reading:
+    """Read files of per-topic scores of one or several collections.
+
+    Parameters
+    ----------
+    paths, layout, metric, transpose
+        As of `read_scores`.
+    chosen
+        Role (run, topic, collection, seed or score) -> its column, of layouts whose header tells columns apart.
+
+    Returns
+    -------
+    reading
+        Matrices by collection ('' where the files name none), and what was read as what.
+
+    Raises
+    ------
+    BadInput, BadPlan
+        As of `read_scores`.
+    """
+    from scorecube.ingest.records import Reading
+
     # The content does not show whether runs are rows or columns: only matrices have both.
-    chosen = load_format(MATRIX if layout == AUTO else layout)
-    if chosen.read_transposed is None:
+    if layout == AUTO:
+        layout = MATRIX if transpose else _common_format(paths, metric)
+    found = load_format(layout)
+    read = found.read_transposed if transpose else found.read
+    if read is None:
         raise BadPlan(
             f"{option('transpose', True)} applies to matrices, and the layout is {layout}",
             option="transpose",
         )
-    return chosen.read_transposed(paths, metric)
+    if found.read_collections is not None:
+        return found.read_collections(paths, metric, chosen)
+    for role, column in (chosen or {}).items():
+        name = f"{role}_column"
+        raise BadPlan(
+            f"{option(name, column)} applies to tables with named columns, and the layout is {layout}",
+            option=name,
+        )
+    return Reading({"": read(paths, metric)})
 
 
 def detect(path: PathLike, metric: str | None = None) -> str:
@@ -263,7 +315,9 @@ def detect(path: PathLike, metric: str | None = None) -> str:
     BadInput
         A file that cannot be read, or whose format is unknown.
     """
-    head = FileHead(path, read_text(path), metric)
+    if is_parquet(path):
+        return LONG
+    head = FileHead(path, _beginning(path), metric)
     known = layouts()
     for name in reversed(known):
         if load_format(name).detect(head):
@@ -272,6 +326,16 @@ def detect(path: PathLike, metric: str | None = None) -> str:
     raise BadInput(
         f"no known layout fits the first lines; choose one: {choices}", path, option="layout"
     )
+
+
+def _beginning(path: PathLike) -> str:
+    """Return the text of a file up to more than `N_LINES` lines that are not empty."""
+    text = ""
+    for block in text_blocks(path, LARGEST_TABLE):
+        text += block
+        if text.count("\n") > N_LINES and len(FileHead(path, text).lines) == N_LINES:
+            break
+    return text
 
 
 def _common_format(paths: Sequence[PathLike], metric: str | None) -> str:

@@ -14,8 +14,9 @@ from scorecube.errors import BadInput
 from scorecube.ingest.delimited import read_rows, refuse_other_width, score
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
-from scorecube.ingest.in_memory import Matrices, matrices_of
+from scorecube.ingest.in_memory import matrices_of
 from scorecube.ingest.measure_names import from_gdeval
+from scorecube.ingest.records import Matrices
 
 LABELS = ["runid", "topic"]
 MEAN = "amean"

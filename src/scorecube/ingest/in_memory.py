@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,8 @@ from scorecube.collection import schema
 from scorecube.collection.evaluation import cube_dataset
 from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems
-from scorecube.errors import BadInput
-from scorecube.ingest.delimited import RUN_HEADERS, TOPIC_HEADERS, header_word
-from scorecube.ingest.files import refuse_unprintable
+from scorecube.errors import BadInput, BadPlan, kind_of, option
+from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.measure_names import (
     IR_COUNTS,
     IR_SHAPE,
@@ -28,13 +27,21 @@ from scorecube.ingest.measure_names import (
     from_pyterrier,
     is_measure,
 )
-from scorecube.ingest.repetitions import matrices_of_records, without_levels
+from scorecube.ingest.records import Matrices as Matrices
+from scorecube.ingest.records import Reading, Records, refuse_several
+from scorecube.ingest.repetitions import without_levels
+from scorecube.ingest.roles import (
+    RUN_HEADERS,
+    TOPIC_HEADERS,
+    ColumnOptions,
+    chosen_columns,
+    header_word,
+)
+from scorecube.ingest.tables import is_frame, table_of_frame
 from scorecube.ingest.tool_objects import REPRO_EVAL, is_measure_object, package_of, scores_of_tools
 
 LOGGER = logging.getLogger("scorecube")
-NOTES = "notes"
-"""Attribute of a matrix of a file: what a user should know of the reading."""
-Matrices = dict[str, pd.DataFrame]
+Notify = Callable[[str], None]
 Nested = Mapping[str, Mapping[str, Mapping[str, Any]]]
 NO_SCORES = "no score matrix"
 FORMS = (
@@ -89,7 +96,7 @@ def to_matrices(scores: Any) -> Matrices:
         Metric -> data frame (unchanged); metric -> run -> topic -> value, as in ranx and plain programs;
         run -> topic -> measure -> value, as from pytrec_eval; run -> metric -> topic -> value, as ``Run.scores`` of
         ranx; run -> records with query_id, measure and value (or such triples), as from ``iter_calc`` of ir_measures;
-        Run objects of ranx that have been evaluated, in a list or by name; an Evaluator of repro_eval; or one data frame with a row for each score, columns as of a long table or of PyTerrier's ``Experiment(perquery=True)``. Rows of a matrix may have two labels: system, and run or seed.
+        Run objects of ranx that have been evaluated, in a list or by name; an Evaluator of repro_eval; or one data frame with a row for each score, or for those of a run on a topic, columns as of a long table or of PyTerrier's ``Experiment(perquery=True)``. Rows of a matrix may have two labels: system, and run or seed.
         Measures of other tools get the names of this package where they mean the same; counts are left out.
 
     Returns
@@ -110,10 +117,8 @@ def to_matrices(scores: Any) -> Matrices:
     b  0.25
     """
     scores = _with_names_here(scores_of_tools(scores), package_of(scores))
-    if isinstance(scores, pd.DataFrame):
-        scores = {
-            from_pyterrier(metric): frame for metric, frame in matrices_of_records(scores).items()
-        }
+    if is_frame(scores):
+        (scores,) = Records().read([table_of_frame(scores)]).only().values()
     if not isinstance(scores, Mapping):
         raise BadInput(f"scores are a {type(scores).__name__}; expected {FORMS}", option="scores")
     if not scores:
@@ -287,14 +292,38 @@ def _number(value: Any, metric: str, run: str, topic: str) -> float:
     return number
 
 
+@overload
+def cube_from_scores(
+    scores: Any,
+    *,
+    gain: str = ...,
+    teams: Mapping[str, str] | None = ...,
+    systems: Mapping[str, str] | None = ...,
+    notify: Notify | None = ...,
+    collections: Literal[False] = ...,
+    **columns: Unpack[ColumnOptions],
+) -> xr.Dataset: ...
+@overload
+def cube_from_scores(
+    scores: Any,
+    *,
+    gain: str = ...,
+    teams: Mapping[str, str] | None = ...,
+    systems: Mapping[str, str] | None = ...,
+    notify: Notify | None = ...,
+    collections: Literal[True],
+    **columns: Unpack[ColumnOptions],
+) -> dict[str, xr.Dataset]: ...
 def cube_from_scores(
     scores: Any,
     *,
     gain: str = names.AUTO,
     teams: Mapping[str, str] | None = None,
     systems: Mapping[str, str] | None = None,
-    notify: Callable[[str], None] | None = None,
-) -> xr.Dataset:
+    notify: Notify | None = None,
+    collections: bool = False,
+    **columns: Unpack[ColumnOptions],
+) -> xr.Dataset | dict[str, xr.Dataset]:
     """Return a cube of per-topic scores.
 
     Parameters
@@ -302,28 +331,35 @@ def cube_from_scores(
     scores
         Metric name -> data frame with runs as index and topics as columns (or exchanged, with axes named ``topic`` and
         ``run``), missing cells NaN; or an object of pytrec_eval, ir_measures or ranx, or nested dictionaries, see
-        `scorecube.ingest.in_memory.to_matrices`; or one data frame with a row for each score (run, topic, score, perhaps metric, and
-        system or seed). Scores are at most 1e12, and the largest of a metric is 0 or at least 1e-12.
+        `scorecube.ingest.in_memory.to_matrices`; or one data frame (of pandas, polars or pyarrow) with a row for each score, or for the scores of a
+        run on a topic, see `scorecube.ingest.long.read_collections`. Scores are at most 1e12, and the largest of a metric is 0 or at least 1e-12.
     gain
-        Label of the gain axis, whose length is 1.
+        Label of the gain axis, whose length is 1; of a frame with a column of gains, the only gain setting to take.
     teams
         Run -> team.
     systems
         Run -> system whose repetition it is, such as a model trained with several seeds; in data frames, rows may have the labels system and seed
         instead, and the runs are called ``system#seed``.
     notify
-        Called with a line of text about runs without a team and teams of other runs; a warning is logged by default.
+        Called with a line of text about runs without a team and teams of other runs, and about the columns of a frame; a warning is logged by default.
+    collections
+        Whether a frame may hold several collections, such as benchmarks: a cube of each is returned by name.
+    columns
+        Columns of a frame, where its header leaves them open: ``run_column``, ``topic_column``, ``collection_column``, ``seed_column``, ``score_column``.
 
     Returns
     -------
     cube
-        Dataset with `score` (metric, gain, run, topic), runs and topics in sorted order.
+        Dataset with `score` (metric, gain, run, topic), runs and topics in sorted order; with `collections` the cubes by name, '' where no column
+        names collections.
 
     Raises
     ------
     BadInput
         Scores in another form, matrices that differ in runs or topics or have them exchanged, repeated labels, values that
-        are no numbers or out of range, teams that spell a run in another way.
+        are no numbers or out of range, teams that spell a run in another way; of a frame, as of a long table.
+    BadPlan
+        Columns of scores that are no frame.
 
     Examples
     --------
@@ -332,7 +368,121 @@ def cube_from_scores(
     >>> cube_from_scores({"AP": frame}).score.sel(metric="AP", run="a").values
     array([[0.3, 0.2]])
     """
-    matrices = to_matrices(scores)
+    reading = read_objects(scores, chosen=chosen_columns(columns))
+    cubes = cubes_of(reading, gain=gain, teams=teams, systems=systems, notify=notify)
+    return cubes if collections else only_cube(cubes)
+
+
+def read_objects(
+    scores: Any, metric: str | None = None, chosen: Mapping[str, str] | None = None
+) -> Reading:
+    """Read the scores of a data frame with rows for scores, or of objects of other tools.
+
+    Parameters
+    ----------
+    scores
+        As of `cube_from_scores`.
+    metric, chosen
+        Of a frame, as of `scorecube.ingest.long.read_collections`.
+
+    Returns
+    -------
+    reading
+        Matrices by collection.
+
+    Raises
+    ------
+    BadInput
+        As of `cube_from_scores`.
+    BadPlan
+        Columns of scores that are no frame.
+    """
+    if is_frame(scores):
+        return Records(metric, chosen).read([table_of_frame(scores)])
+    for role, column in (chosen or {}).items():
+        raise BadPlan(
+            f"{option(f'{role}_column', column)} is about data frames with rows for scores, and scores are {kind_of(scores)}",
+            option=f"{role}_column",
+        )
+    return Reading({"": {"": to_matrices(scores)}})
+
+
+def only_cube(cubes: Mapping[str, xr.Dataset]) -> xr.Dataset:
+    """Return the only cube (BadInput for several)."""
+    refuse_several(list(cubes))
+    return next(iter(cubes.values()))
+
+
+def cubes_of(
+    reading: Reading,
+    *,
+    gain: str = names.AUTO,
+    teams: Mapping[str, str] | None = None,
+    systems: Mapping[str, str] | None = None,
+    notify: Notify | None = None,
+    path: PathLike | None = None,
+) -> dict[str, xr.Dataset]:
+    """Return the cubes of scores that were read, by collection.
+
+    Parameters
+    ----------
+    reading
+        As from `scorecube.ingest.formats.read_collections`.
+    gain
+        Label of scores without a gain setting; of others, the only gain setting to take.
+    teams, systems, notify
+        As of `cube_from_scores`; `notify` is called first with what was read.
+    path
+        File of the teams, for notes.
+
+    Returns
+    -------
+    cubes
+        Cube of each collection.
+
+    Raises
+    ------
+    BadInput, BadPlan
+        As of `cube_from_scores`; no scores of the gain setting.
+    """
+    for line in reading.taken:
+        (notify or LOGGER.info)(line)
+    for line in reading.notes:
+        (notify or LOGGER.warning)(line)
+    lines: list[str] = []
+    found = {}
+    for name, by_gain in reading.collections.items():
+        if gain != names.AUTO and "" not in by_gain:
+            if gain not in by_gain:
+                raise BadPlan(
+                    f"{option('gain', gain)}: the scores have the gain settings {', '.join(by_gain)}",
+                    option="gain",
+                )
+            by_gain = {gain: by_gain[gain]}
+        cubes = [
+            _cube(matrices, label or gain, teams, systems, lines.append)
+            for label, matrices in by_gain.items()
+        ]
+        found[name] = cubes[0]
+        if len(cubes) > 1:
+            scores = [cube[names.SCORE] for cube in cubes]
+            joined = xr.concat(
+                scores, dim=names.GAIN, join="exact", compat="equals", coords="minimal"
+            )
+            found[name] = joined.transpose(*scores[0].dims).to_dataset(name=names.SCORE)
+    for line in dict.fromkeys(lines):
+        (notify or LOGGER.warning)(line if path is None else f"{path}: {line}")
+    return found
+
+
+def _cube(
+    matrices: Matrices,
+    gain: str,
+    teams: Mapping[str, str] | None,
+    systems: Mapping[str, str] | None,
+    notify: Notify,
+) -> xr.Dataset:
+    """Return the cube of matrices of one gain setting."""
     arrays: list[np.ndarray[Any, np.dtype[np.float64]]] = []
     runs: list[str] = []
     topics: list[str] = []
@@ -357,12 +507,12 @@ def cube_from_scores(
             raise BadInput(f"matrix of {metric}: a value is not a number: {error}") from None
         _check_range(arrays[-1], metric, runs, topics)
     stacked = np.stack(arrays)[:, np.newaxis]
-    team_of = teams_of(runs, teams, notify=notify or LOGGER.warning)
+    team_of = teams_of(runs, teams, notify=notify)
     systems = found | dict(systems or {})
     for label in [*matrices, *team_of, *systems.values()]:
         _check_text(label, "name")
     cube = cube_dataset(stacked, list(matrices), [gain], runs, topics, team_of)
-    return with_systems(cube, systems, notify=notify or LOGGER.warning)
+    return with_systems(cube, systems, notify=notify)
 
 
 def _refuse_other_labels(

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from scorecube.errors import BadInput
-from scorecube.ingest.delimited import RUN_HEADERS, SCORE_HEADERS, TOPIC_HEADERS, header_word
 from scorecube.ingest.judge_labels import HEADERS
+from scorecube.ingest.roles import RUN_HEADERS, SCORE_HEADERS, TOPIC_HEADERS, header_word
 from scorecube.ingest.tool_objects import contents_of, named_objects
 from scorecube.kernels.parsing.byte_words import PADDING
 

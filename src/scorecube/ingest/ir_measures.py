@@ -14,6 +14,7 @@ from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.measure_names import IR_COUNTS, IR_SHAPE, from_ir_measures, is_measure
 from scorecube.ingest.one_run import OneRunReader, Record
+from scorecube.ingest.roles import RUN_HEADERS, header_word
 
 LINE = "topic measure value"
 
@@ -32,6 +33,8 @@ def split_line(line: str) -> list[str]:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return []
+    if any(header_word(key) in RUN_HEADERS for key in record):
+        return []  # a long table
     return [str(record[key]) for key in ("query_id", "measure", "value") if key in record]
 
 

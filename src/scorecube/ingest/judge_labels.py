@@ -7,8 +7,9 @@ from pathlib import Path
 
 from scorecube.errors import BadInput
 from scorecube.files import write_file
-from scorecube.ingest.delimited import TOPIC_HEADERS, header_word, read_rows, refuse_other_width
+from scorecube.ingest.delimited import read_rows, refuse_other_width
 from scorecube.ingest.files import PathLike, bare_name, refuse_unprintable
+from scorecube.ingest.roles import TOPIC_HEADERS, header_word
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
 HEADERS = {

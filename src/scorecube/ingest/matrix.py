@@ -7,7 +7,6 @@ One file holds one metric and is named after it. Without a first column called t
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -18,35 +17,13 @@ import pandas as pd
 
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadInput, BadName, BadPlan, option
-from scorecube.ingest.delimited import (
-    DECIMAL_COMMA,
-    RUN_HEADERS,
-    TOPIC_HEADERS,
-    header_word,
-    is_score,
-    read_rows,
-    refuse_other_width,
-    score,
-)
-from scorecube.ingest.files import PathLike, bare_name
+from scorecube.ingest.delimited import DECIMAL_COMMA, is_score, read_rows, refuse_other_width, score
+from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, MATRIX, FileHead, Format
-from scorecube.ingest.in_memory import Matrices
-from scorecube.ingest.measure_names import from_pyterrier
+from scorecube.ingest.measure_names import from_pyterrier, metric_of_file
+from scorecube.ingest.records import Matrices
+from scorecube.ingest.roles import RUN_HEADERS, TOPIC_HEADERS, header_word
 from scorecube.metrics import parse_metric
-
-ALIASES = {
-    "map": "AP",
-    "ap": "AP",
-    "rr": "RR",
-    "recip_rank": "RR",
-    "rprec": "Rprec",
-    "p": "P",
-    "ndcg": "nDCG",
-    "ndcg_cut": "nDCG",
-    "err": "ERR",
-    "recall": "Recall",
-    "success": "Hit",
-}
 
 
 def read_matrices(
@@ -150,26 +127,6 @@ def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
     if transpose:
         return pd.DataFrame(values, index=lines, columns=labels)
     return pd.DataFrame(values.T, index=labels, columns=lines)
-
-
-def metric_of_file(path: PathLike) -> str:
-    """Return the metric that a file name stands for, as ``p10.csv`` for ``P@10``, or the name without extensions.
-
-    Examples
-    --------
-    >>> [metric_of_file(name) for name in ("ap.csv", "P_10.csv.gz", "ndcg20.csv", "last_rel.csv")]
-    ['AP', 'P@10', 'nDCG@20', 'last_rel']
-    """
-    stem = re.sub(r"\.(csv|tsv|tab|txt)$", "", bare_name(path))
-    shape = re.fullmatch(r"([a-z_]+?)_?(\d*)", stem.lower())
-    name = ALIASES.get(shape[1], stem) if shape else stem
-    if name == stem:
-        return stem
-    guess = name + (f"@{shape[2]}" if shape and shape[2] else "")
-    try:
-        return str(parse_metric(guess))
-    except BadName:
-        return stem
 
 
 def _label_columns(

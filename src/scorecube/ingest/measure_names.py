@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from scorecube.errors import BadName
+from scorecube.ingest.files import PathLike, bare_name
 from scorecube.metrics import parse_metric
 from scorecube.metrics.registry import has_known_name
 
@@ -26,6 +27,21 @@ NDEVAL = re.compile(r"(n?ERR-IA|alpha-n?DCG|P-IA|strec)@[1-9]\d*|n?NRBP|MAP-IA")
 NDEVAL_OTHERS = {"MAP-IA": "AP-IA", "strec": "I-rec"}
 """Measures of ndeval with another name here; the others are defined as here, with alpha 0.5 and equally likely intents."""
 GDEVAL = {"ndcg": "nDCG", "err": "ERR"}
+
+FILE_NAMES = {
+    "map": "AP",
+    "ap": "AP",
+    "rr": "RR",
+    "recip_rank": "RR",
+    "rprec": "Rprec",
+    "p": "P",
+    "ndcg": "nDCG",
+    "ndcg_cut": "nDCG",
+    "err": "ERR",
+    "recall": "Recall",
+    "success": "Hit",
+}
+"""Name of a file of scores -> metric, without its cut-off."""
 
 
 def from_trec_eval(measure: str) -> str:
@@ -140,3 +156,23 @@ def is_measure(name: str) -> bool:
     ):
         return True
     return bool(_canonical(name))
+
+
+def metric_of_file(path: PathLike) -> str:
+    """Return the metric that a file name stands for, as ``p10.csv`` for ``P@10``, or the name without extensions.
+
+    Examples
+    --------
+    >>> [metric_of_file(name) for name in ("ap.csv", "P_10.csv.gz", "ndcg20.csv", "last_rel.csv")]
+    ['AP', 'P@10', 'nDCG@20', 'last_rel']
+    """
+    stem = re.sub(r"\.(csv|tsv|tab|txt|jsonl|ndjson|parquet)$", "", bare_name(path))
+    shape = re.fullmatch(r"([a-z_]+?)_?(\d*)", stem.lower())
+    name = FILE_NAMES.get(shape[1], stem) if shape else stem
+    if name == stem:
+        return stem
+    guess = name + (f"@{shape[2]}" if shape and shape[2] else "")
+    try:
+        return str(parse_metric(guess))
+    except BadName:
+        return stem

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from scorecube.errors import BadInput
 from scorecube.ingest.delimited import read_text, score
 from scorecube.ingest.files import PathLike, bare_name
-from scorecube.ingest.in_memory import Matrices, matrices_of
+from scorecube.ingest.in_memory import matrices_of
+from scorecube.ingest.records import Matrices
 
 Record = tuple[int, str, str, str]
 """Line number, topic, measure and value."""

@@ -17,9 +17,10 @@ from scorecube.ingest.columns import (
     read_columns,
     split_columns,
 )
-from scorecube.ingest.delimited import header_word, read_rows, read_table
+from scorecube.ingest.delimited import read_rows, read_table
 from scorecube.ingest.files import PathLike, bare_name, refuse_unprintable
 from scorecube.ingest.in_memory_runs import RunInMemory
+from scorecube.ingest.roles import header_word
 from scorecube.kernels.workspace import Workspace
 
 RUN = Layout("run", "topic Q0 document rank score tag", 0, 2, 4, 3, 5)

@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from scorecube.errors import BadInput, counted
-from scorecube.ingest.delimited import TOPIC_HEADERS, Row, fields_of, is_score, lines_of
+from scorecube.ingest.delimited import Row, fields_of, is_score, lines_of
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.measure_names import NO_MEASURES, from_trec_eval
 from scorecube.ingest.one_run import OneRunReader, Record
+from scorecube.ingest.roles import TOPIC_HEADERS
 from scorecube.ingest.trec_eval_o import is_old, old_records
 
 LINE = "measure topic value"

@@ -24,7 +24,7 @@ from scorecube.errors import BadPlan, doubts_of_levels, option
 from scorecube.execute.executor import Executor
 from scorecube.execute.processes import default_workers
 from scorecube.execute.run import run
-from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.ingest.in_memory import cube_from_scores, only_cube
 from scorecube.metrics import DEFINITIONS
 from scorecube.report.results import findings, table
 from scorecube.storage import open_study
@@ -315,6 +315,7 @@ __all__ = [
     "list_metrics",
     "merge",
     "new_seed",
+    "only_cube",
     "open_study",
     "plan_in_study",
     "read_families",

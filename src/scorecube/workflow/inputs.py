@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import xarray as xr
 
@@ -28,12 +28,14 @@ from scorecube.execute.processes import default_workers
 from scorecube.execute.run import for_each
 from scorecube.ingest.delimited import read_table
 from scorecube.ingest.files import PathLike, expand
-from scorecube.ingest.formats import read_scores
-from scorecube.ingest.in_memory import NOTES, cube_from_scores, with_axes
+from scorecube.ingest.formats import read_collections
+from scorecube.ingest.in_memory import cubes_of, only_cube, read_objects, with_axes
 from scorecube.ingest.judge_labels import is_label_table, write_qrels
 from scorecube.ingest.ntcireval import read_judgements, run_sources
 from scorecube.ingest.qrels import Dialect, LevelMap, Probabilities, print_level_map
+from scorecube.ingest.roles import ColumnOptions, chosen_columns
 from scorecube.ingest.run_reader import FileJudge
+from scorecube.ingest.tables import is_frame
 from scorecube.ingest.trec import RunLabels, read_run_labels
 from scorecube.metrics import Metric
 from scorecube.storage import Study
@@ -372,6 +374,34 @@ def _evaluated_metrics(cube: xr.Dataset) -> list[str]:
     return [label for label in labels if isinstance(parse_known(label), Metric)]
 
 
+@overload
+def import_scores(
+    files: Any,
+    *,
+    metric: Any = ...,
+    gain: str = ...,
+    teams: PathLike | None = ...,
+    layout: str = ...,
+    transpose: bool = ...,
+    lower_is_better: Sequence[str] = ...,
+    notify: Callable[[str], None] | None = ...,
+    collections: Literal[False] = ...,
+    **columns: Unpack[ColumnOptions],
+) -> xr.Dataset: ...
+@overload
+def import_scores(
+    files: Any,
+    *,
+    metric: Any = ...,
+    gain: str = ...,
+    teams: PathLike | None = ...,
+    layout: str = ...,
+    transpose: bool = ...,
+    lower_is_better: Sequence[str] = ...,
+    notify: Callable[[str], None] | None = ...,
+    collections: Literal[True],
+    **columns: Unpack[ColumnOptions],
+) -> dict[str, xr.Dataset]: ...
 def import_scores(
     files: Any,
     *,
@@ -382,7 +412,9 @@ def import_scores(
     transpose: bool = False,
     lower_is_better: Sequence[str] = (),
     notify: Callable[[str], None] | None = None,
-) -> xr.Dataset:
+    collections: bool = False,
+    **columns: Unpack[ColumnOptions],
+) -> xr.Dataset | dict[str, xr.Dataset]:
     r"""Read per-topic scores that other tools computed into a cube.
 
     Parameters
@@ -400,12 +432,16 @@ def import_scores(
     lower_is_better
         Metrics whose smaller values are better. Their scores are negated, and ``neg:`` stands before their names.
     notify
-        As of `read_rankings`, about teams and metrics.
+        As of `read_rankings`, about teams and metrics, and first about what the columns of a table were taken for.
+    collections
+        Whether the scores may be of several collections, such as benchmarks: a cube of each is returned by name.
+    columns
+        Columns of a table, as of `cube_from_scores`.
 
     Returns
     -------
     cube
-        ``score[metric, gain, run, topic]``; missing scores are NaN.
+        ``score[metric, gain, run, topic]``; missing scores are NaN. With `collections` the cubes by name, '' where no column names collections.
 
     Raises
     ------
@@ -427,64 +463,33 @@ def import_scores(
     """
     if metric is not None:
         (metric,) = metric_names("metric", [metric])
+    chosen = chosen_columns(columns)
     if _are_paths(files):
-        cube = _import_files(files, metric, gain, teams, layout, transpose, notify)
+        paths = expand(files, "score files")
+        reading = read_collections(
+            paths, layout=layout, metric=metric, transpose=transpose, chosen=chosen
+        )
+        reading.collections.update(
+            (name, {label: with_axes(matrices) for label, matrices in by_gain.items()})
+            for name, by_gain in reading.collections.items()
+        )
     else:
         for name, value, default in (("layout", layout, "auto"), ("transpose", transpose, False)):
             if value != default:
                 raise BadPlan(f"{option(name, value)} is about files; leave it out", option=name)
-        labels = _run_labels(teams)
-        cube = cube_from_scores(files, gain=gain, **labels._asdict(), notify=notify)
-        cube = cube if metric is None else select(cube, metrics=[metric])
-    turned = negated(cube, metric_names("lower_is_better", lower_is_better))
-    for doubt in doubts_of(turned):
-        (notify or LOGGER.warning)(doubt)
-    return turned
-
-
-def _import_files(
-    files: Any,
-    metric: str | None,
-    gain: str,
-    teams: PathLike | None,
-    layout: str,
-    transpose: bool,
-    notify: Callable[[str], None] | None,
-) -> xr.Dataset:
-    """Return the cube of score files."""
-    by_gain = read_scores(
-        expand(files, "score files"), layout=layout, metric=metric, transpose=transpose
-    )
-    if gain != names.AUTO and "" not in by_gain:
-        if gain not in by_gain:
-            raise BadPlan(
-                f"{option('gain', gain)}: the files hold the gain settings {', '.join(by_gain)}",
-                option="gain",
-            )
-        by_gain = {gain: by_gain[gain]}
-    labels = _run_labels(teams)
-    notes = [
-        note
-        for each in by_gain.values()
-        for frame in each.values()
-        for note in frame.attrs.get(NOTES, ())
-    ]
-    for note in dict.fromkeys(notes):
-        (notify or LOGGER.warning)(note)
-    lines: list[str] = []
-    cubes = [
-        cube_from_scores(
-            with_axes(matrices), gain=label or gain, **labels._asdict(), notify=lines.append
-        )
-        for label, matrices in by_gain.items()
-    ]
-    for line in dict.fromkeys(lines):
-        (notify or LOGGER.warning)(line if teams is None else f"{teams}: {line}")
-    scores = [cube[names.SCORE] for cube in cubes]
-    if len(cubes) == 1:
-        return cubes[0]
-    combined = xr.concat(scores, dim=names.GAIN, join="exact", compat="equals", coords="minimal")
-    return combined.transpose(*scores[0].dims).to_dataset(name=names.SCORE)
+        reading = read_objects(files, metric, chosen)
+    if not collections:
+        reading.only()
+    labels = _run_labels(teams)._asdict()
+    cubes = cubes_of(reading, gain=gain, **labels, notify=notify, path=teams)
+    lower = metric_names("lower_is_better", lower_is_better)
+    for name, cube in cubes.items():
+        if metric is not None and not is_frame(files) and not _are_paths(files):
+            cube = select(cube, metrics=[metric])
+        cubes[name] = turned = negated(cube, lower)
+        for doubt in doubts_of(turned):
+            (notify or LOGGER.warning)(f"{name}: {doubt}" if len(cubes) > 1 else doubt)
+    return cubes if collections else only_cube(cubes)
 
 
 def _are_paths(files: Any) -> bool:

@@ -43,6 +43,7 @@ from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.collection.arguments import labels, metric_names
 from scorecube.errors import BadInput, BadPlan, ScorecubeError, nearest, option
 from scorecube.execute.memory import parse_memory
+from scorecube.ingest.roles import CHOSEN
 from scorecube.storage.location import below
 from scorecube.workflow.tasks import Until
 
@@ -86,6 +87,7 @@ SOURCE_SETTINGS: dict[str, dict[str, tuple[type, ...]]] = {
         "gain": (str,),
         "layout": (str,),
         "transpose": (bool,),
+        **dict.fromkeys((f"{role}_column" for role in CHOSEN), (str,)),
         "lower_is_better": (list,),
         "teams": (str,),
         "exclude": (str, list),

@@ -21,7 +21,7 @@ from scorecube.ingest.qrels import parse_level_map
 from scorecube.storage import Study, open_study
 from scorecube.storage.index import Row
 from scorecube.workflow import api
-from scorecube.workflow.sweep_file import Source
+from scorecube.workflow.sweep_file import SOURCE_SETTINGS, Source
 from scorecube.workflow.sweep_journal import READING as UNREAD
 from scorecube.workflow.sweep_journal import Journal, ends_sweep, message_of, noted
 
@@ -181,8 +181,8 @@ def _import_scores(source: Source, notify: Callable[[str], None]) -> Any:
     settings = source.settings
     importing = {
         key: settings[key]
-        for key in ("metric", "gain", "layout", "transpose", "lower_is_better", "teams")
-        if key in settings
+        for key in SOURCE_SETTINGS["scores"]
+        if key in settings and key not in ("scores", "replace", "exclude")
     }
     return api.import_scores(files_of(source, "scores"), notify=notify, **importing)
 

@@ -1,0 +1,165 @@
+"""Command import: scores that other tools computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from scorecube.cli import options
+from scorecube.cli.options import check_choice
+from scorecube.cli.terminal import notify, split
+from scorecube.errors import BadPlan, counted, option
+from scorecube.ingest.formats import AUTO, layouts
+from scorecube.ingest.roles import TAKEN
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+ScoreFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...", help="Files of per-topic scores, plain or gzip, all in the same layout."
+    ),
+]
+Name = Annotated[
+    Optional[str],
+    typer.Option(
+        "--name",
+        help="Name of the collection in the study; by default, a column such as benchmark names the collections.",
+    ),
+]
+Metric = Annotated[
+    Optional[str],
+    typer.Option(
+        "--metric",
+        "--metrics",
+        help="Metric of files that do not name it; otherwise the only one to read.",
+    ),
+]
+Gain = Annotated[
+    str,
+    typer.Option(
+        "--gain", help="Gain setting of the scores; with a gain column, the only one to read."
+    ),
+]
+Layout = Annotated[
+    str,
+    typer.Option(
+        "--layout",
+        help="auto, or " + "; ".join(f"{name}: {about}" for name, about in layouts().items()) + ".",
+    ),
+]
+Transpose = Annotated[
+    bool, typer.Option("--transpose", help="Rows of matrices are runs, columns are topics.")
+]
+LowerIsBetter = Annotated[
+    Optional[str],
+    typer.Option(
+        "--lower-is-better",
+        metavar="METRICS",
+        help="Metrics whose smaller values are better, such as last_rel: stored negated, as neg:last_rel.",
+    ),
+]
+RunColumn = Annotated[
+    Optional[str], typer.Option("--run-column", help="Column of runs, such as model_name.")
+]
+TopicColumn = Annotated[
+    Optional[str], typer.Option("--topic-column", help="Column of topics, such as question_id.")
+]
+CollectionColumn = Annotated[
+    Optional[str],
+    typer.Option("--collection-column", help="Column of collections, such as benchmark."),
+]
+SeedColumn = Annotated[
+    Optional[str], typer.Option("--seed-column", help="Column of repetitions, such as epoch.")
+]
+ScoreColumn = Annotated[
+    Optional[str], typer.Option("--score-column", help="Column of scores, such as value.")
+]
+
+
+def import_(
+    study: options.StudyPath,
+    files: ScoreFiles,
+    name: Name = None,
+    metric: Metric = None,
+    gain: Gain = "auto",
+    layout: Layout = "auto",
+    transpose: Transpose = False,
+    run_column: RunColumn = None,
+    topic_column: TopicColumn = None,
+    collection_column: CollectionColumn = None,
+    seed_column: SeedColumn = None,
+    score_column: ScoreColumn = None,
+    lower_is_better: LowerIsBetter = None,
+    teams: options.Teams = None,
+    replace: options.Replace = False,
+) -> None:
+    """Add per-topic scores that other tools computed.
+
+    Example: scorecube import study.zarr --name adhoc5 ap.csv p10.csv rr.csv
+    """
+    from scorecube.workflow import api
+
+    check_choice("--layout", layout, [AUTO, *layouts()])
+    if name is not None:
+        api.check_names(name, [])
+    cubes = api.import_scores(
+        files,
+        metric=metric,
+        gain=gain,
+        teams=teams,
+        layout=layout,
+        transpose=transpose,
+        run_column=run_column,
+        topic_column=topic_column,
+        collection_column=collection_column,
+        seed_column=seed_column,
+        score_column=score_column,
+        lower_is_better=split(lower_is_better) or (),
+        collections=True,
+        notify=lambda line: notify(line if line.startswith(TAKEN) else f"note: {line}"),
+    )
+    if name is not None:
+        cubes = {name: api.only_cube(cubes)}
+    elif "" in cubes:
+        raise BadPlan(
+            f"no column names the collection; name it with {option('name')}, or its column with {option('collection_column')}",
+            option="name",
+        )
+    for collection in cubes:
+        api.check_names(collection, [])
+    opened = api.open_study(study, mode="a")
+    with opened.batch():
+        for collection, cube in cubes.items():
+            opened.add(collection, cube=cube, replace=replace)
+            notify(f"{study}: {collection}: {describe(cube)}")
+            if missing := missing_scores(cube):
+                notify(missing)
+
+
+def describe(cube: xr.Dataset) -> str:
+    """Return the sizes of a cube as text."""
+    sizes = cube.sizes
+    return (
+        f"{counted(sizes['run'], 'run')} x {counted(sizes['topic'], 'topic')}, {counted(sizes['metric'], 'metric')} x "
+        f"{counted(sizes['gain'], 'gain setting')}"
+    )
+
+
+def missing_scores(cube: xr.Dataset) -> str:
+    """Return the number of missing scores and the first of them as text; '' for none."""
+    missing = cube["score"].isnull()
+    if not missing.any():
+        return ""
+    at = {dim: int(k[0]) for dim, k in zip(missing.dims, missing.values.nonzero(), strict=True)}
+    first = cube["score"].isel(at)
+    return (
+        f"{int(missing.sum())} of {missing.size} scores are missing, the first is {first['metric'].item()} of run {first['run'].item()} "
+        f"on topic {first['topic'].item()}"
+    )
+
+
+COMMANDS = (import_,)

@@ -1,0 +1,676 @@
+"""Tables with a row for each score, or for the scores of one run on one topic -> matrices of runs x topics by collection."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scorecube.collection.score_range import LARGEST_SCORE
+from scorecube.collection.teams import listed
+from scorecube.errors import BadInput, counted, option
+from scorecube.files import label_of_spreadsheet
+from scorecube.ingest.delimited import MISSING, score
+from scorecube.ingest.files import PathLike
+from scorecube.ingest.measure_names import from_pyterrier, from_trec_eval, metric_of_file
+from scorecube.ingest.repetitions import named_runs, rows_of_systems
+from scorecube.ingest.roles import (
+    PYTERRIER_RUN,
+    SCORE_HEADERS,
+    TAKEN,
+    Taken,
+    header_word,
+    take_columns,
+)
+from scorecube.names import SCORE
+
+Matrices = dict[str, pd.DataFrame]
+"""Metric -> runs x topics, NaN for missing scores."""
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+FLAGS = {"true": 1.0, "false": 0.0}
+"""Cells of correct and wrong answers, in lower case."""
+SHOWN = 20
+"""Problems that a message names; others are counted."""
+LABELS = ("collection", "gain", "run", "inner", "topic")
+"""Labels of a row, in the order in which rows are sorted; ``inner`` is its seed or system."""
+ROLE_ORDER = ("run", "system", "topic", "collection", "seed", "metric", "gain", "score")
+LARGEST_KEY = 2**62
+JOIN = "\x1f"
+"""Between the labels of several columns that name collections."""
+NESTED = {list, tuple, dict, set, np.ndarray}
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some rows of a table: the cells of each column, texts or values of Python, and the line of each row."""
+
+    columns: Sequence[Sequence[Any]]
+    lines: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file, or a frame, whose path is None: its header, the line of the header, and its rows or what is wrong with some."""
+
+    path: PathLike | None
+    header: Sequence[str]
+    line: int
+    chunks: Iterable[Chunk | BadInput]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Scores that were read.
+
+    Parameters
+    ----------
+    collections
+        Name of a collection ('' where no column names one) -> gain setting ('' for none) -> metric -> runs x topics.
+    taken
+        What the columns were taken for.
+    notes
+        What is not read, and other things that a user should know.
+    """
+
+    collections: dict[str, dict[str, Matrices]]
+    taken: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def only(self) -> dict[str, Matrices]:
+        """Return the scores of the only collection (BadInput for several)."""
+        refuse_several(list(self.collections))
+        return next(iter(self.collections.values()))
+
+
+def refuse_several(collections: Sequence[str]) -> None:
+    """Refuse scores of several collections where those of one are expected (BadInput)."""
+    if len(collections) > 1:
+        raise BadInput(
+            f"scores of {len(collections)} collections ({listed(collections)}), which are not pooled: collections=True reads each by itself, as the "
+            f"command import does without {option('name')}; or choose the column that names collections: {option('collection_column')}"
+        )
+
+
+class Problems:
+    """What is wrong with all files, so that one message names the first problems and counts the others."""
+
+    def __init__(self) -> None:
+        self._first: list[BadInput] = []
+        self._counts: Counter[str] = Counter()
+
+    def add(
+        self, kind: str, text: str | BadInput, path: PathLike | None = None, line: int | None = None
+    ) -> None:
+        """Add a problem of a kind; of a frame, the line is a row."""
+        self._counts[kind] += 1
+        if len(self._first) < SHOWN:
+            if not isinstance(text, BadInput):
+                row = f"row {line}: " if path is None and line is not None else ""
+                text = BadInput(row + text, path, line)
+            self._first.append(text)
+
+    def count(self, kind: str, number: int) -> None:
+        """Count further problems of a kind."""
+        self._counts[kind] += number
+
+    def refuse(self) -> None:
+        """Raise an error about all problems, if there are any."""
+        if not self._first:
+            return
+        lines = [problem.marked for problem in self._first]
+        more = sum(self._counts.values()) - len(lines)
+        if more:
+            kinds = ", ".join(counted(number, kind) for kind, number in (+self._counts).items())
+            lines.append(f"and {counted(more, 'further problem')}; in all {kinds}")
+        first = self._first[0]
+        error = BadInput("\n  ".join(lines), option=first.option)
+        error.path, error.line = first.path, first.line
+        raise error
+
+
+class _Labels:
+    """Labels of one kind, numbered in order of first appearance."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.lacking: list[int] = []
+        """Numbers of empty labels, and of those that are empty in one of several columns."""
+        self._known: dict[str, int] = {}
+
+    def numbered(self, cells: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """Return the numbers of the labels in cells."""
+        if set(map(type, cells)) - {str}:
+            cells = [_text(cell) for cell in cells]
+        for cell in dict.fromkeys(cells):
+            if cell not in self._known:
+                label = label_of_spreadsheet(cell.strip())
+                if label not in self.numbers and not all(label.split(JOIN)):
+                    self.lacking.append(len(self.numbers))
+                self._known[cell] = self.numbers.setdefault(label, len(self.numbers))
+        return np.fromiter(map(self._known.__getitem__, cells), np.int32, len(cells))
+
+
+def _text(cell: Any) -> str:
+    """Return the text of a label; '' for a missing one and for nested values."""
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", "replace")
+    if cell is None or cell != cell or isinstance(cell, list | tuple | dict | set):
+        return ""
+    return str(cell)
+
+
+@dataclass
+class _Cells:
+    """What the cells of a column are, in all files."""
+
+    n_numbers: int = 0
+    n_nested: int = 0
+    others: list[tuple[Any, int, Any]] = field(default_factory=list)
+    """Cells that are no numbers: file, line and cell."""
+    n_others: int = 0
+    flag: tuple[PathLike | None, int] | None = None
+    number: tuple[PathLike | None, int] | None = None
+    """File and line of the first true or false, and of the first number other than 0 and 1."""
+
+    def read(self, cells: Sequence[Any], path: PathLike | None, lines: Sequence[int]) -> Floats:
+        """Return the numbers in cells of the column, NaN for missing ones and for others, which are noted."""
+        kinds = set(map(type, cells))
+        values = _plain(cells, kinds)
+        if values is None:
+            if kinds & NESTED:
+                cells = [_Cells if type(cell) in NESTED else cell for cell in cells]
+            keys = list(zip(map(type, cells), cells, strict=True))
+            known = {key: _number(*key) for key in dict.fromkeys(keys)}
+            values = np.array([known[key] for key in keys], np.float64)  # None is NaN
+            flags = [k for k, key in enumerate(keys) if known[key] is not None and _is_flag(*key)]
+            others = [k for k, key in enumerate(keys) if known[key] is None]
+            self.n_nested += sum(cells[k] is _Cells for k in others)
+            self.n_others += len(others)
+            self.others += [(path, lines[k], cells[k]) for k in others[: SHOWN - len(self.others)]]
+            if flags and self.flag is None:
+                self.flag = path, lines[flags[0]]
+        self.n_numbers += int(np.count_nonzero(~np.isnan(values)))
+        if self.number is None:
+            numbers = np.flatnonzero((values != 0.0) & (values != 1.0) & ~np.isnan(values))
+            self.number = (path, lines[numbers[0]]) if len(numbers) else None
+        return values
+
+    @property
+    def kind(self) -> str:
+        """What the column is if it is no metric: text, nested or empty; '' for mostly numbers."""
+        if self.n_others > self.n_numbers:
+            few = f", {counted(self.n_numbers, 'number')}" if self.n_numbers else ""
+            return "nested" if self.n_nested == self.n_others else f"text{few}"
+        return "" if self.n_numbers else "empty"
+
+
+def _plain(cells: Sequence[Any], kinds: set[type]) -> Floats | None:
+    """Return the numbers of cells if all are plain numbers."""
+    if kinds != {str} and not kinds <= {int, float}:
+        return None
+    try:
+        values = np.array(list(map(float, cells)), np.float64)
+    except (ValueError, OverflowError):
+        return None
+    is_plain = bool((np.abs(values) <= LARGEST_SCORE).all())  # NaN is not
+    return values if is_plain and not (kinds == {str} and "_" in "".join(cells)) else None
+
+
+def _is_flag(kind: type, cell: Any) -> bool:
+    return kind is bool or (kind is str and cell.strip().lower() in FLAGS)
+
+
+def _number(kind: type, cell: Any) -> float | None:
+    """Return the number in a cell, NaN if it is missing; None for other content."""
+    text = cell.strip().lower() if kind is str else "" if cell is None else str(cell).lower()
+    if text in FLAGS or text in MISSING:
+        return FLAGS.get(text, math.nan)
+    try:
+        value = float(text.replace("_", "x"))
+    except ValueError:
+        return None
+    return value if abs(value) <= LARGEST_SCORE else None
+
+
+@dataclass
+class _Rows:
+    """Rows of a table: numbers of their labels, and their scores by header."""
+
+    path: PathLike | None
+    taken: Taken
+    lines: Integers
+    labels: dict[str, Any]
+    values: dict[str, Floats]
+
+    def name_of(self, measure: str) -> str:
+        """Return the name here of a measure of another tool."""
+        # PyTerrier calls its measures as trec_eval or as ir_measures does.
+        run = header_word(self.taken.named("run"))
+        return (from_pyterrier if self.path is None or run == PYTERRIER_RUN else from_trec_eval)(
+            measure
+        )
+
+    def name_of_scores(self) -> str:
+        return SCORE if self.path is None else metric_of_file(self.path)
+
+
+Scores = dict[str, tuple[Integers, Floats]]
+"""Metric -> sorted keys of rows, and their scores."""
+
+
+class Records:
+    """Reads tables, and makes matrices of their rows.
+
+    Parameters
+    ----------
+    metric
+        The only metric to read. Where no column names metrics, that of the column of this name, or of the column score.
+    chosen
+        Role -> column, see `scorecube.ingest.roles.take_columns`.
+    """
+
+    def __init__(self, metric: str | None = None, chosen: Mapping[str, str] | None = None) -> None:
+        self._metric, self._chosen = metric, dict(chosen or {})
+        self._problems = Problems()
+        self._labels = {role: _Labels() for role in (*LABELS, "metric")}
+        self._cells: dict[str, _Cells] = {}
+        self._tables: list[_Rows] = []
+        self._notes: list[str] = []
+
+    def read(self, tables: Iterable[Table | BadInput]) -> Reading:
+        """Read tables as one.
+
+        Parameters
+        ----------
+        tables
+            Files or frames, or what is wrong with one.
+
+        Raises
+        ------
+        BadInput
+            All that is wrong with the tables: the first problems by file and line, others by number.
+        """
+        for table in tables:
+            try:
+                if isinstance(table, BadInput):
+                    raise table
+                self._tables.append(self._rows(table))
+            except BadInput as error:
+                self._problems.add("unreadable file", error)
+        self._refuse_mixtures()
+        metrics = [self._metrics_of(rows) for rows in self._tables]
+        self._problems.refuse()
+        scores = self._scores(metrics)
+        self._problems.refuse()
+        taken = self._described(metrics)
+        return Reading(self._collections(scores), taken, self._notes)
+
+    def _rows(self, table: Table) -> _Rows:
+        """Return the rows of a table."""
+        path = table.path
+        taken = take_columns(
+            table.header,
+            self._metric,
+            self._chosen,
+            (path, table.line if path is not None else None),
+        )
+        places = taken.at.get("score", []) or taken.values
+        headers = [table.header[k] for k in places]
+        if repeated := [name for name, count in Counter(headers).items() if count > 1]:
+            raise BadInput(f"several columns are called {listed(repeated)}", path, table.line)
+        parts: dict[Any, list[Any]] = {name: [] for name in (*self._labels, *places)}
+        lines: list[Integers] = []
+        for chunk in table.chunks:
+            if isinstance(chunk, BadInput):
+                self._problems.add("unreadable line", chunk)
+                continue
+            lines.append(np.asarray(chunk.lines, np.int64))
+            for role in self._labels:
+                parts[role].append(self._numbered(role, taken, chunk, path))
+            for k, header in zip(places, headers, strict=True):
+                cells = self._cells.setdefault(header, _Cells())
+                parts[k].append(cells.read(chunk.columns[k], path, chunk.lines))
+        if not lines:
+            raise BadInput("a header without scores", path)
+        joined = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
+        labels = {role: joined[role] for role in self._labels}
+        values = {header: joined[k] for k, header in zip(places, headers, strict=True)}
+        return _Rows(path, taken, np.concatenate(lines), labels, values)
+
+    def _numbered(self, role: str, taken: Taken, chunk: Chunk, path: PathLike | None) -> Any:
+        """Return the numbers of the labels of a role; note missing ones."""
+        name = taken.inner if role == "inner" else role
+        columns = [chunk.columns[k] for k in taken.at.get(name, ())]
+        if not columns:
+            return np.full(len(chunk.lines), self._labels[role].numbered([""])[0])
+        cells = columns[0]
+        if len(columns) > 1:
+            cells = [JOIN.join(map(_text, row)) for row in zip(*columns, strict=True)]
+        numbers = self._labels[role].numbered(cells)
+        lacking = self._labels[role].lacking
+        if lacking and name not in ("gain", "seed"):
+            for k in np.flatnonzero(np.isin(numbers, lacking)).tolist():
+                self._problems.add(
+                    f"missing {name}", f"the {name} is missing", path, chunk.lines[k]
+                )
+        return numbers
+
+    def _refuse_mixtures(self) -> None:
+        """Refuse tables of which some have a column that tells runs or collections apart, and others none."""
+        for what, kinds in (
+            ("systems", {rows.taken.inner == "system" for rows in self._tables}),
+            ("collections", {"collection" in rows.taken.at for rows in self._tables}),
+        ):
+            if len(kinds) > 1:
+                self._problems.add(
+                    "mixture",
+                    BadInput(
+                        f"one file has a column of {what} and another none; give all files the same columns",
+                        self._tables[0].path,
+                    ),
+                )
+
+    def _metrics_of(self, rows: _Rows) -> dict[str, str]:
+        """Return the metrics of a table's columns; for a column with scores of several metrics, ''."""
+        found: dict[str, str] = {}
+        is_one = "score" in rows.taken.at
+        for header in rows.values:
+            cells = self._cells[header]
+            if not (is_one or header_word(header) in SCORE_HEADERS) and cells.kind:
+                continue
+            found[header] = header
+            self._check_cells(header, cells)
+        for header in found:
+            is_score = header_word(header) in SCORE_HEADERS
+            if "metric" in rows.taken.at:
+                found[header] = ""
+            elif is_one and self._metric is not None:
+                found[header] = self._metric
+            elif is_score and len(found) == 1:
+                found[header] = rows.name_of_scores()
+            else:
+                found[header] = rows.name_of(header)
+        if not found:
+            self._problems.add(
+                "file without scores",
+                f"no column of numbers beside {', '.join(rows.taken.named(role) for role in rows.taken.at)}; found {', '.join(rows.taken.header)[:200]}",
+                rows.path,
+                1,
+            )
+        for name, count in Counter(found.values()).items():
+            if count > 1:
+                alike = [header for header in found if found[header] == name]
+                self._problems.add(
+                    "repeated metric",
+                    f"{count} columns are the metric {name}: {', '.join(alike)}; choose one with {option('metric')}",
+                    rows.path,
+                )
+        return found
+
+    def _check_cells(self, header: str, cells: _Cells) -> None:
+        """Note the cells of a metric's column that are no numbers, and a mixture of numbers with true and false."""
+        for path, line, cell in cells.others:
+            text = _score_problem(cell)
+            self._problems.add("non-numeric score", f"{text} (column {header})", path, line)
+        self._problems.count("non-numeric score", cells.n_others - len(cells.others))
+        cells.others, cells.n_others = [], 0
+        if cells.flag and cells.number:
+            path, line = cells.number
+            self._problems.add(
+                "mixture",
+                f"a number in the column {header}, which has true or false {_place(*cells.flag, path)}; write one kind",
+                path,
+                line,
+            )
+            cells.flag = None
+
+    def _scores(self, metrics: list[dict[str, str]]) -> Scores:
+        """Return the scores of each metric, sorted by the labels of their rows; note repeated ones."""
+        sizes = [len(self._labels[role].numbers) or 1 for role in LABELS]
+        if math.prod(sizes) > LARGEST_KEY:
+            raise BadInput(
+                f"too many different labels: {', '.join(map(str, sizes))}; divide the scores"
+            )
+        found: dict[str, list[tuple[_Rows, Integers, Floats, Integers]]] = {}
+        others: set[str] = set()
+        for rows, names in zip(self._tables, metrics, strict=True):
+            keys = np.zeros(len(rows.lines), np.int64)
+            for role, size in zip(LABELS, sizes, strict=True):
+                keys = keys * size + rows.labels[role]
+            for header, name in names.items():
+                if name:
+                    found.setdefault(name, []).append((rows, keys, rows.values[header], rows.lines))
+                    continue
+                measures: dict[str, list[tuple[str, int]]] = {}
+                for measure, number in self._labels["metric"].numbers.items():
+                    measures.setdefault(rows.name_of(measure), []).append((measure, number))
+                for label, spellings in measures.items():
+                    here = np.isin(rows.labels["metric"], [number for _, number in spellings])
+                    if self._metric in (None, label, *(measure for measure, _ in spellings)):
+                        part = keys[here], rows.values[header][here], rows.lines[here]
+                        found.setdefault(label, []).append((rows, *part))
+                    elif here.any():
+                        others.add(label)
+        found = {
+            name: parts for name, parts in found.items() if any(len(part[1]) for part in parts)
+        }
+        if not found:
+            known = f"no score of {self._metric}; there are {', '.join(sorted(others))}"
+            raise BadInput(known if others else "a header without scores", self._tables[0].path)
+        return {name: self._sorted(name, parts, sizes) for name, parts in found.items()}
+
+    def _sorted(
+        self, name: str, parts: list[tuple[_Rows, Integers, Floats, Integers]], sizes: list[int]
+    ) -> tuple[Integers, Floats]:
+        """Return the keys and scores of a metric in order of the keys; note repeated keys."""
+        keys = np.concatenate([part[1] for part in parts])
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        again = np.flatnonzero(keys[1:] == keys[:-1]) + 1
+        starts = np.cumsum([0, *(len(part[1]) for part in parts)])
+        for place in again[np.argsort(order[again])][:SHOWN]:
+            first = int(np.searchsorted(keys, keys[place]))
+            (path, line), before = (
+                (parts[k][0].path, int(parts[k][3][at - starts[k]]))
+                for at in (order[place], order[first])
+                for k in [int(np.searchsorted(starts, at, side="right")) - 1]
+            )
+            of = self._row(int(keys[place]), sizes, parts[0][0].taken.inner)
+            text = f"a second score of {name} for {of}; the first is {_place(*before, path)}"
+            self._problems.add("repeated score", text, path, line)
+        self._problems.count("repeated score", max(0, len(again) - SHOWN))
+        return keys, np.concatenate([part[2] for part in parts])[order]
+
+    def _row(self, key: int, sizes: list[int], inner: str) -> str:
+        """Return the labels of a row as text."""
+        labels = {}
+        for role, size in zip(reversed(LABELS), reversed(sizes), strict=True):
+            key, number = divmod(key, size)
+            labels[role] = list(self._labels[role].numbers)[number]
+        text = f"run {labels['run']!r} on topic {labels['topic']!r}"
+        if inner == "seed" and labels["inner"]:
+            text += f" with seed {labels['inner']!r}"
+        if labels["gain"]:
+            text += f" at gain setting {labels['gain']}"
+        return text + (f" in {_named(labels['collection'])}" if labels["collection"] else "")
+
+    def _collections(self, scores: Scores) -> dict[str, dict[str, Matrices]]:
+        """Return the matrices of each collection."""
+        gains = list(self._labels["gain"].numbers)
+        n_topics = len(self._labels["topic"].numbers)
+        n_pairs = len(self._labels["run"].numbers) * len(self._labels["inner"].numbers)
+        runs = self._runs(scores, n_topics, n_pairs)
+        topics = dict(enumerate(self._labels["topic"].numbers))
+        found: dict[str, dict[str, Matrices]] = {}
+        start = 0
+        for label in self._labels["collection"].numbers:
+            parts: dict[tuple[str, str], tuple[Integers, Integers, Floats]] = {}
+            for gain in gains:
+                stop = start + n_pairs * n_topics
+                for metric, (keys, values) in scores.items():
+                    part = slice(*np.searchsorted(keys, [start, stop]))
+                    if part.stop > part.start:
+                        pair, topic = np.divmod(keys[part] - start, n_topics)
+                        parts[gain, metric] = pair, topic, values[part]
+                start = stop
+            name = _named(label)
+            if name in found:
+                raise BadInput(f"two collections would be called {name!r}; rename one of them")
+            if parts:
+                found[name] = self._by_gain(self._matrices(parts, runs, topics, name))
+        return found
+
+    def _runs(self, scores: Scores, n_topics: int, n_pairs: int) -> dict[int, tuple[str, str]]:
+        """Return the name and the system of the run of each pair of run and seed, or of run and system."""
+        inner = list(self._labels["inner"].numbers)
+        outer = list(self._labels["run"].numbers)
+        used = [np.unique(keys // n_topics % n_pairs) for keys, _ in scores.values()]
+        pairs = {
+            pair: (outer[pair // len(inner)], inner[pair % len(inner)])
+            for pair in np.unique(np.concatenate(used)).tolist()
+        }
+        if self._tables[0].taken.inner != "system":
+            names = named_runs(pairs.values())
+            return {pair: (names[pairs[pair]], pairs[pair][0]) for pair in pairs}
+        systems: dict[str, str] = {}
+        for run, system in pairs.values():
+            if systems.setdefault(run, system) != system:
+                taken = self._tables[0].taken
+                raise BadInput(
+                    f"run {run!r} has two systems: {systems[run]!r} and {system!r}; if it is a repetition of both, say so: "
+                    f"{option('run_column', taken.named('system'))} {option('seed_column', taken.named('run'))}",
+                    self._tables[0].path,
+                )
+        return pairs
+
+    def _matrices(
+        self,
+        parts: Mapping[tuple[str, str], tuple[Integers, Integers, Floats]],
+        runs: Mapping[int, tuple[str, str]],
+        topics: Mapping[int, str],
+        collection: str,
+    ) -> dict[tuple[str, str], pd.DataFrame]:
+        """Return a matrix for each gain setting and metric of a collection, all with all its runs and topics."""
+        names = {pair: name for pair, (name, _) in runs.items()}
+        rows, index = _axis([pair for pair, _, _ in parts.values()], names)
+        columns, labels = _axis([topic for _, topic, _ in parts.values()], topics)
+        systems = dict(runs.values()) if any(name != of for name, of in runs.values()) else {}
+        found = {}
+        for key, (pair, topic, scores) in parts.items():
+            values = np.full((len(index), len(labels)), np.nan)
+            values[rows(pair), columns(topic)] = scores
+            found[key] = rows_of_systems(pd.DataFrame(values, index, labels), systems)
+        known = {metric for (_, metric), part in parts.items() if not np.isnan(part[2]).all()}
+        if lacking := [metric for _, metric in parts if known and metric not in known]:
+            where = f" in {collection}" if collection else ""
+            self._notes.append(f"no score of {listed(list(dict.fromkeys(lacking)))}{where}")
+        return {key: frame for key, frame in found.items() if not known or key[1] in known}
+
+    def _by_gain(self, matrices: dict[tuple[str, str], pd.DataFrame]) -> dict[str, Matrices]:
+        """Return the matrices by gain setting; those without one apply to all."""
+        path = self._tables[0].path
+        gains = list(dict.fromkeys(gain for gain, _ in matrices if gain)) or [""]
+        metrics = list(dict.fromkeys(metric for gain, metric in matrices if gain in gains))
+        without = list(dict.fromkeys(metric for gain, metric in matrices if gain not in gains))
+        for metric in metrics:
+            if metric in without:
+                raise BadInput(
+                    f"scores of {metric} both with gain setting {gains[0]} and without one", path
+                )
+            for gain in gains:
+                if (gain, metric) not in matrices:
+                    raise BadInput(
+                        f"no score of {metric} at gain setting {gain}, but at others", path
+                    )
+        return {
+            gain: {metric: matrices[gain, metric] for metric in metrics}
+            | {metric: matrices["", metric] for metric in without}
+            for gain in gains
+        }
+
+    def _described(self, metrics: list[dict[str, str]]) -> list[str]:
+        """Return what columns were taken for; note those that were not read."""
+        taken: dict[str, list[_Rows]] = {}
+        notes: dict[str, list[_Rows]] = {}
+        for rows, names in zip(self._tables, metrics, strict=True):
+            of = rows.taken
+            roles = [
+                f"{role} = {of.named(role)}"
+                for role in ROLE_ORDER
+                if role in of.at and (role != "score" or "metric" in of.at)
+            ]
+            if "metric" not in of.at:
+                each = [
+                    name if name == header else f"{name} ({header})"
+                    for header, name in names.items()
+                ]
+                roles.append(f"{'metric' if len(each) == 1 else 'metrics'} = {', '.join(each)}")
+            taken.setdefault(", ".join(roles), []).append(rows)
+            for header, name in names.items():
+                if name == self._metric and header_word(header) != header_word(name):
+                    text = f"no column {name}: the column {header} is read as {name}"
+                    if "score" not in self._chosen:
+                        notes.setdefault(text, []).append(rows)
+            unread = dict(of.unread)
+            unread |= {
+                k: self._cells[of.header[k]].kind for k in of.values if of.header[k] not in names
+            }
+            if unread:
+                columns = [
+                    (of.header[k] or f"column {k + 1} (without a name)")
+                    + (f" ({why})" if why else "")
+                    for k, why in sorted(unread.items())
+                ]
+                notes.setdefault(f"not read: {', '.join(columns)}", []).append(rows)
+        self._notes += self._with_files("", notes)
+        return self._with_files(TAKEN, taken)
+
+    def _with_files(self, start: str, lines: Mapping[str, list[_Rows]]) -> list[str]:
+        """Return lines, each with the files that it is about unless these are all."""
+        found = []
+        for text, about in lines.items():
+            paths = [str(rows.path) for rows in about] if len(about) < len(self._tables) else []
+            head = " of ".join(filter(None, [start, listed(paths)]))
+            found.append(f"{head}: {text}" if head else text)
+        return found
+
+
+def _axis(
+    parts: Iterable[Integers], labels: Mapping[int, str]
+) -> tuple[Callable[[Integers], Integers], list[str]]:
+    """Return a function from numbers of labels to their places in sorted order, and the labels in this order."""
+    used = np.unique(np.concatenate([np.unique(part) for part in parts]))
+    names = [labels[number] for number in used.tolist()]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return lambda numbers: places[np.searchsorted(used, numbers)], [names[k] for k in order]
+
+
+def _named(collection: str) -> str:
+    """Return the name of a collection: its labels with hyphens between them and instead of slashes."""
+    return "-".join(collection.split(JOIN)).replace("/", "-").replace("\\", "-")
+
+
+def _place(path: PathLike | None, line: int, beside: PathLike | None) -> str:
+    """Return where something is, beside a place in a file."""
+    if path is None:
+        return f"in row {line}"
+    return f"in line {line}" if path == beside else f"{path}:{line}"
+
+
+def _score_problem(cell: Any) -> str:
+    """Return what is wrong with a cell that is no score."""
+    if cell is _Cells:
+        return "a list or an object where a score is expected"
+    try:
+        score(str(cell).strip(), "", 0)
+    except BadInput as error:
+        return str(error).removeprefix(":0: ")
+    return f"score {cell!r} is not a number"

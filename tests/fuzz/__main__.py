@@ -28,6 +28,7 @@ OWN_MEGABYTES = 512
 Run = Callable[[str, bytes], None]
 NEEDLESS = (
     ("scorecube.ingest.in_memory", "cube_dataset"),
+    ("scorecube.ingest.in_memory", "with_systems"),
     ("scorecube.collection.rankings", "rankings_dataset"),
     ("scorecube.collection.rankings", "with_intents"),
     ("scorecube.collection.rankings", "with_doubts"),
@@ -78,7 +79,7 @@ def instrumented() -> tuple[Run, list[str]]:
     return run_target, list(TARGETS)
 
 
-def nothing(*_: object) -> xr.Dataset:
+def nothing(*_: object, **__: object) -> xr.Dataset:
     """Stand for a function that builds or reads a dataset."""
     return xr.Dataset()
 

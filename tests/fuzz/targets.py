@@ -138,6 +138,7 @@ TARGETS: dict[str, Target] = {
     "matrix": partial(scores, layout="matrix", name="ap.csv"),
     "matrix-transposed": partial(scores, layout="matrix", name="ap.csv", transpose=True),
     "long": partial(scores, layout="long", name="ap.csv"),
+    "jsonl": partial(scores, layout="long", name="r.jsonl"),
     "ndeval": partial(scores, layout="ndeval", name="r.csv"),
     "gdeval": partial(scores, layout="gdeval", name="r.csv"),
     "trec_eval": partial(scores, layout="trec_eval", name="r.eval"),

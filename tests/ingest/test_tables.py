@@ -7,6 +7,7 @@ import json
 import math
 import re
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -221,7 +222,8 @@ def _installed(name: str) -> bool:
 def test_parquet_without_pyarrow_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for name in ("pyarrow", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, name, None)
     path = written(tmp_path / "a.parquet", b"PAR1 and so on")
     with pytest.raises(
         BadInput, match="not installed: pip install pyarrow, or save the table as CSV"
@@ -424,3 +426,27 @@ def test_tables_longer_than_a_part_are_read_whole(
     assert import_scores(written(tmp_path / "s.jsonl", lines)).identical(expected)
     with pytest.raises(BadInput, match=r"s.csv:1203: not UTF-8 .it may be Latin-1. after '.*é'"):
         import_scores(written(path, content.encode().replace(b"m3,q1,", b"m\xe9,q1,")))
+
+
+def test_93_000_rows_take_less_than_two_seconds(tmp_path: Path) -> None:
+    rows = [
+        (f"model-{m:02d}", name, f"{name}-{k}", seed, (m + k) % 3 == 0, (m * k + seed) % 101 / 101)
+        for name in ("gsm8k", "mmlu", "arc", "bbh", "hellaswag")
+        for m in range(40)
+        for seed in ((1, 2, 3) if m < 11 else (1,))
+        for k in range(300)
+    ]
+    header = ["model_name", "benchmark", "question_id", "seed", "correct", "f1"]
+    assert len(rows) == 93_000
+    pd.DataFrame(rows, columns=header).to_csv(tmp_path / "s.csv", index=False)
+    lines = (json.dumps(dict(zip(header, row, strict=True))) + "\n" for row in rows)
+    written(tmp_path / "s.jsonl", "".join(lines))
+    import_scores(pd.DataFrame(TYPED), collections=True)  # libraries are imported
+    start = time.process_time()
+    cubes = import_scores(tmp_path / "s.csv", collections=True)
+    assert time.process_time() - start < 2.0
+    assert [dict(cube.sizes) for cube in cubes.values()] == [
+        {"metric": 2, "gain": 1, "run": 62, "topic": 300}
+    ] * 5
+    for name, found in import_scores(tmp_path / "s.jsonl", collections=True).items():
+        assert found.identical(cubes[name])

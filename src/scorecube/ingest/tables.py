@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any
 
@@ -42,31 +43,34 @@ def open_table(path: PathLike) -> Table:
 
 def _parquet(path: PathLike) -> Table:
     try:
-        from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise BadInput(
             "a Parquet file needs pyarrow, which is not installed: pip install pyarrow, or save the table as CSV or JSONL",
             path,
         ) from None
-    try:
-        file = ParquetFile(path)
-    except (ArrowException, OSError) as error:
-        raise BadInput(f"the Parquet file is damaged: {str(error).splitlines()[0]}", path) from None
 
     def chunks() -> Iterator[Chunk]:
         start = 1
-        try:
+        with _undamaged(path):
             for batch in file.iter_batches(batch_size=ROWS):
                 columns = [column.to_pylist() for column in batch.columns]
                 yield Chunk(columns, range(start, start + batch.num_rows))
                 start += batch.num_rows
-        except (ArrowException, OSError) as error:
-            raise BadInput(
-                f"the Parquet file is damaged: {str(error).splitlines()[0]}", path
-            ) from None
 
-    return Table(path, file.schema_arrow.names, 1, chunks())
+    with _undamaged(path):
+        file = ParquetFile(path)
+        return Table(path, file.schema_arrow.names, 1, chunks())
+
+
+@contextmanager
+def _undamaged(path: PathLike) -> Iterator[None]:
+    """Translate errors of pyarrow, which are of many types."""
+    try:
+        yield
+    except Exception as error:
+        text = (str(error).splitlines() or [type(error).__name__])[0]
+        raise BadInput(f"the Parquet file is damaged: {text}", path) from None
 
 
 def is_frame(value: Any) -> bool:

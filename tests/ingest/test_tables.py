@@ -450,3 +450,29 @@ def test_93_000_rows_take_less_than_two_seconds(tmp_path: Path) -> None:
     ] * 5
     for name, found in import_scores(tmp_path / "s.jsonl", collections=True).items():
         assert found.identical(cubes[name])
+
+
+def test_repeated_items_name_the_columns_that_may_tell_them_apart(tmp_path: Path) -> None:
+    text = "model,item,language,acc\na,1,en,1\na,1,fr,0\n"
+    path = written(tmp_path / "s.csv", text)
+    with pytest.raises(BadInput, match=r"the first is in line 2\n  not read: language \(text\)$"):
+        import_scores(path)
+    cubes = import_scores(path, collection_column="language", collections=True)
+    assert list(cubes) == ["en", "fr"]
+
+
+def test_scores_of_other_metrics_are_named(tmp_path: Path) -> None:
+    text = "run,topic,measure,value\na,1,map,1\na,1,P_5,0\na,1,recip_rank,0\n"
+    noted: list[str] = []
+    path = written(tmp_path / "s.csv", text)
+    cube = import_scores(path, metric="AP", notify=noted.append)
+    assert cube["metric"].values.tolist() == ["AP"]
+    assert noted[1:] == ["not read: scores of P@5, RR"]
+
+
+def test_too_many_labels_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scorecube.ingest.records.LARGEST_KEY", 3)
+    with pytest.raises(
+        BadInput, match="too many different labels: 1, 1, 2, 1, 2; divide the scores"
+    ):
+        import_scores(written(tmp_path / "s.csv", "run,topic,score\na,1,1\nb,2,1\n"))

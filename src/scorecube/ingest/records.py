@@ -119,8 +119,8 @@ class Problems:
         """Count further problems of a kind."""
         self._counts[kind] += number
 
-    def refuse(self) -> None:
-        """Raise an error about all problems, if there are any."""
+    def refuse(self, end: str = "") -> None:
+        """Raise an error about all problems, if there are any; `end` ends its message."""
         if not self._first:
             return
         lines = [problem.marked for problem in self._first]
@@ -129,7 +129,7 @@ class Problems:
             kinds = ", ".join(counted(number, kind) for kind, number in (+self._counts).items())
             lines.append(f"and {counted(more, 'further problem')}; in all {kinds}")
         first = self._first[0]
-        error = BadInput("\n  ".join(lines), option=first.option)
+        error = BadInput("\n  ".join(lines) + end, option=first.option)
         error.path, error.line = first.path, first.line
         raise error
 
@@ -307,8 +307,8 @@ class Records:
         metrics = [self._metrics_of(rows) for rows in self._tables]
         self._problems.refuse()
         scores = self._scores(metrics)
-        self._problems.refuse()
         taken = self._described(metrics)
+        self._problems.refuse("".join(f"\n  {note}" for note in self._notes))
         return Reading(self._collections(scores), taken, self._notes)
 
     def _rows(self, table: Table) -> _Rows:
@@ -463,6 +463,8 @@ class Records:
         if not found:
             known = f"no score of {self._metric}; there are {', '.join(sorted(others))}"
             raise BadInput(known if others else "a header without scores", self._tables[0].path)
+        if others:
+            self._notes.append(f"not read: scores of {listed(sorted(others))}")
         return {name: self._sorted(name, parts, sizes) for name, parts in found.items()}
 
     def _sorted(

@@ -185,16 +185,21 @@ class _Cells:
         if values is None:
             if kinds & NESTED:
                 cells = [_Cells if type(cell) in NESTED else cell for cell in cells]
-            keys = list(zip(map(type, cells), cells, strict=True))
-            known = {key: _number(*key) for key in dict.fromkeys(keys)}
-            values = np.array([known[key] for key in keys], np.float64)  # None is NaN
-            flags = [k for k, key in enumerate(keys) if known[key] is not None and _is_flag(*key)]
-            others = [k for k, key in enumerate(keys) if known[key] is None]
-            self.n_nested += sum(cells[k] is _Cells for k in others)
-            self.n_others += len(others)
-            self.others += [(path, lines[k], cells[k]) for k in others[: SHOWN - len(self.others)]]
-            if flags and self.flag is None:
-                self.flag = path, lines[flags[0]]
+            # Of cells of one type, equal ones need no type beside them: 1 == True.
+            keys = cells if len(kinds) == 1 else list(zip(map(type, cells), cells, strict=True))
+            cell_of = {key: (key if len(kinds) == 1 else key[1]) for key in dict.fromkeys(keys)}
+            known = {key: _number(cell) for key, cell in cell_of.items()}
+            values = np.array(list(map(known.__getitem__, keys)), np.float64)  # None is NaN
+            if None in known.values():
+                others = [k for k, key in enumerate(keys) if known[key] is None]
+                self.n_nested += sum(cells[k] is _Cells for k in others)
+                self.n_others += len(others)
+                some = others[: SHOWN - len(self.others)]
+                self.others += [(path, lines[k], cells[k]) for k in some]
+            if self.flag is None:
+                flags = {key for key, cell in cell_of.items() if _is_flag(cell)}
+                first = next((k for k, key in enumerate(keys) if flags and key in flags), None)
+                self.flag = None if first is None else (path, lines[first])
         self.n_numbers += int(np.count_nonzero(~np.isnan(values)))
         if self.number is None:
             numbers = np.flatnonzero((values != 0.0) & (values != 1.0) & ~np.isnan(values))
@@ -222,13 +227,13 @@ def _plain(cells: Sequence[Any], kinds: set[type]) -> Floats | None:
     return values if is_plain and not (kinds == {str} and "_" in "".join(cells)) else None
 
 
-def _is_flag(kind: type, cell: Any) -> bool:
-    return kind is bool or (kind is str and cell.strip().lower() in FLAGS)
+def _is_flag(cell: Any) -> bool:
+    return isinstance(cell, bool | str) and str(cell).strip().lower() in FLAGS
 
 
-def _number(kind: type, cell: Any) -> float | None:
+def _number(cell: Any) -> float | None:
     """Return the number in a cell, NaN if it is missing; None for other content."""
-    text = cell.strip().lower() if kind is str else "" if cell is None else str(cell).lower()
+    text = "" if cell is None else str(cell).strip().lower()
     if text in FLAGS or text in MISSING:
         return FLAGS.get(text, math.nan)
     try:

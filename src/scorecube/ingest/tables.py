@@ -16,8 +16,8 @@ from scorecube.ingest.files import LARGEST_TABLE, PathLike, is_parquet
 from scorecube.ingest.records import Chunk, Table
 from scorecube.ingest.tool_objects import package_of
 
-ROWS = 2**16
-"""Rows that are Python objects at a time."""
+ROWS = 2**12
+"""Rows that are Python objects at a time: few, so that these are not searched for garbage again and again."""
 MOST_PROBLEMS = 1000
 """Lines that are no JSON, after which a file is not read on."""
 

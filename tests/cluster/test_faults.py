@@ -22,7 +22,7 @@ from distributed.comm.core import CommClosedError
 
 from scorecube.analyses import Swap
 from scorecube.errors import ClusterFailed
-from scorecube.execute.clients import map_on_client, open_client, translate_errors
+from scorecube.execute.clients import call_on_client, open_client, translate_errors
 from scorecube.execute.clusters import choose_profile, open_executor, quiet_connection_losses
 from scorecube.execute.worker_plugin import CompileKernels
 from scorecube.testing import simulate_cube
@@ -309,6 +309,6 @@ def test_an_error_that_cannot_be_sent_ends_the_run_with_a_message() -> None:
     with open_client({"kind": "processes", "workers": 1}) as client:
         assert client is not None
         with pytest.raises(ClusterFailed, match=message):
-            map_on_client(client, fail, [0], lambda _: None)
+            call_on_client(client, fail, [0], lambda *_: None)
         with pytest.raises((ClusterFailed, Unsendable), match="disk 7"):  # as dask's version can
-            map_on_client(client, fail, [7], lambda _: None)
+            call_on_client(client, fail, [7], lambda *_: None)

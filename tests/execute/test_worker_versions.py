@@ -84,15 +84,6 @@ def changed(tmp_path: Path) -> Path:
 def released(changed: Path) -> Path:
     """A copy of the package as it was before workers stated their versions."""
     (changed / "scorecube" / "execute" / "worker_versions.py").unlink()
-    for name in ("graph.py", "clients.py"):
-        path = changed / "scorecube" / "execute" / name
-        lines = path.read_text().splitlines(keepends=True)
-        kept = [line for line in lines if "worker_versions" not in line]
-        path.write_text(
-            "".join(kept)
-            .replace("def compute_stated_block", "def _gone")
-            .replace("Stated", "object")
-        )
     return changed
 
 

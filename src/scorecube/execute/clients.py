@@ -11,16 +11,16 @@ import logging
 import os
 import time
 import uuid
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scorecube.analyses.base import Analysis, Arrays
 from scorecube.errors import ClusterFailed, option
 from scorecube.execute.clusters import choose_profile, open_executor
+from scorecube.execute.executor import Blocks, OnResult
 from scorecube.execute.profiles import Profile
 from scorecube.execute.worker_versions import (
-    Stated,
     check_versions,
     stated,
     stating_plugin,
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     import concurrent.futures
 
     from distributed import Client, Future
-
-    from scorecube.execute.graph import Interval, OnBlock
 
 RETRIES = 2
 """Further attempts for a block that raised an error; safe, as a block is a pure function."""
@@ -71,21 +69,20 @@ def open_client(
         yield executor.client
 
 
-def compute_on_client(
-    client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval], on_block: OnBlock
+def call_on_client(
+    client: Client, function: Callable[[Any], Any], items: Sequence[Any], on_result: OnResult
 ) -> None:
-    """Run blocks on a cluster; `on_block` is called as they finish."""
-    from scorecube.execute.graph import build_graph, compute_stated_block
-
-    with _checked_workers(client), _kernels_compiled(client, analysis, inputs, intervals):
-        shared = _share(client, inputs)
-        graph = build_graph(analysis, shared, intervals, compute_stated_block)
-        futures = client.compute(list(graph.values()), retries=RETRIES, optimize_graph=False)
-        interval_of = {
-            future.key: interval for future, interval in zip(futures, graph, strict=True)
-        }
+    """Call a function with every item on a cluster, which gets it once per worker; see `call_each`."""
+    name: str | None = None
+    compiled: AbstractContextManager[None] = nullcontext()
+    if isinstance(function, Blocks):
+        name, compiled = function.analysis.name, _kernels_compiled(client, function, items[0])
+    with _checked_workers(client), compiled:
+        shared = _share(client, function)
+        futures = client.map(stated, items, key=name, function=shared, pure=False, retries=RETRIES)
+        position_of = {future.key: position for position, future in enumerate(futures)}
         for key, result in _as_completed(client, futures):
-            on_block(interval_of[key], result)
+            on_result(position_of[key], result)
 
 
 @contextmanager
@@ -226,21 +223,6 @@ def check_workers(client: Client) -> None:
             check_versions(worker, versions)
 
 
-def map_on_client(
-    client: Client, function: Callable[[Any], Any], items: list[Any], on_item: Callable[[Any], None]
-) -> list[Any]:
-    """Return the function of every item, in order; it is sent once per worker."""
-    results: list[Any] = [None] * len(items)
-    with _checked_workers(client):
-        shared = _share(client, function)
-        futures = client.map(_apply, items, function=shared, pure=False, retries=RETRIES)
-        index_of = {future.key: index for index, future in enumerate(futures)}
-        for key, result in _as_completed(client, futures):
-            results[index_of[key]] = result
-            on_item(result)
-    return results
-
-
 def _share(client: Client, data: Any) -> Future[Any]:
     """Send data to the scheduler as the result of a task without dependencies.
 
@@ -312,14 +294,13 @@ def _first_line(error: BaseException) -> str:
 
 
 @contextmanager
-def _kernels_compiled(
-    client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval]
-) -> Iterator[None]:
+def _kernels_compiled(client: Client, blocks: Blocks, first: Any) -> Iterator[None]:
     """Have workers compile or load the kernels before their first task."""
     from scorecube.execute.worker_plugin import CompileKernels
 
-    size = sum(array.nbytes for array in inputs.values())
-    plugin = CompileKernels(analysis, inputs if size <= MAX_PLUGIN_BYTES else None, intervals[0][0])
+    size = sum(array.nbytes for array in blocks.inputs.values())
+    sent = blocks if size <= MAX_PLUGIN_BYTES else replace(blocks, inputs={})
+    plugin = CompileKernels(sent, (first[0], first[0] + 1))
     _register(client, plugin)
     try:
         yield
@@ -341,7 +322,3 @@ def _is_reachable(client: Client) -> bool:
 
 def _identity(data: Any) -> Any:
     return data
-
-
-def _apply(item: Any, function: Callable[[Any], Any]) -> Stated:
-    return stated(function, item)

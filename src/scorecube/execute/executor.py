@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from scorecube.execute.blas_threads import one_blas_thread
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from scorecube.analyses.base import Analysis, Arrays
+
+Progress = Callable[[int, int], None]
+Interval = tuple[int, int]
+OnResult = Callable[[int, Any], None]
+"""Takes the position of an item, and what a function returned for it."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The function that computes a block of an analysis from its inputs, on any thread or worker."""
+
+    analysis: Analysis
+    inputs: Arrays
+
+    def __call__(self, interval: Interval) -> Arrays:
+        """Return the outputs of an interval of units."""
+        with one_blas_thread():
+            return self.analysis.block(self.inputs, *interval)
 
 
 @dataclass(frozen=True)
@@ -33,6 +56,12 @@ class Executor:
     memory: int | None = None
     pool: ThreadPoolExecutor | None = None
     program: float | None = None
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function on the pool, if any, so that it does not compete with blocks."""
+        if self.pool is None:
+            return function(*arguments)
+        return self.pool.submit(function, *arguments).result()
 
 
 CALLING_THREAD = Executor()

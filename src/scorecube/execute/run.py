@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xarray as xr
 
@@ -20,20 +20,15 @@ from scorecube.analyses.base import Accumulator, Arrays, Output
 from scorecube.analyses.plan import PreparedPlan
 from scorecube.execute.blas_threads import one_blas_thread
 from scorecube.execute.block_writer import BlockWriter
+from scorecube.execute.dispatch import call_each
 from scorecube.execute.estimate import INLINE_SECONDS, Estimate, estimate
-from scorecube.execute.executor import CALLING_THREAD, Executor
+from scorecube.execute.executor import CALLING_THREAD, Blocks, Executor, Interval, Progress
 from scorecube.execute.kernel_state import rehearse
 from scorecube.execute.memory import release_memory
 from scorecube.storage.blocks import BlockStore, gaps
 
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
 RELEASE_BYTES = 2**24
 """Smallest outputs whose blocks leave enough freed memory to return it to the system."""
-Progress = Callable[[int, int], None]
-Interval = tuple[int, int]
-OnBlock = Callable[[Interval, Arrays], None]
 
 
 def run(
@@ -80,9 +75,7 @@ def run(
         prepared.prepared,
         report=lambda share: report(planned.units + int(planned.result_units * share)),
     )
-    result: xr.Dataset = on_pool(
-        executor.pool, plan.analysis.finalize, reporting, arrays, plan.trials
-    )
+    result: xr.Dataset = executor.call(plan.analysis.finalize, reporting, arrays, plan.trials)
     if planned.result_units:
         report(planned.units + planned.result_units)
     result.attrs |= provenance(prepared, started)
@@ -116,8 +109,9 @@ def _compute_blocks(
     if blocks is not None and pending and (worth_recording or blocks.records()):
         writer = BlockWriter(blocks, outputs, pending, {"work": prepared.plan.work_digest})
 
-    def on_block(interval: Interval, arrays: Arrays) -> None:
+    def on_block(position: int, arrays: Arrays) -> None:
         nonlocal done
+        interval = pending[position]
         totals.add(*interval, arrays)
         if writer is not None:
             writer.submit(interval, arrays)
@@ -126,40 +120,13 @@ def _compute_blocks(
 
     if pending:
         with one_blas_thread(), writer or nullcontext():
-            _compute(prepared, pending, executor, on_block, lambda: report(done))
+            plan = prepared.plan
+            inputs = analysis.inputs(prepared.prepared, plan.trials, plan.seed, prepared.samples)
+            if executor.client is None:
+                executor.call(rehearse, analysis, inputs, pending[0][0])
+            report(done)
+            call_each(executor, Blocks(analysis, inputs), pending, on_block)
     return totals.arrays
-
-
-def _compute(
-    prepared: PreparedPlan,
-    pending: list[Interval],
-    executor: Executor,
-    on_block: OnBlock,
-    before_blocks: Callable[[], None],
-) -> None:
-    plan = prepared.plan
-    inputs = plan.analysis.inputs(prepared.prepared, plan.trials, plan.seed, prepared.samples)
-    if executor.client is None:
-        on_pool(executor.pool, rehearse, plan.analysis, inputs, pending[0][0])
-    before_blocks()
-    if executor.client is not None:
-        from scorecube.execute.clients import compute_on_client
-
-        compute_on_client(executor.client, plan.analysis, inputs, pending, on_block)
-    elif executor.pool is None and (executor.workers == 1 or len(pending) == 1):
-        for interval in pending:
-            on_block(interval, plan.analysis.block(inputs, *interval))
-    else:
-        from scorecube.execute.graph import compute_on_threads
-
-        compute_on_threads(
-            plan.analysis, inputs, pending, executor.workers, on_block, executor.pool
-        )
-
-
-def on_pool(pool: ThreadPoolExecutor | None, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function on the pool, if any, so that it does not compete with blocks."""
-    return function(*arguments) if pool is None else pool.submit(function, *arguments).result()
 
 
 def _cut(intervals: list[Interval], length: int) -> list[Interval]:
@@ -168,35 +135,6 @@ def _cut(intervals: list[Interval], length: int) -> list[Interval]:
         for start, stop in intervals
         for low in range(start, stop, length)
     ]
-
-
-def for_each(
-    function: Callable[[Any], Any], items: list[Any], executor: Executor, progress: Progress | None
-) -> list[Any]:
-    """Return the function of every item, in order, computed on an executor."""
-    done = 0
-
-    def finished(_: Any) -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, len(items))
-
-    if progress is not None:
-        progress(0, len(items))
-    if executor.client is not None:
-        from scorecube.execute.clients import map_on_client
-
-        return map_on_client(executor.client, function, items, finished)
-    if executor.workers == 1 or len(items) == 1:
-        results = []
-        for item in items:
-            results.append(function(item))
-            finished(item)
-        return results
-    from scorecube.execute.graph import map_on_threads
-
-    return map_on_threads(function, items, executor.workers, finished)
 
 
 def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from typing import Any
 
 from distributed import WorkerPlugin
 
-from scorecube.analyses.base import Analysis, Arrays
-from scorecube.execute.graph import compute_block
+from scorecube.execute.executor import Blocks, Interval
 
 
 class CompileKernels(WorkerPlugin):
@@ -19,21 +18,17 @@ class CompileKernels(WorkerPlugin):
 
     Parameters
     ----------
-    analysis
-        To be run; unpickling it imports the package.
-    inputs
-        Arrays of `Analysis.inputs`; None only imports the package.
+    blocks
+        To be run; unpickling it imports the package, and nothing more is done without inputs.
     unit
-        The unit to compute.
+        The interval to compute.
     """
 
-    def __init__(self, analysis: Analysis, inputs: Arrays | None, unit: int) -> None:
+    def __init__(self, blocks: Blocks, unit: Interval) -> None:
         self.name = f"scorecube-compile-{uuid.uuid4().hex}"
-        self.analysis, self.inputs, self.unit = analysis, inputs, unit
+        self.blocks, self.unit = blocks, unit
 
     async def setup(self, worker: Any) -> None:  # noqa: ARG002
         """Compute on a thread, so that the worker keeps sending heartbeats."""
-        if self.inputs is not None:
-            await asyncio.to_thread(
-                compute_block, self.analysis, self.inputs, self.unit, self.unit + 1
-            )
+        if self.blocks.inputs:
+            await asyncio.to_thread(self.blocks, self.unit)

@@ -87,8 +87,8 @@ def own_versions() -> Versions:
     return versions_function()()
 
 
-def stated(function: Callable[..., Any], *arguments: Any) -> Stated:
-    """Return what this worker computes by a function, with its address and versions.
+def stated(item: Any, function: Callable[[Any], Any]) -> Stated:
+    """Return what this worker computes of an item by a function, with its address and versions.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def stated(function: Callable[..., Any], *arguments: Any) -> Stated:
 
     address = get_worker().address
     try:
-        return Stated(address, own_versions(), function(*arguments))
+        return Stated(address, own_versions(), function(item))
     except Exception as error:
         if _can_be_sent(error):
             raise

@@ -23,9 +23,9 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems
 from scorecube.errors import BadPlan, BadStudy, check_choice, option
+from scorecube.execute.dispatch import call_all
 from scorecube.execute.executor import Executor
 from scorecube.execute.processes import default_workers
-from scorecube.execute.run import for_each
 from scorecube.ingest.delimited import read_table
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.formats import read_collections
@@ -153,9 +153,8 @@ def read_rankings(
         team_of = dict(teams)
     judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates, level_map)
     sources = run_sources(runs, judged.topics)
-    judged_runs = for_each(
-        judge_file, sources, Executor(client, workers or default_workers()), progress
-    )
+    executor = Executor(client, workers or default_workers())
+    judged_runs = call_all(executor, judge_file, sources, progress)
     attrs = {
         "order": order,
         "score_precision": precision,

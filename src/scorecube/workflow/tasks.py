@@ -29,8 +29,8 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
 from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
 from scorecube.execute.estimate import Estimate, estimate
-from scorecube.execute.executor import CALLING_THREAD, Executor
-from scorecube.execute.run import Progress, on_pool, run
+from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
+from scorecube.execute.run import run
 from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
 from scorecube.report.stored_tables import result_facts
 from scorecube.storage import Collection, NewResult, Study
@@ -206,7 +206,7 @@ class Task:
                 progress=progress,
                 before_finalize=before_finalize,
             )
-            on_pool(executor.pool, store_computed, [computed])
+            executor.call(store_computed, [computed])
         return computed.result
 
     def compute(

@@ -64,7 +64,7 @@ def study_at(path: Path) -> Study:
 def as_a_stream(tasks: tuple[Task, ...]) -> tuple[float, Utilisation]:
     """Return seconds, and the shares of the workers' time."""
     start = time.perf_counter()
-    busy = run_sweep(tasks, workers=WORKERS, memory=MEMORY)
+    busy = run_sweep(tasks, Executor(workers=WORKERS, memory=MEMORY))
     return time.perf_counter() - start, busy
 
 

@@ -80,6 +80,8 @@ def test_a_repeated_sweep_reads_no_scores(
     assert f"{2 * COUNT} plans, {2 * COUNT} done already" in again
     other = sweep_file(tmp_path, "study", matrices, size=4)
     assert f"{2 * COUNT} plans, {COUNT} done already" in scorecube("sweep", other).stderr
+    said = scorecube("sweep", other, "--status").succeeded().stdout
+    assert "results: 10 of 10 stored, 5 of them before; 0 failed" in said
     (matrices / "c0.csv").write_text("topic,a,b\n" + "".join(f"{k},0.{k},0.1\n" for k in range(8)))
     text = file.read_text().replace('name = "c0"', 'name = "c0"\nreplace = true')
     file.write_text(text)
@@ -96,3 +98,5 @@ def test_an_impossible_plan_stops_or_is_listed(
     done = scorecube("sweep", file, "--workers", 2, "--memory", "4GB").succeeded().stderr
     assert "left out: swap of few" in done
     assert f"{2 * COUNT + 1} results in" in done
+    said = scorecube("sweep", file, "--status").succeeded().stdout
+    assert "results: 11 of 11 stored, 0 of them before; 0 failed; 1 plans left out" in said

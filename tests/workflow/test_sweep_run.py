@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from scorecube.collection.selection import select
 from scorecube.errors import BadPlan
 from scorecube.execute.clients import open_client
 from scorecube.execute.concurrent_runs import Job, ReserveMemory, TimedThreadPool, run_concurrently
+from scorecube.execute.executor import Executor
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow.sweep_file import Entry
@@ -145,9 +145,9 @@ def test_a_failure_stops_the_stream_and_keeps_what_is_recorded(
 
     monkeypatch.setattr(sc.Tukey, "block", broken)
     with pytest.raises(ZeroDivisionError, match="on purpose"):
-        run_sweep(tasks, workers=2)
+        run_sweep(tasks, Executor(workers=2))
     monkeypatch.undo()
-    run_sweep(tasks, workers=2)
+    run_sweep(tasks, Executor(workers=2))
     assert all(task.is_stored() for task in tasks)
 
 
@@ -155,7 +155,7 @@ def test_jobs_are_open_only_within_the_memory() -> None:
     lock, is_open, most = threading.Lock(), {"bytes": 0, "jobs": 0}, {"bytes": 0, "jobs": 0}
 
     def job(number: int, size: int) -> Job:
-        def run(_: ThreadPoolExecutor | None, __: ReserveMemory) -> None:
+        def run(_: ReserveMemory) -> None:
             with lock:
                 is_open["bytes"] += size
                 is_open["jobs"] += 1
@@ -169,9 +169,9 @@ def test_jobs_are_open_only_within_the_memory() -> None:
         return Job(str(number), size, run)
 
     sizes = [60, 60, 30, 30, 30, 10, 10, 10]
-    run_concurrently([job(*numbered) for numbered in enumerate(sizes)], 100, None, max_open=3)
+    run_concurrently([job(*numbered) for numbered in enumerate(sizes)], 100, max_open=3)
     assert most == {"bytes": 100, "jobs": 3}
-    run_concurrently([job(0, 1000)], 100, None)  # too large for the memory, hence alone
+    run_concurrently([job(0, 1000)], 100)  # too large for the memory, hence alone
     assert most["bytes"] == 1000
 
 
@@ -184,7 +184,7 @@ def test_a_job_that_needs_more_memory_waits_for_others() -> None:
             held["bytes"] += size
             most[0] = max(most[0], held["bytes"])
 
-    def large(_: ThreadPoolExecutor | None, grow: ReserveMemory) -> None:
+    def large(grow: ReserveMemory) -> None:
         hold(60)
         assert small_ones_ran.wait(10), "nothing ran beside it"
         grow()
@@ -192,7 +192,7 @@ def test_a_job_that_needs_more_memory_waits_for_others() -> None:
         order.append("large")
         hold(-90)
 
-    def small(_: ThreadPoolExecutor | None, grow: ReserveMemory) -> None:
+    def small(grow: ReserveMemory) -> None:
         hold(30)
         time.sleep(0.02)
         grow()
@@ -205,7 +205,7 @@ def test_a_job_that_needs_more_memory_waits_for_others() -> None:
         Job("another", 90, large, 60),
         *(Job(str(k), 30, small, 20) for k in range(4)),
     ]
-    run_concurrently(jobs, 100, None)
+    run_concurrently(jobs, 100)
     assert most[0] <= 100
     assert sorted(order) == ["large"] * 2 + ["small"] * 4
     assert order.index("large") > 0

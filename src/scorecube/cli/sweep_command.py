@@ -6,8 +6,9 @@ import shlex
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -26,16 +27,18 @@ from scorecube.errors import BadStudy, SweepFailed, counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from scorecube.execute.estimate import Estimate
     from scorecube.execute.executor import Executor
     from scorecube.execute.profiles import Profile
     from scorecube.storage import Study
     from scorecube.workflow.sweep_file import SweepFile
     from scorecube.workflow.sweep_journal import Journal
     from scorecube.workflow.sweep_parts import Part
-    from scorecube.workflow.sweep_plan import SweepPlan
-    from scorecube.workflow.sweep_processes import Wanted
+    from scorecube.workflow.sweep_plan import Request, SweepPlan
     from scorecube.workflow.sweep_run import Utilisation
     from scorecube.workflow.tasks import Task
+
+    Run = Callable[..., Utilisation]
 
 SweepPath = Annotated[
     Path, typer.Argument(metavar="SWEEP.toml", help="Collections, analyses and their options.")
@@ -164,7 +167,8 @@ def run_file(settings: SweepFile, profile: Profile, journal: Journal, *, dry_run
     from scorecube.execute.memory import default_memory, parse_memory
     from scorecube.workflow import api
     from scorecube.workflow.sweep_journal import published
-    from scorecube.workflow.sweep_plan import SweepPlan, plan_sweep
+    from scorecube.workflow.sweep_plan import Request, requests_of
+    from scorecube.workflow.sweep_processes import use_processes
     from scorecube.workflow.sweep_sources import add_collections
 
     limit = default_memory() if settings.memory is None else parse_memory(settings.memory)
@@ -182,24 +186,15 @@ def run_file(settings: SweepFile, profile: Profile, journal: Journal, *, dry_run
             workers=executor.workers,
             client=executor.client,
         )
-        if not in_processes(opened, settings, names, executor, journal, dry_run=dry_run):
-            plan = SweepPlan((), ())
-            if not journal.unread or not journal.unread.issuperset(names):
-                plan = plan_sweep(
-                    opened,
-                    settings.entries,
-                    collections=names or None,
-                    impossible=settings.impossible,
-                    journal=journal,
-                )
-            pending = [task for task in plan.tasks if not task.is_stored()]
-            planned, to_run = (
-                [task.collection.name for task in each] for each in (plan.tasks, pending)
-            )
-            journal.plan(planned, to_run, len(plan.skipped))
-            describe(settings.study, plan, pending, executor)
-            if not dry_run and pending:
-                compute(settings.study, pending, executor, journal)
+        requests, rows = list[Request](), opened.rows()
+        if not journal.unread or not journal.unread.issuperset(names):
+            known = names or list(opened)
+            requests = requests_of(settings.entries, known, rows, journal.unread)
+        processes = not dry_run and use_processes(rows, requests, executor)
+        planned = planned_in_processes if processes else planned_here
+        run = planned(opened, requests, settings, executor, journal)
+        if run is not None and not dry_run:
+            compute(settings.study, run, executor, journal)
     if journal.failures:
         raise SweepFailed(failure_summary(journal))
 
@@ -219,65 +214,49 @@ def part_notes(sweep: SweepFile, part: Part | None) -> list[str]:
     return lines
 
 
-def in_processes(
+def planned_in_processes(
     study: Study,
+    requests: Sequence[Request],
     settings: SweepFile,
-    names: Sequence[str],
     executor: Executor,
     journal: Journal,
-    *,
-    dry_run: bool,
-) -> bool:
-    """Run a sweep of many small results in worker processes, and one with nothing to do; return False for any other."""
-    from scorecube.workflow.sweep_processes import use_processes, wanted_entries
+) -> Run:
+    """Print what is to be done of many small results, and return what does it in worker processes."""
+    from scorecube.workflow.sweep_processes import sweep_in_processes, wanted_entries
 
-    rows = {name: row for name, row in study.rows().items() if name not in journal.unread}
-    chosen = [name for name in names or rows if name in rows]
-    wanted, stored = wanted_entries(rows, settings.entries, chosen)
-    planned = [name for name, positions in wanted.items() for _ in positions]
-    if not wanted and stored:  # all is found without reading any scores
-        journal.plan(stored, [], 0)
-        notify(
-            f"{study.path}: {counted(len(stored), 'plan')}, {len(stored)} done already, 0 left out as impossible"
-        )
-        notify_how_to_show(study.path)
-        return True
-    local = executor.client is None and not dry_run
-    limit = executor.memory or 0
-    if not local or not use_processes(rows, settings.entries, wanted, executor.workers, limit):
-        return False
-    journal.plan([*stored, *planned], planned, 0)
-    compute_in_processes(study, settings, wanted, len(stored), executor.workers, journal)
-    return True
-
-
-def compute_in_processes(
-    study: Study, settings: SweepFile, wanted: Wanted, stored: int, workers: int, journal: Journal
-) -> None:
-    """Run a sweep of many small results in worker processes, with progress."""
-    from scorecube.workflow.sweep_processes import sweep_in_processes
-    from scorecube.workflow.sweep_run import Utilisation
-
-    count, start = sum(map(len, wanted.values())), time.monotonic()
+    wanted, workers = wanted_entries(requests), executor.workers
+    to_run = [request.collections[0] for request in requests if request.stored is None]
+    journal.plan([request.collections[0] for request in requests], to_run, 0)
     notify(
-        f"{study.path}: {counted(stored + count, 'plan')}, {stored} done already; "
+        f"{study.path}: {counted(len(requests), 'plan')}, {len(requests) - len(to_run)} done already; "
         f"{counted(len(wanted), 'small collection')} in {f'{workers} processes'}"
     )
-    with shown_progress(journal) as progress:
-        outcome = sweep_in_processes(
-            study.path,
-            settings.entries,
-            wanted,
-            workers=workers,
-            impossible=settings.impossible,
-            journal=journal,
-            progress=progress,
-        )
-    for line in skipped_lines(outcome.skipped):
-        notify(line)
-    seconds = time.monotonic() - start
-    busy, on_core = (min(each / (seconds * workers), 1.0) for each in outcome.seconds)
-    report_completion(study.path, outcome.stored, seconds, Utilisation(busy, on_core))
+    return partial(
+        sweep_in_processes, study.path, wanted, workers=workers, impossible=settings.impossible
+    )
+
+
+def planned_here(
+    study: Study,
+    requests: Sequence[Request],
+    settings: SweepFile,
+    executor: Executor,
+    journal: Journal,
+) -> Run | None:
+    """Plan a sweep, print its plans, and return what runs them; None if all is done."""
+    from scorecube.workflow.sweep_plan import plan_requests
+    from scorecube.workflow.sweep_run import run_sweep
+
+    plan = plan_requests(study, requests, impossible=settings.impossible, journal=journal)
+    to_run = [task.collection.name for task in plan.tasks]
+    there = [name for name, *_ in plan.stored]
+    journal.plan([*there, *to_run], to_run, len(plan.skipped))
+    describe(study.path, plan, executor)
+    if plan.tasks:
+        return partial(run_sweep, plan.tasks, executor)
+    if there:
+        notify_how_to_show(study.path)
+    return None
 
 
 @contextmanager
@@ -295,32 +274,16 @@ def shown_progress(journal: Journal) -> Iterator[Callable[[int, int], None]]:
         yield progress
 
 
-def compute(study: str, pending: Sequence[Task], executor: Executor, journal: Journal) -> None:
-    """Run the tasks of a sweep with progress, and print how long they took."""
-    from scorecube.workflow.sweep_run import run_sweep
-
+def compute(study: str, run: Run, executor: Executor, journal: Journal) -> None:
+    """Run a sweep with progress, and print what turned out to be impossible, how long it took and how to show its results."""
     start = time.monotonic()
     with shown_progress(journal) as progress:
-        utilisation = run_sweep(
-            pending,
-            client=executor.client,
-            workers=executor.workers,
-            memory=executor.memory,
-            program=executor.program,
-            progress=progress,
-            journal=journal,
-        )
-    seconds = time.monotonic() - start
-    known = utilisation if executor.client is None else None
-    report_completion(study, journal.n_results, seconds, known)
-
-
-def report_completion(
-    study: str, n_results: int, seconds: float, utilisation: Utilisation | None
-) -> None:
-    """Print the duration of a sweep and how to show its results."""
-    line = f"{study}: {counted(n_results, 'result')} in {seconds:,.0f} s"
-    if utilisation is not None:
+        utilisation = run(progress=progress, journal=journal)
+    left_out = [(each.collection, each.what, each.message) for each in journal.left_out]
+    for line in skipped_lines(left_out):
+        notify(line)
+    line = f"{study}: {counted(journal.n_results, 'result')} in {time.monotonic() - start:,.0f} s"
+    if executor.client is None:
         line += f"; utilisation of workers {utilisation.with_work:.0%}, of cores {utilisation.on_cores:.0%}"
     notify(line)
     notify_how_to_show(study)
@@ -332,30 +295,31 @@ def notify_how_to_show(study: str) -> None:
     notify(f"show results with: scorecube show {word} ANALYSIS, or: scorecube report {word}")
 
 
-def describe(study: str, plan: SweepPlan, pending: Sequence[Task], executor: Executor) -> None:
+def describe(study: str, plan: SweepPlan, executor: Executor) -> None:
     """Print the plans of a sweep by analysis, with estimates, and the skipped plans."""
-    from scorecube.workflow.sweep_run import estimate_work
+    from scorecube.workflow.estimates import estimate_tasks
+    from scorecube.workflow.sweep_run import total_work
 
     workers = executor.workers
-
-    by_analysis: dict[str, list[Any]] = {}
-    for task in pending:
-        by_analysis.setdefault(task.plan.analysis.name, []).append(task)
     for line in skipped_lines(plan.skipped):
         notify(line)
-    count = len(plan.tasks) + len(plan.stored)
+    done = len(plan.stored)
     notify(
-        f"{study}: {counted(count, 'plan')}, {count - len(pending)} done already, {len(plan.skipped)} left out as impossible"
+        f"{study}: {counted(len(plan.tasks) + done, 'plan')}, {done} done already, {len(plan.skipped)} left out as impossible"
     )
-    for name, tasks in by_analysis.items():
-        work = estimate_work(tasks, workers, executor.memory, executor.program)
-        n_collections = len({task.collection.name for task in tasks})
+    estimates = estimate_tasks(plan.tasks, workers, executor.memory, executor.program)
+    by_analysis: dict[str, list[tuple[Task, Estimate]]] = {}
+    for task, estimate in zip(plan.tasks, estimates, strict=True):
+        by_analysis.setdefault(task.plan.analysis.name, []).append((task, estimate))
+    for name, pairs in by_analysis.items():
+        work = total_work([estimate for _, estimate in pairs], executor.memory)
+        n_collections = len({task.collection.name for task, _ in pairs})
         notify(
             f"  {name:<14}{counted(work.tasks, 'plan'):>11} of {counted(n_collections, 'collection')}, {work.blocks:,} blocks, "
             f"{work.seconds / workers:,.1f} s"
         )
-    if pending:
-        work = estimate_work(pending, workers, executor.memory, executor.program)
+    if plan.tasks:
+        work = total_work(estimates, executor.memory)
         notify(
             f"about {work.seconds / workers:,.0f} s on {counted(workers, 'worker')}, {work.blocks:,} blocks, at most "
             f"{work.memory / 2**20:,.0f} MiB of memory, results of {work.stored / 2**20:,.0f} MiB before compression"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -104,15 +105,14 @@ class Job:
     bytes
         Largest memory of the run while it is open.
     run
-        Does the whole run; its first argument is the pool for its blocks (None on a cluster). It calls the second before it needs more
-        than `first_bytes`; that call returns when `bytes` are available.
+        Does the whole run. It calls its argument before it needs more than `first_bytes`; that call returns when `bytes` are available.
     first_bytes
         Memory until then; None for `bytes`.
     """
 
     name: str
     bytes: float
-    run: Callable[[ThreadPoolExecutor | None, ReserveMemory], None]
+    run: Callable[[ReserveMemory], None]
     first_bytes: float | None = None
 
 
@@ -123,64 +123,84 @@ class _Admission:
     hold, have freed enough: so no two jobs wait for each other.
     """
 
-    def __init__(self, memory: float, max_open: int) -> None:
-        self.changed = threading.Condition()
-        self.held: dict[str, float] = {}
-        self.growing: str | None = None
-        self.failure: BaseException | None = None
+    def __init__(self, jobs: Sequence[Job], memory: float, max_open: int) -> None:
+        self._changed = threading.Condition()
+        self._waiting = list(jobs)
+        self._held: dict[str, float] = {}
+        self._growing: str | None = None
+        self._failure: BaseException | None = None
         self._memory, self._max_open = memory, max_open
 
-    def open_next(self, waiting: Sequence[Job]) -> Job | None:
-        """Open the first job that fits beside the open ones; None if none fits.
+    def open_next(self) -> Job | None:
+        """Open the first job that fits beside the open ones, as soon as there is one; None when all have ended.
 
-        If none is open, the first job fits.
+        Raises
+        ------
+        BaseException
+            The first failure of a job.
         """
-        left = self._memory - sum(self.held.values())
-        if len(self.held) >= self._max_open:
+        with self._changed:
+            while self._failure is None and (self._waiting or self._held):
+                if (job := self._fitting()) is not None:
+                    self._waiting.remove(job)
+                    return job
+                self._changed.wait()
+            if self._failure is not None:
+                raise self._failure
             return None
-        for job in waiting:
+
+    def _fitting(self) -> Job | None:
+        """Return the first job that fits, which holds its memory from now on; if none is open, the first job fits."""
+        left = self._memory - sum(self._held.values())
+        if len(self._held) >= self._max_open:
+            return None
+        for job in self._waiting:
             first = job.bytes if job.first_bytes is None else job.first_bytes
-            grows = first < job.bytes and self.growing is None
+            grows = first < job.bytes and self._growing is None
             need = first if grows else job.bytes
-            if need > left and self.held:
+            if need > left and self._held:
                 continue
-            self.held[job.name] = need
+            self._held[job.name] = need
             if grows:
-                self.growing = job.name
+                self._growing = job.name
             return job
         return None
 
-    def grow(self, job: Job) -> None:
-        """Wait until the rest of a job's memory is free."""
-        with self.changed:
-            if self.growing != job.name:
-                return
-            self.held[job.name] = job.bytes
-            while (
-                len(self.held) > 1
-                and sum(self.held.values()) > self._memory
-                and self.failure is None
-            ):
-                self.changed.wait()
-            self.growing = None
-        release_memory()
-
-    def close(self, job: Job, failure: BaseException | None) -> None:
-        """Free the memory of a job that has ended."""
+    def run(self, job: Job) -> None:
+        """Run an open job, on its thread, and free its memory."""
+        failure: BaseException | None = None
+        try:
+            job.run(partial(self._grow, job))
+        except BaseException as error:  # raised again in the waiting thread
+            failure = error
         if job.bytes > RELEASED_BYTES:
             release_memory()  # glibc would keep much of it, and the next job come on top
-        with self.changed:
-            del self.held[job.name]
-            if self.growing == job.name:
-                self.growing = None
-            self.failure = self.failure or failure
-            self.changed.notify_all()
+        with self._changed:
+            del self._held[job.name]
+            if self._growing == job.name:
+                self._growing = None
+            self._failure = self._failure or failure
+            self._changed.notify_all()
+
+    def _grow(self, job: Job) -> None:
+        """Wait until the rest of a job's memory is free."""
+
+        def is_free() -> bool:
+            alone = len(self._held) == 1
+            return alone or sum(self._held.values()) <= self._memory or self._failure is not None
+
+        with self._changed:
+            if self._growing != job.name:
+                return
+            self._held[job.name] = job.bytes
+            self._changed.wait_for(is_free)
+            self._growing = None
+        release_memory()
 
 
 def run_concurrently(
     jobs: Sequence[Job],
     memory: float,
-    pool: TimedThreadPool | None,
     max_open: int = MAX_OPEN_RUNS,
     on_failure: Callable[[], None] | None = None,
 ) -> None:
@@ -194,61 +214,27 @@ def run_concurrently(
         With distinct names.
     memory
         Bytes that the open jobs may need together; a job that needs more runs alone.
-    pool
-        Workers shared by all jobs; None if they run on a cluster.
     max_open
         Largest number of open jobs.
     on_failure
-        Called after a failure or an interruption, before the open jobs are waited for.
+        Called after a failure or an interruption; it makes the open jobs end, which are waited for to release their locks.
 
     Raises
     ------
     Exception
         The first failure of a job; the other open jobs are stopped, and their recorded blocks are kept.
     """
-    admission, waiting = _Admission(memory, max_open), list(jobs)
-    threads: list[threading.Thread] = []
+    admission, threads = _Admission(jobs, memory, max_open), list[threading.Thread]()
     try:
-        while waiting or admission.held:
-            with admission.changed:
-                while (
-                    (job := admission.open_next(waiting)) is None
-                    and admission.held
-                    and admission.failure is None
-                ):
-                    admission.changed.wait()
-                if admission.failure is not None:
-                    raise admission.failure
-            if job is None:
-                break
-            waiting.remove(job)
-            threads.append(
-                threading.Thread(
-                    target=_run_job, args=(job, pool, admission), name=job.name, daemon=True
-                )
-            )
-            threads[-1].start()
+        while (job := admission.open_next()) is not None:
+            thread = threading.Thread(target=admission.run, args=(job,), name=job.name, daemon=True)
+            threads.append(thread)
+            thread.start()
     except BaseException:
         if on_failure is not None:
             on_failure()
-        _stop(pool, threads)
+        end = time.monotonic() + STOP_SECONDS
+        for thread in threads:
+            with suppress(RuntimeError):
+                thread.join(timeout=max(end - time.monotonic(), 0))
         raise
-
-
-def _run_job(job: Job, pool: ThreadPoolExecutor | None, admission: _Admission) -> None:
-    failure: BaseException | None = None
-    try:
-        job.run(pool, lambda: admission.grow(job))
-    except BaseException as error:  # raised again in the waiting thread
-        failure = error
-    admission.close(job, failure)
-
-
-def _stop(pool: TimedThreadPool | None, threads: Sequence[threading.Thread]) -> None:
-    """Stop the open jobs, so that they release their locks; queued blocks are cancelled."""
-    if pool is not None:
-        pool.abandon()
-    end = time.monotonic() + STOP_SECONDS
-    for thread in threads:
-        with suppress(RuntimeError):
-            thread.join(timeout=max(end - time.monotonic(), 0))

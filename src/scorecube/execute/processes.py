@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from multiprocessing.context import SpawnContext
@@ -91,9 +91,9 @@ def ordered_map(
 
 
 def run_portions(
-    function: Callable[..., R], portions: Sequence[tuple[Any, ...]], workers: int
-) -> Iterator[tuple[tuple[Any, ...], R]]:
-    """Call a function with each portion in new processes, and yield portions with what was returned, in any order.
+    function: Callable[..., R], portions: Iterable[tuple[Any, ...]], workers: int
+) -> Iterator[R]:
+    """Call a function with each portion in new processes, and yield what was returned, in any order.
 
     After a failure or an interruption no further portion starts, and running ones end when `is_stopped` returns True.
 
@@ -107,18 +107,19 @@ def run_portions(
         Number of processes.
     """
     stop, waiting = CONTEXT.Event(), iter(portions)
-    pending: dict[Future[R], tuple[Any, ...]] = {}
+    pending: set[Future[R]] = set()
     with processes(workers, _keep, stop) as pool:
         try:
             while True:
                 for portion in waiting:
-                    pending[pool.submit(function, *portion)] = portion
+                    pending.add(pool.submit(function, *portion))
                     if len(pending) >= workers * PORTIONS:
                         break
                 if not pending:
                     return
-                for future in wait(pending, return_when=FIRST_COMPLETED).done:
-                    yield pending.pop(future), future.result()
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
         except BaseException:
             stop.set()
             raise

@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from scorecube.errors import ClusterFailed, ScorecubeError, StoreFailed
 from scorecube.storage.location import Location
@@ -18,29 +17,21 @@ from scorecube.storage.status import beat_seconds, process_facts, write_status
 READING, COMPUTING = "reading", "computing"
 DONE, FAILED, STOPPED = "done", "failed", "stopped"
 """States of a sweep; the last three are final."""
+THERE, LEFT_OUT = "there", "left_out"
+"""How work may end, beside `DONE` and `FAILED`: its result was stored before, or it is impossible."""
 MAX_NAMES: Final = 20
 """Collections under way that are named in a status."""
 MAX_FAILURES: Final = 1000
 """Failures that are recorded in a status."""
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A collection, or one analysis of it, that failed.
-
-    Parameters
-    ----------
-    collection
-        Its name.
-    what
-        The analysis, or ``reading``.
-    message
-        Of the error.
-    """
+class Ending(NamedTuple):
+    """How an analysis of a collection, or reading it, ended: `message` of a failure, or the reason why it is impossible."""
 
     collection: str
     what: str
-    message: str
+    message: str = ""
+    how: str = DONE
 
 
 class Journal:
@@ -58,7 +49,9 @@ class Journal:
 
     def __init__(self, command: str, study: str, part: str = "", expected: int = 0) -> None:
         self.command = command
-        self.failures: list[Failure] = []
+        self.failures: list[Ending] = []
+        self.left_out: list[Ending] = []
+        """Plans that turned out to be impossible while others were computed."""
         self._facts = {"command": command, "study": study, "part": part, "since": time.time()}
         self._expected = expected
         self._lock = threading.Lock()
@@ -72,12 +65,11 @@ class Journal:
         self._work = {"done": 0, "total": 0}
         self._computing_since: tuple[float, int] | None = None
 
-    def fail(self, collection: str, what: str, error: BaseException | str) -> None:
-        """Note that a collection, or an analysis of it, failed with an error or its message."""
-        message = error if isinstance(error, str) else message_of(error)
+    def fail(self, failure: Ending) -> None:
+        """Note that a collection, or an analysis of it, failed."""
         with self._lock:
-            self._names.add(collection)
-            self.failures.append(Failure(collection, what, message))
+            self._names.add(failure.collection)
+            self.failures.append(failure)
 
     @property
     def n_results(self) -> int:
@@ -112,14 +104,25 @@ class Journal:
         with self._lock:
             self._running[collection] += 1
 
-    def end(self, collection: str, analysis: str, error: BaseException | str | None = None) -> None:
-        """Note that a task of a collection has ended, in failure if there is an error."""
-        if error is not None:
-            self.fail(collection, analysis, error)
+    def end(self, ending: Ending) -> None:
+        """Note how a task of a collection has ended."""
+        if ending.how == FAILED:
+            self.fail(ending)
         with self._lock:
-            self._running[collection] -= 1
-            self._left[collection] -= 1
-            self._results["done" if error is None else "failed"] += 1
+            self._running[ending.collection] -= 1
+            self._left[ending.collection] -= 1
+            self._results[ending.how] += 1
+            if ending.how == LEFT_OUT:
+                self.left_out.append(ending)
+                self._results["total"] -= 1
+
+    @contextmanager
+    def noting(self, collection: str, analysis: str) -> Iterator[None]:
+        """Note that a task starts, and how it ends; a failure is not raised unless it ends the sweep."""
+        self.start(collection)
+        with failures_noted(collection, [analysis], self.end):
+            yield
+            self.end(Ending(collection, analysis))
 
     def work(self, done: int, total: int) -> None:
         """Note the estimated work that is done."""
@@ -176,10 +179,7 @@ class Journal:
                 "collections": collections,
                 "results": dict(self._results),
                 "work": {**self._work, "first": first, "seconds": time.monotonic() - since},
-                "failures": [
-                    [failure.collection, failure.what, failure.message]
-                    for failure in self.failures[:MAX_FAILURES]
-                ],
+                "failures": [list(failure[:3]) for failure in self.failures[:MAX_FAILURES]],
                 "n_failures": len(self.failures),
             }
 
@@ -199,17 +199,28 @@ def ends_sweep(error: BaseException) -> bool:
 
 
 @contextmanager
-def noted(journal: Journal | None, collection: str) -> Iterator[None]:
-    """Note whether a collection could be read; without a journal, and for an error that ends the sweep, raise it."""
+def failures_noted(
+    collection: str, what: Sequence[str], note: Callable[[Ending], object]
+) -> Iterator[None]:
+    """Note that something of a collection failed in place of raising the error, unless it ends the sweep."""
     try:
         yield
     except BaseException as error:
-        if journal is None or ends_sweep(error):
+        if ends_sweep(error):
             raise
-        journal.fail(collection, READING, error)
-    else:
-        if journal is not None:
-            journal.read(collection)
+        for each in what:
+            note(Ending(collection, each, message_of(error), FAILED))
+
+
+@contextmanager
+def noted(journal: Journal | None, collection: str) -> Iterator[None]:
+    """Note whether a collection could be read; without a journal, and for an error that ends the sweep, raise it."""
+    if journal is None:
+        yield
+        return
+    with failures_noted(collection, [READING], journal.fail):
+        yield
+        journal.read(collection)
 
 
 @contextmanager

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import xarray as xr
 
@@ -16,9 +16,18 @@ from scorecube.errors import BadName, BadPlan, BadStudy, CorruptStudy
 from scorecube.storage import Study
 from scorecube.storage.index import VERSIONS, Row
 from scorecube.workflow.sweep_file import Entry
-from scorecube.workflow.sweep_journal import READING, Journal
+from scorecube.workflow.sweep_journal import FAILED, READING, Ending, Journal, message_of
 from scorecube.workflow.sweep_sources import matching
 from scorecube.workflow.tasks import REQUEST, ReadCubes, Task, plan_in_study
+
+
+class Request(NamedTuple):
+    """A result that an entry asks for, with its digest (see `digest_of_request`), and that of the stored plan if there is one."""
+
+    entry: Entry
+    collections: list[str]
+    digest: str
+    stored: str | None
 
 
 @dataclass(frozen=True)
@@ -28,11 +37,11 @@ class SweepPlan:
     Parameters
     ----------
     tasks
-        In the order of the entries and collections.
+        Those to be run, in the order of the entries and collections.
     skipped
         Collection, analysis and reason of each impossible plan.
     stored
-        Collection, analysis and plan digest of results that were stored for the same entry and scores, and need no task.
+        Collection, analysis and plan digest of results that are stored already, and need no task.
     """
 
     tasks: tuple[Task, ...]
@@ -40,53 +49,20 @@ class SweepPlan:
     stored: tuple[tuple[str, str, str], ...] = ()
 
 
-def plan_sweep(
-    study: Study,
+def requests_of(
     entries: Iterable[Entry],
-    *,
-    collections: Sequence[str] | None = None,
-    impossible: str = "skip",
-    journal: Journal | None = None,
-    rows: Mapping[str, Row] | None = None,
-    cubes: ReadCubes | None = None,
-) -> SweepPlan:
-    """Plan all analyses of all collections.
-
-    Parameters
-    ----------
-    study
-        Study that holds the collections.
-    entries
-        Analyses with their options and collections.
-    collections
-        Names of the collections of the sweep; by default all of the study.
-    impossible
-        What to do if a collection is too small or lacks scores: ``skip`` adds the plan to `skipped`, ``stop`` raises an error.
-    rows
-        Of the collections in the index; read by default.
-    cubes
-        Cubes that several calls share.
-    journal
-        Has the collections that could not be read, which are left out, and takes those whose scores are damaged; None raises the error.
-
-    Returns
-    -------
-    plan
-        Tasks, and skipped plans with the reasons.
+    known: Sequence[str],
+    rows: Mapping[str, Row],
+    unread: Container[str] = (),
+) -> list[Request]:
+    """Return what entries ask for, in the order of the entries and of the known collections, without those that could not be read.
 
     Raises
     ------
     BadPlan
-        Patterns that match no collection; with ``stop``, the first impossible plan.
-    BadName
-        With ``stop``, a collection without the selected metrics, gain settings, runs or topics.
+        Patterns that match no collection.
     """
-    known = list(collections) if collections is not None else list(study)
-    tasks: dict[tuple[str, str], Task] = {}
-    skipped: list[tuple[str, str, str]] = []
-    stored: dict[tuple[str, str, str], None] = {}
-    cubes = ReadCubes() if cubes is None else cubes
-    rows = study.rows() if rows is None else rows
+    found = []
     for entry in entries:
         matches = matching(known, entry.collections)
         if not matches:
@@ -96,28 +72,79 @@ def plan_sweep(
         groups = [matches] if entry.analysis.n_collections != 1 else [[name] for name in matches]
         record = record_of(entry)
         for group in groups:
-            if journal is not None and not journal.unread.isdisjoint(group):
+            if any(name in unread for name in group):
                 continue
-            request = digest_of_request(record, [rows.get(name) for name in group])
-            if found := stored_for(request, entry, rows.get(group[0])):
-                stored[group[0], entry.analysis.name, found] = None
-                continue
-            try:
-                planned = _plan_group(study, entry, group, cubes)
-            except (BadPlan, BadName) as error:
-                if impossible == "stop":
-                    raise
-                reason = str(error).removeprefix(f"{group[0]}: ")
-                skipped.append((", ".join(group), entry.analysis.name, reason))
-                continue
-            except (CorruptStudy, BadStudy) as error:
-                if journal is None:
-                    raise
-                journal.fail(group[0], READING, error)
-                continue
-            for task in planned:
-                requested = replace(task, request=request)
-                tasks.setdefault((task.collection.name, task.plan.digest), requested)
+            digest = digest_of_request(record, [rows.get(name) for name in group])
+            stored = stored_for(digest, entry, rows.get(group[0]))
+            found.append(Request(entry, group, digest, stored))
+    return found
+
+
+def plan_sweep(study: Study, entries: Iterable[Entry], *, impossible: str = "skip") -> SweepPlan:
+    """Plan all analyses of all collections of a study; see `requests_of` and `plan_requests`."""
+    requests = requests_of(entries, list(study), study.rows())
+    return plan_requests(study, requests, impossible=impossible)
+
+
+def plan_requests(
+    study: Study,
+    requests: Iterable[Request],
+    *,
+    impossible: str = "skip",
+    journal: Journal | None = None,
+    cubes: ReadCubes | None = None,
+) -> SweepPlan:
+    """Plan what is not stored yet.
+
+    Parameters
+    ----------
+    study
+        Study that holds the collections.
+    requests
+        As of `requests_of`.
+    impossible
+        What to do if a collection is too small or lacks scores: ``skip`` adds the plan to `skipped`, ``stop`` raises an error.
+    journal
+        Takes the collections whose scores are damaged; None raises the error.
+    cubes
+        Cubes that several calls share.
+
+    Raises
+    ------
+    BadPlan
+        With ``stop``, the first impossible plan.
+    BadName
+        With ``stop``, a collection without the selected metrics, gain settings, runs or topics.
+    """
+    tasks: dict[tuple[str, str], Task] = {}
+    skipped: list[tuple[str, str, str]] = []
+    stored: dict[tuple[str, str, str], None] = {}
+    cubes, damaged = ReadCubes() if cubes is None else cubes, set[str]()
+    for entry, group, request, known in requests:
+        if known is not None:
+            stored[group[0], entry.analysis.name, known] = None
+        if known is not None or not damaged.isdisjoint(group):
+            continue
+        try:
+            planned = _plan_group(study, entry, group, cubes)
+        except (BadPlan, BadName) as error:
+            if impossible == "stop":
+                raise
+            reason = str(error).removeprefix(f"{group[0]}: ")
+            skipped.append((", ".join(group), entry.analysis.name, reason))
+            continue
+        except (CorruptStudy, BadStudy) as error:
+            if journal is None:
+                raise
+            damaged.add(group[0])
+            journal.fail(Ending(group[0], READING, message_of(error), FAILED))
+            continue
+        for task in planned:
+            name = task.collection.name
+            if digest := task.stored_digest():
+                stored[name, task.plan.analysis.name, digest] = None
+            else:
+                tasks.setdefault((name, task.plan.digest), replace(task, request=request))
     return SweepPlan(tuple(tasks.values()), tuple(skipped), tuple(stored))
 
 

@@ -6,10 +6,11 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import xarray as xr
@@ -23,20 +24,20 @@ from scorecube.execute.concurrent_runs import (
     TimedThreadPool,
     run_concurrently,
 )
-from scorecube.execute.executor import Executor
+from scorecube.execute.estimate import Estimate
+from scorecube.execute.executor import Executor, Progress
 from scorecube.execute.memory import default_memory
 from scorecube.execute.processes import default_workers
 from scorecube.storage import Study, open_study
 from scorecube.workflow.estimates import estimate_tasks
 from scorecube.workflow.sweep_file import Entry
-from scorecube.workflow.sweep_journal import Journal, ends_sweep
+from scorecube.workflow.sweep_journal import Journal
 from scorecube.workflow.sweep_plan import SweepPlan, plan_sweep
 from scorecube.workflow.tasks import Task
 
 if TYPE_CHECKING:
     from distributed import Client
 
-Progress = Callable[[int, int], None]
 MILLISECONDS = 1000
 SWITCH_SECONDS = 5e-4
 """Longest time that a thread keeps Python's global lock while others wait for it."""
@@ -63,11 +64,8 @@ class Utilisation(NamedTuple):
     on_cores: float
 
 
-def estimate_work(
-    tasks: Sequence[Task], workers: int, memory: int | None = None, program: float | None = None
-) -> Work:
-    """Return the estimated work of several tasks that run concurrently, see `estimate_tasks`."""
-    estimates = estimate_tasks(tasks, workers, memory, program)
+def total_work(estimates: Sequence[Estimate], memory: int | None = None) -> Work:
+    """Return the work of several tasks that run concurrently, from their estimates."""
     program = max((each.memory.program for each in estimates), default=0.0)
     working = sorted((each.memory.working(each.block_units) for each in estimates), reverse=True)
     largest = working[0] if working else 0.0
@@ -82,29 +80,20 @@ def estimate_work(
 
 
 def run_sweep(
-    tasks: Iterable[Task],
+    tasks: Sequence[Task],
+    executor: Executor,
     *,
-    client: Client | None = None,
-    workers: int | None = None,
-    memory: int | None = None,
-    program: float | None = None,
     progress: Progress | None = None,
     journal: Journal | None = None,
 ) -> Utilisation:
-    """Run tasks concurrently, except those whose results are stored.
+    """Run tasks concurrently.
 
     Parameters
     ----------
     tasks
         As from `plan_sweep`.
-    client
-        A `distributed.Client`; None uses local threads.
-    workers
-        Local threads, by default one per core.
-    memory
-        Limit in bytes of the resident size of this process; by default four fifths of the machine's memory.
-    program
-        Part of it that is in use before the work; measured by default.
+    executor
+        Where their blocks are computed.
     progress
         Called with estimated milliseconds of work: (done, total).
     journal
@@ -116,35 +105,51 @@ def run_sweep(
         Shares of the local workers' time between the first and the last block: with a block to compute, and with threads of this
         process on a core. Both are 1 on a cluster.
     """
-    count, allowed = workers or default_workers(), memory or default_memory()
-    pending = [task for task in tasks if not task.is_stored()]
-    expected = estimate_tasks(pending, count, allowed, program)
+    client, count, allowed = executor.client, executor.workers, executor.memory or default_memory()
+    expected = estimate_tasks(tasks, count, allowed, executor.program)
     program = max((each.memory.program for each in expected), default=0.0)
     shares = _TotalProgress(progress)
-    jobs = []
-    for task, each in zip(pending, expected, strict=True):
-        executor = Executor(client, count, allowed, program=program)
-        name = f"{task.collection.name}/{task.plan.analysis.name}/{task.plan.digest}"
-        first = each.memory.computing(each.block_units)
-        function = _job_function(task, executor, shares.add(name, each.work), journal)
-        jobs.append(Job(name, each.memory.working(each.block_units), function, first))
-    jobs.sort(key=lambda job: -job.bytes)
-    together = SHARED_PART * (allowed - program)
-    with _short_switch_interval():
-        if client is not None:
-            from scorecube.execute.clients import cancel_open
+    with (
+        _short_switch_interval(),
+        TimedThreadPool(count) if client is None else nullcontext() as pool,
+    ):
+        executor = replace(executor, memory=allowed, program=program, pool=pool)
 
-            def stop() -> None:
-                shares.stop()
+        def stop() -> None:
+            shares.stop()
+            if pool is not None:
+                pool.abandon()
+            if client is not None:
+                from scorecube.execute.clients import cancel_open
+
                 cancel_open(client)
 
-            run_concurrently(jobs, together, None, on_failure=stop)
-            return Utilisation(1.0, 1.0)
+        jobs = []
+        for task, each in zip(tasks, expected, strict=True):
+            run = partial(_run_task, task, executor, shares.add(each.work), journal)
+            name = f"{task.collection.name}/{task.plan.analysis.name}/{task.plan.digest}"
+            first = each.memory.computing(each.block_units)
+            jobs.append(Job(name, each.memory.working(each.block_units), run, first))
+        jobs.sort(key=lambda job: -job.bytes)
         start, computing = time.perf_counter(), time.process_time()
-        with TimedThreadPool(count) as pool:
-            run_concurrently(jobs, together, pool, on_failure=shares.stop)
-        on_cores = (time.process_time() - computing) / ((time.perf_counter() - start) * count)
-        return Utilisation(pool.busy_share(), min(on_cores, 1.0))
+        run_concurrently(jobs, SHARED_PART * (allowed - program), on_failure=stop)
+    if pool is None:
+        return Utilisation(1.0, 1.0)
+    on_cores = (time.process_time() - computing) / ((time.perf_counter() - start) * count)
+    return Utilisation(pool.busy_share(), min(on_cores, 1.0))
+
+
+def _run_task(
+    task: Task,
+    executor: Executor,
+    progress: Progress,
+    journal: Journal | None,
+    reserve: ReserveMemory,
+) -> None:
+    names = task.collection.name, task.plan.analysis.name
+    with nullcontext() if journal is None else journal.noting(*names):
+        task.run(executor, progress=progress, before_finalize=reserve)
+    progress(1, 1)  # after a failure nothing more will come
 
 
 @contextmanager
@@ -158,36 +163,12 @@ def _short_switch_interval() -> Iterator[None]:
         sys.setswitchinterval(interval)
 
 
-def _job_function(
-    task: Task, executor: Executor, progress: Progress, journal: Journal | None
-) -> Callable[[ThreadPoolExecutor | None, ReserveMemory], None]:
-    def run_task(pool: ThreadPoolExecutor | None, reserve: ReserveMemory) -> None:
-        task.run(replace(executor, pool=pool), progress=progress, before_finalize=reserve)
-
-    def run_noted(pool: ThreadPoolExecutor | None, reserve: ReserveMemory) -> None:
-        assert journal is not None
-        name, analysis = task.collection.name, task.plan.analysis.name
-        journal.start(name)
-        try:
-            run_task(pool, reserve)
-        except BaseException as error:
-            if ends_sweep(error):
-                raise
-            journal.end(name, analysis, error)
-            progress(1, 1)  # nothing more will come
-        else:
-            journal.end(name, analysis)
-
-    return run_task if journal is None else run_noted
-
-
 class _TotalProgress:
     """Progress of all tasks together, weighted by their estimated time."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
         self._lock = threading.Lock()
-        self._done: dict[str, float] = {}
         self._sum = 0.0
         self._stopped = False
         self._total = 0.0
@@ -196,18 +177,18 @@ class _TotalProgress:
         """Let all tasks fail when they next report progress."""
         self._stopped = True
 
-    def add(self, name: str, seconds: float) -> Progress:
+    def add(self, seconds: float) -> Progress:
         """Add a task and return the function that takes its progress."""
-        weight = max(seconds * MILLISECONDS, 1.0)
+        weight, before = max(seconds * MILLISECONDS, 1.0), 0.0
         self._total += weight
 
         def update(done: int, total: int) -> None:
+            nonlocal before
             if self._stopped:
                 raise CancelledError
             with self._lock:
                 now = weight * done / max(total, 1)
-                self._sum += now - self._done.get(name, 0.0)
-                self._done[name] = now
+                self._sum, before = self._sum + now - before, now
                 if self._progress is not None:
                     self._progress(round(self._sum), round(self._total))
 
@@ -276,7 +257,8 @@ def sweep(
     if not entries:
         raise BadPlan("a sweep needs at least one plan: found none")
     plan = plan_sweep(opened, entries, impossible=impossible)
-    run_sweep(plan.tasks, client=client, workers=workers, memory=memory, progress=progress)
+    executor = Executor(client, workers or default_workers(), memory)
+    run_sweep(plan.tasks, executor, progress=progress)
     return results_tree(opened, plan)
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import nullcontext
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from scorecube.storage.index import Row
 from scorecube.workflow import api
 from scorecube.workflow.sweep_file import SOURCE_SETTINGS, Source
 from scorecube.workflow.sweep_journal import READING as UNREAD
-from scorecube.workflow.sweep_journal import Journal, ends_sweep, message_of, noted
+from scorecube.workflow.sweep_journal import Ending, Journal, failures_noted, noted
 
 SOURCE = "sweep_source"
 """Attribute of a collection: digest of the settings and files, or of the scores of another study, that it was read from."""
@@ -131,7 +132,7 @@ def _import_in_processes(
     with study.lock():
         study.prepare()
         try:
-            for _, (names, lines, failures) in run_portions(_import, portions, workers):
+            for names, lines, failures in run_portions(_import, portions, workers):
                 written += names
                 count += len(names)
                 if count == len(sources) or time.monotonic() > said + LINE_SECONDS:
@@ -139,9 +140,9 @@ def _import_in_processes(
                     said = time.monotonic()
                 for line in lines:
                     notify(line)
-                for name, message in failures:
+                for failure in failures:
                     assert journal is not None
-                    journal.fail(name, UNREAD, message)
+                    journal.fail(failure)
                 if len(written) >= LISTED_AT_ONCE:
                     study.list_collections(written)
                     written = []
@@ -151,29 +152,25 @@ def _import_in_processes(
 
 def _import(
     path: str, sources: Sequence[Source], digests: Mapping[str, str], go_on: bool
-) -> tuple[list[str], list[str], list[tuple[str, str]]]:
+) -> tuple[list[str], list[str], list[Ending]]:
     """Import collections of scores in a worker process.
 
     Returns
     -------
     names, lines, failures
-        Collections that were written, lines of text about them, and names and messages of those that cannot be read, which raise
-        an error unless others are to go on.
+        Collections that were written, lines of text about them, and those that cannot be read, which raise an error unless others
+        are to go on.
     """
     study, names, lines = open_study(path, mode="a"), list[str](), list[str]()
-    failures = []
+    failures = list[Ending]()
     with study.batch():
         for source in sources:
-            try:
+            note = failures_noted(source.name, [UNREAD], failures.append)
+            with note if go_on else nullcontext():
                 api.check_names(source.name, [])
                 cube = _import_scores(source, partial(_about, source.name, lines.append))
                 study.write_unlisted(source.name, cube, {SOURCE: digests[source.name]})
-            except Exception as error:
-                if not go_on or ends_sweep(error):
-                    raise
-                failures.append((source.name, message_of(error)))
-                continue
-            names.append(source.name)
+                names.append(source.name)
     return names, lines, failures
 
 

@@ -179,7 +179,14 @@ class Task:
 
     def is_stored(self) -> bool:
         """Whether the result is stored."""
-        return self._has_result() if self.until is None else self.stored() is not None
+        return self.stored_digest() is not None
+
+    def stored_digest(self) -> str | None:
+        """Return the digest of the plan with the trials of the stored result, or None."""
+        if self.until is None:
+            return self.plan.digest if self._has_result() else None
+        result = self.stored()
+        return None if result is None else str(result.attrs["digest"])
 
     def recorded(self) -> int:
         """Return the number of the plan's units (trials, or pairs of runs) in recorded blocks."""

@@ -24,6 +24,7 @@ from scorecube.analyses import Swap
 from scorecube.errors import ClusterFailed
 from scorecube.execute.clients import call_on_client, open_client, translate_errors
 from scorecube.execute.clusters import choose_profile, open_executor, quiet_connection_losses
+from scorecube.execute.executor import Blocks
 from scorecube.execute.worker_plugin import CompileKernels
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
@@ -137,7 +138,8 @@ def test_the_rehearsal_profile_is_encrypted_and_gives_the_same(
 
 
 def test_workers_that_come_later_have_compiled_before_their_first_task(small: xr.Dataset) -> None:
-    plugin = CompileKernels(Swap(), Swap().inputs(Swap().prepare(small), 1, 3), 0)
+    blocks = Blocks(Swap(), Swap().inputs(Swap().prepare(small), 1, 3))
+    plugin = CompileKernels(blocks, (0, 1))
     with open_client({"kind": "processes", "workers": 1}) as client:
         assert client is not None
         before = client.run(eval, MODULES).popitem()[1]

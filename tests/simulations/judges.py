@@ -91,7 +91,7 @@ def favoured(folder: Path) -> tuple[str, set[tuple[str, str]]]:
 
 
 @cache
-def judged(data: Path) -> dict[str, tuple[Array, Array]]:
+def judged(data: Path, metrics: tuple[str, ...] = METRICS) -> dict[str, tuple[Array, Array]]:
     """Return for the truth and each judge the scores (metric, run, topic), and the counts of labels (topic, level, level)."""
     folder, chance = data / COLLECTION, np.random.default_rng(SEED)
     lines = [line.split() for line in (folder / "qrels.txt").read_text().splitlines()]
@@ -109,7 +109,7 @@ def judged(data: Path) -> dict[str, tuple[Array, Array]]:
             path.write_text("".join(f"{line[0]} 0 {line[2]} {level}\n" for line, level in zip(lines, made, strict=True)))  # fmt: skip
             rankings = sc.read_rankings(folder / "runs", path, folder / "teams.csv", run_name="file", notify=lambda _: None)  # fmt: skip
             truth = rankings if truth is None else truth
-            cube = sc.evaluate(rankings, METRICS)
+            cube = sc.evaluate(rankings, metrics)
             counts = label_counts(truth, rankings, truth["topic"].values.tolist())
             found[judge] = cube["score"].values[:, 0], counts
     return found

@@ -1,0 +1,199 @@
+"""Error rates and coverages that are known to fail, on truths of both kinds: ``python -m tests.simulations [NAME ...]`` prints a table.
+
+Without a name all of `ROWS` are measured (about ten minutes on one core); ``--samples N`` takes N samples of each row. Samples are functions of `SEED`
+and their number. Each rate has the standard error between samples. What fails its goal is bold. Populations, topics drawn with replacement from
+public collections, are skipped with a reason where ``../shared/data`` is absent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tests.simulations import rates, truths
+from tests.simulations.rates import Measure
+from tests.simulations.truths import Truth, population, real_scores
+
+SEED = 37
+HEADINGS = ("row", "truth", "method", "goal", "measured", "standard error", "samples")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One truth and what is measured on it.
+
+    Parameters
+    ----------
+    truth
+        Makes the truth when it is needed: populations read files.
+    measure
+        Returns for a truth the values of each method, one a sample.
+    goal
+        Lowest and highest rate that are right.
+    samples
+        How many.
+    """
+
+    truth: Callable[[], Truth]
+    measure: Measure
+    goal: tuple[float, float]
+    samples: int = 300
+
+
+COVERED, NO_ERROR, FOUND, TAU = (0.93, 1.0), (0.0, 0.07), (0.5, 1.0), (0.90, 1.0)
+WINNERS = (
+    "adhoc8/ap.csv", "web2013/err20.csv", "web2012/err20.csv", "robust2004/ap_249topics.csv", "syndl-dl2020/nist-nDCG10.csv", "adhoc7/rr.csv",
+)  # fmt: skip
+TAUS = {
+    "adhoc8 AP, P@10": ("adhoc8/ap.csv", "adhoc8/p10.csv"),
+    "DL20 AP, RR by GPT-4": ("syndl-dl2020/gpt4-AP.csv", "syndl-dl2020/gpt4-RR.csv"),
+    "DL20 nDCG@10, P@10 by GPT-4": ("syndl-dl2020/gpt4-nDCG10.csv", "syndl-dl2020/gpt4-P10.csv"),
+}
+LENIENT = np.linspace(0.9, 0.985, 10)
+"""Probabilities of relevance of runs whose true mean RR is .948 to .992."""
+
+
+def of(maker: Callable[..., Truth], *arguments: Any) -> Callable[[], Truth]:
+    """Return what makes a truth from fixed arguments."""
+    return lambda: maker(*arguments)
+
+
+def drawn(name: str, n_topics: int) -> Callable[[], Truth]:
+    """Return what makes a population of a file."""
+    return lambda: population(real_scores(name), n_topics)
+
+
+def spread_runs(name: str, n_topics: int, n_runs: int = 30) -> Callable[[], Truth]:
+    """Return what makes a population of the ``n_runs`` best runs of a file."""
+
+    def make() -> Truth:
+        scores = real_scores(name)
+        return population(scores[np.argsort(-scores.mean(axis=1), kind="stable")[:n_runs]], n_topics)  # fmt: skip
+
+    return make
+
+
+def two_metrics(names: tuple[str, str], n_topics: int) -> Callable[[], Truth]:
+    """Return what makes a population of two files with the same runs and topics."""
+    return lambda: population(np.array([real_scores(name) for name in names]), n_topics)
+
+
+def _groups() -> Iterator[tuple[str, Row]]:
+    for correlation in (0.5, 0.3):
+        truth = of(truths.topic_groups, 10, 5, correlation)
+        name = f"10 groups of 5 topics, correlation {correlation}"
+        yield f"{name}: family-wise error", Row(truth, rates.family_error, NO_ERROR)
+        yield f"{name}: means", Row(truth, rates.mean_coverage, COVERED)
+    grouped = lambda: truths.grouped_population(real_scores("robust2004/ap_249topics.csv")[:30], 10, 5)  # fmt: skip  # noqa: E731
+    yield "robust2004 AP in 10 groups: family-wise error", Row(grouped, rates.family_error, NO_ERROR)  # fmt: skip
+    yield "robust2004 AP in 10 groups: means", Row(grouped, rates.mean_coverage, COVERED)
+
+
+def _ablations() -> Iterator[tuple[str, Row]]:
+    yield "5 variants + .01, paired sd .02", Row(truths.ablations, rates.variants_found, FOUND)
+    yield "stop lists and stemmers of the Grid of Points", Row(truths.constructed_ablations, rates.variants_found, FOUND)  # fmt: skip
+
+
+def _bounded() -> Iterator[tuple[str, Row]]:
+    for n in (10, 25, 50):
+        truth = of(truths.lenient_reciprocal_ranks, LENIENT, n)
+        yield f"RR, lenient judge, {n} topics", Row(truth, rates.mean_coverage, COVERED)
+    for name, steps in (("P@10", 10), ("accuracy", 1)):
+        for mean in (0.5, 0.9, 0.99):
+            truth = of(truths.grid_scores, mean, steps, 25)
+            yield f"{name} of mean {mean}, 25 topics", Row(truth, rates.mean_coverage, COVERED)
+    for file in ("syndl-dl2020/nist-RR.csv", "syndl-dl2020/gpt4-P10.csv", "web2004/scores.csv"):
+        yield f"{_label(file)}, 25 topics", Row(spread_runs(file, 25), rates.mean_coverage, COVERED)
+
+
+def _equivalence() -> Iterator[tuple[str, Row]]:
+    for n in (10, 25, 50):
+        truth = of(truths.lenient_reciprocal_ranks, (0.98, 0.96), n)
+        yield f"RR at the margin, {n} topics", Row(truth, rates.called_equivalent, NO_ERROR, 2000)
+    for n in (25, 50):
+        yield f"DL20 RR at the margin, {n} topics", Row(drawn("syndl-dl2020/nist-RR.csv", n), rates.near_pairs_equivalent, NO_ERROR)  # fmt: skip
+
+
+def _winners() -> Iterator[tuple[str, Row]]:
+    for deviation in (0.0, 0.01, 0.03):
+        truth = of(truths.near_equal_field, 30, 50, deviation)
+        yield f"30 runs, sd of means {deviation}", Row(truth, rates.winner_coverage, COVERED, 600)
+    for file in WINNERS:
+        yield f"{_label(file)}, 50 topics", Row(spread_runs(file, 50), rates.winner_coverage, COVERED, 600)  # fmt: skip
+
+
+def _taus() -> Iterator[tuple[str, Row]]:
+    for n_runs, n_topics in ((30, 50), (60, 25)):
+        for correlation in (0.0, 0.35, 0.7):
+            truth = of(truths.two_generations, n_runs, n_topics, correlation)
+            yield f"two generations, correlation {correlation}, {n_runs} runs, {n_topics} topics", Row(truth, rates.tau_coverage, TAU, 150)  # fmt: skip
+    yield "near-duplicate teams of three, 30 runs", Row(truths.near_duplicate_teams, rates.tau_coverage, TAU, 150)  # fmt: skip
+    for name, files in TAUS.items():
+        yield f"{name}, 50 topics", Row(two_metrics(files, 50), rates.tau_coverage, TAU, 100)
+
+
+def _corrected() -> Iterator[tuple[str, Row]]:
+    for m in (10, 20, 30):
+        measure = rates.corrected_coverage(m)
+        yield f"RR, {m} labels of 50", Row(truths.judged_reciprocal_ranks, measure, COVERED)
+        yield f"zero-inflated, {m} labels of 50", Row(truths.zero_inflated, measure, COVERED)
+        yield f"TREC-COVID RR, {m} labels of 50", Row(rates.covid_judge, measure, COVERED)
+
+
+ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
+    "groups": _groups,
+    "ablations": _ablations,
+    "bounded": _bounded,
+    "equivalence": _equivalence,
+    "winners": _winners,
+    "tau": _taus,
+    "corrected": _corrected,
+}
+"""Rows of the table by name."""
+
+
+def _label(file: str) -> str:
+    collection, metric = file.removesuffix(".csv").split("/")
+    return f"{collection} {metric}"
+
+
+def lines(name: str, samples: int | None = None) -> Iterator[str]:
+    """Yield the lines of the table of one name."""
+    for label, row in ROWS[name]():
+        number = samples or row.samples
+        try:
+            truth = row.truth()
+        except FileNotFoundError:
+            yield f"| {name} | {label} | skipped: ../shared/data is absent | | | | |"
+            continue
+        for method, values in row.measure(truth, number, SEED).items():
+            low, high = (0.0, 0.05) if rates.ERROR in method else row.goal
+            goal = f"{low:.2f} to {high:.2f}"
+            rate, error = rates.rate_of(values)
+            text = f"{rate:.3f}" if low <= round(rate, 3) <= high else f"**{rate:.3f}**"
+            yield f"| {name} | {label} | {method} | {goal} | {text} | {error:.3f} | {number} |"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulations", description="Print measured rates on known truths.")  # fmt: skip
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(ROWS)}")
+    parser.add_argument("--samples", type=int, help="samples of each row")
+    options = parser.parse_args()
+    unknown = set(options.names) - set(ROWS)
+    if unknown:
+        parser.error(f"no such name: {', '.join(sorted(unknown))}; known: {', '.join(ROWS)}")
+    logging.disable(logging.WARNING)
+    print("| " + " | ".join(HEADINGS) + " |\n" + "|---" * len(HEADINGS) + "|", flush=True)
+    for name in options.names or ROWS:
+        for line in lines(name, options.samples):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

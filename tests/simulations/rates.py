@@ -1,0 +1,202 @@
+"""What is measured on truths: error rates and coverages of tests and intervals, one value a sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import scorecube as sc
+from scorecube.analyses.simulation.families import smallest_error
+from scorecube.statistics.corrected_means import corrected_means
+from scorecube.workflow.api import analyse
+from tests.simulations import judges
+from tests.simulations.truths import DATA, Floats, Truth, cubes, population, samples
+from tests.tau_coverage import interval
+
+ALPHA, CONFIDENCE = 0.05, 0.95
+TRIALS = 1000
+ERROR = "(error)"
+"""In the name of what should never be."""
+LIMITS_OF_MEANS = (("bootstrap-t", "mean_low", "mean_high"), ("t", "t_low", "t_high"))
+"""Names and variables of the leaderboard."""
+MARGIN_SLACK = 0.004
+"""Pairs of a population stand for one at the margin if their true difference exceeds it by no more than this."""
+Values = dict[str, Floats]
+Measure = Callable[[Truth, int, int], Values]
+"""Takes a truth, a number of samples and a seed; returns values (sample,) by method."""
+
+
+def rate_of(values: Floats) -> tuple[float, float]:
+    """Return the mean over samples that have a value, and its standard error."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()), float(known.std(ddof=1) / math.sqrt(len(known)))
+
+
+def collected(rows: list[dict[str, Any]]) -> Values:
+    """Return values by method from those of each sample."""
+    return {name: np.array([row[name] for row in rows], float) for name in rows[0]}
+
+
+def covers(low: Any, high: Any, truth: Any) -> Any:
+    """Return whether limits hold the truth; a missing limit does not."""
+    return (low <= truth + 1e-12) & (truth - 1e-12 <= high)
+
+
+def family_error(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether any pair is significant where all means are equal, and the share of pairs by single t tests."""
+    rows: list[dict[str, Any]] = []
+    for cube, drawn in cubes(truth, number, seed):
+        test = sc.MaxT(alphas=(ALPHA,))
+        least = analyse(cube, test, trials=TRIALS, seed=seed)["p_value"].values.min(axis=(1, 2))
+        single = analyse(cube, sc.Paired(tests=("t",), alphas=(ALPHA,)))["p_value"].values
+        for k, sample in enumerate(drawn):
+            holm = smallest_error("holm", sample.scores, -1, 0, 0) <= ALPHA
+            rows.append({"max-T": least[k] < ALPHA, "Holm's t": holm, "t, single pairs": (single[k] < ALPHA).mean()})  # fmt: skip
+    return collected(rows)
+
+
+def mean_coverage(truth: Truth, number: int, seed: int) -> Values:
+    """Return the share of runs whose mean is within its limits on the leaderboard."""
+    rows: list[dict[str, Any]] = []
+    for cube, drawn in cubes(truth, number, seed):
+        board = analyse(cube, sc.Leaderboard(), trials=TRIALS, seed=seed)
+        for k, sample in enumerate(drawn):
+            row: dict[str, float] = {}
+            for name, *sides in LIMITS_OF_MEANS:
+                low, high = (board[side].values[k, 0] for side in sides)
+                row |= _of_limits(name, low, high, sample.means)
+            rows.append(row)
+    found = collected(rows)
+    # What never happens is not shown, as scores without bounds are never beyond them.
+    return {name: each for name, each in found.items() if ERROR not in name or each.any()}
+
+
+def _of_limits(name: str, low: Floats, high: Floats, means: Floats) -> dict[str, float]:
+    """Return the coverage of limits where there are any, and how many are missing, are points or are beyond 1."""
+    known = np.isfinite(low) & np.isfinite(high)
+    held = covers(low, high, means)[known]
+    return {
+        name: held.mean() if len(held) else np.nan,
+        f"{name} missing {ERROR}": (~known).mean(),
+        f"{name} a point {ERROR}": (low == high).mean(),
+        f"{name} beyond 1 {ERROR}": (high > 1 + 1e-12).mean(),
+    }
+
+
+def variants_found(truth: Truth, number: int, seed: int) -> Values:
+    """Return the share of the first run's pairs with the next five that are significant, of those whose means differ."""
+    rows: list[dict[str, Any]] = []
+    for cube, drawn in cubes(truth, number, seed):
+        tests = {
+            "max-T": sc.MaxT(alphas=(ALPHA,)),
+            "max-T, moderation 0": sc.MaxT(alphas=(ALPHA,), moderation=0.0),
+        }
+        found = {
+            name: analyse(cube, test, trials=TRIALS, seed=seed) for name, test in tests.items()
+        }
+        single = analyse(cube, sc.Paired(tests=("t",), alphas=(ALPHA,)))["p_value"].values
+        for k, sample in enumerate(drawn):
+            differ = np.abs(sample.means[1:6] - sample.means[0]) > 1e-12
+            # In label order the first run's pairs with the next five are the first five pairs.
+            row = {
+                name: (each["p_value"].values[k, 0, :5] < ALPHA)[differ].mean()
+                for name, each in found.items()
+            }
+            row["Holm's t"] = (_holm(single[k].reshape(-1))[:5] < ALPHA)[differ].mean()
+            rows.append(row)
+    return collected(rows)
+
+
+def _holm(p: Floats) -> Floats:
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return adjusted
+
+
+def called_equivalent(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether the first two runs are called equivalent at a margin that is their true difference."""
+    rows: list[dict[str, Any]] = []
+    for cube, drawn in cubes(truth, number, seed):
+        margin = float(abs(drawn[0].means[0] - drawn[0].means[1]))
+        test = sc.Paired(tests=("t",), alphas=(ALPHA,), equivalence=margin)
+        p = analyse(cube, test)["equivalence_p_value"].values[:, 0, 0]
+        rows += [{"two one-sided t": value < ALPHA} for value in p]
+    return collected(rows)
+
+
+def near_pairs_equivalent(truth: Truth, number: int, seed: int) -> Values:
+    """Return the share of pairs that are called equivalent at a margin of .01, of those whose true difference is hardly larger."""
+    rows: list[dict[str, Any]] = []
+    for cube, drawn in cubes(truth, number, seed):
+        test = sc.Paired(tests=("t",), alphas=(ALPHA,), equivalence=0.01)
+        p = analyse(cube, test)["equivalence_p_value"].values[:, 0]
+        first, second = np.triu_indices(len(drawn[0].means), 1)
+        apart = np.abs(drawn[0].means[first] - drawn[0].means[second])
+        chosen = (apart >= 0.01) & (apart <= 0.01 + MARGIN_SLACK)
+        rows += [{"two one-sided t": (each[chosen] < ALPHA).mean()} for each in p]
+    return collected(rows)
+
+
+def winner_coverage(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether the interval of the run that leads holds its mean, and how much too high its mean is, in half widths."""
+    rows: list[dict[str, Any]] = []
+    for cube, drawn in cubes(truth, number, seed):
+        board = analyse(cube, sc.Leaderboard(), trials=TRIALS, seed=seed)
+        low, high, mean = (board[name].values[:, 0] for name in ("mean_low", "mean_high", "mean"))
+        for k, sample in enumerate(drawn):
+            leads = int(np.argmax(mean[k]))
+            rows.append({"own interval": covers(low[k, leads], high[k, leads], sample.means[leads])})  # fmt: skip
+    return collected(rows)
+
+
+def tau_coverage(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether the interval of tau over infinitely many topics holds it, and whether it lies below or above."""
+    rows: list[dict[str, Any]] = []
+    for sample in samples(truth, number, seed):
+        tau = _tau(*np.round(sample.means, 12))
+        _, low, high = interval(sample.scores)
+        rows.append({"interval": covers(low, high, tau), f"above the truth {ERROR}": low > tau + 1e-12})  # fmt: skip
+    return collected(rows)
+
+
+def _tau(first: Floats, second: Floats) -> float:
+    i, j = np.triu_indices(len(first), 1)
+    return float((np.sign(first[i] - first[j]) * np.sign(second[i] - second[j])).mean())
+
+
+def corrected_coverage(labelled: int) -> Measure:
+    """Return what measures the share of runs whose corrected mean is within its limits, with the truth of some topics."""
+
+    def measure(truth: Truth, number: int, seed: int) -> Values:
+        rows: list[dict[str, Any]] = []
+        for sample in samples(truth, number, seed):
+            human, judge = sample.scores
+            chosen = np.zeros((1, human.shape[1]), bool)
+            chosen[0, :labelled] = True
+            found = corrected_means(human, judge, judge[:, :0], chosen, CONFIDENCE)
+            target = sample.means[0]
+            rows.append(
+                {
+                    "corrected mean": covers(found.low[0], found.high[0], target).mean(),
+                    "labels alone, t": covers(
+                        found.human_low[0], found.human_high[0], target
+                    ).mean(),
+                }
+            )
+        return collected(rows)
+
+    return measure
+
+
+@cache
+def covid_judge() -> Truth:
+    """Return reciprocal ranks of TREC-COVID round 5 under the official judgements and under a lenient judge's, as a population."""
+    if not DATA.is_dir():
+        raise FileNotFoundError(DATA)
+    known = judges.judged(DATA, ("RR",))
+    return population(np.array([known[name][0][0] for name in ("truth", "lenient")]), 50)

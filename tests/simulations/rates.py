@@ -21,6 +21,8 @@ ALPHA, CONFIDENCE = 0.05, 0.95
 TRIALS = 1000
 ERROR = "(error)"
 """In the name of what should never be."""
+WIDTH = "width, of the own interval's"
+"""In place of a rate."""
 LIMITS_OF_MEANS = (("bootstrap-t", "mean_low", "mean_high"), ("t", "t_low", "t_high"))
 """Names and variables of the leaderboard."""
 MARGIN_SLACK = 0.004
@@ -143,14 +145,26 @@ def near_pairs_equivalent(truth: Truth, number: int, seed: int) -> Values:
 
 
 def winner_coverage(truth: Truth, number: int, seed: int) -> Values:
-    """Return whether the interval of the run that leads holds its mean, and how much too high its mean is, in half widths."""
+    """Return whether limits of the mean of the run that leads hold it, and the width of its own limits as a share of the valid ones'."""
     rows: list[dict[str, Any]] = []
     for cube, drawn in cubes(truth, number, seed):
-        board = analyse(cube, sc.Leaderboard(), trials=TRIALS, seed=seed)
-        low, high, mean = (board[name].values[:, 0] for name in ("mean_low", "mean_high", "mean"))
+        board = analyse(cube, sc.Leaderboard(winner=True), trials=TRIALS, seed=seed)
+        values = {name: board[name].values[:, 0] for name in ("mean", "mean_low", "mean_high")}
+        winner = {name: board[f"winner_{name}"].values[:, 0] for name in ("low", "high")}
         for k, sample in enumerate(drawn):
-            leads = int(np.argmax(mean[k]))
-            rows.append({"own interval": covers(low[k, leads], high[k, leads], sample.means[leads])})  # fmt: skip
+            leads = int(np.argmax(values["mean"][k]))
+            _, own_low, own_high = (each[k, leads] for each in values.values())
+            low, high = winner["low"][k], winner["high"][k]
+            target = sample.means[leads]
+            missing = not np.isfinite(low + high)
+            rows.append(
+                {
+                    "own interval": covers(own_low, own_high, target),
+                    "winner's interval": np.nan if missing else covers(low, high, target),
+                    f"winner's interval missing {ERROR}": missing,
+                    WIDTH: (high - low) / (own_high - own_low),
+                }
+            )
     return collected(rows)
 
 

@@ -18,6 +18,7 @@ from scorecube.report.text_formats import render
 from scorecube.workflow.api import analyse
 from tests.analyses.pair_tests.test_maxt import cube_of, drawn, odd_scores
 from tests.oracles.step_down import adjusted, groups
+from tests.oracles.winners import limits, possible_winners
 
 TRIALS = 199
 BASE = "r03"
@@ -180,3 +181,33 @@ def test_baseline_of_a_real_collection_by_replay(data: Path, collection: str) ->
     expected = adjusted(scores, picked, pairs, 4.0)
     found = result["p_baseline"].values.ravel()
     assert {pair: found[pair[0] if pair[1] == 2 else pair[1]] for pair in pairs} == expected
+
+
+def test_limits_of_the_mean_of_the_run_that_leads(board: xr.Dataset) -> None:
+    """By the plain reference, from resampled scores; nothing else of the result differs, and neither does the digest of other plans."""
+    scores = np.array(odd_scores())
+    analysis = sc.Leaderboard(baseline=BASE, alpha=0.1, winner=True)
+    trials = 999
+    found = analyse(cube_of(odd_scores()), analysis, trials=trials, seed=1).isel(metric=0, gain=0)
+    n, means = scores.shape[1], scores.mean(axis=1)
+    samples = drawn(26, trials)
+    values = scores[:, np.array(samples)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = values.std(axis=2, ddof=1) / math.sqrt(n)
+        t = (values.mean(axis=2) - means[:, np.newaxis]) / errors
+    own = scores.std(axis=1, ddof=1) / math.sqrt(n)
+    leader = int(np.argmax(means))
+    maxt = sc.MaxT(alphas=(0.01,), baseline=f"r{leader:02d}")
+    every = analyse(cube_of(odd_scores()), sc.MaxT(alphas=(0.01,)), trials=trials, seed=1)
+    near = analyse(cube_of(odd_scores()), maxt, trials=trials, seed=1)
+    critical = float(every["critical_value"].squeeze())
+    margins = np.insert(critical * near["moderated_error"].values.squeeze(), leader, 0.0)
+    runs = possible_winners(means.tolist(), margins.tolist())
+    expected = limits(means.tolist(), own.tolist(), t.tolist(), runs, 0.1, 0.01)
+    assert (float(found["winner_low"]), float(found["winner_high"])) == pytest.approx(expected, abs=1e-5)  # fmt: skip
+    without = analyse(cube_of(odd_scores()), sc.Leaderboard(baseline=BASE, alpha=0.1), trials=trials, seed=1)  # fmt: skip
+    xr.testing.assert_identical(
+        found.drop_vars(["winner_low", "winner_high"]).drop_attrs(),
+        without.isel(metric=0, gain=0).drop_attrs(),
+    )
+    assert found["winner_low"] < found["mean"].max() < found["winner_high"]

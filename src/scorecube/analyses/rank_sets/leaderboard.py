@@ -22,6 +22,7 @@ from scorecube.analyses.pair_tests.step_down import Replicates
 from scorecube.analyses.rank_sets.leaderboard_quantities import VARIABLES
 from scorecube.analyses.rank_sets.mean_intervals import (
     mean_limits,
+    means_and_errors,
     own_deviations,
     sums_and_spreads,
 )
@@ -32,6 +33,7 @@ from scorecube.kernels.linalg.panel_product import product
 from scorecube.kernels.pairs.running_maximum import Resampled
 from scorecube.statistics.integer_scores import Units, whole_scores
 from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
+from scorecube.statistics.winner_limits import error_of_choice, may_lead, winner_limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,12 @@ class Leaderboard(RankSets):
 
     baseline: str | None = option_field(
         None, "Run that all others are compared with; none by default."
+    )
+    winner: bool = option_field(
+        False,
+        "Also limits of the mean of the run that leads, which hold although it was chosen by its mean.",
+        finalize=True,
+        since="0.3.0",
     )
 
     def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
@@ -137,6 +145,11 @@ class Leaderboard(RankSets):
             statistic = statistics[cell]
             rows.append(self.ranks(statistic.units, families[0], row[0], trials))
             rows[-1] |= mean_limits(scores[cell], totals["run_t"][cell], self.alpha, statistic)
+            if self.winner:
+                largest = totals["largest"][cell, 0]
+                rows[-1] |= self.winner_limits(
+                    scores[cell], totals["run_t"][cell], statistic, largest
+                )
             if self.baseline is not None:
                 largest = totals["largest"][cell, 1]
                 rows[-1] |= self.differences(cube, statistic, row[1], largest)
@@ -156,6 +169,19 @@ class Leaderboard(RankSets):
             {name: expand_cells(values, cell_of) for name, values in by_cell.items()},
             attrs,
         )
+
+    def winner_limits(
+        self, scores: Any, run_t: Any, statistic: Moderated, largest: Any
+    ) -> dict[str, Any]:
+        """Return limits of the mean of a cell's leader."""
+        means, errors, _ = means_and_errors(scores, statistic)
+        leader = int(np.argmax(means))
+        (critical,) = self.critical_values(statistic, largest, (error_of_choice(self.alpha),))
+        runs = np.arange(len(means), dtype=np.int32)
+        with_leader = runs, np.full_like(runs, leader)
+        chosen = may_lead(means, critical * statistic.moderated_errors(with_leader))
+        low, high = winner_limits(means, errors, run_t, chosen, self.alpha)
+        return {"winner_low": low, "winner_high": high}
 
     def ranks(self, units: Units, pairs: Pairs, counts: Any, trials: int) -> dict[str, Any]:
         """Return ranks, rank sets and groups of the runs of a cell."""

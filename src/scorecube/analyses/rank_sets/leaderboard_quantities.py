@@ -14,6 +14,13 @@ VARIABLES = (
     *rank_quantities.VARIABLES,
     *limits("mean", _RUN, "score", "{} limit of the mean, bootstrap-t"),
     *limits("mean", _RUN, "score", "{} limit of the mean by Student's t", name="t"),
+    *limits(
+        "mean",
+        (names.METRIC, names.GAIN),
+        "score",
+        "{} limit of the mean of the run that leads, whichever that is",
+        name="winner",
+    ),
     *variables(_RUN, "share", best="share of trials in which the run has the largest mean"),
     *variables(
         _RUN,

@@ -56,6 +56,15 @@ def sums_and_spreads(scores: Resampled, trials: tuple[int, int]) -> tuple[Any, A
     return totals, spread
 
 
+def means_and_errors(scores: Any, statistic: Moderated) -> tuple[Any, Any, Any]:
+    """Return the means of runs, their standard errors and the degrees of freedom: (run,) each; scores and statistic as of `mean_limits`."""
+    n = scores.shape[1]
+    mean, error, freedom = scores.mean(axis=1), scores.std(axis=1, ddof=1) / math.sqrt(n), n - 1
+    if isinstance(statistic, OverRepetitions):
+        error, freedom = statistic.errors_of_means(error)
+    return mean, error, freedom
+
+
 def mean_limits(scores: Any, run_t: Any, alpha: float, statistic: Moderated) -> dict[str, Any]:
     """Return bootstrap-t and t intervals of the means of runs.
 
@@ -72,11 +81,9 @@ def mean_limits(scores: Any, run_t: Any, alpha: float, statistic: Moderated) -> 
     """
     from scipy.special import stdtrit
 
-    n, trials = scores.shape[1], run_t.shape[1]
-    mean, error, freedom = scores.mean(axis=1), scores.std(axis=1, ddof=1) / math.sqrt(n), n - 1
+    trials = run_t.shape[1]
+    mean, error, freedom = means_and_errors(scores, statistic)
     below = math.floor(alpha / 2 * (trials + 1))
-    if isinstance(statistic, OverRepetitions):
-        error, freedom = statistic.errors_of_means(error)
     margin = stdtrit(freedom, 1 - alpha / 2) * error
     low, high = np.full((2, len(scores)), np.nan)
     if below:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -21,10 +22,9 @@ ALPHA, CONFIDENCE = 0.05, 0.95
 TRIALS = 1000
 ERROR = "(error)"
 """In the name of what should never be."""
-WIDTH = "width, of the own interval's"
+WIDTH = "width, of the interval without"
 """In place of a rate."""
-LIMITS_OF_MEANS = (("bootstrap-t", "mean_low", "mean_high"), ("t", "t_low", "t_high"))
-"""Names and variables of the leaderboard."""
+WINNER_BOARD = sc.Leaderboard(winner=True)
 MARGIN_SLACK = 0.004
 """Pairs of a population stand for one at the margin if their true difference exceeds it by no more than this."""
 Values = dict[str, Floats]
@@ -35,7 +35,8 @@ Measure = Callable[[Truth, int, int], Values]
 def rate_of(values: Floats) -> tuple[float, float]:
     """Return the mean over samples that have a value, and its standard error."""
     known = values[~np.isnan(values)]
-    return float(known.mean()), float(known.std(ddof=1) / math.sqrt(len(known)))
+    error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else math.nan
+    return float(known.mean()) if len(known) else math.nan, error
 
 
 def collected(rows: list[dict[str, Any]]) -> Values:
@@ -43,9 +44,9 @@ def collected(rows: list[dict[str, Any]]) -> Values:
     return {name: np.array([row[name] for row in rows], float) for name in rows[0]}
 
 
-def covers(low: Any, high: Any, truth: Any) -> Any:
+def covers(low: Any, high: Any, target: Any) -> Any:
     """Return whether limits hold the truth; a missing limit does not."""
-    return (low <= truth + 1e-12) & (truth - 1e-12 <= high)
+    return (low <= target + 1e-12) & (target - 1e-12 <= high)
 
 
 def family_error(truth: Truth, number: int, seed: int) -> Values:
@@ -63,18 +64,47 @@ def family_error(truth: Truth, number: int, seed: int) -> Values:
 
 def mean_coverage(truth: Truth, number: int, seed: int) -> Values:
     """Return the share of runs whose mean is within its limits on the leaderboard."""
+    return _means(truth, number, seed, {"bootstrap-t": sc.Leaderboard()}, {"t": ("t_low", "t_high")})  # fmt: skip
+
+
+def bounded_coverage(truth: Truth, number: int, seed: int) -> Values:
+    """Return the share of runs whose mean is within its limits, without and with the bounds 0 and 1, and the width of the latter."""
+    boards = {"bootstrap-t": sc.Leaderboard(), "within bounds": sc.Leaderboard(bounds=(0.0, 1.0))}
+    return _means(truth, number, seed, boards, {"t": ("t_low", "t_high")})
+
+
+def _means(
+    truth: Truth,
+    number: int,
+    seed: int,
+    boards: dict[str, sc.Leaderboard],
+    others: dict[str, tuple[str, str]],
+) -> Values:
+    """Return coverages of the intervals of means of leaderboards, and of other variables of the first one."""
     rows: list[dict[str, Any]] = []
     for cube, drawn in cubes(truth, number, seed):
-        board = analyse(cube, sc.Leaderboard(), trials=TRIALS, seed=seed)
+        found = {name: analyse(cube, each, trials=TRIALS, seed=seed) for name, each in boards.items()}  # fmt: skip
+        limits = {name: (each, "mean_low", "mean_high") for name, each in found.items()}
+        first = next(iter(found.values()))
+        limits |= {name: (first, *sides) for name, sides in others.items()}
         for k, sample in enumerate(drawn):
             row: dict[str, float] = {}
-            for name, *sides in LIMITS_OF_MEANS:
+            for name, (board, *sides) in limits.items():
                 low, high = (board[side].values[k, 0] for side in sides)
                 row |= _of_limits(name, low, high, sample.means)
+            if len(boards) > 1:
+                row[WIDTH] = _relative_width(*(each.isel(metric=k, gain=0) for each in found.values()))  # fmt: skip
             rows.append(row)
-    found = collected(rows)
+    measured = collected(rows)
     # What never happens is not shown, as scores without bounds are never beyond them.
-    return {name: each for name, each in found.items() if ERROR not in name or each.any()}
+    return {name: each for name, each in measured.items() if ERROR not in name or each.any()}
+
+
+def _relative_width(plain: Any, bounded: Any) -> float:
+    """Return the median width of limits within bounds as a share of bootstrap-t's, over runs that have both with spread."""
+    widths = [(each["mean_high"] - each["mean_low"]).values for each in (plain, bounded)]
+    known = np.isfinite(widths[0]) & (widths[0] > 0)
+    return float(np.median(widths[1][known] / widths[0][known])) if known.any() else np.nan
 
 
 def _of_limits(name: str, low: Floats, high: Floats, means: Floats) -> dict[str, float]:
@@ -125,9 +155,8 @@ def called_equivalent(truth: Truth, number: int, seed: int) -> Values:
     rows: list[dict[str, Any]] = []
     for cube, drawn in cubes(truth, number, seed):
         margin = float(abs(drawn[0].means[0] - drawn[0].means[1]))
-        test = sc.Paired(tests=("t",), alphas=(ALPHA,), equivalence=margin)
-        p = analyse(cube, test)["equivalence_p_value"].values[:, 0, 0]
-        rows += [{"two one-sided t": value < ALPHA} for value in p]
+        found = _equivalent(cube, margin)
+        rows += [{name: each[k, 0] for name, each in found.items()} for k in range(len(drawn))]
     return collected(rows)
 
 
@@ -135,20 +164,36 @@ def near_pairs_equivalent(truth: Truth, number: int, seed: int) -> Values:
     """Return the share of pairs that are called equivalent at a margin of .01, of those whose true difference is hardly larger."""
     rows: list[dict[str, Any]] = []
     for cube, drawn in cubes(truth, number, seed):
-        test = sc.Paired(tests=("t",), alphas=(ALPHA,), equivalence=0.01)
-        p = analyse(cube, test)["equivalence_p_value"].values[:, 0]
+        found = _equivalent(cube, 0.01)
         first, second = np.triu_indices(len(drawn[0].means), 1)
         apart = np.abs(drawn[0].means[first] - drawn[0].means[second])
         chosen = (apart >= 0.01) & (apart <= 0.01 + MARGIN_SLACK)
-        rows += [{"two one-sided t": (each[chosen] < ALPHA).mean()} for each in p]
+        rows += [
+            {name: each[k, chosen].mean() for name, each in found.items()}
+            for k in range(len(drawn))
+        ]
     return collected(rows)
+
+
+def _equivalent(cube: Any, margin: float) -> dict[str, Any]:
+    """Return which pairs are called equivalent, (sample, pair), without and with bounds."""
+    test = sc.Paired(tests=("t",), alphas=(ALPHA,), equivalence=margin)
+    tests = {"two one-sided t": test, "within bounds": replace(test, bounds=(0.0, 1.0))}
+    return {
+        name: analyse(cube, each)["equivalence_p_value"].values[:, 0] < ALPHA
+        for name, each in tests.items()
+    }
 
 
 def winner_coverage(truth: Truth, number: int, seed: int) -> Values:
     """Return whether limits of the mean of the run that leads hold it, and the width of its own limits as a share of the valid ones'."""
     rows: list[dict[str, Any]] = []
     for cube, drawn in cubes(truth, number, seed):
-        board = analyse(cube, sc.Leaderboard(winner=True), trials=TRIALS, seed=seed)
+        board = analyse(cube, WINNER_BOARD, trials=TRIALS, seed=seed)
+        bounded = None
+        if all(((each.scores >= 0) & (each.scores <= 1)).all() for each in drawn):
+            within = replace(WINNER_BOARD, bounds=(0.0, 1.0))
+            bounded = analyse(cube, within, trials=TRIALS, seed=seed)
         values = {name: board[name].values[:, 0] for name in ("mean", "mean_low", "mean_high")}
         winner = {name: board[f"winner_{name}"].values[:, 0] for name in ("low", "high")}
         for k, sample in enumerate(drawn):
@@ -157,14 +202,16 @@ def winner_coverage(truth: Truth, number: int, seed: int) -> Values:
             low, high = winner["low"][k], winner["high"][k]
             target = sample.means[leads]
             missing = not np.isfinite(low + high)
-            rows.append(
-                {
-                    "own interval": covers(own_low, own_high, target),
-                    "winner's interval": np.nan if missing else covers(low, high, target),
-                    f"winner's interval missing {ERROR}": missing,
-                    WIDTH: (high - low) / (own_high - own_low),
-                }
-            )
+            row = {
+                "own interval": covers(own_low, own_high, target),
+                "winner's interval": np.nan if missing else covers(low, high, target),
+                f"winner's interval missing {ERROR}": missing,
+                WIDTH: (high - low) / (own_high - own_low),
+            }
+            if bounded is not None:
+                low, high = (bounded[f"winner_{side}"].values[k, 0] for side in ("low", "high"))
+                row["winner's interval within bounds"] = covers(low, high, target)
+            rows.append(row)
     return collected(rows)
 
 

@@ -13,9 +13,12 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.pair_tests.equivalence import equivalence, moments_over_topics
+from scorecube.errors import BadPlan
 from scorecube.report.cautions import cautions_of
 from scorecube.report.results import headline
+from scorecube.statistics.bounded_means import SHARES
 from scorecube.workflow.api import analyse, cube_from_scores
+from tests.oracles.bounded_means import betting, money
 from tests.oracles.t_tests import t_tail
 
 ALPHAS = (0.05, 0.01)
@@ -200,3 +203,36 @@ def test_error_rate_at_the_margin_of_real_differences(
     mean = float(np.mean(rates))
     print(f"{collection}: mean {mean:.4f}, single pairs {np.min(rates):.3f} to {np.max(rates):.3f}")
     assert 0.03 < mean < limit
+
+
+def test_equal_scores_are_no_proof_of_equivalence_where_bounds_are_known() -> None:
+    """Two perfect runs on 25 topics may be .01 apart; p and limits are those of plain bets. A pair that varies keeps its t test."""
+    chance = np.random.default_rng(4)
+    scores = np.stack([np.ones(25), np.ones(25), np.full(25, 0.5), chance.random(25)])
+    cube = cube_from_scores({"RR": pd.DataFrame(scores, list("abcd"), [f"t{k:02d}" for k in range(25)])})  # fmt: skip
+    plain, found = (
+        analyse(cube, sc.Paired(tests=("t",), alphas=(0.05,), equivalence=0.01, bounds=bounds)).isel(metric=0, gain=0, alpha=0)
+        for bounds in ((), (0.0, 1.0))
+    )  # fmt: skip
+    # Pairs ab, ac, ad, bc, bd, cd: differences as scores in 0 .. 1.
+    assert plain["equivalence_p_value"][0] == 0.0
+    shares = SHARES.tolist()
+    same, half = [0.5] * 25, [0.75] * 25
+    assert float(found["equivalence_p_value"][0]) == pytest.approx(1 / money(same, 0.495, shares))
+    assert float(found["difference_p_value"][1]) == pytest.approx(2 / money(half, 0.5, shares))
+    limits = [2 * limit - 1 for limit in betting(half, shares, 0.05)]
+    ends = [float(found[f"difference_{end}"][1]) for end in ("low", "high")]
+    assert ends == pytest.approx(limits, abs=1e-8)
+    assert found["difference_p_value"][0] == 1.0
+    for name in ("equivalence_p_value", "difference_p_value", "difference_low"):
+        np.testing.assert_array_equal(found[name][2], plain[name][2])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({}, "needs equivalence"), ({"equivalence": 0.1, "missing": "pairwise"}, "all topics")],
+)
+def test_bounds_without_a_use_are_refused(options: dict[str, Any], words: str) -> None:
+    frame = pd.DataFrame(np.eye(3), list("abc"), list("xyz"))
+    with pytest.raises(BadPlan, match=words):
+        analyse(cube_from_scores({"RR": frame}), sc.Paired(bounds=(0.0, 1.0), **options))

@@ -13,10 +13,12 @@ import xarray as xr
 from scipy import stats
 
 import scorecube as sc
+from scorecube.errors import BadPlan
 from scorecube.report.results import headline
 from scorecube.report.text_formats import render
 from scorecube.workflow.api import analyse
 from tests.analyses.pair_tests.test_maxt import cube_of, drawn, odd_scores
+from tests.oracles.bounded_means import mid_p
 from tests.oracles.step_down import adjusted, groups
 from tests.oracles.winners import limits, possible_winners
 
@@ -211,3 +213,36 @@ def test_limits_of_the_mean_of_the_run_that_leads(board: xr.Dataset) -> None:
         without.isel(metric=0, gain=0).drop_attrs(),
     )
     assert found["winner_low"] < found["mean"].max() < found["winner_high"]
+
+
+def test_limits_within_bounds_hold_without_spread() -> None:
+    """A run with a perfect score on all topics has a lower limit; one that varies keeps its bootstrap-t limits; 0 and 1 have mid-p limits."""
+    chance = np.random.default_rng(5)
+    scores = chance.uniform(0.2, 0.8, (4, 30))
+    scores[0], scores[1] = 1.0, 0.4
+    scores[2] = chance.random(30) < 0.9
+    plain, found = (
+        analyse(cube_of(scores.tolist()), sc.Leaderboard(winner=True, bounds=bounds), trials=999, seed=1).isel(metric=0, gain=0)
+        for bounds in ((), (0.0, 1.0))
+    )  # fmt: skip
+    low, high = found["mean_low"].values, found["mean_high"].values
+    assert (low[3], high[3]) == (plain["mean_low"].values[3], plain["mean_high"].values[3])
+    assert (low[2], high[2]) == pytest.approx(mid_p(int(scores[2].sum()), 30, 0.025), abs=1e-9)
+    assert (low[0], high[0]) == pytest.approx(mid_p(30, 30, 0.025), abs=1e-9)
+    assert 0.0 < low[1] < 0.4 < high[1] < 1.0
+    assert np.isnan(plain["winner_low"])
+    assert 0.7 < found["winner_low"] < low[0]
+    assert found["winner_high"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ((1.0, 0.0), "two numbers, the smaller one first"),
+        ((0.0,), "two numbers"),
+        ((0.0, 0.2), "does not hold all scores, which lie between"),
+    ],
+)
+def test_bounds_that_are_none_are_refused(bounds: tuple[float, ...], words: str) -> None:
+    with pytest.raises(BadPlan, match=words):
+        analyse(cube_of(odd_scores()), sc.Leaderboard(bounds=bounds), trials=99, seed=1)

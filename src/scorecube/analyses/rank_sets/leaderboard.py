@@ -14,6 +14,7 @@ from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import expand_cells, p_values
+from scorecube.analyses.pair_tests.bounds import bounds_field, check_bounds
 from scorecube.analyses.pair_tests.family import Pairs, family
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pairwise_complete import mean_scores
@@ -31,6 +32,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import cells, n_cells
 from scorecube.kernels.linalg.panel_product import product
 from scorecube.kernels.pairs.running_maximum import Resampled
+from scorecube.statistics.bounded_means import bounded_limits, join
 from scorecube.statistics.integer_scores import Units, whole_scores
 from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
 from scorecube.statistics.winner_limits import error_of_choice, may_lead, winner_limits
@@ -67,12 +69,19 @@ class Leaderboard(RankSets):
     baseline: str | None = option_field(
         None, "Run that all others are compared with; none by default."
     )
+    bounds: tuple[float, ...] = bounds_field()
     winner: bool = option_field(
         False,
         "Also limits of the mean of the run that leads, which hold although it was chosen by its mean.",
         finalize=True,
         since="0.3.0",
     )
+
+    def check(self, prepared: Prepared) -> list[str]:
+        remarks = super().check(prepared)
+        if self.bounds:
+            check_bounds(self.bounds, cells(prepared.cube)[0], self.by_system)
+        return remarks
 
     def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
         """See `StepDown.families`: all pairs, and those with the baseline."""
@@ -145,6 +154,10 @@ class Leaderboard(RankSets):
             statistic = statistics[cell]
             rows.append(self.ranks(statistic.units, families[0], row[0], trials))
             rows[-1] |= mean_limits(scores[cell], totals["run_t"][cell], self.alpha, statistic)
+            if self.bounds:
+                sides = rows[-1]["mean_low"], rows[-1]["mean_high"]
+                found = join(scores[cell], *sides, self.range, self.alpha / 2)
+                rows[-1] |= dict(zip(("mean_low", "mean_high"), found, strict=True))
             if self.winner:
                 largest = totals["largest"][cell, 0]
                 rows[-1] |= self.winner_limits(
@@ -170,6 +183,12 @@ class Leaderboard(RankSets):
             attrs,
         )
 
+    @property
+    def range(self) -> tuple[float, float]:
+        """The bounds."""
+        low, high = self.bounds
+        return low, high
+
     def winner_limits(
         self, scores: Any, run_t: Any, statistic: Moderated, largest: Any
     ) -> dict[str, Any]:
@@ -181,6 +200,14 @@ class Leaderboard(RankSets):
         with_leader = runs, np.full_like(runs, leader)
         chosen = may_lead(means, critical * statistic.moderated_errors(with_leader))
         low, high = winner_limits(means, errors, run_t, chosen, self.alpha)
+        if self.bounds:
+            error = (self.alpha - error_of_choice(self.alpha)) / 2
+            leaders = scores[leader : leader + 1]
+            safe_low, safe_high = join(leaders, [low], [high], self.range, error / chosen.sum())
+            if (safe_low[0], safe_high[0]) != (low, high):
+                low = safe_low[0]
+                # The best of these runs is as good as the leader: its own limit is right.
+                high = bounded_limits(scores[chosen], self.range, error)[1].max()
         return {"winner_low": low, "winner_high": high}
 
     def ranks(self, units: Units, pairs: Pairs, counts: Any, trials: int) -> dict[str, Any]:

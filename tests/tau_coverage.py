@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from scorecube.analyses.rank_agreement import population
-from scorecube.analyses.rank_agreement.population import population_rankings, summary
+from scorecube.analyses.rank_agreement.population import models_of, population_rankings, summary
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a
 from scorecube.workflow.api import import_scores
 from tests.simulated_collections import DESIGNS, Floats, kendall, simulate
@@ -51,11 +51,11 @@ population._uniforms = cache(population._uniforms)
 """The same for all collections of a size."""
 
 
-def interval(scores: Floats) -> tuple[float, float, float]:
-    """Return estimate and limits of tau over infinitely many topics."""
+def interval(scores: Floats, two_kinds: bool = False) -> tuple[float, float, float]:
+    """Return estimate and limits of tau over infinitely many topics, also of runs that may be of two kinds."""
     units = np.rint(scores * UNITS)
     one, two = np.array([0]), np.array([1])
-    counted = [compare(each, np.zeros(2), one, two) for each in population_rankings(units, one, two)]  # fmt: skip
+    counted = [compare(each, np.zeros(2), one, two) for each in population_rankings(units, one, two, models=models_of(two_kinds))]  # fmt: skip
     pairs = pairs_of(scores.shape[1])
     drawn = np.concatenate([tau_a(part.concordant, part.discordant, pairs)[:, 0] for part in counted])  # fmt: skip
     found = summary(drawn, 0.95)

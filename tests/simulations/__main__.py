@@ -176,7 +176,9 @@ def lines(name: str, samples: int | None = None) -> Iterator[str]:
             continue
         for method, values in row.measure(truth, number, SEED).items():
             low, high = (0.0, 0.05) if rates.ERROR in method else row.goal
-            low, high = (0.0, 2.0) if method == rates.WIDTH else (low, high)
+            low, high = (
+                (0.0, 2.0) if method == rates.WIDTH or rates.MEAN_WIDTH in method else (low, high)
+            )
             goal = f"{low:.2f} to {high:.2f}"
             rate, error = rates.rate_of(values)
             text = f"{rate:.3f}" if low <= round(rate, 3) <= high else f"**{rate:.3f}**"

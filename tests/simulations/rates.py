@@ -22,6 +22,7 @@ ALPHA, CONFIDENCE = 0.05, 0.95
 TRIALS = 1000
 ERROR = "(error)"
 """In the name of what should never be."""
+MEAN_WIDTH = "mean width"
 WIDTH = "width, of the interval without"
 """In place of a rate."""
 WINNER_BOARD = sc.Leaderboard(winner=True)
@@ -220,8 +221,13 @@ def tau_coverage(truth: Truth, number: int, seed: int) -> Values:
     rows: list[dict[str, Any]] = []
     for sample in samples(truth, number, seed):
         tau = _tau(*np.round(sample.means, 12))
-        _, low, high = interval(sample.scores)
-        rows.append({"interval": covers(low, high, tau), f"above the truth {ERROR}": low > tau + 1e-12})  # fmt: skip
+        row: dict[str, Any] = {}
+        for name, two_kinds in (("one kind", False), ("two kinds", True)):
+            _, low, high = interval(sample.scores, two_kinds)
+            row[name] = covers(low, high, tau)
+            row[f"{name}, above the truth {ERROR}"] = low > tau + 1e-12
+            row[f"{name}: {MEAN_WIDTH}"] = high - low
+        rows.append(row)
     return collected(rows)
 
 

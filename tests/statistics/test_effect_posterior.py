@@ -62,7 +62,9 @@ def test_covariances_are_those_of_two_way_analysis() -> None:
 def test_draws_are_linear_estimates_with_their_errors() -> None:
     # Without errors of covariances (very many degrees of freedom) and of topics a draw is the linear estimate with a prior draw mixed in.
     means = np.array([[0.3, -0.1, -0.2], [0.1, 0.2, -0.3]])
-    effects = Effects(means, (0.05, 0.03, 0.06), (0.01, 0.004, 0.02), 1e12, np.ones((2, 3)))
+    effects = Effects(
+        means, (0.05, 0.03, 0.06), (0.01, 0.004, 0.02), 1e12, np.ones((2, 3)), np.zeros((2, 3))
+    )
     uniforms = np.random.default_rng(2).random((5, N_COVARIANCE + 6))
     errors = 0.01 * np.random.default_rng(3).standard_normal((2, 5, 3))
     drawn = draw_effects(stacked([effects]), uniforms, errors[:, np.newaxis])[:, 0]
@@ -77,7 +79,14 @@ def test_draws_are_linear_estimates_with_their_errors() -> None:
 
 
 def test_covariances_are_inverse_wishart() -> None:
-    effects = Effects(np.zeros((2, 3)), (0.05, 0.03, 0.06), (0.0, 0.0, 0.0), 12.0, np.ones((2, 3)))
+    effects = Effects(
+        np.zeros((2, 3)),
+        (0.05, 0.03, 0.06),
+        (0.0, 0.0, 0.0),
+        12.0,
+        np.ones((2, 3)),
+        np.zeros((2, 3)),
+    )
     uniforms = np.random.default_rng(4).random((40_000, N_COVARIANCE))
     drawn = effect_posterior._draw_prior(stacked([effects]), uniforms)
     # The mean of freedom x inverse Wishart is S freedom / (freedom - 3).
@@ -111,7 +120,10 @@ def test_least_excess_is_the_smallest_generalized_eigenvalue(seed: int) -> None:
 def test_metrics_of_one_scale_are_the_same(
     spread: tuple[float, float, float], error: tuple[float, float, float], same: bool
 ) -> None:
-    assert Effects(np.zeros((2, 3)), spread, error, 10.0, np.ones((2, 3))).same is same
+    assert (
+        Effects(np.zeros((2, 3)), spread, error, 10.0, np.ones((2, 3)), np.zeros((2, 3))).same
+        is same
+    )
 
 
 def test_metrics_with_the_same_errors_have_the_excess_of_the_first() -> None:
@@ -156,7 +168,7 @@ def test_degrees_of_freedom_add_errors_and_true_means(n_systems: int) -> None:
 
 
 def test_a_correlation_beyond_one_makes_the_order_the_same() -> None:
-    effects = Effects(np.array([[0.3, -0.3, 0.0], [0.2, 0.1, -0.3]]), (0.05, 0.05, 0.05), (0.01, 0.0, 0.01), 50.0, np.ones((2, 3)))  # fmt: skip
+    effects = Effects(np.array([[0.3, -0.3, 0.0], [0.2, 0.1, -0.3]]), (0.05, 0.05, 0.05), (0.01, 0.0, 0.01), 50.0, np.ones((2, 3)), np.zeros((2, 3)))  # fmt: skip
     first, second = draw_effects(stacked([effects]), np.random.default_rng(5).random((50, 9)), np.zeros((2, 1, 50, 3)))[:, 0]  # fmt: skip
     assert (np.argsort(first, axis=1) == np.argsort(second, axis=1)).all()
 

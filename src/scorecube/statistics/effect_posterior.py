@@ -16,6 +16,10 @@ decide; ``matched``, with the means of both metrics mapped to the same distribut
 so that two metrics whose true means are any smooth increasing functions of each other can have correlation 1. Systems far from all others
 (`FAR`) have no part in any of these covariances and polynomials: one broken run would decide all of them.
 
+All three take the systems for one kind. Where there are two, such as lexical and neural systems, the difference of the kinds makes the metrics agree more than they do
+within a kind, and the correlation is too large for its pairs. `TWO_KINDS` are the same models of the differences from the centre of a system's kind, as `two_kinds` tells
+them; centres are those observed, and ``matched`` is ``linear``. Without two kinds they are `MODELS`.
+
 References: Robinson 1991, "That BLUP is a good thing", Statistical Science 6 (linear estimates of random effects, and their errors); Efron and
 Morris 1973 (empirical Bayes); Gelman et al. 2013, "Bayesian data analysis", section 3.6 (inverse Wishart); Smith and Hocking 1972, AS 53
 (Bartlett's decomposition); Srivastava 2005, "Some tests concerning the covariance matrix in high dimensional data" (tr C^2 from few topics).
@@ -25,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,10 +37,13 @@ import scipy
 from numpy.typing import NDArray
 
 from scorecube.statistics.kendall_tau import tau_b
+from scorecube.statistics.two_kinds import kinds_of
 
 Floats = NDArray[np.float64]
 MODELS = ("linear", "rank", "matched")
 """Models of true means, see above."""
+TWO_KINDS = ("linear of kinds", "rank of kinds", "matched of kinds")
+"""Models of true means of systems of two kinds, see above."""
 N_COVARIANCE = 3
 """Uniform numbers of a draw that its covariance takes; two more follow for each system."""
 LEAST_FREEDOM = 2.5
@@ -67,6 +74,8 @@ class Effects:
         Degrees of freedom of `spread` in the direction in which it exceeds `error` least.
     slopes
         float64 (2, system): factors of the errors.
+    centres
+        float64 (2, system): what is added to the true means; `means` are less this.
     """
 
     means: Floats
@@ -74,6 +83,7 @@ class Effects:
     error: tuple[float, float, float]
     freedom: float
     slopes: Floats
+    centres: Floats
 
     @property
     def root(self) -> tuple[float, float, float]:
@@ -100,8 +110,10 @@ def fit_effects(first: Floats, second: Floats, model: str = "linear") -> Effects
     first, second
         float64 (system, topic): scores, at least 3 systems and 3 topics.
     model
-        One of `MODELS`.
+        One of `MODELS` or `TWO_KINDS`.
     """
+    if model in TWO_KINDS:
+        return _fit_kinds(first, second, MODELS[TWO_KINDS.index(model)])
     observed = np.array([scores.mean(axis=1) for scores in (first, second)])
     near = _near(observed)
     n_systems, n_topics = int(near.sum()), first.shape[1]
@@ -125,7 +137,31 @@ def fit_effects(first: Floats, second: Floats, model: str = "linear") -> Effects
     # Variances add: of errors, which are correlated between systems, and of true means, which are not.
     freedom = (1 + excess) ** 2 / (1 / independent + excess * (excess + 2) / (n_systems - 1))
     freedom = min(max(freedom, LEAST_FREEDOM), max(n_systems - 1.0, LEAST_FREEDOM))
-    return Effects(means, spread, error, freedom, slopes)
+    return Effects(means, spread, error, freedom, slopes, np.zeros_like(means))
+
+
+def _fit_kinds(first: Floats, second: Floats, model: str) -> Effects:
+    """Return `fit_effects` of the differences from the centres of two kinds; of one kind where there are not two."""
+    observed = np.array([scores.mean(axis=1) for scores in (first, second)])
+    kinds = kinds_of(observed, _near(observed))
+    if not kinds.any():
+        return fit_effects(first, second, model)
+    centres = np.empty_like(observed)
+    for kind in (0, 1):
+        centres[:, kinds == kind] = observed[:, kinds == kind].mean(axis=1, keepdims=True)
+    fitted = fit_effects(
+        first - centres[0, :, np.newaxis],
+        second - centres[1, :, np.newaxis],
+        "linear" if model == "matched" else model,
+    )
+    n = observed.shape[1]
+    more = (n - 1) / (n - 2)  # two centres are estimated instead of one
+    return replace(
+        fitted,
+        spread=(more * fitted.spread[0], more * fitted.spread[1], more * fitted.spread[2]),
+        freedom=max(fitted.freedom - 1, LEAST_FREEDOM),
+        centres=centres - centres.mean(axis=1, keepdims=True),
+    )
 
 
 class Stacked(NamedTuple):
@@ -133,7 +169,7 @@ class Stacked(NamedTuple):
 
     Parameters
     ----------
-    means, slopes
+    means, slopes, centres
         float64 (2, pair, 1, system).
     spread, root, error
         float64 (3, pair, 1); the root is the Cholesky factor of `spread`, by rows.
@@ -145,6 +181,7 @@ class Stacked(NamedTuple):
 
     means: Floats
     slopes: Floats
+    centres: Floats
     spread: Floats
     root: Floats
     error: Floats
@@ -158,13 +195,13 @@ def stacked(effects: Sequence[Effects]) -> Stacked:
     def of_pairs(name: str) -> Floats:
         return np.array([getattr(each, name) for each in effects]).T[..., np.newaxis]
 
-    means, slopes = (
-        np.stack(part, axis=1)[:, :, np.newaxis]
-        for part in ([each.means for each in effects], [each.slopes for each in effects])
+    means, slopes, centres = (
+        np.stack([getattr(each, name) for each in effects], axis=1)[:, :, np.newaxis]
+        for name in ("means", "slopes", "centres")
     )
     same = np.array([each.same for each in effects])
     spread, root, error, freedom = map(of_pairs, ("spread", "root", "error", "freedom"))
-    return Stacked(means, slopes, spread, root, error, freedom, same)
+    return Stacked(means, slopes, centres, spread, root, error, freedom, same)
 
 
 def draw_effects(effects: Stacked, uniforms: Floats, errors: Floats) -> Floats:
@@ -215,6 +252,7 @@ def draw_effects(effects: Stacked, uniforms: Floats, errors: Floats) -> Floats:
     drawn[1] += both * solved[0] + second * solved[1]
     multiple = np.sign(both) * np.sqrt(_ratio(second, first))
     np.copyto(drawn[1], multiple * drawn[0], where=degenerate[..., np.newaxis])
+    drawn += effects.centres
     return drawn
 
 

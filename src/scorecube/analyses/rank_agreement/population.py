@@ -11,7 +11,7 @@ median. A third of the draws is from each of three models. Draws depend on the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from scorecube.names import Purpose
 from scorecube.statistics.effect_posterior import (
     MODELS,
     N_COVARIANCE,
+    TWO_KINDS,
     Stacked,
     draw_effects,
     fit_effects,
@@ -85,8 +86,17 @@ def _draws_at_once(n_columns: int, n_topics: int) -> int:
     return min(trials_at_once(n_columns), max(FEWEST_DRAWS, MOST_COUNTS // n_topics))
 
 
+def models_of(two_kinds: bool) -> tuple[str, ...]:
+    """Return the models of true means, of runs that may be of two kinds or are of one."""
+    return MODELS + TWO_KINDS if two_kinds else MODELS
+
+
 def population_rankings(
-    units: Any, first: Any, second: Any, report: Callable[[float], None] = unreported
+    units: Any,
+    first: Any,
+    second: Any,
+    report: Callable[[float], None] = unreported,
+    models: Sequence[str] = MODELS,
 ) -> Iterator[Any]:
     """Yield draws of the means that pairs of rankings would have over infinitely many topics.
 
@@ -98,6 +108,8 @@ def population_rankings(
         int64 (comparison,): cells of each comparison.
     report
         Takes the share that is done, 0 .. 1.
+    models
+        Of true means; each has as many draws.
 
     Yields
     ------
@@ -113,7 +125,7 @@ def population_rankings(
     effects = []
     for chunk in chunks:
         report(FIT_SHARE * chunk.start / n_pairs)
-        effects.append(_fitted(units, first[chunk], second[chunk]))
+        effects.append(_fitted(units, first[chunk], second[chunk], models))
     for low in range(0, N_DRAWS, together):
         high = min(low + together, N_DRAWS)
         report(FIT_SHARE + (1 - FIT_SHARE) * low / N_DRAWS)
@@ -125,13 +137,13 @@ def population_rankings(
         ]
         errors = np.concatenate(parts, axis=1)
         means = np.empty((high - low, 2, n_pairs, n_runs))
-        for place in range(len(MODELS)):
-            # Each model has every third draw, wherever the part begins.
-            own = slice((place - low) % len(MODELS), None, len(MODELS))
+        for place in range(len(models)):
+            # Each of three models has every third draw, wherever the part begins.
+            own = slice((place - low) % len(models), None, len(models))
             if own.start >= high - low:
                 continue  # the last part may be shorter than one round of the models
-            for chunk, models in zip(chunks, effects, strict=True):
-                drawn = _draw(models[place], uniforms[own], errors[places[:, chunk], own])
+            for chunk, fitted in zip(chunks, effects, strict=True):
+                drawn = _draw(fitted[place], uniforms[own], errors[places[:, chunk], own])
                 means[own, :, chunk] = np.moveaxis(drawn, 2, 0)
         yield means.reshape(high - low, 2 * n_pairs, n_runs)
 
@@ -142,10 +154,10 @@ def _chunks(n_pairs: int, numbers: int) -> list[slice]:
     return [slice(start, start + length) for start in range(0, n_pairs, length)]
 
 
-def _fitted(units: Any, first: Any, second: Any) -> list[Stacked]:
+def _fitted(units: Any, first: Any, second: Any, models: Sequence[str]) -> list[Stacked]:
     """Return the effects of pairs of rankings by model."""
     pairs = [(units[a], units[b]) for a, b in zip(first, second, strict=True)]
-    return [stacked([fit_effects(*pair, model) for pair in pairs]) for model in MODELS]
+    return [stacked([fit_effects(*pair, model) for pair in pairs]) for model in models]
 
 
 def summary(draws: Any, confidence: float) -> dict[str, Any]:

@@ -1,0 +1,79 @@
+"""Kinds of systems: known ones are found, one kind is not divided, and the models of two kinds draw about the right correlation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scorecube.statistics.effect_posterior import MODELS, TWO_KINDS, fit_effects
+from scorecube.statistics.two_kinds import kinds_of
+from tests.oracles.two_kinds import bic_prefers_two
+from tests.simulations.truths import samples, two_generations
+
+
+def _means(apart: float, n: int, seed: int) -> np.ndarray:
+    chance = np.random.default_rng(seed)
+    return chance.standard_normal((2, n)) + apart * (np.arange(n) % 2)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_kinds_far_apart_are_told(seed: int) -> None:
+    means = _means(6.0, 30, seed)
+    kinds = kinds_of(means, np.ones(30, bool))
+    truth = np.arange(30) % 2
+    assert (kinds == truth).all() or (kinds == 1 - truth).all()
+    assert bic_prefers_two(means.T.tolist(), kinds.tolist())
+
+
+def test_one_kind_is_seldom_divided() -> None:
+    """BIC errs sometimes: in less than a quarter of samples of 30."""
+    divided = [kinds_of(_means(0.0, 30, seed), np.ones(30, bool)).any() for seed in range(100)]
+    assert np.mean(divided) < 0.25
+
+
+def test_far_systems_belong_to_the_nearest_kind() -> None:
+    means = _means(8.0, 31, 1)
+    means[:, 30] = -40.0
+    near = np.arange(31) < 30
+    kinds = kinds_of(means, near)
+    assert kinds[30] == kinds[0] != kinds[1]
+
+
+@pytest.mark.parametrize(
+    "means",
+    [np.ones((2, 30)), np.zeros((2, 5)), np.array([np.arange(30.0), np.arange(30.0)])],
+    ids=["equal", "few", "on one line"],
+)
+def test_degenerate_means_have_one_kind_or_two(means: np.ndarray) -> None:
+    kinds = kinds_of(means, np.ones(means.shape[1], bool))
+    assert kinds.shape == (means.shape[1],)
+
+
+def test_scale_and_order_of_metrics_do_not_matter() -> None:
+    means = _means(6.0, 24, 3)
+    kinds = kinds_of(means, np.ones(24, bool))
+    np.testing.assert_array_equal(kinds, kinds_of(means * [[3.0], [0.01]] + 5, np.ones(24, bool)))
+    again = kinds_of(means[::-1], np.ones(24, bool))
+    assert (again == kinds).all() or (again == 1 - kinds).all()
+
+
+def test_within_kinds_the_correlation_is_theirs() -> None:
+    """Two metrics that agree on kinds alone: one kind has a correlation near .9, two kinds one near 0."""
+    found: dict[str, list[float]] = {MODELS[0]: [], TWO_KINDS[0]: []}
+    for sample in samples(two_generations(60, 200, 0.0, 6.0), 20, 1):
+        for model, values in found.items():
+            fitted = fit_effects(sample.scores[0], sample.scores[1], model)
+            (a, ab, b), (e, ef, f) = fitted.spread, fitted.error
+            values.append((ab - ef) / np.sqrt((a - e) * (b - f)))
+    assert np.mean(found[MODELS[0]]) > 0.85
+    assert abs(np.mean(found[TWO_KINDS[0]])) < 0.15
+
+
+@pytest.mark.parametrize("model", ["linear", "rank", "matched"])
+def test_centres_and_differences_make_the_observed_means(model: str) -> None:
+    (sample,) = samples(two_generations(), 1, 2)
+    fitted = fit_effects(sample.scores[0], sample.scores[1], f"{model} of kinds")
+    observed = sample.scores.mean(axis=-1)
+    expected = observed - observed.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(fitted.means + fitted.centres, expected, atol=1e-12)
+    assert fitted.centres.any()

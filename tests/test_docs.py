@@ -108,7 +108,7 @@ def texts_of_output(file: Path) -> Iterator[str]:
             is_docstring = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
             is_table = (
                 isinstance(child, ast.Assign) and ast.unparse(child.targets[0]) == "VARIABLES"
-            ) or file.stem.endswith("_quantities")
+            ) or file.stem.endswith(("_quantities", "score_facts"))
             is_docstring |= isinstance(child, ast.keyword) and child.arg == "detail"
             if not (is_docstring or is_table):
                 yield from texts(child)

@@ -66,7 +66,12 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("statistics.corrected_means", "NO_SPREAD"),
         ("statistics.corrected_means", "CANCELLED"),
     ),
-    "Rank correlation": (("statistics.effect_posterior", "SMALLEST_RATIO"),),
+    "Rank correlation": (
+        ("statistics.effect_posterior", "SMALLEST_RATIO"),
+        ("statistics.two_kinds", "SETTLED"),
+        ("statistics.two_kinds", "SMALLEST_VARIANCE"),
+    ),
+    "Means of bounded scores": (("statistics.bounded_means", "SMALLEST"),),
     "Reliability": (("statistics.ratio_jackknife", "LEAST_LEFT"),),
     "Searches and fits": (
         ("kernels.linalg.selection", "FLAT"),

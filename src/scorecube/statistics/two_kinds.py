@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 LEAST_SYSTEMS, LEAST_OF_KIND = 12, 4.0
 """Fewest systems that are divided, and the fewest of a kind."""
-STEPS, SETTLED = 200, 1e-8
+STEPS = 200
+"""Most steps of the fit of two kinds."""
+SETTLED = 1e-8
+"""Largest change of a probability of belonging to a kind at which it ends."""
 SMALLEST_VARIANCE = 1e-6
 """Added to variances of standardised means, which may all be on one line."""
 N_CUTS = 3

@@ -27,6 +27,8 @@ def bounds_field() -> tuple[float, ...]:
     return option_field(
         (),
         "Least and greatest score that there can be: limits stay within, and hold where scores hardly vary.",
+        minimum=-1e12,
+        maximum=1e12,
         may_be_empty=True,
         unit="score",
         finalize=True,

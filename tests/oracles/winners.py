@@ -1,4 +1,4 @@
-"""Plain reference of the limits of a winner's mean, after Zrnic and Fithian 2024, Theorem 1: every run, pair and resample by a loop."""
+"""Plain reference of the limits of a winner's mean, after Zrnic and Fithian 2024: every run, pair and resample by a loop."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ the bounds. Two kinds of limits know better:
 
 `join` says where which limits stand. All need topics that were drawn independently.
 
-References: Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting", Journal of the Royal Statistical Society B 86(1), section 4 and
-appendix B.5 (mixtures over fixed bets); Orabona and Jun 2024, "Tight concentrations and confidence sequences from the regret of universal portfolio", IEEE
+References: Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting", Journal of the Royal Statistical Society B 86
+(mixtures over fixed bets); Orabona and Jun 2024, "Tight concentrations and confidence sequences from the regret of universal portfolio", IEEE
 Transactions on Information Theory (arcsine weights of the shares); Lancaster 1961, "Significance tests in discrete distributions", JASA 56 (mid-p).
 """
 

@@ -13,8 +13,8 @@ that could not have led need no protection (locally simultaneous inference):
 The interval always holds the estimate. The hybrid interval of Andrews, Kitagawa and McCloskey (2024) was tried and not taken: it is given that the leader was
 selected, so where two runs tie it shrinks to the simultaneous lower limit, a point that excludes the estimate.
 
-References: Zrnic and Fithian 2024, "Locally simultaneous inference", Annals of Statistics 52(3), Theorem 1; Andrews, Kitagawa and McCloskey 2024, "Inference
-on winners", Quarterly Journal of Economics 139(1), section 4 (projection intervals, which this one is not wider than, but for nu).
+References: Zrnic and Fithian 2024, "Locally simultaneous inference", Annals of Statistics 52 (the choice; the argument for the upper limit is the one above); Andrews, Kitagawa and McCloskey 2024, "Inference
+on winners", Quarterly Journal of Economics 139 (projection and hybrid intervals).
 """
 
 from __future__ import annotations

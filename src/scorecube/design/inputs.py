@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube.collection import schema
-from scorecube.collection.schema import Variable
+from scorecube.collection.schema import variables
 from scorecube.errors import BadPlan, doubts_of_levels, meant, option
 
 Numbers = float | Iterable[float] | xr.DataArray
@@ -77,20 +77,22 @@ RULES = {
 VARIABLES = {
     variable.name: variable
     for variable in (
-        Variable(VARIANCE, (), "f", "1", "within-system variance of scores"),
-        Variable(MIN_DIFF, (), "f", "1", "difference in mean score to be detected"),
-        Variable(
-            WIDTH,
+        *variables(
             (),
-            "f",
-            "1",
-            "expected width of the confidence interval of a difference in mean score",
+            "condition",
+            variance="within-system variance of scores",
+            min_diff="difference in mean score to be detected",
+            alpha="probability of a type I error; 1 - confidence of intervals",
+            beta="probability of a type II error",
         ),
-        Variable(SYSTEMS, (), "i", "systems", "systems that are compared"),
-        Variable(ALPHA, (), "f", "1", "probability of a type I error; 1 - confidence of intervals"),
-        Variable(BETA, (), "f", "1", "probability of a type II error"),
-        Variable(TOPICS, (), "i", "topics", "number of topics"),
-        Variable(POWER, (), "f", "1", "probability that the difference is detected"),
+        *variables((), "condition", "systems", "i", systems="systems that are compared"),
+        *variables(
+            (),
+            "estimate",
+            width="expected width of the confidence interval of a difference in mean score",
+        ),
+        *variables((), "count", "topics", "i", topics="number of topics"),
+        *variables((), "share", power="probability that the difference is detected"),
     )
 }
 

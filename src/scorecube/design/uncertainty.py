@@ -21,7 +21,6 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.schema import Variable
 from scorecube.design.inputs import TOPICS, VARIANCE
 from scorecube.design.sizes import topic_set_size
 from scorecube.design.variance import (
@@ -40,21 +39,28 @@ FEWEST = 2
 ENDS = ("low", "high")
 _CELL = (names.METRIC, names.GAIN)
 VARIABLES = tuple(
-    Variable(f"{name}{end and '_'}{end}", _CELL, "f", "1", f"{prefix}{meaning}")
+    each
     for name, meaning in (
         (VARIANCE, "within-system variance of scores over topics (one-way)"),
         (RESIDUAL, "variance of scores left after systems and topics (two-way)"),
     )
-    for end, prefix in (("", ""), ("low", "lower limit of the "), ("high", "upper limit of the "))
+    for each in (
+        *schema.variables(_CELL, "estimate", **{name: meaning}),
+        *schema.limits(name, _CELL, "1", f"{{}} limit of the {meaning}"),
+    )
 )
-COUNTS = {
-    "topics_low": "lower limit of the number of topics",
-    "topics_high": "upper limit of the number of topics",
-    "paired_topics": "topics for comparisons on the same topics, by the residual variance",
-    "paired_topics_low": "its lower limit",
-    "paired_topics_high": "its upper limit",
-}
-"""Variables that `topic_set_size_of_cube` adds, and their meanings."""
+COUNTS = (
+    *schema.limits(TOPICS, (), "topics", "{} limit of the number of topics"),
+    *schema.variables(
+        (),
+        "count",
+        "topics",
+        "f",
+        paired_topics="topics for comparisons on the same topics, by the residual variance",
+    ),
+    *schema.limits("paired_topics", (), "topics", "its {} limit"),
+)
+"""Variables that `topic_set_size_of_cube` adds."""
 
 
 def variance_intervals(cube: xr.Dataset, confidence: float = CONFIDENCE) -> xr.Dataset:
@@ -182,8 +188,7 @@ def topic_set_size_of_cube(variances: xr.Dataset, **settings: Any) -> xr.Dataset
         # As `topic_set_size`, whose warning is about the variance that the numbers are for.
         sizes = sizes.where(positive, FEWEST)
         found[name] = sizes if bool(known.all()) else sizes.where(known)
-    described = [Variable(name, (), "f", "topics", meaning) for name, meaning in COUNTS.items()]
     added = result.assign({name: array.reset_coords(drop=True) for name, array in found.items()})
     return schema.annotate(
-        added.assign_coords({RESIDUAL: variances[RESIDUAL].reset_coords(drop=True)}), described
+        added.assign_coords({RESIDUAL: variances[RESIDUAL].reset_coords(drop=True)}), COUNTS
     )

@@ -9,7 +9,6 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.schema import Variable
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.pools.variance import within_variance
@@ -19,18 +18,18 @@ VARIANCE = "variance"
 RESIDUAL = "residual_variance"
 _CELL = (names.METRIC, names.GAIN)
 VARIABLES = (
-    Variable(
-        VARIANCE, _CELL, "f", "1", "within-system variance of scores over topics (one-way ANOVA)"
-    ),
-    Variable(
-        RESIDUAL,
+    *schema.variables(
         _CELL,
-        "f",
-        "1",
-        "variance left after runs and topics (two-way ANOVA); not for topic set size design",
+        "estimate",
+        variance="within-system variance of scores over topics (one-way ANOVA)",
+        residual_variance="variance left after runs and topics (two-way ANOVA); not for topic set size design",
     ),
-    Variable("n_runs", _CELL, "i", "runs", "runs with a score on at least one topic"),
-    Variable("n_topics", _CELL, "i", "topics", "topics with a score of at least one run"),
+    *schema.variables(
+        _CELL, "count", "runs", "i", n_runs="runs with a score on at least one topic"
+    ),
+    *schema.variables(
+        _CELL, "count", "topics", "i", n_topics="topics with a score of at least one run"
+    ),
 )
 
 

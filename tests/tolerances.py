@@ -105,7 +105,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("analyses.rank_sets.other_numbers", "ABOVE"),
         ("report.agreement", "LEAST_SPAN"),
         ("report.text_formats", "LEAST_P"),
-        ("report.figures.design", "SMALLEST"),
+        ("analyses.designs", "SMALLEST"),
     ),
 }
 """Modules below `scorecube`, and names, by subject."""

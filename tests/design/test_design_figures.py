@@ -9,6 +9,7 @@ import pytest
 from matplotlib.lines import Line2D
 
 import scorecube as sc
+from scorecube.analyses.designs import CONDITIONS, four_z_squared
 from scorecube.design import (
     detectable_difference,
     expected_width,
@@ -16,14 +17,8 @@ from scorecube.design import (
     topic_set_size,
     wcw,
 )
+from scorecube.report.design import noncentrality_curves, tool_curves, wcw_panels
 from scorecube.report.figures.canvas import drawn
-from scorecube.report.figures.design import (
-    CONDITIONS,
-    four_z_squared,
-    noncentrality_curves,
-    tools_compared,
-    wcw_panels,
-)
 from scorecube.testing import simulate_cube
 
 
@@ -54,7 +49,7 @@ def test_figure_1_of_s2() -> None:
 
 @pytest.mark.parametrize("mode", ["sakai", "exact"])
 def test_figure_2_of_s2(mode: str) -> None:
-    figure = drawn(tools_compared, [0.0182, 0.1145], mode)
+    figure = drawn(tool_curves, [0.0182, 0.1145], mode)
     for axes, variance in zip(figure.axes, (0.0182, 0.1145), strict=True):
         intervals, anova = axes.get_lines()
         x = xs(anova)
@@ -73,8 +68,11 @@ def test_figure_3_of_s2() -> None:
         "diversity": [0.0779],
         "stc": [0.1144, 0.0193],
     }
-    results = {title: wcw(variances, route="anova-tool") for title, variances in panels.items()}
-    figure = drawn(wcw_panels, results)
+    results = {
+        title: wcw(variances, route="anova-tool").assign_attrs(collection=title)
+        for title, variances in panels.items()
+    }
+    figure = drawn(wcw_panels, list(results.values()))
     assert [axes.get_title(loc="left").split(",")[0] for axes in figure.axes] == list(panels)
     for axes, (title, variances) in zip(figure.axes, panels.items(), strict=True):
         for line, variance in zip(axes.get_lines(), variances, strict=True):

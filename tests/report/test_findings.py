@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
+from scorecube.analyses.designs import design_of
 from scorecube.analyses.leave_out.teams import Teams
 from scorecube.errors import BadPlan
 from scorecube.report.findings import Finding
@@ -64,3 +65,25 @@ def test_numbers_of_findings_are_those_of_tables() -> None:
         assert (found.estimate, found.low, found.high) == tuple(
             row[["within", "within_low", "within_high"]]
         )
+
+
+def test_designs_have_their_limits_or_say_that_none_are_known() -> None:
+    cube = simulate_cube(n_runs=8, seed=3)
+    result = design_of(cube, "c")
+    assert result is not None
+    (needed,) = sc.findings(result)
+    row = sc.table(result).sort_values("topics", kind="stable").iloc[0]
+    assert (needed.estimate, needed.low, needed.high, needed.confidence) == (
+        *row[["topics", "topics_low", "topics_high"]],
+        0.95,
+    )
+    on_own_topics, paired = sc.findings([result])
+    assert on_own_topics.estimate == needed.estimate
+    assert paired.estimate == sc.table(result)["paired_topics"].min()
+    few = design_of(cube.isel(topic=slice(2)), "few")
+    assert few is not None
+    (bare,) = sc.findings(few)
+    assert bare.low is None
+    assert "so few topics" in bare.cautions[0]
+    (plain,) = sc.findings(sc.topic_set_size(0.1))
+    assert plain.sentence == "design: topics[], power[]"

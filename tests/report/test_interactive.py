@@ -16,6 +16,7 @@ from scipy import stats
 
 import scorecube as sc
 from scorecube.analyses.base import Prepared
+from scorecube.analyses.designs import design_of, widths_and_power
 from scorecube.analyses.pair_tests.family import family
 from scorecube.analyses.rank_sets.other_numbers import critical_value, moderated_t, needed_t
 from scorecube.design import achieved_power, expected_width
@@ -26,12 +27,10 @@ from scorecube.report.page.script_data import (
     design_data,
     leaderboard_data,
     numbers_of_topics,
-    widths_and_power,
     within,
 )
 from scorecube.report.page.templates import page_file
 from scorecube.report.page.writing import write_page
-from scorecube.report.views.design import design_of
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api
 from tests.report.browser import Tab, browser, find_chromium
@@ -239,7 +238,7 @@ def test_widths_and_power_are_those_of_the_table_and_of_python(tab: Tab, cube: A
         assert paired == f"{float(expected_width(residual, OTHER)['width']):.4f}"
     assert len(found) == 2
     again = widths_and_power(design, OTHER)
-    assert [row[3] for row in found] == [f"{each:.4f}" for each in again["width"]]
+    assert [row[3] for row in found] == [f"{each:.4f}" for each in again["width"].values.ravel()]
 
 
 def test_a_single_run_has_no_width_on_the_same_topics(cube: Any) -> None:

@@ -11,9 +11,9 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import registry
+from scorecube.analyses.designs import design_of
 from scorecube.report.results import headline
 from scorecube.report.tables.rows import COLLECTION
-from scorecube.report.views.design import design_of
 from scorecube.report.views.phrases import decimals
 from scorecube.report.views.registry import view_of
 from scorecube.report.views.view import ResultGroup
@@ -32,7 +32,8 @@ def answers_of(analysis: str, result: xr.Dataset) -> list[tuple[str, str]]:
     named = result.assign_attrs({COLLECTION: "c"})
     frames = {name: table.make(named) for name, table in view.tables.items()}
     (answer,) = view.answers.values()
-    return list(answer(ResultGroup(view.heading, "title", frames, [named.attrs])))
+    found = answer(ResultGroup(view.heading, "title", frames, [named.attrs]))
+    return [(each.sentence, each.conditions) for each in found]
 
 
 @pytest.mark.parametrize(

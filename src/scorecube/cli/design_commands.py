@@ -255,7 +255,7 @@ def find_variances(study: str | None, variance: str | None, selection: Selection
 
 def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
     """Print the table and the notes of results, and draw them if a figure is requested."""
-    from scorecube.report.results import table
+    from scorecube.report.results import table, view_of_result
     from scorecube.report.tables.rows import combine
 
     for note in dict.fromkeys(note for result in results for note in result.attrs["notes"]):
@@ -263,13 +263,9 @@ def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
     echo_table(combine([table(result) for result in results]), form)
     if figure is None:
         return
-    from scorecube.report.figures.canvas import drawn
-    from scorecube.report.figures.design import size_panels, wcw_of_collections
     from scorecube.report.figures.files import save_figure
-    from scorecube.report.figures.labels import with_figure_labels
 
-    draw = size_panels if results[0].attrs["analysis"] == "design" else wcw_of_collections
-    for note in save_figure(drawn(draw, with_figure_labels(results)[0]), figure):
+    for note in save_figure(view_of_result(results[0]).draw_overview(results), figure):
         notify(f"note: {note}")
     notify(f"figure written to {figure}")
 

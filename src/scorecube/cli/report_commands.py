@@ -206,15 +206,16 @@ def design_curves(
 
     Example: scorecube design-curves tools --variance 0.0182,0.1145 --out s2-figure-2.png
     """
+    from scorecube.analyses.designs import EXTREME_VARIANCES
     from scorecube.errors import BadPlan
-    from scorecube.report.figures import design
+    from scorecube.report import design
     from scorecube.report.figures.canvas import drawn
     from scorecube.report.figures.files import check_figure_path, save_figure
 
     check_figure_path(out)
     if curves == "tools":
         variances = options.parse_numbers("--variance", variance) if variance else None
-        figure = drawn(design.tools_compared, variances or design.EXTREME_VARIANCES, mode)
+        figure = drawn(design.tool_curves, variances or EXTREME_VARIANCES, mode)
     elif variance is not None:
         raise BadPlan(
             "--variance belongs to the curves of tools; noncentrality depends on no variance"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,17 +20,15 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding
 from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.design import about
 from scorecube.report.tables.rows import where
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.others import topics_and_teams
-from scorecube.report.views.phrases import NONE, on_collection
+from scorecube.report.views.phrases import NONE, about, on_collection
 from scorecube.report.views.questions import TOPICS
 from scorecube.report.views.view import (
     Column,
     Frames,
     Headed,
-    Lines,
     Order,
     ResultGroup,
     View,
@@ -218,7 +216,11 @@ def findings(result: xr.Dataset) -> list[Finding]:
     ]
     records = needed.to_dict("records")
     for name in shown:
-        lines += [_comparison(row, confidence) for row in records if row["label"] == name["label"]]
+        lines += [
+            _comparison(row, f"{row['label']}: {_comparison_text(row)}", confidence)
+            for row in records
+            if row["label"] == name["label"]
+        ]
     return [*lines, *map(Finding, [*_negative(result), *result.attrs["notes"]])]
 
 
@@ -228,18 +230,21 @@ def _size(result: xr.Dataset, rows: pd.DataFrame) -> int:
     return own if (rows["n_topics"] == own).any() else int(rows["n_topics"].iloc[0])
 
 
-def _comparison(row: Mapping[Any, Any], confidence: float) -> Finding:
-    """Return the answers of reliability and of topic set size design."""
+def _comparison(
+    row: Mapping[Any, Any], sentence: str, confidence: float, where: str = "", conditions: str = ""
+) -> Finding:
+    """Return a finding about the topics that reliability asks for."""
     low, high = (row[f"n_topics_jackknife_{end}"] for end in ("low", "high"))
     limited = np.isfinite(low) and np.isfinite(high)
     return Finding(
-        f"{row['label']}: {_comparison_text(row)}",
-        subject=f"topics for an E rho^2 of {row['target']:g}, {row['label']}",
+        sentence,
+        subject=f"topics for an E rho^2 of {row['target']:g}, {row['label']}{where}",
         estimate=row["n_topics"],
         low=low,
         high=high,
         unit="topics",
         confidence=confidence,
+        conditions=conditions,
         cautions=() if limited else ("no number of topics is a limit on one side or both",),
         table="topics",
     )
@@ -298,7 +303,7 @@ def most_reliable(frame: pd.DataFrame) -> str:
     return f"{best['label']} {best['erho2']:.2f} ({best['n_topics']} topics)"
 
 
-def answer(group: ResultGroup) -> Lines:
+def answer(group: ResultGroup) -> Iterator[Finding]:
     """Yield the topics that reliability asks for, beside those of topic set size design."""
     frame = with_labels(group.frames["topics"]) if "topics" in group.frames else None
     if frame is None or frame.empty:
@@ -317,11 +322,14 @@ def answer(group: ResultGroup) -> Lines:
     span = f"From {least} to {most}" if len(records) > 1 else least
     designs = [about({"topics": number}) for number in sorted(rows["design_topics"])]
     asked = designs[0] if designs[0] == designs[-1] else f"{designs[0]} to {designs[-1]}"
-    yield (
+    yield _comparison(
+        records[0],
         f"{span} give differences between systems an E rho^2 of {records[0]['target']:g}; topic set size design by the same variances asks for about {asked} "
         "(its chapter has their intervals). "
         "The two differ because reliability is relative to how much the systems differ, and design to a difference that is named: alike systems need more "
         "topics for the same reliability, while the design stays as it is.",
+        float(group.facts[0]["confidence"]),
+        on_collection(records[0], several),
         f"{group.heading}; {DESIGN}, alpha 0.05, power 80%, same topics for all systems; jackknife intervals over {topics_and_teams(*group.facts)}, each by itself",
     )
 

@@ -1,13 +1,13 @@
 """What the script of a page computes with: leaderboards and topic set size designs at other numbers of topics.
 
-Effects and variances are those of the study; see `scorecube.analyses.rank_sets.other_numbers`.
+Effects and variances are those of the study; see `analyses.rank_sets.other_numbers` and `analyses.designs`.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,16 +15,17 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.designs import TOPICS_AT_HAND, widths_and_power
 from scorecube.analyses.rank_sets.other_numbers import (
     critical_value,
     limit_factors,
     moderated_t,
     needed_t,
 )
-from scorecube.design import achieved_power, expected_width
 from scorecube.errors import visible
 from scorecube.report.leaderboard import systems
-from scorecube.report.tables.rows import COLLECTION, places, where
+from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.tables.rows import COLLECTION, where
 from scorecube.report.text_formats import with_labels
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
@@ -32,7 +33,6 @@ LEAST_TOPICS, MOST_TIMES, MOST_NUMBERS = 5, 4, 250
 """Smallest number of topics of a slider, times the study's own that it reaches, and how many numbers it has at most: a byte holds a place."""
 MOST_BYTES = 80_000
 """Of the data of a page: further leaderboards have no slider."""
-AT_HAND = "topics_at_hand"
 
 
 def numbers_of_topics(n: int) -> list[int]:
@@ -144,54 +144,15 @@ def _cell(
     }
 
 
-def widths_and_power(result: xr.Dataset, n: int | None = None) -> pd.DataFrame:
-    """Return expected interval widths and the power of the paired t test at a number of topics.
-
-    Parameters
-    ----------
-    result
-        Design of a collection, of `views.design.design_of`.
-    n
-        Number of topics; by default those of the collection.
-
-    Returns
-    -------
-    table
-        One row for each metric and gain setting: ``width`` for systems with topics of their own (variance within systems),
-        ``paired_width`` and ``power`` for two systems on the same topics (residual variance), missing for a single run. Metrics
-        without any variance, such as those of one topic, have no row.
-    """
-    topics = int(result.attrs[AT_HAND]) if n is None else n
-    alpha, difference = float(result["alpha"]), float(result["min_diff"])
-    own, residual = (
-        result[name].transpose(names.METRIC, names.GAIN).values.ravel()
-        for name in ("variance", "residual_variance")
-    )
-
-    def of_finite(
-        variances: FloatArray, compute: Callable[[FloatArray], xr.DataArray]
-    ) -> FloatArray:
-        found, finite = np.full(variances.shape, np.nan), np.isfinite(variances)
-        if finite.any():
-            found[finite] = compute(variances[finite]).values
-        return found
-
-    def width(variances: FloatArray) -> xr.DataArray:
-        return expected_width(variances, topics, alpha=alpha)["width"]
-
-    def power(variances: FloatArray) -> xr.DataArray:
-        return achieved_power(variances, difference, topics, alpha=alpha, method="t")["power"]
-
-    columns = {
-        "width": of_finite(own, width),
-        "paired_width": of_finite(residual, width),
-        "power": of_finite(residual, power),
-        "own": own,
-        "residual": residual,
-    }
-    rows = pd.DataFrame([where(result) | cell | {"topics": topics} for cell, _ in places(result)])
-    found: pd.DataFrame = rows.assign(**columns)[np.isfinite(own)]
-    return found.reset_index(drop=True)
+DESIGNS = declared(
+    CELL,
+    (
+        *(*CELL, "topics", "width", "paired_width", "power"),
+        *(("own", "variance"), ("residual", "residual_variance")),
+    ),
+    only="variance",
+)
+"""Of `widths_and_power`, of the metrics that have any variance, which those of one topic do not."""
 
 
 def design_data(result: xr.Dataset) -> tuple[pd.DataFrame | None, dict[str, Any] | None]:
@@ -199,11 +160,11 @@ def design_data(result: xr.Dataset) -> tuple[pd.DataFrame | None, dict[str, Any]
 
     Of scores without any variance there is neither.
     """
-    rows = widths_and_power(result)
+    rows = DESIGNS.make(widths_and_power(result))
     if not len(rows):
         return None, None
     rows = with_labels(rows)
-    n, alpha = int(result.attrs[AT_HAND]), float(result["alpha"])
+    n, alpha = int(result.attrs[TOPICS_AT_HAND]), float(result["alpha"])
     data = {
         COLLECTION: visible(where(result)[COLLECTION]),
         "n": n,

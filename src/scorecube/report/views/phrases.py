@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -114,6 +115,27 @@ def labels_by_share(frame: pd.DataFrame) -> list[str]:
 def on_collection(row: Mapping[Any, Any], several: bool) -> str:
     """Return where a row belongs, if there are several collections."""
     return f" on {row[COLLECTION]}" if several else ""
+
+
+def about(row: Mapping[Any, Any], column: str = "topics") -> str:
+    """Return a number of topics of a row with its interval, without digits that it does not bear.
+
+    Examples
+    --------
+    >>> about({"topics": 55, "topics_low": 31, "topics_high": 98}), about({"topics": 1263})
+    ('55 (31 to 98)', '1,300')
+    """
+    value, low, high = (row.get(name) for name in (column, f"{column}_low", f"{column}_high"))
+    known = low is not None and high is not None and np.isfinite(low) and np.isfinite(high)
+    limits = f" ({_two_digits(low)} to {_two_digits(high)})" if known else ""
+    return _two_digits(value) + limits
+
+
+def _two_digits(number: Any) -> str:
+    """Return a whole number with two significant digits; "-" for a missing one."""
+    if not np.isfinite(number):
+        return "-"
+    return f"{int(float(f'{float(number):.2g}')):,}"
 
 
 def sample_title(options: Any) -> str:

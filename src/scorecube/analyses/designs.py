@@ -1,0 +1,230 @@
+"""Designs of collections at the defaults, and what is drawn of designs: sizes around what is required, and the curves of S2.
+
+Each function returns a dataset with all numbers that are shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection.schema import annotate, variables
+from scorecube.collection.topic_means import without_other_summaries
+from scorecube.design import (
+    achieved_power,
+    design_variances,
+    exact_noncentrality,
+    expected_width,
+    tool_noncentrality,
+    topic_set_size,
+    topic_set_size_of_cube,
+    variance_intervals,
+    wcw,
+)
+from scorecube.design.inputs import MAX_TOPICS
+from scorecube.design.variance import within_system_variance
+from scorecube.errors import BadPlan
+
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+CONFIDENCE = 0.95
+"""Of the intervals of numbers of topics."""
+TOPICS_AT_HAND = "topics_at_hand"
+"""Attribute of a design: topics that the collection has."""
+DESIGN_OPTIONS = ("method", "mode", "sided")
+SMALLEST = float(np.finfo(np.float64).tiny)
+"""Stands for a variance of 0, of which no size follows."""
+POINTS = 120
+"""Of a curve."""
+FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
+CONDITIONS = {
+    "a": (0.05, 0.20, 10),
+    "b": (0.05, 0.10, 5),
+    "c": (0.01, 0.20, 18),
+    "d": (0.01, 0.10, 10),
+}
+"""(alpha, beta, systems) for which the noncentrality is about 4 z^2 (S2 section 3)."""
+EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
+_CELL = (names.METRIC, names.GAIN)
+AT_TOPICS = (
+    *variables((), "condition", "topics", "i", topics="number of topics"),
+    *variables(
+        _CELL,
+        "estimate",
+        "score",
+        width="expected width of the interval of a difference, systems with topics of their own",
+        paired_width="expected width for two systems on the same topics; missing for a single run",
+    ),
+    *variables(_CELL, "share", power="power of the paired t test for the difference of the design"),
+    *variables(
+        _CELL,
+        "estimate",
+        variance="within-system variance of scores over topics (one-way)",
+        residual_variance="variance of scores left after systems and topics (two-way)",
+    ),
+)
+"""Of `widths_and_power`."""
+
+
+def sizes_of_cube(cube: xr.Dataset) -> xr.Dataset:
+    """Return the sizes for the variances of a cube, with all defaults, and the topics that it has."""
+    result = topic_set_size_of_cube(variance_intervals(cube, CONFIDENCE))
+    return result.assign_attrs({TOPICS_AT_HAND: cube.sizes[names.TOPIC]})
+
+
+def widths_of_cube(cube: xr.Dataset) -> xr.Dataset:
+    """Return the widths for the variances of a cube, with all defaults."""
+    return wcw(design_variances(cube))
+
+
+def widths_of_design(result: xr.Dataset) -> xr.Dataset:
+    """Return the widths for the variances that a design of a collection started from."""
+    return wcw(result["variance"]).assign_attrs(collection=result.attrs.get("collection", ""))
+
+
+def design_of(cube: xr.Dataset, name: str) -> xr.Dataset | None:
+    """Return the numbers of topics that a collection's metrics need, by ANOVA-based design at its defaults.
+
+    Metrics that are not means over topics, and metrics whose variance is 0 or cannot be estimated, are left out.
+
+    Parameters
+    ----------
+    cube
+        Scores of the collection.
+    name
+        Its name.
+
+    Returns
+    -------
+    result
+        None without any metric left, or where more topics are needed than any collection could have.
+    """
+    cube = without_other_summaries(cube)
+    if not cube.sizes[names.METRIC]:
+        return None
+    positive = (within_system_variance(cube[names.SCORE].values) > 0).all(axis=1)
+    if not positive.any():
+        return None
+    try:
+        result = sizes_of_cube(cube.isel({names.METRIC: positive}))
+    except BadPlan:  # more topics than any collection could have
+        return None
+    options = {key: result.attrs[key] for key in DESIGN_OPTIONS} | {
+        key: float(result[key]) for key in ("min_diff", "systems", "alpha", "beta")
+    }
+    return result.assign_attrs(collection=name, plan=json.dumps({"options": options}))
+
+
+def widths_and_power(result: xr.Dataset, n: int | None = None) -> xr.Dataset:
+    """Return expected interval widths and the power of the paired t test at a number of topics: `AT_TOPICS`.
+
+    Parameters
+    ----------
+    result
+        Design of a collection, of `design_of`.
+    n
+        Number of topics; by default those of the collection.
+    """
+    topics = int(result.attrs[TOPICS_AT_HAND]) if n is None else n
+    alpha, difference = float(result["alpha"]), float(result["min_diff"])
+    both = result.reset_coords()[["variance", "residual_variance"]]
+    known = both.notnull()
+    filled = both.where(known, 1.0)
+    widths = filled.map(
+        lambda each: expected_width(each, topics, alpha=alpha)["width"].reset_coords(drop=True)
+    )
+    residual = filled["residual_variance"]
+    power = achieved_power(residual, difference, topics, alpha=alpha, method="t")["power"]
+    found = {
+        "topics": topics,
+        "width": widths["variance"].where(known["variance"]),
+        "paired_width": widths["residual_variance"].where(known["residual_variance"]),
+        "power": power.reset_coords(drop=True).where(known["residual_variance"]),
+    }
+    return annotate(both.assign(found), AT_TOPICS)
+
+
+def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
+    """Return sizes with those for differences, or widths, around the required ones, all else equal.
+
+    Parameters
+    ----------
+    result
+        Of `topic_set_size`, at one gain setting.
+    along
+        Dim of the required differences or widths.
+
+    Returns
+    -------
+    result
+        With ``nearby``, the differences or widths, and their ``nearby_topics``: (..., point).
+    """
+    required, most = result[along], result["topics"].max(along)
+    below = xr.ones_like(most, np.float64).where(most >= MAX_TOPICS / 4, 0.6)
+    low = float(required.min()) * below
+    high = (low * 1.01).clip(min=float(required.max()) * 1.6)
+    points = np.linspace(low.values, high.values, POINTS, axis=-1)
+    nearby = xr.DataArray(points, low.coords, (*low.dims, "point"))
+    settings: dict[str, Any] = {
+        key: result[key] for key in ("systems", "alpha", "beta") if key in result.variables
+    }
+    settings |= {key: result.attrs[key] for key in DESIGN_OPTIONS} | {along: nearby}
+    # A variance of 0 has raised a warning when the result was computed.
+    sizes = topic_set_size(result["variance"].clip(SMALLEST), **settings)
+    return result.assign(nearby=nearby.variable, nearby_topics=sizes["topics"].variable)
+
+
+def noncentralities(systems: Sequence[int]) -> xr.Dataset:
+    """Return noncentralities by number of systems, Nagata's approximation and exact, and 4 z^2 (S2 Figure 1).
+
+    ``approximate`` and ``exact`` are at `FIVE_EIGHTY` (risks, systems), ``at_condition`` is the approximation at `CONDITIONS`.
+    """
+    m = np.array(list(systems), np.float64)
+    alpha, beta = np.array(FIVE_EIGHTY).T[:, :, np.newaxis]
+    levels = np.array([0.01, 0.05])
+    alphas, betas, numbers = np.array(list(CONDITIONS.values())).T
+    return xr.Dataset(
+        {
+            "approximate": (("risks", "systems"), tool_noncentrality(m, alpha, beta)),
+            "exact": (("risks", "systems"), exact_noncentrality(m, alpha, beta)),
+            "four_z_squared": ("alpha", four_z_squared(levels)),
+            "at_condition": ("condition", tool_noncentrality(numbers, alphas, betas)),
+        },
+        {"systems": m, "alpha": levels, "condition": list(CONDITIONS)},
+    )
+
+
+def four_z_squared(alpha: float | FloatArray) -> FloatArray:
+    """Return 4 z^2 of a two-sided alpha.
+
+    Examples
+    --------
+    >>> round(float(four_z_squared(0.05)), 3)
+    15.366
+    """
+    return np.asarray(4.0 * scipy.special.ndtri(np.asarray(alpha) / 2.0) ** 2)
+
+
+def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:
+    """Return topics by interval width, and by difference that ANOVA is to detect, at alpha 0.05, beta 0.20 and 10 systems (S2 Figure 2).
+
+    Parameters
+    ----------
+    variances
+        Within-system variances.
+    mode
+        Of the ANOVA.
+    """
+    difference = np.round(np.arange(0.05, 0.501, 0.005), 3).tolist()
+    sizes = {
+        "interval_topics": topic_set_size(variances, width=difference, method="ci"),
+        "anova_topics": topic_set_size(variances, difference, mode=mode),
+    }
+    dims = ("variance", "difference")
+    values = {name: (dims, each["topics"].values) for name, each in sizes.items()}
+    return xr.Dataset(values, {"variance": list(variances), "difference": difference})

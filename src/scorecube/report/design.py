@@ -1,0 +1,504 @@
+"""What is shown of topic set size design and of worst-case confidence interval widths: tables, figures (Sakai 2017, S2) and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.designs import (
+    CONDITIONS,
+    CONFIDENCE,
+    EXTREME_VARIANCES,
+    FIVE_EIGHTY,
+    TOPICS_AT_HAND,
+    design_of,
+    noncentralities,
+    sizes_of_cube,
+    tools_compared,
+    widths_of_cube,
+    widths_of_design,
+    with_curves,
+)
+from scorecube.collection.schema import labels_of
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
+from scorecube.report.findings import Finding
+from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.text_formats import merge_gains, with_labels
+from scorecube.report.views.others import topics_and_teams
+from scorecube.report.views.phrases import about, on_collection, value_range
+from scorecube.report.views.questions import TOPICS
+from scorecube.report.views.view import (
+    Column,
+    Frames,
+    Headed,
+    Order,
+    ResultGroup,
+    Table,
+    View,
+    headline_of_variables,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scorecube.report.figures.canvas import Canvas
+
+WHERE = (COLLECTION, names.METRIC, names.GAIN)
+SIZES = (
+    "method",
+    "mode",
+    "variance",
+    "min_diff",
+    "width",
+    "systems",
+    "alpha",
+    "beta",
+    "topics",
+    "power",
+)
+WIDTHS = ("route", "variance", "systems", "alpha", "beta", "topics", "width")
+INTERVALS = (
+    "topics_low",
+    "topics_high",
+    "residual_variance",
+    "paired_topics",
+    "paired_topics_low",
+    "paired_topics_high",
+)
+"""Columns of designs from the scores of a collection: limits, and topics for comparisons on the same topics."""
+WHOLE = {"systems", "topics", *INTERVALS} - {"residual_variance"}
+SHOWN_COLUMNS = [*WHERE, "variance", "topics", *INTERVALS]
+"""Columns that the title does not replace."""
+PAIRED = "paired_topics"
+INTERVAL = f"{CONFIDENCE:.0%} intervals"
+NO_LIMITS = "no interval of the variance is known with so few topics"
+EXTRAPOLATED = 2
+"""Times the topics at hand, beyond which a number of topics is an extrapolation."""
+DASHES = ("-", "--", ":")
+WORDS = {
+    "topics": "number of topics",
+    "min_diff": "difference to be detected",
+    "width": "width of the confidence interval",
+    "power": "power",
+}
+PANEL = (3.6, 3.0)
+MOST_NAMED = 15
+"""Curves whose legend has one column."""
+
+
+def sizes(result: xr.Dataset) -> pd.DataFrame:
+    """Numbers of topics, with the requirements; from the scores of a collection also with intervals.
+
+    Parameters
+    ----------
+    result
+        Of `topic_set_size` or one of the inverse questions.
+    """
+    return _rows(result, SIZES, (*SIZES, *WHERE, *result.dims, "expected_width", *INTERVALS))
+
+
+def widths(result: xr.Dataset) -> pd.DataFrame:
+    """Confidence interval widths by number of topics.
+
+    Parameters
+    ----------
+    result
+        Of `wcw`.
+    """
+    frame = _rows(result, WIDTHS, (*WHERE, *WIDTHS, *result.dims))
+    intervals = frame["route"] == "ci"
+    for column in ("systems", "beta"):  # the closed form does not use them
+        if intervals.any():
+            frame[column] = frame[column].astype(object).where(~intervals, None)
+    return frame
+
+
+def _rows(result: xr.Dataset, always: Sequence[str], columns: Sequence[Any]) -> pd.DataFrame:
+    """Return one row for each combination of parameters; parameters that a method does not use are missing."""
+    first = result[next(iter(result.data_vars))]
+    frame = pd.DataFrame(index=range(first.size))
+    for column in dict.fromkeys(columns):
+        if column in result.attrs:
+            frame[column] = [str(result.attrs[column])] * first.size
+        elif column in result.variables:
+            values = result[column].broadcast_like(first).transpose(*first.dims).values.ravel()
+            whole = column in WHOLE and np.isfinite(values).all()
+            frame[column] = values.astype(np.int64) if whole else values
+        elif column in always:
+            frame[column] = pd.Series([None] * first.size, dtype=object)
+    return frame
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return method and requirements."""
+    wanted = f"difference {options['min_diff']:g}, {options['systems']:g} systems"
+    return f"{options['method']}, {options['mode']}, {wanted}, alpha {options['alpha']:g}, beta {options['beta']:g}"
+
+
+def findings(result: xr.Dataset) -> list[Finding]:
+    """Return the metrics of a collection that need fewest and most topics; for designs from numbers what they have."""
+    if TOPICS_AT_HAND not in result.attrs:
+        return [Finding(line) for line in headline_of_variables(result)]
+    rows = with_labels(sizes(result)).sort_values("topics", kind="stable").to_dict("records")
+    least, most = (
+        f"about {about(row)} topics by {row['label']}, {about(row, PAIRED)} if systems are compared on the same topics"
+        for row in (rows[0], rows[-1])
+    )
+    sentence = (
+        f"to detect a difference of {rows[0]['min_diff']:g} between the best and the worst of {rows[0]['systems']} systems takes {least}"
+        + (f"; and {most}" if len(rows) > 1 else "")
+        + f"; the collection has {result.attrs[TOPICS_AT_HAND]}; {INTERVAL} over its {topics_and_teams(result.attrs)}"
+    )
+    return [_needed(rows[0], sentence)]
+
+
+def _needed(
+    row: Mapping[Any, Any],
+    sentence: str,
+    column: str = "topics",
+    where: str = "",
+    conditions: str = "",
+) -> Finding:
+    """Return a finding about the number of topics of a row."""
+    low, high = (row[f"{column}_{end}"] for end in ("low", "high"))
+    return Finding(
+        sentence,
+        subject=f"topics needed{' on the same topics' if column == PAIRED else ''}, {row['label']}{where}",
+        estimate=row[column],
+        low=low,
+        high=high,
+        unit="topics",
+        confidence=CONFIDENCE,
+        conditions=conditions,
+        cautions=() if np.isfinite([low, high]).all() else (NO_LIMITS,),
+        table="sizes",
+    )
+
+
+def topics_needed(frame: pd.DataFrame) -> str:
+    """Return the smallest and the largest number of topics."""
+    topics = frame["topics"]
+    return f"{topics.min()} to {topics.max()}" if len(topics) > 1 else f"{topics.min()}"
+
+
+def answer(group: ResultGroup) -> Iterator[Finding]:
+    """Yield how many topics the metrics need."""
+    rows = with_labels(group.first_table).sort_values("topics", kind="stable").to_dict("records")
+    first = rows[0]
+    at_hand = {facts[COLLECTION]: int(facts[TOPICS_AT_HAND]) for facts in group.facts}
+    several = len(at_hand) > 1
+    least, most = (
+        f"about {about(row)} topics by {row['label']}{on_collection(row, several)}"
+        for row in (first, rows[-1])
+    )
+    known = [(at_hand[row[COLLECTION]], row["topics_low"], row["topics_high"]) for row in rows]
+    enough = sum(high <= topics for topics, _, high in known)
+    too_few = sum(low > topics for topics, low, _ in known)
+    what = "cases (metric and collection)" if several else "metrics"
+    span = f"From {least} to {most}" if len(rows) > 1 else f"{least[0].upper()}{least[1:]}"
+    yield _needed(
+        first,
+        f"{span}; by these intervals, each by itself, the {value_range(at_hand.values(), 'd')} topics of the collection{'s' if several else ''} are enough for "
+        f"{enough} of {len(rows)} {what}, too few for {too_few}, and either is possible for {len(rows) - enough - too_few}.",
+        where=on_collection(first, several),
+        conditions=f"to detect a difference of {first['min_diff']:g} between the best and the worst of {first['systems']:g} systems, alpha {first['alpha']:g}, "
+        f"power {1 - first['beta']:.0%}; {INTERVAL} over {topics_and_teams(*group.facts)} like those of the collection",
+    )
+    paired = sorted((row for row in rows if row[PAIRED] > 0), key=lambda row: float(row[PAIRED]))
+    if paired:
+        fewest, most = (
+            f"about {about(row, PAIRED)} topics by {row['label']}{on_collection(row, several)}"
+            for row in (paired[0], paired[-1])
+        )
+        span = f"from {fewest} to {most}" if len(paired) > 1 else fewest
+        yield _needed(
+            paired[0],
+            f"If systems are compared on the same topics, {span}.",
+            PAIRED,
+            on_collection(paired[0], several),
+            "two-way residual variance instead of the variance within systems; the same difference, systems, alpha, power and intervals",
+        )
+
+
+def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
+    """Return a remark on metrics that need many more topics than there are."""
+    frame = merge_gains(frames["sizes"])
+    far = frame[frame["topics"] > EXTRAPOLATED * int(result.attrs[TOPICS_AT_HAND])]
+    text = (
+        f"Topic set size design needs more than {EXTRAPOLATED} times the topics from which its variances were estimated: "
+        "the interval is that of the variance, and does not include that so many further topics may be of another kind."
+    )
+    return [(text, ", ".join(dict.fromkeys(far["metric"])))] if len(far) else []
+
+
+def page_tables(frames: Frames) -> Headed:
+    """Return the numbers of topics."""
+    return [("Topics needed", frames["sizes"][SHOWN_COLUMNS])]
+
+
+def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) -> None:
+    """Noncentrality by number of systems with the lines 4 z^2, and the four conditions where both agree (S2 Figure 1).
+
+    Parameters
+    ----------
+    systems
+        Numbers of systems. Curves are Nagata's approximation, the thin dotted ones beside them exact.
+    """
+    curves = noncentralities(systems)
+    m = curves["systems"]
+    axes = canvas.figure(FIGURE_SIZE).add_subplot()
+    for k, (alpha, beta) in enumerate(FIVE_EIGHTY):
+        label = (
+            f"\N{GREEK SMALL LETTER ALPHA} = {alpha:.2f}, \N{GREEK SMALL LETTER BETA} = {beta:.2f}"
+        )
+        at = curves.isel(risks=k)
+        axes.plot(m, at["approximate"], color=COLOURS[k], linewidth=1.4, label=label)
+        axes.plot(m, at["exact"], color=COLOURS[k], linewidth=0.8, linestyle=":")
+    for level in curves["four_z_squared"]:
+        axes.axhline(float(level), color="0.4", linewidth=0.9, linestyle="--")
+        words = f"4 z\N{SUPERSCRIPT TWO}, \N{GREEK SMALL LETTER ALPHA} = {float(level['alpha']):.2f}: {float(level):.2f}"
+        axes.annotate(
+            words,
+            (float(m[-1]), float(level)),
+            (0, -10),
+            textcoords="offset points",
+            ha="right",
+            fontsize=8,
+            color="0.3",
+        )
+    for name, (alpha, _, number) in CONDITIONS.items():
+        height = float(curves["at_condition"].sel(condition=name))
+        axes.plot([number], [height], marker="o", markersize=4, color="black")
+        place = (-4, 5) if alpha < 0.05 else (4, -11)  # clear of the other curves
+        axes.annotate(f"({name})", (number, height), place, textcoords="offset points", fontsize=8)
+    axes.set_xlabel("number of systems m")
+    axes.set_ylabel("noncentrality \N{GREEK SMALL LETTER LAMDA}")
+    axes.set_ylim(bottom=0.0)
+    axes.legend()
+
+
+def tool_curves(
+    canvas: Canvas, variances: Sequence[float] = EXTREME_VARIANCES, mode: str = "sakai"
+) -> None:
+    """Topics by confidence interval width, and by difference to be detected, a panel a variance (S2 Figure 2).
+
+    Parameters
+    ----------
+    variances
+        Within-system variances.
+    mode
+        Of the ANOVA curve, which is at alpha 0.05, beta 0.20 and 10 systems.
+    """
+    from scorecube.report.figures.log_labels import plain_log_labels
+
+    curves = tools_compared(variances, mode)
+    styles = {
+        "interval_topics": {"linewidth": 2.4, "alpha": 0.5, "label": "CI"},
+        "anova_topics": {"linewidth": 1.0, "linestyle": "--", "label": f"ANOVA, {mode}"},
+    }
+    figure = canvas.figure((2.6 * len(variances), 2.9))
+    panels = figure.subplots(1, len(variances), squeeze=False, sharey=True)[0]
+    for k, (axes, variance) in enumerate(zip(panels, variances, strict=True)):
+        for colour, (name, style) in zip(COLOURS, styles.items(), strict=False):
+            axes.plot(curves["difference"], curves[name][k], color=colour, **style)
+        axes.set_yscale("log")
+        plain_log_labels(axes.yaxis)
+        axes.set_title(f"variance {variance:.4f}", loc="left", fontsize=9)
+        axes.set_xlabel("width, or difference")
+    panels[0].set_ylabel("number of topics")
+    panels[-1].legend()
+
+
+def wcw_panels(canvas: Canvas, results: Sequence[xr.Dataset], gain: str | None = None) -> None:
+    """Worst-case width by number of topics, a panel a collection, a curve a variance or metric: low is better (S2 Figure 3).
+
+    Parameters
+    ----------
+    results
+        Of `wcw`; several routes differ in their dashes.
+    gain
+        Gain setting, where a result has any; each result's first by default.
+    """
+    grid = _panels(canvas, len(results), 1.0, 1.0)
+    for axes, result in zip(grid, results, strict=False):
+        chosen, setting = _at_gain(result, gain)
+        for label, style, line in curves_of(chosen, "topics"):
+            marker = "o" if line["width"].size == 1 else None
+            axes.plot(
+                line["topics"], line["width"], linewidth=1.2, marker=marker, label=label, **style
+            )
+        alpha = chosen["alpha"].values.ravel()
+        interval = f"{1 - float(alpha[0]):.0%} intervals" if len(alpha) == 1 else ""
+        words = (str(result.attrs.get(COLLECTION, "")), interval, setting)
+        axes.set_title(", ".join(filter(None, words)), loc="left", fontsize=9)
+        axes.set_ylim(bottom=0.0)
+        axes.legend(fontsize=7 if len(results) > 1 else 8)
+    figure = grid[0].figure
+    figure.supxlabel("number of topics", fontsize=9)
+    figure.supylabel("worst-case confidence interval width", fontsize=9)
+
+
+def _panels(canvas: Canvas, number: int, wider: float, taller: float) -> list[Axes]:
+    """Return panels in two columns with the same axes; those beyond the number are empty."""
+    columns = min(2, number)
+    rows = -(-number // columns)
+    size = FIGURE_SIZE if number == 1 else (wider * PANEL[0] * columns, taller * PANEL[1] * rows)
+    figure = canvas.figure(size)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+    for axes in grid[number:]:
+        axes.set_axis_off()
+    return list(grid)
+
+
+def designs_of_collections(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
+    """Worst-case width by number of topics for the variances that designs at the defaults started from, a panel a collection.
+
+    Of many collections, the topics that each metric needs instead, at each first gain setting. Other designs are those of `size_panels`.
+    """
+    from scorecube.report.figures.collections import MOST_BARS, by_collection
+
+    if not all(TOPICS_AT_HAND in each.attrs for each in results):
+        size_panels(canvas, results)
+        return
+    if len(results) <= MOST_BARS:
+        wcw_panels(canvas, [widths_of_design(each) for each in results])
+        return
+    names_of = [str(each.attrs[COLLECTION]) for each in results]
+    found: dict[str, dict[str, float]] = {}
+    for name, each in zip(names_of, results, strict=True):
+        topics = each["topics"].isel({names.GAIN: 0})
+        for metric in labels_of(each, names.METRIC):
+            found.setdefault(metric, {})[name] = float(topics.sel({names.METRIC: metric}))
+    values = {metric: pd.Series(numbers) for metric, numbers in found.items()}
+    by_collection(canvas, values, names_of, "topics needed", logarithmic=True)
+
+
+def size_panels(canvas: Canvas, results: Sequence[xr.Dataset], gain: str | None = None) -> None:
+    """Topics by difference to be detected, or by interval width, with the requirements marked, a panel a collection; or an inverse question.
+
+    Parameters
+    ----------
+    results
+        Of `topic_set_size`, `detectable_difference`, `achieved_power` or `expected_width`.
+    gain
+        Gain setting, where a result has any; each result's first by default.
+    """
+    for axes, result in zip(_panels(canvas, len(results), 1.4, 1.2), results, strict=False):
+        _draw_sizes(axes, *_at_gain(result, gain))
+
+
+def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
+    inverse = "topics" not in chosen.data_vars
+    x = "topics" if inverse else "width" if chosen.attrs["method"] == "ci" else "min_diff"
+    y = next(name for name in ("topics", "min_diff", "width", "power") if name in chosen.data_vars)
+    if x not in chosen.dims:
+        chosen = chosen.expand_dims(x, axis=-1)
+    for label, style, line in curves_of(chosen if inverse else with_curves(chosen, x), x):
+        required = np.atleast_1d(line[x].values)
+        found = np.atleast_1d(line[y].values)
+        if inverse:
+            axes.plot(required, found, label=label, marker="o", markersize=4, **style)
+            continue
+        words = f"{label}: {found[0]} topics" if len(required) == 1 else label
+        axes.plot(line["nearby"], line["nearby_topics"], linewidth=1.2, label=words, **style)
+        axes.plot(required, found, "o", markersize=5, color=style["color"])
+    axes.set_xlabel(WORDS[x])
+    axes.set_ylabel(WORDS[y])
+    axes.set_ylim(bottom=0.0)
+    axes.set_title(
+        ", ".join(filter(None, (_title(chosen), setting))), loc="left", fontsize=9, wrap=True
+    )
+    many = len(axes.get_lines()) > 2 * MOST_NAMED
+    axes.legend(fontsize=5.5 if many else 8, ncols=3 if many else 1)
+
+
+def curves_of(result: xr.Dataset, along: str) -> Iterator[tuple[str, dict[str, Any], xr.Dataset]]:
+    """Yield label, style and part of the result for each curve, which runs along one dim."""
+    # Routes change dashes, everything else colours, so routes vary fastest.
+    dims = sorted(
+        (str(dim) for dim in result[next(iter(result.data_vars))].dims if dim != along),
+        key="route".__eq__,
+    )
+    n_routes = result.sizes["route"] if "route" in dims else 1
+    for k, index in enumerate(np.ndindex(*(result.sizes[dim] for dim in dims))):
+        part = result.isel(dict(zip(dims, index, strict=True)))
+        number, route = divmod(k, n_routes)
+        dashes = route if "route" in dims else number // len(COLOURS)
+        style = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[dashes % len(DASHES)]}
+        words = [_word(dim, part) for dim in dims] or [_word("variance", part)]
+        yield ", ".join(words), style, part
+
+
+def _word(dim: str, part: xr.Dataset) -> str:
+    value = part[dim].values.item() if dim in part.variables else ""
+    if dim in (names.METRIC, "route"):
+        return str(value)
+    return (
+        f"{'m' if dim == 'systems' else WORDS.get(dim, dim)} {value:.4g}"
+        if isinstance(value, float)
+        else f"{dim} {value}"
+    )
+
+
+def _at_gain(result: xr.Dataset, gain: str | None) -> tuple[xr.Dataset, str]:
+    if names.GAIN not in result.dims:
+        return result, ""
+    chosen = result.isel({names.GAIN: 0}) if gain is None else result.sel({names.GAIN: gain})
+    return chosen, f"gains {chosen[names.GAIN].item()}"
+
+
+def _title(result: xr.Dataset) -> str:
+    words = [str(result.attrs.get(name, "")) for name in (COLLECTION, "method", "mode")]
+    words += [
+        f"{name} {result[name].item():g}"
+        for name in ("systems", "alpha", "beta")
+        if name in result.coords and result[name].size == 1
+    ]
+    return ", ".join(filter(None, words))
+
+
+DESIGN = View(
+    name="design",
+    heading="Topic set size design",
+    about=(
+        "How many topics would a collection need for the best and the worst of several systems to be separated "
+        "with probability 1 - beta at significance level alpha, if their mean scores differ by at least the difference? The papers' variance within systems is "
+        "estimated from all runs and topics of the collection (one-way analysis of variance, topics' differences included). Where all systems have the "
+        "same topics, differences between topics cancel, and the residual variance (two-way) asks for fewer topics (paired_topics). Intervals leave out "
+        "each topic and each team in turn; they are about collections whose topics, teams and pools are like these. A metric that needs fewer "
+        "topics for a difference is not better for that reason alone: equal differences mean less on a metric with a wide range."
+    ),
+    tables={"sizes": Table(sizes)},
+    title=title,
+    caption=lambda result: (
+        f"{result.attrs[TOPICS_AT_HAND]} topics in the collection. Number of topics by difference to be detected."
+    ),
+    findings=findings,
+    page_tables=page_tables,
+    figure=lambda canvas, result, gain: size_panels(canvas, [result], gain),
+    overview=designs_of_collections,
+    column=Column("topics needed", topics_needed),
+    order=Order(
+        "topics",
+        more_is_better=False,
+        conditions=("method", "mode", "min_diff", "width", "systems", "alpha", "beta"),
+    ),
+    answers={TOPICS: answer},
+    cautions=cautions,
+    compute=sizes_of_cube,
+    page_result=design_of,
+)
+WCW = View(
+    name="wcw",
+    heading="Worst-case confidence interval widths",
+    tables={"widths": Table(widths)},
+    figure=lambda canvas, result, gain: wcw_panels(canvas, [result], gain),
+    overview=wcw_panels,
+    compute=widths_of_cube,
+)
+VIEWS = {"design": DESIGN, "wcw": WCW}

@@ -22,15 +22,7 @@ from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import NONE
 from scorecube.report.views.questions import JUDGES
-from scorecube.report.views.view import (
-    Column,
-    Frames,
-    Headed,
-    Lines,
-    ResultGroup,
-    View,
-    select_tables,
-)
+from scorecube.report.views.view import Column, Frames, Headed, ResultGroup, View, select_tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -473,7 +465,7 @@ def best_judge(frame: pd.DataFrame) -> str:
     )
 
 
-def answer(group: ResultGroup) -> Lines:
+def answer(group: ResultGroup) -> Iterator[Finding]:
     """Yield which judge to use, for which decisions, and at which price."""
     found = with_labels(group.first_table)
     found = found[found["label"] == found["label"].iloc[0]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,16 +27,7 @@ from scorecube.report.views.phrases import (
     value_range,
 )
 from scorecube.report.views.questions import LEADERBOARD
-from scorecube.report.views.view import (
-    Column,
-    Frames,
-    Headed,
-    Lines,
-    ResultGroup,
-    Table,
-    View,
-    rows_along,
-)
+from scorecube.report.views.view import Column, Frames, Headed, ResultGroup, Table, View, rows_along
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -218,7 +209,7 @@ def _against_baseline(rows: pd.DataFrame, facts: Mapping[str, Any]) -> Finding:
     )
 
 
-def answer(group: ResultGroup) -> Lines:
+def answer(group: ResultGroup) -> Iterator[Finding]:
     """Yield which runs lead, and what a rank is worth."""
     frame = with_labels(group.first_table)
     together = f"rank sets of all {noun(group.facts[0])}s together"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,6 @@ from scorecube.report.views.view import (
     Column,
     Frames,
     Headed,
-    Lines,
     Order,
     ResultGroup,
     Table,
@@ -298,7 +297,7 @@ def strongest(frame: pd.DataFrame) -> str:
     return f"{frame['label'].iloc[0]} {frame['share'].iloc[0]:.1%}"
 
 
-def discrimination(group: ResultGroup) -> Lines:
+def discrimination(group: ResultGroup) -> Iterator[Finding]:
     """Yield the metrics that separate most pairs of runs; by the t test where there are several tests."""
     frame = with_labels(group.first_table)
     test = ""
@@ -349,7 +348,7 @@ def _of_one_collection(frame: pd.DataFrame, compared: str) -> str:
     return f"Separated {compared}, of {n_pairs}: {first_of(shares, rest='')}{last}."
 
 
-def estimated_differences(group: ResultGroup) -> Lines:
+def estimated_differences(group: ResultGroup) -> Iterator[Finding]:
     """Yield Sakai's estimated differences, and the largest differences that are not significant."""
     frame = with_labels(group.first_table)
     frame = frame[frame["alpha"] == frame["alpha"].max()].dropna(subset="estimated_difference")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from scorecube.report.views.phrases import (
     value_range,
 )
 from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION
-from scorecube.report.views.view import Column, Frames, Headed, Lines, Order, ResultGroup, View
+from scorecube.report.views.view import Column, Frames, Headed, Order, ResultGroup, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -321,7 +321,7 @@ def most_sensitive(frame: pd.DataFrame) -> str:
     )
 
 
-def discrimination(group: ResultGroup) -> Lines:
+def discrimination(group: ResultGroup) -> Iterator[Finding]:
     """Yield the metrics that are not separated from the most sensitive one, of each collection."""
     frame = _strictest(group)
     known = frame.dropna(subset="share")
@@ -360,7 +360,7 @@ def discrimination(group: ResultGroup) -> Lines:
         )
 
 
-def required_differences(group: ResultGroup) -> Lines:
+def required_differences(group: ResultGroup) -> Iterator[Finding]:
     """Yield the differences that the swap method requires, of the most sensitive metrics."""
     frame = _strictest(group)
     known = frame.dropna(subset="required_difference")

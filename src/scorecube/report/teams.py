@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from scorecube.report.tables.rows import COLLECTION, as_records
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import first_of, value_range
 from scorecube.report.views.questions import TEAMS
-from scorecube.report.views.view import Column, Lines, ResultGroup, View, select_tables
+from scorecube.report.views.view import Column, ResultGroup, View, select_tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -352,7 +352,7 @@ def _mean_tau(sentence: str, row: pd.Series[Any], conditions: str = "") -> Findi
     )
 
 
-def answer(group: ResultGroup) -> Lines:
+def answer(group: ResultGroup) -> Iterator[Finding]:
     """Yield what absent teams lose, how leaving out the fewest teams changes the order of the other runs, and where the variance changes."""
     where = f"{group.title}, {group.trials:,} trials for each number of teams"
     if len(group.frames.get("absent", ())):

@@ -13,16 +13,14 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.labels import with_figure_labels
 from scorecube.report.page.html import picture
+from scorecube.report.scores import page_heat_map
 from scorecube.report.tables.rows import COLLECTION
-from scorecube.report.views.view import on_demand
 from scorecube.storage import Study
 
 MOST_TOPICS, MOST_SCORES = 60, 6500
 """Of a heat map on a page, which takes less than 60 kB then; `scorecube figure` draws larger ones."""
 MOST_MAPS = 8
 """With more collections on a page there are none."""
-draw = on_demand("figures.canvas:drawn")
-page_heat_map = on_demand("scores:page_heat_map")
 
 
 def heat_maps(
@@ -59,6 +57,8 @@ def heat_maps(
 
 
 def _heat_map(cube: xr.Dataset) -> dict[str, Any]:
+    from scorecube.report.figures.canvas import drawn
+
     (shown,), gain = with_figure_labels([cube], labels_of(cube, names.GAIN)[0])
     n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
     name, metric = cube.attrs[COLLECTION], labels_of(cube, names.METRIC)[0]
@@ -67,5 +67,5 @@ def _heat_map(cube: xr.Dataset) -> dict[str, Any]:
     return {
         "title": title,
         "caption": caption,
-        "picture": picture(draw(page_heat_map, shown, gain), caption),
+        "picture": picture(drawn(page_heat_map, shown, gain), caption),
     }

@@ -51,12 +51,11 @@ def view_of(analysis: str) -> View:
     """
     if analysis in _added:
         return _added[analysis]
-    own = SHARED.get(analysis, analysis)
-    for path in (f"scorecube.report.{own}", f"{__package__}.{analysis}"):
-        if analysis in view_names() and find_spec(path) is not None:
-            module = import_module(path)
-            view: View = getattr(module, "VIEWS", {}).get(analysis) or module.VIEW
-            return view
+    path = f"scorecube.report.{SHARED.get(analysis, analysis)}"
+    if analysis in view_names() and find_spec(path) is not None:
+        module = import_module(path)
+        view: View = getattr(module, "VIEWS", {}).get(analysis) or module.VIEW
+        return view
     from scorecube.report.views.view import View
 
     return View(analysis, analysis)

@@ -1,7 +1,7 @@
 """The view of an analysis: one record from which tables, figures and the report are made.
 
 A view needs a name, a heading and tables; everything else has a default, so that a new analysis can be shown before anything is
-written about it. Figures are imported when they are drawn (see `on_demand`), because matplotlib takes long to load.
+written about it. Modules of views import matplotlib inside of functions, as it takes long to load.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -34,8 +33,6 @@ Frames = Mapping[str, pd.DataFrame]
 """Tables of an analysis by name, each over all collections; without those that are too long for a page."""
 Headed = list[tuple[str, pd.DataFrame]]
 """Tables with their headings."""
-Lines = Iterator[Finding | tuple[str, str]]
-"""Findings, or sentences with the conditions under which they are true."""
 
 
 class Source(StrEnum):
@@ -215,7 +212,7 @@ class View:
     order
         How the first table orders metrics, if it does.
     answers
-        For each question that the analysis answers, a function that makes the sentences.
+        For each question that the analysis answers, a function that makes findings; or sentences with their conditions.
     cautions
         Makes of a result and its tables remarks on its limits: what it is and what follows, and the numbers of this result.
     compute
@@ -241,7 +238,9 @@ class View:
     bars: bool = False
     column: Column | None = None
     order: Order | None = None
-    answers: Mapping[Question, Callable[[ResultGroup], Lines]] = field(default_factory=dict)
+    answers: Mapping[Question, Callable[[ResultGroup], Iterator[Finding | tuple[str, str]]]] = (
+        field(default_factory=dict)
+    )
     cautions: Callable[[xr.Dataset, Frames], list[tuple[str, str]]] = lambda _result, _frames: []
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
     page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
@@ -315,27 +314,6 @@ class View:
                 f"no table {chosen!r} of {self.name}; it has: {', '.join(self.tables)}{did_you_mean(chosen, list(self.tables))}"
             )
         return chosen, self.tables[chosen]
-
-
-def on_demand(path: str) -> Callable[..., Any]:
-    """Return a function that is imported when it is first called.
-
-    Parameters
-    ----------
-    path
-        ``module:function``, the module below `scorecube.report`.
-
-    Returns
-    -------
-    function
-        Takes the same arguments.
-    """
-    module, _, name = path.partition(":")
-
-    def call(*arguments: Any) -> Any:
-        return getattr(import_module(f"scorecube.report.{module}"), name)(*arguments)
-
-    return call
 
 
 def select_tables(

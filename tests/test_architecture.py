@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from scorecube.analyses.registry import BUILT_IN
+
 REPO = Path(__file__).parents[1]
 SOURCE = REPO / "src" / "scorecube"
 
@@ -227,7 +229,29 @@ class House:
             for file in self.files
             if file.n_lines > FILE_LINES
         ]
-        return [counts, *long]
+        return [counts, *self.sizes(), *long]
+
+    def sizes(self) -> list[str]:
+        """Return files and lines of each room, and of all."""
+        in_rooms = {
+            room: [file.n_lines for file in self.files if file.room == room] for room in ROOMS
+        }
+        lines = [
+            f"{room:<12}{len(of):>5} files {sum(of):>8,} lines" for room, of in in_rooms.items()
+        ]
+        every = [n for of in in_rooms.values() for n in of]
+        return [*lines, f"{'all':<12}{len(every):>5} files {sum(every):>8,} lines"]
+
+    def names_of_analyses(self, room: str) -> list[str]:
+        """Return where a room names an analysis in a text."""
+        known = {entry.name for entry in BUILT_IN}
+        return [
+            f"{file.path}:{node.lineno}: names the analysis {node.value!r}, which {room} does not know"
+            for file in self.files
+            if file.room == room
+            for node in ast.walk(file.tree)
+            if isinstance(node, ast.Constant) and node.value in known
+        ]
 
 
 def inner_problem(room: str, other: str) -> str | None:
@@ -297,6 +321,7 @@ def problems_of(house: House) -> list[str]:
                 problems.append(f"{file.path}:{found.line}: imports {found.target}: {rule}")
         problems += long_functions(file)
         problems += unformatted(file)
+    problems += house.names_of_analyses("execute")
     problems += [f"files import each other in a circle: {circle}" for circle in house.circles()]
     if len(house.arrows) > ARROWS:
         most = Counter(room for room, _ in house.arrows).most_common(3)
@@ -471,7 +496,7 @@ def test_checker_accepts_what_is_allowed(tmp_path: Path) -> None:
     }
     house = plant(tmp_path, allowed)
     assert problems_of(house) == []
-    assert house.summary()[1:] == [
+    assert house.summary()[len(ROOMS) + 2 :] == [
         "warning: storage/__init__.py has 502 lines, over the soft limit of 500"
     ]
 

@@ -5,6 +5,7 @@ It travels with a table in ``DataFrame.attrs``, as texts, which pandas keeps thr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -67,3 +68,48 @@ def with_role(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
     """Return the columns of some roles."""
     found = fact_of_columns(frame, "role")
     return [str(column) for column in frame.columns if found.get(str(column)) in roles]
+
+
+MOST_DECIMALS = 6
+
+
+def decimals_of(half_width: float) -> int:
+    """Return with how many decimals an estimate and its limits are written, given half of their distance.
+
+    The rule of the Particle Data Group (2024, section 5.3), for the half-width in place of the standard error: two of its digits if they
+    are at most 35, else one.
+
+    Examples
+    --------
+    >>> [decimals_of(half) for half in (0.075, 0.021, 14.0, 0.0043)]
+    [2, 3, 0, 3]
+    """
+    exponent = math.floor(math.log10(half_width))
+    three = round(half_width * 10.0 ** (2 - exponent))
+    digits = 2 if three < ONE_DIGIT else 1
+    if three >= ROUNDED_UP:  # .0096 is written as .010
+        digits, exponent = 2, exponent + 1
+    return min(max(digits - 1 - exponent, 0), MOST_DECIMALS)
+
+
+ONE_DIGIT, ROUNDED_UP = 355, 950
+"""First three digits from which on one digit is written, and from which on it is the first of the next power of ten."""
+
+
+def with_uncertainty(frame: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """Return the columns of estimates with those of their limits, lower and upper; a standard error stands in both places."""
+    roles, of = fact_of_columns(frame, "role"), fact_of_columns(frame, "of")
+    found = []
+    for estimate in dict.fromkeys(of.values()):
+        own = {
+            role: [
+                str(name)
+                for name in frame.columns
+                if of.get(str(name)) == estimate and roles.get(str(name)) == role
+            ]
+            for role in ("low", "high", "standard_error")
+        }
+        pairs = [*zip(own["low"], own["high"], strict=False)]
+        pairs += [(name, name) for name in own["standard_error"]]
+        found += [(estimate, low, high) for low, high in pairs if estimate in frame.columns]
+    return found

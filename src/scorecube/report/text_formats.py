@@ -17,7 +17,7 @@ import pandas as pd
 from scorecube import names
 from scorecube.errors import BadName, BadPlan, option, visible
 from scorecube.files import check_target, is_formula, spreadsheet_label, write_file
-from scorecube.report.columns import fact_of_columns
+from scorecube.report.columns import decimals_of, fact_of_columns, with_uncertainty
 from scorecube.report.json_text import as_json
 from scorecube.report.tables.rows import COLLECTION, CONDITIONS, as_records
 from scorecube.report.text_layout import fit
@@ -78,7 +78,7 @@ P_VALUE = re.compile(r"(^|_)(p|p_value|asl|p_exact)(_|$)")
 """Columns of p-values, adjusted ones too."""
 LEAST_P = 0.0001
 """Below it a p-value is shown as smaller; in csv and json it is exact."""
-PROBABILITIES = {"best", "first_probability", "ties"}
+PROBABILITIES = {"best", "first_probability"}
 """Columns of shares of trials: no trial is "0", not "0.0000"."""
 SHORT_DIGITS = 12
 """A number of csv and json that is within rounding of a decimal with so few digits is that decimal: 0.153676, not 0.15367599999999998."""
@@ -219,21 +219,49 @@ def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
     shown = format(value, form)
     if role == "condition" and float(shown) != value:
         return f"{value:g}"
-    if float(shown) == 0.0 and (value or role == "share"):
+    if float(shown) == 0.0 and (value or role == "share") and form[0] != "z":
         return _less_than_a_digit(value, int(form[1:-1]))
     return shown
 
 
-def column_forms(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Return form and role of each column, as `cell_text` takes them."""
-    forms, roles = fact_of_columns(frame, "form"), dict(fact_of_columns(frame, "role"))
-    for name, role in [*roles.items()]:
-        if role == "share" and name not in PROBABILITIES:
-            roles.pop(name)
-    return {
-        name: (forms.get(name) or _old_form(name), roles.get(name) or _old_role(name))
-        for name in map(str, frame.columns)
-    }
+class Cells:
+    """Makes the cells of a table's rows as text.
+
+    Parameters
+    ----------
+    frame
+        The table, or one with the same columns.
+    """
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        forms, roles = fact_of_columns(frame, "form"), fact_of_columns(frame, "role")
+        self.columns = [str(column) for column in frame.columns]
+        self._forms = {
+            name: (forms.get(name) or _old_form(name), roles.get(name) or _old_role(name))
+            for name in self.columns
+        }
+        self._uncertain = with_uncertainty(frame)
+
+    def row(self, record: Mapping[str, Any]) -> list[str]:
+        """Return the cells of a row: an estimate with limits, or a standard error, has the digits that these allow."""
+        places: dict[str, int] = {}
+        for estimate, low, high in self._uncertain:
+            ends = record[low], record[high]
+            if not all(isinstance(end, int | float) for end in ends):
+                continue  # missing
+            half = ends[0] if low == high else (ends[1] - ends[0]) / 2
+            if half > 0.0 and math.isfinite(half):
+                percent = 100.0 if self._forms[estimate][0].endswith("%") else 1.0
+                places[low] = places[high] = decimals_of(percent * half)
+                places.setdefault(estimate, places[low])
+        return [
+            cell_text(record[name], *self._form(name, places.get(name))) for name in self.columns
+        ]
+
+    def _form(self, name: str, places: int | None) -> tuple[str, str]:
+        """Return form and role of a cell; one whose digits follow from its uncertainty may be 0.00."""
+        form, role = self._forms[name]
+        return (form, role) if places is None else (f"z.{places}{form[-1]}", "")
 
 
 def _old_form(name: str) -> str:
@@ -298,9 +326,9 @@ def render(
         return "\n".join(_text_parts(frame, width, first))
     frame = merge_gains(estimates_first(without_second_names(frame)))
     records = as_records(frame)
-    columns = [str(column) for column in frame.columns]
-    forms = column_forms(frame)
-    body, numeric = _cells(records, columns, forms)
+    cells = Cells(frame)
+    columns = cells.columns
+    body, numeric = _cells(records, cells)
     bold = [[isinstance(record[column], Bold) for column in columns] for record in records]
     if form == "markdown":
         body = [[MARKDOWN.sub(r"\\\g<0>", cell) for cell in row] for row in body]
@@ -319,15 +347,13 @@ def render(
 
 
 def _cells(
-    records: Sequence[Mapping[str, Any]],
-    columns: Sequence[str],
-    forms: Mapping[str, tuple[str, str]],
+    records: Sequence[Mapping[str, Any]], cells: Cells
 ) -> tuple[list[list[str]], list[bool]]:
     """Return the cells of rows as text, and whether each column has numbers."""
-    body = [[cell_text(record[column], *forms[column]) for column in columns] for record in records]
+    body = [cells.row(record) for record in records]
     numeric = [
         any(isinstance(record[column], int | float | Marked) for record in records)
-        for column in columns
+        for column in cells.columns
     ]
     return body, numeric
 
@@ -349,24 +375,24 @@ def _portions(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
 def _text_parts(frame: pd.DataFrame, width: int | None, first: Sequence[str]) -> Iterator[str]:
     """Yield a table as text some rows at a time; one that a terminal is too narrow for, which is read on the screen, at once."""
     frame = merge_gains(estimates_first(without_second_names(frame)))
-    columns = [str(column) for column in frame.columns]
-    forms = column_forms(frame)
+    cells = Cells(frame)
+    columns = cells.columns
     widths, numeric = [len(column) for column in columns], [False] * len(columns)
     body: list[list[str]] = []
     for portion in _portions(frame):
-        body, numbers = _cells(as_records(portion), columns, forms)
+        body, numbers = _cells(as_records(portion), cells)
         widths = [max([wide, *(len(row[k]) for row in body)]) for k, wide in enumerate(widths)]
         numeric = [known or found for known, found in zip(numeric, numbers, strict=True)]
     if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
-        body = _cells(as_records(frame), columns, forms)[0]
+        body = _cells(as_records(frame), cells)[0]
         yield fit(columns, body, numeric, width, CONDITIONS, first)
         return
     head = [columns, ["-" * wide for wide in widths]]
     for portion in _portions(frame):
         if len(frame) > ROWS_AT_ONCE:  # the cells of a single portion are at hand
-            body = _cells(as_records(portion), columns, forms)[0]
-        rows = [_aligned(cells, widths, numeric) for cells in [*head, *body]]
-        yield "\n".join("  ".join(cells).rstrip() for cells in rows)
+            body = _cells(as_records(portion), cells)[0]
+        rows = [_aligned(row, widths, numeric) for row in [*head, *body]]
+        yield "\n".join("  ".join(row).rstrip() for row in rows)
         head = []
 
 

@@ -18,7 +18,8 @@ from scorecube.errors import visible
 from scorecube.report.figures.files import draw_figure
 from scorecube.report.figures.hover import hover_data, name_series
 from scorecube.report.figures.style import COLOURS
-from scorecube.report.text_formats import NONE, cell_text, column_forms, merge_gains, render
+from scorecube.report.tables.rows import as_records
+from scorecube.report.text_formats import NONE, Cells, merge_gains, render
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,10 +109,11 @@ def without_equal_columns(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple
         return frame, []
     if {names.RUN, names.TEAM} <= set(frame.columns) and frame[names.RUN].equals(frame[names.TEAM]):
         frame = frame.drop(columns=names.TEAM)
-    forms = column_forms(frame)
+    cells = Cells(frame)
+    rows = [cells.row(record) for record in as_records(frame)]
     texts = {
-        str(name): [cell_text(value, *forms[str(name)]) for value in frame[name].tolist()]
-        for name in frame.columns
+        name: list(column)
+        for name, column in zip(cells.columns, zip(*rows, strict=True), strict=True)
     }
     equal = {name: cells[0] for name, cells in texts.items() if len(set(cells)) == 1}
     if len(equal) == len(texts):
@@ -121,8 +123,9 @@ def without_equal_columns(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple
 
 def _table(merged: pd.DataFrame, label: str, headings: Mapping[str, str]) -> Markup:
     """Return the rows of a table."""
-    columns, forms = [str(column) for column in merged.columns], column_forms(merged)
-    records = merged[:MOST_SHOWN].to_dict("records")
+    cells = Cells(merged)
+    columns = cells.columns
+    records = as_records(merged[:MOST_SHOWN])
     number = {
         column: " class=number" * any(_is_number(record[column]) for record in records)
         for column in columns
@@ -133,11 +136,9 @@ def _table(merged: pd.DataFrame, label: str, headings: Mapping[str, str]) -> Mar
     )
     rows = []
     for record in records:
-        cells = "".join(
-            f"<td{number[column]}>{html.escape(cell_text(record[column], *forms[column]))}</td>"
-            for column in columns
-        )
-        rows.append(f"<tr>{cells}</tr>")
+        texts = zip(columns, cells.row(record), strict=True)
+        row = "".join(f"<td{number[name]}>{html.escape(text)}</td>" for name, text in texts)
+        rows.append(f"<tr>{row}</tr>")
     more = len(merged) - MOST_SHOWN
     note = (
         f'<p class="soft">The first {MOST_SHOWN} of {len(merged):,} rows.</p>' if more > 0 else ""

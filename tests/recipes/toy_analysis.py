@@ -95,7 +95,13 @@ VARIABLES = variables(RUNS, "count", "trials", "i", wins="samples on which a run
 DERIVED = (
     Derived(
         Variable(
-            "share", RUNS, "f", "1", "share of the samples on which it is the best", role="share"
+            "share",
+            RUNS,
+            "f",
+            "1",
+            "share of the samples on which it is the best",
+            role="share",
+            form=".1%",
         ),
         lambda result: result["wins"] / result.attrs["trials"],
     ),

@@ -23,6 +23,7 @@ from scorecube.collection.schema import (
     variables,
 )
 from scorecube.collection.topic_means import summarise
+from scorecube.design.variance import VARIABLES
 from scorecube.statistics.integer_scores import single_scores
 
 QUANTILES = (0.025, 0.975)
@@ -53,11 +54,11 @@ DIFFICULTY = (
     *variables(_TOPIC, "count", "runs", n_runs="runs with a score"),
 )
 SEPARATION = (
+    *variables(_TOPIC, "share", form=".1%", share="share of the sum of contributions"),
     *variables(
         _TOPIC,
         "estimate",
         contribution="mean of what the topic adds to the effect sizes of pairs of runs",
-        share="share of the sum of contributions",
         tau_rest="Kendall's tau-b of the runs on the topic and by their means on the others",
     ),
     *variables(
@@ -120,6 +121,10 @@ PREFERRED = (
     ),
 )
 """Of `preferred_rank`, levels from the highest down to 1."""
+
+
+VARIANCE = VARIABLES
+"""Of `variance`."""
 
 
 def means(cube: xr.Dataset) -> xr.Dataset:

@@ -246,6 +246,38 @@ def derived(
     return Derived(variable, make, needs)
 
 
+COORDINATES = (
+    *variables(
+        (),
+        "condition",
+        "1",
+        "f",
+        form=".2f",
+        alpha="significance level",
+        confidence="confidence level",
+        fuzziness="share of the larger mean below which two means are a tie",
+        lower="lower edge of a bin",
+        target="coefficient that is asked for",
+        threshold="tau that is asked for",
+    ),
+    *variables(
+        (),
+        "condition",
+        "1",
+        "i",
+        bin="number of a bin of differences",
+        cutoff="depth of a metric",
+        k="number of leading runs",
+        left_out="teams that are left out",
+        n_topics_wanted="topics that are to be left",
+        rank="place of a run, or of a pair by its p-value",
+        size="topics in a sample",
+        trial="number of a trial",
+    ),
+    *variables((), "label", "1", "O", system="runs that are repetitions of one system"),
+)
+"""What rows of results are about; a table may name others of these names, which then say so themselves."""
+
 RANKINGS = (
     Variable(
         names.LEVEL + "_at_rank",

@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 
 from scorecube.analyses.rank_agreement.order_consistency import kendall_w, ranks_of
+from scorecube.collection.schema import COORDINATES, variables
 from scorecube.errors import BadName
+from scorecube.report.columns import describe_columns
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import merge_gains
 from scorecube.report.views.registry import view_names, view_of
@@ -29,6 +31,9 @@ COLUMNS = [
     "kendall_w",
     "p_value",
 ]
+
+KNOWN = (*COORDINATES, *variables((), "p_value", "1", p_value="of Friedman's test"))
+"""Of these, what their numbers are."""
 
 
 def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
@@ -89,7 +94,8 @@ def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
         raise BadName(
             f"no two collections have a result of {analysis} for the same {LEAST_METRICS} metrics or more"
         )
-    return pd.DataFrame(rows)[[*conditions, *COLUMNS]]
+    found = pd.DataFrame(rows)[[*conditions, *COLUMNS]]
+    return describe_columns(found, {each.name: each for each in KNOWN}, {})
 
 
 def _rows(group: pd.DataFrame, order: Order, conditions: list[str]) -> Iterator[dict[str, object]]:

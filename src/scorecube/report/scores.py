@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses import score_facts
 from scorecube.analyses.score_facts import order
-from scorecube.collection.schema import labels_of
+from scorecube.collection.schema import Variable, labels_of
 from scorecube.report.figures.labels import figure_labels
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.tables.rows import COLLECTION
@@ -39,16 +39,24 @@ LEVELS = 24
 
 def _of(
     compute: Callable[[xr.Dataset], xr.Dataset],
+    variables: Sequence[Variable],
     table: Table,
     source: Source = Source.CUBE,
     note: str = "",
 ) -> Table:
     """Return a table of what is computed from scores, or from rankings."""
-    return replace(table, make=lambda cube: table.make(compute(cube)), source=source, note=note)
+    return replace(
+        table,
+        make=lambda cube: table.make(compute(cube)),
+        source=source,
+        note=note,
+        variables=variables,
+    )
 
 
 MEANS = _of(
     score_facts.means,
+    score_facts.MEANS,
     declared(
         (*CELL, names.RUN),
         (*CELL, "run", "team", "system?", "mean", "n_topics"),
@@ -63,6 +71,7 @@ CELLS = replace(
 """Score of every run on every topic."""
 TOPICS = _of(
     score_facts.difficulty,
+    score_facts.DIFFICULTY,
     declared(
         (*CELL, names.TOPIC),
         (*CELL, "topic", "mean", "sd", "zero_share", "best_run", "best_score", "n_runs"),
@@ -73,6 +82,7 @@ TOPICS = _of(
 """Every topic, hardest first: mean and standard deviation over runs, share of runs with a score of 0, best run and its score."""
 SEPARATION = _of(
     score_facts.separation,
+    score_facts.SEPARATION,
     declared(
         (*CELL, names.TOPIC),
         (*CELL, "topic", "contribution", "share", "favours", "opposes", "pairs", "tau_rest"),
@@ -87,6 +97,7 @@ tau-b of the runs on this topic and by their means on the other topics.
 """
 SUBSETS = _of(
     score_facts.subsets,
+    score_facts.SUBSETS,
     declared(
         (*CELL, names.SIZE),
         (
@@ -104,11 +115,13 @@ random subsets. The best subset is chosen after the fact: that its topics would 
 """
 VARIANCE = _of(
     score_facts.variance,
+    score_facts.VARIANCE,
     declared(CELL, (*CELL, "n_runs", "n_topics", "variance", "residual_variance")),
 )
 """Within-system variance of every metric (S3 equation 1), which topic set size design takes; last, for comparison, the two-way residual."""
 STATISTICS = _of(
     score_facts.statistics,
+    score_facts.STATISTICS,
     declared((), ("n_runs", "n_teams", "n_topics", "judged", ("n_level_{level}", "n_level"))),
     Source.RANKINGS,
 )

@@ -17,69 +17,16 @@ import pandas as pd
 from scorecube import names
 from scorecube.errors import BadName, BadPlan, option, visible
 from scorecube.files import check_target, is_formula, spreadsheet_label, write_file
-from scorecube.report.columns import decimals_of, fact_of_columns, with_uncertainty
+from scorecube.report.columns import decimals_of, fact_of_columns, with_role, with_uncertainty
 from scorecube.report.json_text import as_json
-from scorecube.report.tables.rows import COLLECTION, CONDITIONS, as_records
+from scorecube.report.tables.rows import COLLECTION, as_records
 from scorecube.report.text_layout import fit
 
 FORMATS = ("text", "csv", "json", "markdown", "latex")
 SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", ".txt": "text"}
 """Endings of files and their formats."""
-PERCENT = {
-    "relative_difference": 0,
-    "share": 1,
-    "share_low": 0,
-    "share_high": 0,
-    "share_behind": 0,
-    "share_behind_low": 0,
-    "share_behind_high": 0,
-    "systems_share": 1,
-    "topics_share": 1,
-    "share_same_best": 1,
-    "interaction_share": 1,
-}
-"""Columns shown in percent, with the decimals of the papers' tables."""
-DECIMALS = {
-    "estimated_difference": 2,
-    "alpha": 2,
-    "required_difference": 2,
-    "required_difference_first": 2,
-    "required_low": 2,
-    "required_high": 2,
-    "required_suffix": 2,
-    "required_difference_smooth": 3,
-    "first_probability": 2,
-    "tie_share": 2,
-    "support": 2,
-    "fuzziness": 2,
-    "lower": 2,
-    "confidence": 2,
-    "swap_rate": 4,
-    "unique": 1,
-    "common": 1,
-    "settled_at": 0,
-    "drop_low": 0,
-    "drop_high": 0,
-    "rank_change_median": 1,
-    "tied_pairs": 1,
-    "n_topics": 0,
-    "n_topics_low": 0,
-    "n_topics_high": 0,
-    "n_topics_jackknife_low": 0,
-    "n_topics_jackknife_high": 0,
-    "design_topics": 0,
-    "detectable": 3,
-    "system_deviation": 3,
-    "target": 2,
-    "systems": 5,
-    "interaction": 5,
-}
-P_VALUE = re.compile(r"(^|_)(p|p_value|asl|p_exact)(_|$)")
-"""Columns of p-values, adjusted ones too."""
 LEAST_P = 0.0001
 """Below it a p-value is shown as smaller; in csv and json it is exact."""
-PROBABILITIES = {"best", "first_probability"}
-"""Columns of shares of trials: no trial is "0", not "0.0000"."""
 SHORT_DIGITS = 12
 """A number of csv and json that is within rounding of a decimal with so few digits is that decimal: 0.153676, not 0.15367599999999998."""
 ROWS_AT_ONCE = 2**16
@@ -236,10 +183,7 @@ class Cells:
     def __init__(self, frame: pd.DataFrame) -> None:
         forms, roles = fact_of_columns(frame, "form"), fact_of_columns(frame, "role")
         self.columns = [str(column) for column in frame.columns]
-        self._forms = {
-            name: (forms.get(name) or _old_form(name), roles.get(name) or _old_role(name))
-            for name in self.columns
-        }
+        self._forms = {name: (forms.get(name, PLAIN), roles.get(name, "")) for name in self.columns}
         self._uncertain = with_uncertainty(frame)
 
     def row(self, record: Mapping[str, Any]) -> list[str]:
@@ -262,20 +206,6 @@ class Cells:
         """Return form and role of a cell; one whose digits follow from its uncertainty may be 0.00."""
         form, role = self._forms[name]
         return (form, role) if places is None else (f"z.{places}{form[-1]}", "")
-
-
-def _old_form(name: str) -> str:
-    if name in PERCENT:
-        return f".{PERCENT[name]}%"
-    return f".{DECIMALS.get(name, 4)}f"
-
-
-def _old_role(name: str) -> str:
-    if name in PROBABILITIES:
-        return "share"
-    if P_VALUE.search(name):
-        return "p_value"
-    return "condition" if name == "alpha" else ""
 
 
 def _less_than_a_digit(value: float, decimals: int) -> str:
@@ -385,7 +315,7 @@ def _text_parts(frame: pd.DataFrame, width: int | None, first: Sequence[str]) ->
         numeric = [known or found for known, found in zip(numeric, numbers, strict=True)]
     if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
         body = _cells(as_records(frame), cells)[0]
-        yield fit(columns, body, numeric, width, CONDITIONS, first)
+        yield fit(columns, body, numeric, width, with_role(frame, ("condition",)), first)
         return
     head = [columns, ["-" * wide for wide in widths]]
     for portion in _portions(frame):

@@ -60,6 +60,7 @@ ALWAYS = (
         (*_CELL, names.SOURCE),
         "estimate",
         "1",
+        form=".5f",
         component="estimated variance; 0 for a negative one",
         unbounded_component="unbiased variance",
     ),

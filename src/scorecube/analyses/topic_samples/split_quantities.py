@@ -69,6 +69,7 @@ VARIABLES = (
         "pairs",
         "mean number of pairs of runs with equal means on a sample",
         role="estimate",
+        form=".1f",
     ),
     Variable(
         "same_best_trials",
@@ -85,6 +86,7 @@ VARIABLES = (
         "ranks",
         "median of the largest rank change",
         role="estimate",
+        form=".1f",
     ),
     Variable(
         "settled",
@@ -93,6 +95,7 @@ VARIABLES = (
         "topics",
         "smallest size from which on the 5 % quantile reaches a tau",
         role="estimate",
+        form=".0f",
     ),
 )
 DERIVED = (
@@ -104,6 +107,7 @@ DERIVED = (
             "1",
             "share of the trials in which both samples have the same best run",
             role="share",
+            form=".1%",
         ),
         lambda result: result["same_best_trials"] / result.attrs["trials"],
     ),

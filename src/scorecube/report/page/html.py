@@ -127,7 +127,14 @@ def _table(merged: pd.DataFrame, label: str, headings: Mapping[str, str]) -> Mar
     columns = cells.columns
     records = as_records(merged[:MOST_SHOWN])
     number = {
-        column: " class=number" * any(_is_number(record[column]) for record in records)
+        column: " class=number"
+        * (
+            (
+                pd.api.types.is_numeric_dtype(merged[column])
+                and not pd.api.types.is_bool_dtype(merged[column])
+            )
+            or any(_is_number(record[column]) for record in records)
+        )
         for column in columns
     }
     head = "".join(

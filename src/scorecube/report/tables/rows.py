@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -43,29 +42,6 @@ def places(result: xr.Dataset) -> list[tuple[dict[str, Any], dict[Hashable, int]
     ]
 
 
-CONDITIONS = {
-    "alpha",
-    "bin",
-    "confidence",
-    "cutoff",
-    "fuzziness",
-    "k",
-    "left_out",
-    "lower",
-    "n_topics_wanted",
-    "rank",
-    "size",
-    "system",
-    "target",
-    "threshold",
-    "trial",
-}
-"""Columns of numbers that are conditions of a row."""
-
-
-NOT_AVERAGED = re.compile(r"(^|_)(low|high|z|p|t|asl|holm|bh|standard_error)$|^p_|_p$")
-"""Columns whose means over collections are nothing: limits of intervals, test statistics and p-values."""
-
 WITHOUT_MEAN = ("low", "high", "p_value", "standard_error", "statistic", "flag")
 """Roles of columns whose means over collections are nothing."""
 
@@ -77,20 +53,13 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
     Limits of intervals, test statistics and p-values have no mean and are left out.
     """
     roles = fact_of_columns(frame, "role")
-    frame = frame.drop(
-        columns=[
-            name
-            for name in frame.columns
-            if roles.get(name) in WITHOUT_MEAN or (name not in roles and NOT_AVERAGED.search(name))
-        ]
-    )
+    frame = frame.drop(columns=[name for name in frame.columns if roles.get(name) in WITHOUT_MEAN])
     texts = [
         column
         for column in frame.columns
         if column != COLLECTION
         and (
             roles.get(column) in ("condition", "label")
-            or column in CONDITIONS
             or not pd.api.types.is_numeric_dtype(frame[column])
         )
     ]
@@ -106,6 +75,7 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
     parts = complete.groupby(texts, sort=False, dropna=False)[numbers]
     found = parts.mean().where(parts.count().eq(parts.size(), axis=0)).reset_index()
     found.insert(0, COLLECTION, f"mean of {len(collections)}")
+    found.attrs = frame.attrs
     return found[[column for column in frame.columns if column in found.columns]]
 
 

@@ -17,6 +17,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube.analyses.quantities import declared_variables
+from scorecube.collection.schema import COORDINATES, Variable
 from scorecube.errors import BadName, did_you_mean
 from scorecube.report.columns import describe_columns
 from scorecube.report.figures.labels import with_figure_labels
@@ -59,6 +60,8 @@ class Table:
         What a reader of the table must know; printed beside it.
     columns
         Quantities that columns of other names show.
+    variables
+        What is known of quantities beside those of the analysis.
     """
 
     make: Callable[[xr.Dataset], pd.DataFrame]
@@ -66,6 +69,7 @@ class Table:
     source: Source = Source.RESULT
     note: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
+    variables: Sequence[Variable] = ()
 
 
 def rows_along(*dims: str) -> Callable[[xr.Dataset], int]:
@@ -298,7 +302,9 @@ class View:
 
     def described(self, table: Table, frame: pd.DataFrame) -> pd.DataFrame:
         """Note in a table what its columns are, see `report.columns`."""
-        return describe_columns(frame, declared_variables(self.name), table.columns)
+        known = {each.name: each for each in (*COORDINATES, *table.variables)}
+        known.update(declared_variables(self.name))
+        return describe_columns(frame, known, table.columns)
 
     def find_table(self, name: str | None) -> tuple[str, Table]:
         """Return a table with its name; the first for no name.

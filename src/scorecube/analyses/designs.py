@@ -21,9 +21,11 @@ from scorecube.design import (
     design_variances,
     exact_noncentrality,
     expected_width,
+    inputs,
     tool_noncentrality,
     topic_set_size,
     topic_set_size_of_cube,
+    uncertainty,
     variance_intervals,
     wcw,
 )
@@ -31,6 +33,8 @@ from scorecube.design.inputs import MAX_TOPICS
 from scorecube.design.variance import within_system_variance
 from scorecube.errors import BadPlan
 
+VARIABLES = (*inputs.VARIABLES.values(), *uncertainty.VARIABLES, *uncertainty.COUNTS)
+"""What datasets of designs hold; variances of scores, which have limits, are estimates."""
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 CONFIDENCE = 0.95
 """Of the intervals of numbers of topics."""

@@ -16,6 +16,7 @@ from scorecube.analyses.designs import (
     EXTREME_VARIANCES,
     FIVE_EIGHTY,
     TOPICS_AT_HAND,
+    VARIABLES,
     design_of,
     noncentralities,
     sizes_of_cube,
@@ -473,7 +474,7 @@ DESIGN = View(
         "each topic and each team in turn; they are about collections whose topics, teams and pools are like these. A metric that needs fewer "
         "topics for a difference is not better for that reason alone: equal differences mean less on a metric with a wide range."
     ),
-    tables={"sizes": Table(sizes)},
+    tables={"sizes": Table(sizes, variables=VARIABLES)},
     title=title,
     caption=lambda result: (
         f"{result.attrs[TOPICS_AT_HAND]} topics in the collection. Number of topics by difference to be detected."
@@ -496,7 +497,7 @@ DESIGN = View(
 WCW = View(
     name="wcw",
     heading="Worst-case confidence interval widths",
-    tables={"widths": Table(widths)},
+    tables={"widths": Table(widths, variables=VARIABLES)},
     figure=lambda canvas, result, gain: wcw_panels(canvas, [result], gain),
     overview=wcw_panels,
     compute=widths_of_cube,

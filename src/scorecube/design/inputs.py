@@ -82,6 +82,11 @@ VARIABLES = {
             "condition",
             variance="within-system variance of scores",
             min_diff="difference in mean score to be detected",
+        ),
+        *variables(
+            (),
+            "condition",
+            form=".2f",
             alpha="probability of a type I error; 1 - confidence of intervals",
             beta="probability of a type II error",
         ),

@@ -96,7 +96,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/swap/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),
     ("kernels/swap/by_group", (f"{SAMPLES}/test_swap_limits.py", f"{SAMPLES}/test_swap_intervals.py")),
     ("kernels/swap", ("tests/kernels/swap", SWAP, f"{SAMPLES}/test_swap_options.py")),
-    ("statistics/(effect_posterior|gaussian_copula|replicate_limits|isotonic)", ("tests/statistics",)),
+    ("statistics/(effect_posterior|gaussian_copula|replicate_limits|isotonic|bounded_means|two_kinds|winner_limits)", ("tests/statistics",)),
     ("statistics/decay", ("tests/statistics/test_decay_curve.py", f"{SAMPLES}/test_swap_sizes.py::test_curves_need_three_rates_of_which_two_are_not_zero", f"{SAMPLES}/test_swap_sizes.py::test_fitted_curves_are_least_squares")),
     ("statistics/(proportion|population)", ("tests/statistics/test_intervals.py", "tests/statistics/test_population_interval.py", f"{SAMPLES}/test_swap_intervals.py")),
     ("statistics/required", ("tests/statistics/test_required_difference.py",)),

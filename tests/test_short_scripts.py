@@ -94,7 +94,7 @@ def test_long_frames_are_read_with_the_names_of_tools() -> None:
     cube = sc.cube_from_scores(frame)
     assert cube["metric"].values.tolist() == ["P@10"]
     assert cube["score"].sel(run="a").values.ravel().tolist() == [0, 1]
-    with pytest.raises(BadInput, match="a second score of P_10 for run 'a'"):
+    with pytest.raises(BadInput, match="a second score of P@10 for run 'a'"):
         sc.cube_from_scores(pd.concat([frame, frame]))
     with pytest.raises(BadInput, match=r"no column for the topic.*perquery=True"):
         sc.cube_from_scores(frame.drop(columns="topic"))

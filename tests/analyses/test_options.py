@@ -278,7 +278,9 @@ def test_limits_hold(name: str, option: Option) -> None:
         else 1e-9
     )
     outside = [option.above, option.below]
-    outside += [None if option.minimum is None else option.minimum - step]
+    outside += [
+        None if option.minimum is None else option.minimum - max(step, 1e-9 * abs(option.minimum))
+    ]
     outside += [
         None
         if option.maximum is None

@@ -122,7 +122,7 @@ def test_what_follows_from_a_result(result: xr.Dataset) -> None:
         quantity(result, "tau_z")
 
 
-@pytest.mark.parametrize("name", [each.name for each in registry.entries() if each.quantities])
+@pytest.mark.parametrize("name", registry.names())
 def test_every_quantity_has_a_role(name: str) -> None:
     every = [*registry.variables(name), *(each.variable for each in registry.derived(name))]
     known = {each.name for each in every}
@@ -141,16 +141,36 @@ def with_teams() -> xr.Dataset:
     "analysis",
     [
         sc.Splits(),
+        sc.Stability(),
+        sc.Swap(size=(2, 3, 4)),
         sc.Ranks(marginal=True),
-        sc.Leaderboard(baseline="team01-run1"),
+        sc.Leaderboard(baseline="team01-run1", winner=True, bounds=(0, 1)),
         Teams(topic_sizes=(5,)),
+        sc.Bootstrap(),
+        sc.Randomisation(),
+        sc.Tukey(),
+        sc.MaxT(),
+        sc.Unpaired(),
+        sc.Paired(equivalence=0.1),
+        sc.Correlation(),
+        sc.Reliability(),
+        sc.Check(subject="ranks", n=10),
     ],
     ids=lambda analysis: str(analysis.name),
 )
 def test_what_follows_is_as_declared(analysis: Any) -> None:
     found = sc.analyse(with_teams(), analysis, trials=4, seed=1)
     whole = sc.complete(found)
+    assert [name for name in whole.data_vars if not whole[name].attrs.get("role")] == []
+    assert all(whole[name].attrs["heading"] for name in whole.data_vars)
+    for variable in registry.variables(analysis.name):
+        if variable.name in found:
+            assert found[variable.name].dims == variable.dims, variable.name
+            assert found[variable.name].dtype.kind in variable.kinds, variable.name
     for each in registry.derived(analysis.name):
+        if each.variable.name not in whole:
+            assert each.needs or each.unless, each.variable.name
+            continue
         values, variable = whole[each.variable.name], each.variable
         assert values.dims == variable.dims, variable.name
         assert values.dtype.kind in variable.kinds, variable.name

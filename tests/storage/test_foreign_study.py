@@ -14,7 +14,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import CorruptStudy, ScorecubeError
-from scorecube.storage.fact_types import ATTRIBUTE_TYPES
+from scorecube.storage.fact_types import ATTRIBUTE_TYPES, check_arrays
 from scorecube.storage.layout import METADATA, inside
 from scorecube.storage.manifest import DIGEST, MANIFEST, OUTDATED, decode, digest_of, sealed
 from scorecube.storage.merge import merge
@@ -307,3 +307,14 @@ def test_forged_results_are_shown_or_end_in_a_message(
             assert (done.status, len(messages)) in ((0, 0), (1, 1)), (number, words, done.stderr)
             refused += done.status
     assert refused > count
+
+
+def test_variables_of_other_dims_or_kinds_are_refused() -> None:
+    result = sc.analyse(simulate_cube(n_runs=4), sc.Splits(), trials=5, seed=1)
+    check_arrays(result, "splits", "study")
+    check_arrays(result.drop_vars("settled"), "splits", "study")
+    turned = result.transpose("gain", "metric", ...)
+    words = result.assign(tau_mean=result["tau_mean"].astype(str))
+    for forged, name in ((turned, "tau"), (words, "tau_mean")):
+        with pytest.raises(CorruptStudy, match=f"study: the variable {name} cannot be read"):
+            check_arrays(forged, "splits", "study")

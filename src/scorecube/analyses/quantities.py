@@ -32,7 +32,8 @@ def with_quantities(result: xr.Dataset, wanted: Collection[str]) -> xr.Dataset:
     """Return a result with some of the quantities that follow from it, by name; those that others follow from are computed once."""
     for name, each in _derived(result).items():
         if name in wanted and name not in result.variables:
-            result = result.assign({name: each.make(result)})
+            made = each.make(result).transpose(*each.variable.dims, missing_dims="ignore")
+            result = result.assign({name: made})
     return result
 
 
@@ -67,7 +68,8 @@ def complete(result: xr.Dataset) -> xr.Dataset:
     whole = with_quantities(result, _derived(result))
     for name, variable in declared_variables(str(result.attrs.get("analysis", ""))).items():
         if name in whole.variables:
-            told = {"role": variable.role, "of": variable.of, "heading": variable.heading}
+            heading = variable.heading or variable.name.replace("_", " ")
+            told = {"role": variable.role, "of": variable.of, "heading": heading}
             described = variable.attrs() | {k: v for k, v in told.items() if v}
             stored = result[name].attrs if name in result.variables else {}
             whole[name].attrs = described | stored  # some analyses say more of their variables

@@ -87,12 +87,12 @@ def decimals_of(half_width: float) -> int:
     exponent = math.floor(math.log10(half_width))
     three = round(half_width * 10.0 ** (2 - exponent))
     digits = 2 if three < ONE_DIGIT else 1
-    if three >= ROUNDED_UP:  # .0096 is written as .010
+    if three >= NEXT_POWER:  # .0096 is written as .010
         digits, exponent = 2, exponent + 1
     return min(max(digits - 1 - exponent, 0), MOST_DECIMALS)
 
 
-ONE_DIGIT, ROUNDED_UP = 355, 950
+ONE_DIGIT, NEXT_POWER = 355, 950
 """First three digits from which on one digit is written, and from which on it is the first of the next power of ten."""
 
 

@@ -25,7 +25,7 @@ from scorecube.storage.datasets import (
     write_dataset,
 )
 from scorecube.storage.entry_facts import attribute_facts, facts_of, plan_options
-from scorecube.storage.fact_types import checked_attributes
+from scorecube.storage.fact_types import check_arrays, checked_attributes
 from scorecube.storage.html import html_of_collections
 from scorecube.storage.index import Row, row_of
 from scorecube.storage.layout import METADATA
@@ -305,7 +305,9 @@ class Collection:
 
         name = f"{RESULTS}/{analysis}/{digest}"
         result = self._read(name, read)
-        checked_attributes(result.attrs, f"{self.study.path}: {self.name}/{name}")
+        where = f"{self.study.path}: {self.name}/{name}"
+        checked_attributes(result.attrs, where)
+        check_arrays(result, analysis, where)
         return result
 
     def results(self, analysis: str) -> list[xr.Dataset]:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from scorecube.errors import CorruptStudy
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 REQUIRED: Final[Mapping[str, Any]] = {
     "runs": int,
@@ -112,6 +115,19 @@ def checked_attributes(attributes: Mapping[str, Any], where: str) -> dict[str, A
         return dict(checked(dict(attributes), ATTRIBUTE_TYPES))
     except (KeyError, TypeError) as error:
         raise CorruptStudy(unreadable(f"{where}: the attributes", error)) from None
+
+
+def check_arrays(result: xr.Dataset, analysis: str, where: str) -> None:
+    """Refuse a result with a variable of other dims or another kind of values than the analysis declares (CorruptStudy, which begins with `where`)."""
+    from scorecube.analyses.registry import variables
+
+    for each in variables(analysis):
+        found = result.variables.get(each.name)
+        if found is not None and (found.dims != each.dims or found.dtype.kind not in each.kinds):
+            error = TypeError(
+                f"it has dims {found.dims} of {found.dtype}, expected {each.dims} of kind {each.kinds!r}"
+            )
+            raise CorruptStudy(unreadable(f"{where}: the variable {each.name}", error))
 
 
 def plan_of(attributes: Mapping[str, Any]) -> dict[str, Any]:

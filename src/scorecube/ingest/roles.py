@@ -81,7 +81,7 @@ EXAMPLES = {
 """Role of a column that a table needs -> some of its headers."""
 TAKEN = "columns"
 """Beginning of a line about what columns were taken for."""
-FRAME = "; or, for a data frame of runs x topics, pass {metric: data frame}"
+FRAME = "; or, for a data frame of runs x topics, pass {metric: data frame}; PyTerrier names topics with perquery=True"
 Where = tuple[()] | tuple[PathLike | None, int | None]
 """File and line of a header, for messages."""
 CHOSEN = ("run", "topic", "collection", "seed", "score")

@@ -20,6 +20,7 @@ from scorecube.analyses.designs import design_of, widths_and_power
 from scorecube.analyses.pair_tests.family import family
 from scorecube.analyses.rank_sets.other_numbers import critical_value, moderated_t, needed_t
 from scorecube.design import achieved_power, expected_width
+from scorecube.report.columns import decimals_of
 from scorecube.report.leaderboard import systems
 from scorecube.report.page.render import MOST_VALUES
 from scorecube.report.page.script_data import (
@@ -196,7 +197,7 @@ def test_leaderboard_at_the_studys_own_topics_is_that_of_the_table(tab: Tab) -> 
     assert len(table) == len(live) == 30
     for run, _, _, best, worst, *means in live:
         # rank, run, (team,) mean, limits, rank set
-        shown = [text for text in table[run] if re.fullmatch(r"\d+|\d\.\d{4}", text)]
+        shown = [text for text in table[run] if re.fullmatch(r"\d+|-?\d\.\d+", text)]
         assert shown[1:6] == [*means, best, worst]
 
 
@@ -214,9 +215,11 @@ def test_leaderboard_at_other_numbers_of_topics_is_what_python_computes(
     frame = systems(result).query("metric == @METRIC").set_index("run")
     for run, *_, mean, low, high in live:
         at = frame.loc[run]
-        assert mean == f"{at['mean']:.4f}"
-        assert float(low) == pytest.approx(at["mean"] - factor * (at["mean"] - at["mean_low"]), abs=5.1e-5)  # fmt: skip
-        assert float(high) == pytest.approx(at["mean"] + factor * (at["mean_high"] - at["mean"]), abs=5.1e-5)  # fmt: skip
+        ends = [at["mean"] + factor * (at[end] - at["mean"]) for end in ("mean_low", "mean_high")]
+        places = decimals_of((ends[1] - ends[0]) / 2)
+        for text, expected in ((mean, at["mean"]), (low, ends[0]), (high, ends[1])):
+            assert len(text.partition(".")[2]) == places
+            assert float(text) == pytest.approx(expected, abs=0.51 * 10.0**-places)
 
 
 @pytest.mark.process
@@ -383,7 +386,9 @@ def test_a_page_without_its_script_has_the_same_text_and_no_controls(
     static = Static(page.read_text())
     assert not static.tags & {"button", "input", "select", "form", "noscript"}
     frame = systems(result)
-    needed = {*frame["run"], *(f"{each:.4f}" for each in frame["mean"])}
+    halves = (frame["mean_high"] - frame["mean_low"]) / 2
+    means = zip(frame["mean"], map(decimals_of, halves), strict=True)
+    needed = {*frame["run"], *(f"{mean:.{places}f}" for mean, places in means)}
     assert needed <= set(static.texts)
     chromium.call("Emulation.setScriptExecutionDisabled", value=True)
     try:

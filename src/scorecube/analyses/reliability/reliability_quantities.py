@@ -10,7 +10,6 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import Derived, Variable, variables
-from scorecube.design import detectable_difference, topic_set_size
 from scorecube.errors import BadPlan
 from scorecube.statistics.variance_components import DIFFERENT, ERHO2, ONE_TEAM, coefficient
 
@@ -119,6 +118,8 @@ def _error(result: xr.Dataset) -> xr.DataArray:
 
 def design_topics(variance: float, paired: bool) -> float:
     """Return the number of topics of ANOVA-based design at its defaults; NaN if there is none."""
+    from scorecube.design import topic_set_size  # which loads pandas; help needs none
+
     if not variance > 0:
         return np.nan
     try:
@@ -129,6 +130,8 @@ def design_topics(variance: float, paired: bool) -> float:
 
 def detectable(variance: float, n_topics: float) -> float:
     """Return the difference of two systems that the paired t test detects with power .8; NaN for fewer than 2 topics."""
+    from scorecube.design import detectable_difference
+
     if not (variance > 0 and n_topics >= 2):
         return np.nan
     return float(detectable_difference(variance, int(n_topics), method="t")["min_diff"])

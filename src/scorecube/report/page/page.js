@@ -514,7 +514,16 @@ const shared = (() => {
     return [low, high];
   };
 
-  const fixed = (value) => (value === null ? "-" : value.toFixed(4));
+  const fixed = (value, places = 4) => (value === null ? "-" : value.toFixed(places).replace(/^-(0\.?0*)$/, "$1"));
+  // As of report/columns.py: the decimals that limits with this half-width allow.
+  const decimalsOf = (half) => {
+    if (!(half > 0)) return 4;
+    let exponent = Math.floor(Math.log10(half));
+    const three = Math.round(half * 10 ** (2 - exponent));
+    if (three >= 950) exponent += 1;
+    const digits = three < 355 || three >= 950 ? 2 : 1;
+    return Math.min(Math.max(digits - 1 - exponent, 0), 6);
+  };
   const leaderboard = (anchor, parts) => {
     const metric = make("select");
     const columns = [["run", false], ["rank set", false], ["interval", false], ["best rank", true], ["worst rank", true], ["mean", true], ["lower limit", true], ["upper limit", true]];
@@ -534,7 +543,8 @@ const shared = (() => {
         return [cells(make("tr", {}, make("th", { scope: "row", textContent: name })), [
           bar(low[k] - 0.5, high[k] + 0.5, 0.5, cell.order.length + 0.5, null, "ranks"),
           known ? bar(limits[k][0], limits[k][1], least, most, cell.mean[k], "means") : "-",
-          String(low[k]), String(high[k]), fixed(cell.mean[k]), fixed(limits[k][0]), fixed(limits[k][1])])];
+          String(low[k]), String(high[k]), ...[cell.mean[k], ...limits[k]].map((each) =>
+            fixed(each, limits[k][0] === null ? 4 : decimalsOf((limits[k][1] - limits[k][0]) / 2)))])];
       });
     };
     const about = `Rank sets and intervals if the same runs had the same means and variances over another number of topics. Rank sets (${parts[0].percent}%, all runs together) keep the critical value of this study's test, at other degrees of freedom. Means keep their noise: more topics than in the study may separate fewer runs than shown.`;

@@ -87,3 +87,7 @@ def test_designs_have_their_limits_or_say_that_none_are_known() -> None:
     assert "so few topics" in bare.cautions[0]
     (plain,) = sc.findings(sc.topic_set_size(0.1))
     assert plain.sentence == "design: topics[], power[]"
+
+
+def test_an_analysis_from_outside_may_be_named_like_a_module_of_the_report() -> None:
+    assert view_of("columns").heading == "columns"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from scorecube.analyses import registry
@@ -51,9 +50,9 @@ def view_of(analysis: str) -> View:
     """
     if analysis in _added:
         return _added[analysis]
-    path = f"scorecube.report.{SHARED.get(analysis, analysis)}"
-    if analysis in view_names() and find_spec(path) is not None:
-        module = import_module(path)
+    own = {*BEFORE, *AFTER, *(entry.name for entry in registry.BUILT_IN)}
+    if analysis in own:
+        module = import_module(f"scorecube.report.{SHARED.get(analysis, analysis)}")
         view: View = getattr(module, "VIEWS", {}).get(analysis) or module.VIEW
         return view
     from scorecube.report.views.view import View

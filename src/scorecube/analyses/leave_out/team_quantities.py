@@ -235,12 +235,14 @@ def _bias(
     """Return relative bias of the variance and tau along `_BIAS`, with limits and numbers of trials; tau for all topics only."""
     variance = result["variance"].transpose(*_CELL, names.TOPIC_STEP, names.LEAVE, names.TRIAL)
     tau = result["tau"].transpose(*_CELL, names.LEAVE, names.TRIAL)
-    whole = variance.values[..., :1, :1]
-    relative = variance.values / np.where(whole > 0, whole, np.nan) - 1
-    shape = (*relative.shape[:2], len(QUANTITIES), *relative.shape[2:-1])
+    shape = (*variance.shape[:2], len(QUANTITIES), *variance.shape[2:-1])
     mean, deviation, count = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, int)
-    for place, values in ((np.s_[:, :, 0], relative), (np.s_[:, :, 1, 0], tau.values)):
-        mean[place], deviation[place], count[place] = _moments(values)
+    for cell in np.ndindex(variance.shape[:2]):  # a copy of all trials takes as much as the result
+        own = variance.values[cell]
+        whole = own[:, :1, :1]
+        relative = own / np.where(whole > 0, whole, np.nan) - 1
+        for place, values in (((0,), relative), ((1, 0), tau.values[cell])):
+            mean[cell + place], deviation[cell + place], count[cell + place] = _moments(values)
     return mean, *_interval(mean, deviation, count, error), count
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pandas as pd
 import pytest
 
@@ -23,7 +26,7 @@ KNOWN = (
 )
 
 
-def described(rows: list[dict[str, object]]) -> pd.DataFrame:
+def described(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     known: dict[str, Variable] = {each.name: each for each in KNOWN}
     return describe_columns(pd.DataFrame(rows), known, {})
 
@@ -37,7 +40,7 @@ def test_decimals_follow_the_rule_of_the_particle_data_group(half: float, decima
 
 
 def test_estimates_and_limits_have_the_digits_that_these_allow() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"mean": 0.68912, "mean_low": 0.6141, "mean_high": 0.7639, "needed": 107.31, "error": 14.2},
         {"mean": 0.00012, "mean_low": -0.0204, "mean_high": 0.0206, "needed": 5.0, "error": None},
     ]

@@ -217,9 +217,9 @@ def test_leaderboard_at_other_numbers_of_topics_is_what_python_computes(
         at = frame.loc[run]
         ends = [at["mean"] + factor * (at[end] - at["mean"]) for end in ("mean_low", "mean_high")]
         places = decimals_of((ends[1] - ends[0]) / 2)
-        for text, expected in ((mean, at["mean"]), (low, ends[0]), (high, ends[1])):
+        for text, number in ((mean, at["mean"]), (low, ends[0]), (high, ends[1])):
             assert len(text.partition(".")[2]) == places
-            assert float(text) == pytest.approx(expected, abs=0.51 * 10.0**-places)
+            assert float(text) == pytest.approx(number, abs=0.51 * 10.0**-places)
 
 
 @pytest.mark.process

@@ -31,9 +31,9 @@ def answers_of(analysis: str, result: xr.Dataset) -> list[tuple[str, str]]:
     view = view_of(analysis)
     named = result.assign_attrs({COLLECTION: "c"})
     frames = {name: table.make(named) for name, table in view.tables.items()}
-    (answer,) = view.answers.values()
-    found = answer(ResultGroup(view.heading, "title", frames, [named.attrs]))
-    return [(each.sentence, each.conditions) for each in found]
+    (question,) = view.answers
+    group = ResultGroup(view.heading, "title", frames, [named.attrs])
+    return [(each.sentence, each.conditions) for each in view.answered(question, group)]
 
 
 @pytest.mark.parametrize(

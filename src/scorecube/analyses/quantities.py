@@ -69,8 +69,8 @@ def complete(result: xr.Dataset) -> xr.Dataset:
     for name, variable in declared_variables(str(result.attrs.get("analysis", ""))).items():
         if name in whole.variables:
             heading = variable.heading or variable.name.replace("_", " ")
-            told = {"role": variable.role, "of": variable.of, "heading": heading}
-            described = variable.attrs() | {k: v for k, v in told.items() if v}
+            facts = {"role": variable.role, "of": variable.of, "heading": heading}
+            described = variable.attrs() | {k: v for k, v in facts.items() if v}
             stored = result[name].attrs if name in result.variables else {}
             whole[name].attrs = described | stored  # some analyses say more of their variables
     return whole

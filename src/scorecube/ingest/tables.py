@@ -23,7 +23,7 @@ MOST_PROBLEMS = 1000
 
 
 def open_table(path: PathLike) -> Table:
-    """Return the table of a file; its format is told by its first bytes.
+    """Return the table of a file; its format is found from its first bytes.
 
     Raises
     ------

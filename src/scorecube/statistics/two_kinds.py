@@ -1,4 +1,4 @@
-"""Two kinds of systems, such as two generations, told from their observed means under two metrics: a mixture of two normal distributions.
+"""Two kinds of systems, such as two generations, distinguished by their observed means under two metrics: a mixture of two normal distributions.
 
 Both kinds have the same covariance; the likelihood is maximised by EM from several cuts along the sum of both standardised metrics. References: McLachlan and Peel 2000,
 "Finite mixture models"; Schwarz 1978, "Estimating the dimension of a model", Annals of Statistics 6 (BIC).

@@ -123,7 +123,7 @@ class Anova(PowerModel):
         return np.asarray(np.round(power, DECIMALS) >= self.target - TOLERANCE, bool)
 
     def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:
-        """See `PowerModel.start`: n0 = lambda0 / g (S2 equation 2)."""
+        # n0 = lambda0 / g (S2 equation 2).
         lambda0 = (tool_noncentrality if tool else exact_noncentrality)(
             self.systems, self.alpha, self.beta
         )
@@ -160,7 +160,7 @@ class PairedT(PowerModel):
         return _f_power(np.ones_like(degrees), degrees, critical, noncentrality)
 
     def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
-        """See `PowerModel.start`: (z_alpha + z_beta)^2 / g + z_alpha^2 / 2."""
+        # (z_alpha + z_beta)^2 / g + z_alpha^2 / 2.
         z_alpha = -scipy.special.ndtri(self.alpha / self.sided)
         return (z_alpha - scipy.special.ndtri(self.beta)) ** 2, z_alpha**2 / 2.0
 

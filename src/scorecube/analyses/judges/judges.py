@@ -326,7 +326,6 @@ class Judges(Analysis):
         }
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`: draws of true means, decisions on pairs, corrected means."""
         n_sets, n_cells, n_runs, n_topics = _shared(prepared).scores.shape
         pairs = n_runs * (n_runs - 1) / 2
         seconds = n_cells * (

@@ -164,7 +164,6 @@ class Teams(Analysis):
     )
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
-        """See `Analysis.prepare`; the shared record is `TeamPools`."""
         metrics = check_metrics(cube)
         refuse_other_summaries(cube, "leaving teams out")
         depth = estimate_pool_depth(cube) if self.pool_depth is None else None
@@ -249,7 +248,6 @@ class Teams(Analysis):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`: lists, judged documents, and the teams left out in every trial."""
         n_teams = len(prepared.shared.pools.teams)
         samples = samples or {
             "left_out": draw_teams(seed, n_teams, self.leaves(n_teams), trials, self.distinct),
@@ -370,7 +368,6 @@ class Teams(Analysis):
         }
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`: scores, variance and ranks of remaining and own runs."""
         cube = prepared.cube
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         n_teams, n_ranks = len(prepared.shared.pools.teams), cube.sizes[names.RANK]

@@ -132,14 +132,12 @@ class PairTest(Analysis):
         return family(cube, self.baseline, by_squares=True)
 
     def output_positions(self, prepared: Prepared) -> np.ndarray[Any, Any] | None:
-        """See `Analysis.output_positions`: all pairs are computed by squares of runs."""
         cube = prepared.cube
         if self.baseline is not None:
             return None
         return pair_place(*self.block_pairs(cube), cube.sizes[names.RUN])
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`: extreme trials, K-th differences, degenerates."""
         count = n_cells(prepared.cube)
         return (
             Output("reached", (count,), Combine.CONCAT, "int32"),
@@ -180,7 +178,6 @@ class PairTest(Analysis):
         return pair_result(prepared.cube, reached, values, self.alphas, attrs, self.baseline)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`; samples are drawn for each number of common topics."""
         cube = prepared.cube
         count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         # Counts of many topics, in no order, are not in the cache.

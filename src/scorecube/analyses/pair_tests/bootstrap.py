@@ -102,7 +102,6 @@ class Bootstrap(PairTest):
     )
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`: with few topics the test finds too many differences."""
         refuse_systems(
             self.by_system,
             "with topics and repetitions drawn the test finds too many differences, .06 to .24 of pairs of equal systems at .05",
@@ -126,7 +125,6 @@ class Bootstrap(PairTest):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`; no `counts` (topic, trial) if scores are missing."""
         cube = prepared.cube
         first, second = self.block_pairs(cube)
         n, key = cube.sizes[names.TOPIC], stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
@@ -144,7 +142,6 @@ class Bootstrap(PairTest):
         return inputs
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`; in tiles of pairs with the same topics."""
         n_cells, trials = len(inputs["whole"]), int(inputs["trials"])
         outputs = {
             "reached": np.full((n_cells, stop - start), NOT_TESTED, np.int32),

@@ -133,7 +133,6 @@ class Paired(Analysis):
         return (T,) if self.by_system else self.tests
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
-        """See `Analysis.prepare`: systems instead of runs, with their `Repetitions`."""
         return Prepared(*systems_of(cube), source=cube) if self.by_system else Prepared(cube)
 
     def check(self, prepared: Prepared) -> list[str]:
@@ -188,7 +187,6 @@ class Paired(Analysis):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`; integer scores if possible, for exact ties."""
         cube, repetitions = prepared.cube, prepared.shared
         first, second = family(cube, self.baseline)
         form = single_scores if repetitions is None else comparable

@@ -64,13 +64,11 @@ class MaxT(StepDown):
     plus_one: bool = plus_one_field()
 
     def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
-        """See `StepDown.families`: one."""
         return [family(cube, self.baseline)]
 
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `joint_quantities.VARIABLES`."""
         cube = prepared.cube
         (tested,), statistics = self.families(cube), self.statistics(prepared)
         counts = self.counts(prepared, totals["reached"], trials)

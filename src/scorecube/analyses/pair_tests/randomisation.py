@@ -106,7 +106,6 @@ class Randomisation(PairTest):
         )
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`; a pair uses the signs of its common topics."""
         n_cells, _, n = inputs["whole"].shape
         trials, length = int(inputs["trials"]), stop - start
         signs = (

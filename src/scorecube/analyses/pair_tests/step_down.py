@@ -106,7 +106,6 @@ class StepDown(Analysis):
         return self.by_system
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
-        """See `Analysis.prepare`: systems instead of runs, with their `Repetitions`."""
         return Prepared(*systems_of(cube), source=cube) if self.by_system else Prepared(cube)
 
     @abstractmethod
@@ -143,7 +142,6 @@ class StepDown(Analysis):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`; pairs of a family are in ascending order of |t|, those without variance are left out."""
         families = self.families(prepared.cube)
         inputs = {"key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS), **(samples or {})}
         repetitions: Repetitions | None = prepared.shared
@@ -154,6 +152,7 @@ class StepDown(Analysis):
                 "repetitions": repetitions.counts,
             }
         for cell, statistic in enumerate(self.statistics(prepared)):
+            # Pairs of a family are in ascending order of |t|, those without variance are left out.
             ordered = [statistic.ascending(pairs) for pairs in families]
             units = statistic.units
             inputs |= {
@@ -176,7 +175,6 @@ class StepDown(Analysis):
         return inputs
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`; counts of pairs in the order of `inputs`, and the largest statistics of each trial."""
         count, families = n_cells(prepared.cube), self.families(prepared.cube)
         n_tested = sum(len(first) for first, _ in families)
         reached = Output("reached", (count, n_tested), Combine.ADD)
@@ -234,7 +232,6 @@ class StepDown(Analysis):
         return largest_over_repetitions(scores, errors, trials, family, moderation, reached)
 
     def rehearsal(self, inputs: Arrays) -> Arrays:
-        """See `Analysis.rehearsal`: a tile of pairs."""
         few = dict(inputs)
         for cell in range(sum(name.startswith("centred_") for name in inputs)):
             few[f"stops_{cell}"] = np.minimum(inputs[f"stops_{cell}"], TILE)

@@ -72,7 +72,6 @@ class Tukey(Analysis):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`; `scores` is (topic, cell, run)."""
         units = np.stack([cell.whole for cell in cell_units(prepared.cube)])
         return {
             "scores": np.ascontiguousarray(units.transpose(2, 0, 1)),

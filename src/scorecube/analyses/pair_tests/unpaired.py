@@ -97,7 +97,6 @@ class Unpaired(PairTest):
         }
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`: summaries of runs in each trial, then their pairs."""
         n_cells, _, n = inputs["scores"].shape
         trials, length = int(inputs["trials"]), stop - start
         samples = inputs.get("samples")
@@ -138,7 +137,6 @@ class Unpaired(PairTest):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; `mean` is the summary; `t` is NaN but for means."""
         cube = prepared.cube
         result = super().finalize(prepared, totals, trials)
         scores, cell_of = cells(cube)

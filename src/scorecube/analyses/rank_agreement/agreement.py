@@ -158,7 +158,6 @@ class Agreement(Analysis):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`; integer scores, for exact ties."""
         return {
             **rankings_of(judgement_set_cells(prepared.cube)[0]),
             "key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
@@ -379,7 +378,6 @@ class Agreement(Analysis):
         return schema.annotate(result.assign_attrs(attrs), VARIABLES)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`: trials; decisions on pairs, and rankings over infinitely many topics, once."""
         cube = prepared.cube
         n_rankings, n_runs, n_topics = judgement_set_cells(cube)[0].shape
         words = -(-n_runs // 64)

@@ -130,7 +130,6 @@ class Correlation(Analysis):
         return bool(self.intervals)
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
-        """See `Analysis.prepare`: with the `Comparisons` of the cube."""
         return Prepared(cube, list_comparisons(cube, self.along))
 
     def check(self, prepared: Prepared) -> list[str]:
@@ -167,7 +166,6 @@ class Correlation(Analysis):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`: integer scores (topic, cell * run) and their sums."""
         cube = prepared.cube
         pairs: Comparisons = prepared.shared
         units, sums, tolerances = ranking_values(cube)
@@ -187,7 +185,6 @@ class Correlation(Analysis):
         return bool({unit, "both"} & set(self.intervals))
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`: coefficients, or the number of trials."""
         if not self.intervals:
             return (Output("trials", (1,), Combine.ADD),)
         shape = (len(self.intervals), len(STATISTICS), len(prepared.shared.first))
@@ -348,7 +345,6 @@ class Correlation(Analysis):
         }
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`: means and rankings of cells, and their comparison."""
         cube = prepared.cube
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         n_pairs, words = len(prepared.shared.first), -(-n_runs // 64)

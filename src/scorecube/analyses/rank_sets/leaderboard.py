@@ -84,14 +84,12 @@ class Leaderboard(RankSets):
         return remarks
 
     def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
-        """See `StepDown.families`: all pairs, and those with the baseline."""
         every = family(cube, None)
         return [every] if self.baseline is None else [every, family(cube, self.baseline)]
 
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`; also scores for means of runs, where those for differences have other units."""
         inputs = super().inputs(prepared, trials, seed, samples)
         every = zip(cells(prepared.cube)[0], self.statistics(prepared), strict=True)
         for cell, (scores, statistic) in enumerate(every):
@@ -100,7 +98,6 @@ class Leaderboard(RankSets):
         return inputs
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`; also t* of each run and trial, and in how many trials a run is the best."""
         cube = prepared.cube
         count, n_runs = n_cells(cube), cube.sizes[names.RUN]
         return (

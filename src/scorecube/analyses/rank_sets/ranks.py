@@ -87,11 +87,9 @@ class Ranks(RankSets):
 
     @property
     def has_limits(self) -> bool:
-        """See `StepDown.has_limits`: no interval is made."""
         return False
 
     def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
-        """See `StepDown.families`: all pairs, or one family for each run."""
         if self.marginal:
             return [family(cube, run) for run in labels_of(cube, names.RUN)]
         return [family(cube, None)]

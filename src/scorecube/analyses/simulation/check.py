@@ -155,7 +155,6 @@ class Check(Analysis):
         return TeamClaims.of(len(prepared.shared.pools.teams), self.inner_trials)
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
-        """See `Analysis.prepare`: pools for teams."""
         if self.subject != TEAMS:
             return Prepared(cube)
         from scorecube.analyses.leave_out.teams import Teams
@@ -195,7 +194,6 @@ class Check(Analysis):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`: the truth, and the samples of all trials."""
         if self.subject == TEAMS:
             return self._teams(prepared).inputs(prepared, trials, seed)
         cube = prepared.cube
@@ -213,7 +211,6 @@ class Check(Analysis):
         }
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`: what each trial claims, in the order of `VALUES`."""
         shape = (len(VALUES), n_cells(prepared.cube), len(self.claims(prepared)))
         return (Output("claimed", shape, Combine.CONCAT, "float64"),)
 

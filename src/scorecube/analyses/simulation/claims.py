@@ -148,7 +148,6 @@ class SwapClaims(Subject):
         return [Claim("required difference", half), Claim("share that has it", half), *rates]
 
     def truth(self, population: Population, seed: int) -> Arrays:
-        """See `Subject.truth`: the analysis of thousands of topics."""
         shape = (*population.shape, -1)
         drawn = population.draw(seed, TRUTH_FROM, TRUTH_FROM + TRUE_TOPICS).reshape(shape)
         cube = sample_cube(drawn, np.arange(population.shape[1]))
@@ -248,10 +247,10 @@ class DesignClaims(Subject):
         ]
 
     def truth(self, population: Population, seed: int) -> Arrays:
-        """See `Subject.truth`; ``spread`` (cell, pair) has half the variances of differences of all pairs of runs."""
         n_cells, n_runs = population.shape
         covariances = population.covariances()
         first, second = np.triu_indices(n_runs, 1)
+        # Of all pairs of runs half the variances of differences, (cell, pair).
         truth, spread = np.full((n_cells, 4), POWER), np.empty((n_cells, len(first)))
         for cell in range(n_cells):
             own = _own(covariances, cell, n_runs)
@@ -274,7 +273,6 @@ class DesignClaims(Subject):
         return 1e-5 * n_runs**2
 
     def measure(self, cube: xr.Dataset, true: Inputs, seed: int) -> Array:
-        """See `Subject.measure`: of power, the mean over pairs, and the share of pairs that have it."""
         from scorecube.design import achieved_power, topic_set_size_of_cube, variance_intervals
 
         found = topic_set_size_of_cube(
@@ -302,11 +300,11 @@ class RanksClaims(Subject):
         return [Claim(name, self.n) for name in [*sets, *(f"the {k} best" for k in TOPS)]]
 
     def truth(self, population: Population, seed: int) -> Arrays:
-        """See `Subject.truth`: best and worst rank (end, cell, run) that each run shares with equal ones."""
         ranking = true_ranking(population)
         above = (ranking[:, np.newaxis] > ranking[:, :, np.newaxis]).sum(axis=2)
         below = (ranking[:, np.newaxis] < ranking[:, :, np.newaxis]).sum(axis=2)
         n_runs = ranking.shape[1]
+        # Best and worst rank (end, cell, run) that each run shares with equal ones.
         ranks = np.stack([1 + above, n_runs - below])
         # Of sets: the mean number of ranks that equal runs share, and the number of runs that are among the k best.
         shared = (ranks[1] - ranks[0] + 1).mean(axis=1)
@@ -317,7 +315,6 @@ class RanksClaims(Subject):
         return 4e-10 * self.n * self.trials * n_runs**2
 
     def measure(self, cube: xr.Dataset, true: Inputs, seed: int) -> Array:
-        """See `Subject.measure`: the estimate is the mean size of the sets."""
         lowest, highest = true["ranks"]
         values = np.full((len(VALUES), *true["truth"].shape), np.nan)
         values[4] = true["truth"]
@@ -352,7 +349,6 @@ class ReliabilityClaims(Subject):
         ]
 
     def truth(self, population: Population, seed: int) -> Arrays:
-        """See `Subject.truth`: ratios of the variance of true means to the error variances of one topic."""
         n_cells, n_runs = population.shape
         covariances, rows = population.covariances(), []
         for cell in range(n_cells):

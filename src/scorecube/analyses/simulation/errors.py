@@ -214,7 +214,6 @@ class Errors(Analysis):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`; fits the models."""
         inputs: Arrays = {
             "key": stream_key(seed, names.Purpose.EXPERIMENTS),
             "bootstrap": stream_key(seed, names.Purpose.EXPERIMENT_TOPICS),
@@ -252,7 +251,6 @@ class Errors(Analysis):
         return found
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`; numbers of experiments by level of the p-value, see `kernels.experiments.paired_decisions`."""
         shape = (n_cells(prepared.cube), len(self.deltas), len(self.n), len(self.tests))
         return (Output("experiments", (*shape, 3, len(self.alphas) + 2), Combine.ADD),)
 

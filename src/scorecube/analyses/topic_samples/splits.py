@@ -195,7 +195,6 @@ class Splits(TopicSampling):
         return settled
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`: rankings, their comparison, sample means and draws."""
         cube = prepared.cube
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         n_sizes = len(self.sizes(cube))

@@ -261,11 +261,9 @@ class Swap(SwapOptions):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `swap_quantities`."""
         return make_result(self, prepared, totals, trials)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`: comparisons, sample means and draws."""
         cube = prepared.cube
         count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         comparisons = count * n_runs * (n_runs - 1) / 2
@@ -317,7 +315,6 @@ class Swap(SwapOptions):
         )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """See `Analysis.samples`: ``topic_sample[trial, half, draw]`` for the largest size."""
         if self.share == "none":
             raise BadPlan(
                 f"with {option('share', 'none')} samples are drawn for every pair of runs and cannot be saved"

@@ -25,7 +25,10 @@ from scorecube.collection import schema
 from scorecube.collection.selection import uses_gains
 from scorecube.errors import BadPlan
 
-Arrays = dict[str, np.ndarray[Any, Any]]
+Array = np.ndarray[Any, Any]
+Arrays = dict[str, Array]
+Inputs = Mapping[str, Array]
+"""What `Analysis.block` reads, or the combined outputs of blocks."""
 ANY_NUMBER = 0
 """Of `Analysis.n_collections`."""
 
@@ -215,7 +218,7 @@ class Analysis(Described, ABC):
         n_runs = cube.sizes[names.RUN]
         return math.comb(n_runs, 2) if self.options().get("baseline") is None else n_runs - 1
 
-    def output_positions(self, prepared: Prepared) -> np.ndarray[Any, Any] | None:
+    def output_positions(self, prepared: Prepared) -> Array | None:
         """Return the position of each unit in concatenated outputs; None for the order of units."""
         return None
 
@@ -236,7 +239,7 @@ class Analysis(Described, ABC):
         """Return the declared outputs of a block."""
 
     @abstractmethod
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         """Compute the units start .. stop-1."""
 
     def rehearsal(self, inputs: Arrays) -> Arrays:
@@ -244,9 +247,7 @@ class Analysis(Described, ABC):
         return inputs
 
     @abstractmethod
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         """Return the labelled result of the combined outputs of all blocks; `VARIABLES` of the module describes its variables."""
 
     @abstractmethod
@@ -313,7 +314,7 @@ class Accumulator:
     """
 
     def __init__(
-        self, outputs: Sequence[Output], n_units: int, positions: np.ndarray[Any, Any] | None = None
+        self, outputs: Sequence[Output], n_units: int, positions: Array | None = None
     ) -> None:
         self.outputs = outputs
         self.positions = positions
@@ -323,7 +324,7 @@ class Accumulator:
             if output.combine is Combine.CONCAT
         }
 
-    def add(self, start: int, stop: int, block: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    def add(self, start: int, stop: int, block: Inputs) -> None:
         """Add a block of the units start .. stop-1."""
         for output in self.outputs:
             array, shape = np.asarray(block[output.name]), output.shape_of(stop - start)

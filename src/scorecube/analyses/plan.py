@@ -13,7 +13,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import registry
-from scorecube.analyses.base import Analysis, Arrays, Prepared
+from scorecube.analyses.base import Analysis, Array, Arrays, Prepared
 from scorecube.analyses.options import shown
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
@@ -286,7 +286,7 @@ def samples_digest(samples: xr.Dataset) -> str:
     return hasher.hexdigest()
 
 
-def _buffer(values: np.ndarray[Any, Any]) -> Any:
+def _buffer(values: Array) -> Any:
     """Return the bytes of an array in C order, without a copy if it has that order."""
     return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
 

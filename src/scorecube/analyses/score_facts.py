@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import design, names
+from scorecube.analyses.base import Array
 from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.collection.schema import (
     LEVEL_AT_RANK,
@@ -187,7 +188,7 @@ def subsets(cube: xr.Dataset) -> xr.Dataset:
 
     labels = labels_of(cube, names.TOPIC)
 
-    def of_cell(scores: np.ndarray[Any, Any]) -> dict[str, Any]:
+    def of_cell(scores: Array) -> dict[str, Any]:
         found = topic_subsets(scores)
         low, high = np.quantile(found.random, QUANTILES, axis=0)
         return {
@@ -241,23 +242,18 @@ def preferred_rank(rankings: xr.Dataset) -> xr.Dataset:
     return _dataset(rankings, found, PREFERRED, level=shown)
 
 
-def _scores(cube: xr.Dataset) -> np.ndarray[Any, Any]:
+def _scores(cube: xr.Dataset) -> Array:
     return np.asarray(cube[names.SCORE].transpose(*_CELL, names.RUN, names.TOPIC).values)
 
 
-def _by_cell(
-    cube: xr.Dataset, compute: Callable[[np.ndarray[Any, Any]], Mapping[str, Any]]
-) -> dict[str, np.ndarray[Any, Any]]:
+def _by_cell(cube: xr.Dataset, compute: Callable[[Array], Mapping[str, Any]]) -> dict[str, Array]:
     """Return what a function of scores (run, topic) has for each metric and gain setting."""
     found = [[compute(scores) for scores in metric] for metric in _scores(cube)]
     return {name: np.array([[each[name] for each in row] for row in found]) for name in found[0][0]}
 
 
 def _dataset(
-    source: xr.Dataset,
-    found: Mapping[str, Any],
-    described: tuple[Variable, ...],
-    **labels: np.ndarray[Any, Any],
+    source: xr.Dataset, found: Mapping[str, Any], described: tuple[Variable, ...], **labels: Array
 ) -> xr.Dataset:
     """Return variables with the labels and facts of what they are made from."""
     dims = {each.name: each.dims for each in described}
@@ -270,7 +266,7 @@ def _dataset(
     return annotate(xr.Dataset(data, coords | labels, source.attrs), described)
 
 
-def _tau_rest(scores: np.ndarray[Any, Any]) -> list[float]:
+def _tau_rest(scores: Array) -> list[float]:
     """Return Kendall's tau-b of the runs on each topic and by their means on the others."""
     from scipy.stats import kendalltau  # takes long to import
 
@@ -289,7 +285,7 @@ def _tau_rest(scores: np.ndarray[Any, Any]) -> list[float]:
     return rest
 
 
-def pair_contributions(scores: np.ndarray[Any, Any]) -> dict[str, Any]:
+def pair_contributions(scores: Array) -> dict[str, Any]:
     """Return the columns of `separation` that are sums over pairs of runs, one row of pairs at a time.
 
     Parameters
@@ -327,7 +323,7 @@ def pair_contributions(scores: np.ndarray[Any, Any]) -> dict[str, Any]:
         }
 
 
-def order(scores: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+def order(scores: Array) -> tuple[Any, Any]:
     """Return the positions of runs and of topics by their means over known scores, largest first; without any last."""
     known = ~np.isnan(scores)
     places = []

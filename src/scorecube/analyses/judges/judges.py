@@ -16,7 +16,17 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import ANY_NUMBER, Analysis, Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.base import (
+    ANY_NUMBER,
+    Analysis,
+    Array,
+    Arrays,
+    Combine,
+    Cost,
+    Inputs,
+    Output,
+    Prepared,
+)
 from scorecube.analyses.judges import one_judge
 from scorecube.analyses.judges.halves import HALVES
 from scorecube.analyses.judges.judge_quantities import CELL, VARIABLES
@@ -207,14 +217,14 @@ class Judges(Analysis):
             for each in VARIABLES
         )
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         found = [self._of_judge(inputs, judge) for judge in range(start, stop)]
         return {
             each.name: np.stack([np.asarray(one[each.name], np.float64) for one in found], axis=-1)
             for each in VARIABLES
         }
 
-    def _of_judge(self, inputs: Mapping[str, np.ndarray[Any, Any]], judge: int) -> dict[str, Any]:
+    def _of_judge(self, inputs: Inputs, judge: int) -> dict[str, Any]:
         """Return the values of one judge by the names of `VARIABLES`, (cell, ...) or (...)."""
         scores, counts, baseline = (
             inputs["scores"],
@@ -257,9 +267,7 @@ class Judges(Analysis):
             "n_common_runs": sets.runs.sum(),
         }
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube, judged = prepared.cube, _shared(prepared)
         values = {}
         for each in VARIABLES:
@@ -353,9 +361,7 @@ def _shared(prepared: Prepared) -> JudgedScores:
     return judged
 
 
-def family_runs(
-    families: Sequence[str], judges: Sequence[str], runs: Sequence[str]
-) -> np.ndarray[Any, Any]:
+def family_runs(families: Sequence[str], judges: Sequence[str], runs: Sequence[str]) -> Array:
     """Return which runs are of the family of each judge, bool (judge, run); other judges and runs are passed over.
 
     Raises
@@ -380,7 +386,7 @@ def family_runs(
     return found
 
 
-def _label_counts(cube: xr.Dataset, n_judges: int) -> np.ndarray[Any, Any]:
+def _label_counts(cube: xr.Dataset, n_judges: int) -> Array:
     """Return the counts of labels, (judge, topic, level, level); no documents if labels are not known."""
     if names.LABEL_COUNTS in cube:
         return np.asarray(cube[names.LABEL_COUNTS].values)

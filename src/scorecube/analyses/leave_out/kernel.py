@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scorecube.analyses.base import Array
 from scorecube.analyses.leave_out.rank_changes import UNITS, UNSET, add_changes, compare_orders
 from scorecube.kernels.jit import borrowing, merged
 from scorecube.kernels.pools.variance import pool_squares, sum_runs
@@ -27,7 +28,7 @@ class Trials(NamedTuple):
         Trials start .. stop - 1; trial at the first position of `Outputs`.
     """
 
-    bits: np.ndarray[Any, Any]
+    bits: Array
     keep_all_runs: bool
     row: int
     start: int
@@ -54,13 +55,13 @@ class Rules(NamedTuple):
         bool (run, topic) or empty, bool (cell, topic): scores that are missing, or 0, in all trials.
     """
 
-    kept: np.ndarray[Any, Any]
-    min_topics: np.ndarray[Any, Any]
+    kept: Array
+    min_topics: Array
     all_zero: bool
-    units: np.ndarray[Any, Any]
-    descending: np.ndarray[Any, Any]
-    always_missing: np.ndarray[Any, Any]
-    always_zero: np.ndarray[Any, Any]
+    units: Array
+    descending: Array
+    always_missing: Array
+    always_zero: Array
 
 
 class Outputs(NamedTuple):
@@ -76,12 +77,12 @@ class Outputs(NamedTuple):
         int64 (4, cell, leave, run): see `CHANGES`.
     """
 
-    variance: np.ndarray[Any, Any]
-    n_topics: np.ndarray[Any, Any]
-    orders: np.ndarray[Any, Any]
-    changes: np.ndarray[Any, Any]
+    variance: Array
+    n_topics: Array
+    orders: Array
+    changes: Array
 
-    def by_name(self) -> dict[str, np.ndarray[Any, Any]]:
+    def by_name(self) -> dict[str, Array]:
         """Return the arrays under their names in `Teams.outputs`; see also `team_quantities.VARIABLES`."""
         return {
             "variance": self.variance,
@@ -121,10 +122,10 @@ class RunArrays(NamedTuple):
         float64 (6, kept run), int64 (position,), int32 (3, kept run): means, sums and ranks.
     """
 
-    runs: np.ndarray[Any, Any]
-    reals: np.ndarray[Any, Any]
-    order: np.ndarray[Any, Any]
-    above: np.ndarray[Any, Any]
+    runs: Array
+    reals: Array
+    order: Array
+    above: Array
 
 
 def make_run_arrays(n_runs: int) -> RunArrays:
@@ -152,7 +153,7 @@ class Workspace(NamedTuple):
 
     space: Any
     by_run: RunArrays
-    scores: np.ndarray[Any, Any]
+    scores: Array
 
 
 @merged
@@ -220,7 +221,7 @@ def leave_teams_out(
     Parameters
     ----------
     tables
-        See `metrics.without_documents.tables.Inputs`; scores of cells that are not in `rows` must be in the workspace.
+        See `metrics.without_documents.tables.Tables`; scores of cells that are not in `rows` must be in the workspace.
     rules
         See `Rules`.
     team_of

@@ -6,14 +6,14 @@ lists of levels in which the removed documents are unjudged. Both equal, bit for
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays
+from scorecube.analyses.base import Array, Arrays, Inputs
 from scorecube.analyses.leave_out.kernel import (
     Rules,
     Trials,
@@ -38,7 +38,7 @@ from scorecube.metrics.without_documents.tables import (
     Cells,
     Documents,
     Entries,
-    Inputs,
+    Tables,
     metric_cells,
     relevant_entries,
 )
@@ -180,13 +180,13 @@ def relevant_documents(pools: Pools, keep_unpooled: bool) -> Documents:
     return Documents(starts, words, pools.levels[topics, documents].astype(np.int64), always)
 
 
-def make_tables(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Inputs:
+def make_tables(inputs: Inputs) -> Tables:
     """Return the arrays of `rescoring_inputs` as the kernel takes them."""
 
     def table(kind: Any, prefix: str) -> Any:
         return kind(*(inputs[prefix + name] for name in kind._fields))
 
-    return Inputs(
+    return Tables(
         table(Entries, ENTRY),
         table(Documents, RELEVANT),
         table(Cells, CELL),
@@ -196,7 +196,7 @@ def make_tables(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Inputs:
     )
 
 
-def make_workspace(tables: Inputs, n_cells: int) -> Workspace:
+def make_workspace(tables: Tables, n_cells: int) -> Workspace:
     """Return the working memory of one thread for the scores of a number of cells."""
     n_topics, n_runs = tables.sums.shape[1:]
     space = make_space(tables.entries, tables.cells, n_runs)
@@ -204,9 +204,7 @@ def make_workspace(tables: Inputs, n_cells: int) -> Workspace:
 
 
 def scores_without(
-    inputs: Mapping[str, np.ndarray[Any, Any]],
-    bits: np.ndarray[Any, Any],
-    keep_all_runs: bool = True,
+    inputs: Inputs, bits: Array, keep_all_runs: bool = True
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Score runs without the documents that only teams left out contributed.
 
@@ -236,10 +234,8 @@ def scores_without(
     return np.asarray(workspace.scores[:, :, : len(runs)])
 
 
-def _sum_whole_lists(
-    inputs: Mapping[str, np.ndarray[Any, Any]],
-) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return `tables.Inputs.sums` from inputs without them."""
+def _sum_whole_lists(inputs: Inputs) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return `Tables.sums` from inputs without them."""
     tables = make_tables(inputs)
     workspace = make_workspace(tables, len(inputs["sparse"]))
     _score_entries(
@@ -249,11 +245,7 @@ def _sum_whole_lists(
 
 
 def _score_entries(
-    inputs: Mapping[str, np.ndarray[Any, Any]],
-    tables: Inputs,
-    bits: np.ndarray[Any, Any],
-    keep_all_runs: bool,
-    workspace: Workspace,
+    inputs: Inputs, tables: Tables, bits: Array, keep_all_runs: bool, workspace: Workspace
 ) -> None:
     """Write the scores of metrics with an entry form, see `scores_without`.
 
@@ -274,12 +266,7 @@ def _score_entries(
     leave_teams_out(tables, rules, inputs["team_of"], trials, workspace, outputs)
 
 
-def score_whole_lists(
-    inputs: Mapping[str, np.ndarray[Any, Any]],
-    bits: np.ndarray[Any, Any],
-    runs: np.ndarray[Any, Any],
-    scores: np.ndarray[Any, Any],
-) -> None:
+def score_whole_lists(inputs: Inputs, bits: Array, runs: Array, scores: Array) -> None:
     """Write the scores of metrics without an entry form, float64 (cell, topic, kept run)."""
     dense = np.flatnonzero(~inputs["sparse"]).tolist()
     if not dense:

@@ -20,9 +20,11 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import (
     Analysis,
+    Array,
     Arrays,
     Combine,
     Cost,
+    Inputs,
     Output,
     Prepared,
     labelled_result,
@@ -279,14 +281,12 @@ class Teams(Analysis):
             Output("stayed", runs, Combine.ADD),
         )
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         left_out = np.ascontiguousarray(np.moveaxis(inputs["left_out"][:, start:stop], 1, -1))
         outputs = compute_trials(inputs, start, stop).by_name()
         return {"left_out": left_out, "kept": inputs["kept"].astype(np.int8), **outputs}
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         pools, cell_of, n_runs = prepared.shared.pools, cells(cube)[1], cube.sizes[names.RUN]
         inputs = self._rescoring_inputs(prepared) | {"kept": totals["kept"].astype(bool)}
@@ -343,7 +343,7 @@ class Teams(Analysis):
         }
         return labelled_result(cube, VARIABLES, values, coords, attrs)
 
-    def _intervals(self, variance: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+    def _intervals(self, variance: Array) -> dict[str, Array]:
         """Return means, intervals and numbers of variances over trials, (cell, leave, step)."""
         defined = np.isfinite(variance)
         count, mean = defined.sum(axis=-1), defined_mean(variance)

@@ -5,12 +5,9 @@ Means are compared, and their changes summed, in integer units of 2**-40, so tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from scorecube.analyses.base import Arrays
+from scorecube.analyses.base import Array, Arrays, Inputs
 from scorecube.analyses.leave_out.kernel import (
     Outputs,
     Rules,
@@ -34,7 +31,7 @@ TOLERANCE = 1e-12
 """Relative tolerance of comparisons, so that an interval of width 0, whose limits are sums of its own value, holds it."""
 
 
-def make_rules(inputs: Mapping[str, np.ndarray[Any, Any]], all_zero: bool) -> Rules:
+def make_rules(inputs: Inputs, all_zero: bool) -> Rules:
     """Return the rules of all trials from the inputs of `Teams`."""
     units = np.rint(run_means(inputs["whole"]) * UNITS)
     descending = np.argsort(np.where(np.isfinite(units), -units, np.inf), axis=1, kind="stable")
@@ -43,7 +40,7 @@ def make_rules(inputs: Mapping[str, np.ndarray[Any, Any]], all_zero: bool) -> Ru
     return Rules(inputs["kept"], min_topics, all_zero, units, descending, *constant)
 
 
-def compute_trials(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Outputs:
+def compute_trials(inputs: Inputs, start: int, stop: int) -> Outputs:
     """Compute the trials start .. stop - 1 of all numbers of teams."""
     n_cells, _, n_runs = inputs["whole"].shape
     bits, team_of, tables = inputs["bits"], inputs["team_of"], make_tables(inputs)
@@ -69,7 +66,7 @@ def compute_trials(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop:
     return outputs
 
 
-def compute_whole(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Outputs:
+def compute_whole(inputs: Inputs) -> Outputs:
     """Compute the outputs of the whole collection as one trial."""
     n_cells, _, n_runs = inputs["whole"].shape
     outputs, tables = empty_outputs(n_cells, 1, len(inputs["kept"]), n_runs, 1), make_tables(inputs)
@@ -83,7 +80,7 @@ def compute_whole(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Outputs:
     return outputs
 
 
-def mean_changes(totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> Arrays:
+def mean_changes(totals: Inputs, trials: int) -> Arrays:
     """Return changes of the means of runs, (cell, leave, run), the whole first."""
     stayed, rise, fall = totals["stayed"], totals["rise"], totals["fall"]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -97,11 +94,7 @@ def mean_changes(totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> Arr
     }
 
 
-def trial_measures(
-    inputs: Mapping[str, np.ndarray[Any, Any]],
-    totals: Mapping[str, np.ndarray[Any, Any]],
-    trials: int,
-) -> Arrays:
+def trial_measures(inputs: Inputs, totals: Inputs, trials: int) -> Arrays:
     """Return variance, rank correlation and rank changes of trials, the whole first."""
     whole = compute_whole(inputs).by_name()
     measures = {
@@ -124,9 +117,7 @@ def trial_measures(
     }
 
 
-def first_misses(
-    whole: np.ndarray[Any, Any], low: np.ndarray[Any, Any], high: np.ndarray[Any, Any]
-) -> np.ndarray[Any, Any]:
+def first_misses(whole: Array, low: Array, high: Array) -> Array:
     """Return the first position along leave with an interval off the whole; -1 for none.
 
     Parameters
@@ -141,13 +132,11 @@ def first_misses(
     return np.where(missed.any(axis=1), missed.argmax(axis=1), -1)
 
 
-def own_contributions(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Arrays:
+def own_contributions(inputs: Inputs) -> Arrays:
     """Return means and ranks of runs with and without own contributions, (cell, run)."""
     n_cells, _, n_runs = inputs["whole"].shape
 
-    def means_and_ranks(
-        scores: np.ndarray[Any, Any],
-    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def means_and_ranks(scores: Array) -> tuple[Array, Array]:
         means = run_means(scores)
         units = np.where(np.isfinite(means), np.rint(means * UNITS), -UNITS)[np.newaxis]
         return means, 1 + tie_bounds(units, np.full(n_cells, TIE))[0][0].astype(np.int64)

@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Combine, Cost, Output, Prepared
+from scorecube.analyses.base import Analysis, Array, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.family import (
     Pairs,
@@ -131,7 +131,7 @@ class PairTest(Analysis):
         """Return first and second run of the pairs in the order of blocks."""
         return family(cube, self.baseline, by_squares=True)
 
-    def output_positions(self, prepared: Prepared) -> np.ndarray[Any, Any] | None:
+    def output_positions(self, prepared: Prepared) -> Array | None:
         cube = prepared.cube
         if self.baseline is not None:
             return None
@@ -145,9 +145,7 @@ class PairTest(Analysis):
             Output("degenerate", (count, 2), Combine.ADD),
         )
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         reached = totals["reached"]
 
         def largest_of(cell: int) -> list[float]:
@@ -213,9 +211,7 @@ class PairTest(Analysis):
         return 4e-9 + 6e-11 * n_topics
 
 
-def observed_statistics(
-    scores: np.ndarray[Any, Any], first: Any, second: Any
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def observed_statistics(scores: Array, first: Any, second: Any) -> tuple[Array, Array]:
     """Return the t statistics of pairs of runs on their common topics.
 
     Parameters
@@ -251,16 +247,14 @@ def observed_statistics(
     return t, irregular
 
 
-def expand_cells(
-    by_cell: np.ndarray[Any, Any], cell_of: np.ndarray[Any, Any]
-) -> np.ndarray[Any, Any]:
+def expand_cells(by_cell: Array, cell_of: Array) -> Array:
     """Return values by metric and gain setting; a view if settings share no cell."""
     if np.array_equal(cell_of.ravel(), np.arange(len(by_cell))):
         return by_cell.reshape(*cell_of.shape, *by_cell.shape[1:])
     return np.asarray(by_cell[cell_of])
 
 
-def block_runs(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
+def block_runs(inputs: Inputs, start: int, stop: int) -> Any:
     """Return the runs of a block, and its pairs as indices into them."""
     return compact_runs(
         inputs["first"][start:stop], inputs["second"][start:stop], inputs["scores"].shape[1]
@@ -361,9 +355,7 @@ def count_bounds(trials: int, alphas: tuple[float, ...], plus_one: bool) -> list
     return [math.ceil(alpha * (trials + 1) - 1 if plus_one else alpha * trials) for alpha in exact]
 
 
-def n_significant(
-    reached: np.ndarray[Any, Any], trials: int, alphas: tuple[float, ...], plus_one: bool
-) -> np.ndarray[Any, Any]:
+def n_significant(reached: Array, trials: int, alphas: tuple[float, ...], plus_one: bool) -> Array:
     """Return the number of pairs with p < alpha: (..., alpha)."""
     return np.stack(
         [
@@ -396,8 +388,8 @@ def pair_result_bytes(
 
 def pair_result(
     cube: xr.Dataset,
-    reached: np.ndarray[Any, Any],
-    values: Mapping[str, np.ndarray[Any, Any]],
+    reached: Array,
+    values: Inputs,
     alphas: tuple[float, ...],
     attrs: Mapping[str, Any],
     baseline: str | None = None,

@@ -6,7 +6,6 @@ document", section 4.3; Efron and Tibshirani 1993, chapter 16.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Prepared
+from scorecube.analyses.base import Arrays, Inputs, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import (
     TILE,
@@ -141,7 +140,7 @@ class Bootstrap(PairTest):
             inputs["counts"] = topic_counts(bootstrap_samples(key, n, 0, trials), n)
         return inputs
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         n_cells, trials = len(inputs["whole"]), int(inputs["trials"])
         outputs = {
             "reached": np.full((n_cells, stop - start), NOT_TESTED, np.int32),

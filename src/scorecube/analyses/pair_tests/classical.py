@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ import scipy
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs
 from scorecube.analyses.pair_tests.bounds import bounds_field, check_bounds, within_bounds
@@ -199,7 +199,7 @@ class Paired(Analysis):
         shape = (n_cells(prepared.cube), len(self.tests_done))
         return (Output("p", shape, Combine.CONCAT, "float64"),)
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         if "repetitions" in inputs:
             pairs = (inputs["first"][start:stop], inputs["second"][start:stop])
             return {"p": moments_of_systems(inputs, pairs).unequal()[:, np.newaxis]}
@@ -218,9 +218,7 @@ class Paired(Analysis):
             p[group.cell][:, group.pairs] = group_p
         return {"p": p}
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         scores, cell_of = cells(cube)
         p = totals["p"]
@@ -304,7 +302,7 @@ class Paired(Analysis):
         )
 
 
-def moments_of_systems(inputs: Mapping[str, np.ndarray[Any, Any]], pairs: Pairs) -> Moments:
+def moments_of_systems(inputs: Inputs, pairs: Pairs) -> Moments:
     """Return the moments of pairs of systems, of the arrays of `Paired.inputs`."""
     grids = zip(inputs["whole"], inputs["per_score"], inputs["rounded"], strict=True)
     units = [in_units(whole, float(grid), bool(rounded)) for whole, grid, rounded in grids]
@@ -316,9 +314,7 @@ def seconds_per_pair(tests: Sequence[str], n_topics: int) -> float:
     return sum(fixed + each * n_topics for fixed, each in map(SECONDS_PER_PAIR.__getitem__, tests))
 
 
-def classical_p_values(
-    test: str, differences: np.ndarray[Any, Any], rounding: float = 0.0
-) -> np.ndarray[Any, Any]:
+def classical_p_values(test: str, differences: Array, rounding: float = 0.0) -> Array:
     """Return the two-sided p-values of pairs of runs.
 
     Parameters
@@ -356,7 +352,7 @@ def classical_p_values(
     return p
 
 
-def signed_rank_p_values(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def signed_rank_p_values(differences: Array) -> Array:
     """Return the p-values of Wilcoxon's test of differences (pair, topic).
 
     Zero differences are left out. The p-value is exact for up to 50 topics without ties and zeros, and for up
@@ -381,7 +377,7 @@ def signed_rank_p_values(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, A
     return p
 
 
-def exact_p_values(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def exact_p_values(differences: Array) -> Array:
     """Return exact p-values of the signed-rank test with ties, over all signs."""
     zero = differences == 0
     ranks = np.rint(

@@ -6,14 +6,14 @@ American Statistical Association 100, Algorithms 3.1 and 4.1; Westfall and Young
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 
-from scorecube.analyses.base import Prepared
+from scorecube.analyses.base import Inputs, Prepared
 from scorecube.analyses.pair_tests.base import (
     alphas_field,
     expand_cells,
@@ -66,9 +66,7 @@ class MaxT(StepDown):
     def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
         return [family(cube, self.baseline)]
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         (tested,), statistics = self.families(cube), self.statistics(prepared)
         counts = self.counts(prepared, totals["reached"], trials)

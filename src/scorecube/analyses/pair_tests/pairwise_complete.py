@@ -7,7 +7,7 @@ a statistic over all pairs (a rank correlation, one required difference) is hard
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.base import Array, Inputs
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.collection.selection import cells
@@ -66,9 +67,7 @@ def missing_field() -> str:
     )
 
 
-def whole_cells(
-    scores: np.ndarray[Any, Any], form: Callable[[Any], Any] = comparable
-) -> dict[str, np.ndarray[Any, Any]]:
+def whole_cells(scores: Array, form: Callable[[Any], Any] = comparable) -> dict[str, Array]:
     """Return scores (cell, run, topic) as integers, for `pair_groups`."""
     whole, per_score, rounded = zip(*map(form, scores), strict=True)
     return {
@@ -78,7 +77,7 @@ def whole_cells(
     }
 
 
-def pair_groups(inputs: Mapping[str, np.ndarray[Any, Any]], first: Any, second: Any) -> list[Group]:
+def pair_groups(inputs: Inputs, first: Any, second: Any) -> list[Group]:
     """Group the pairs of runs of each cell by their common topics, fewest first.
 
     Pairs with fewer than two common topics are in no group. The pairs of a cell without missing scores are
@@ -139,9 +138,7 @@ def _pairs_by_common_topics(known: Any, first: Any, second: Any) -> Iterator[tup
             yield topics, np.concatenate(parts)
 
 
-def describe_pairs(
-    scores: np.ndarray[Any, Any], first: Any, second: Any
-) -> tuple[dict[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
+def describe_pairs(scores: Array, first: Any, second: Any) -> tuple[dict[str, Array], Array]:
     """Return `pair_quantities.PAIRWISE_VARIABLES` by cell, and untested pairs: bool (cell, pair)."""
     known = ~np.isnan(scores)
     products = [
@@ -160,7 +157,7 @@ def describe_pairs(
     return values, untested
 
 
-def mean_scores(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def mean_scores(scores: Array) -> Array:
     """Return the means of the scores (cell, run, topic) that are not missing."""
     known = ~np.isnan(scores)
     if known.all():

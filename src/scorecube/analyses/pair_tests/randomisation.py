@@ -6,7 +6,6 @@ for information retrieval evaluation".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Prepared
+from scorecube.analyses.base import Arrays, Inputs, Prepared
 from scorecube.analyses.pair_tests.base import PairTest, replicate_rank
 from scorecube.analyses.pair_tests.family import refuse_systems, refused_by_system_field
 from scorecube.analyses.pair_tests.pairwise_complete import (
@@ -105,7 +104,7 @@ class Randomisation(PairTest):
             | (samples or {})
         )
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         n_cells, _, n = inputs["whole"].shape
         trials, length = int(inputs["trials"]), stop - start
         signs = (

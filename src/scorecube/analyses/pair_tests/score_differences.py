@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from scorecube.analyses.base import Array
 from scorecube.errors import BadPlan
 from scorecube.statistics.integer_scores import SNAP, Units, comparable_scores
 
@@ -31,12 +32,7 @@ def score_rounding(units: Units) -> float:
     return SNAP if units.rounded else 0.0
 
 
-def score_differences(
-    scores: np.ndarray[Any, Any],
-    rounding: float,
-    first: np.ndarray[Any, Any],
-    second: np.ndarray[Any, Any],
-) -> np.ndarray[Any, Any]:
+def score_differences(scores: Array, rounding: float, first: Array, second: Array) -> Array:
     """Return the differences of pairs of runs (pair, topic); those that rounding alone can cause are 0.
 
     Parameters
@@ -48,6 +44,6 @@ def score_differences(
     first, second
         Positions (pair,) of runs.
     """
-    differences: np.ndarray[Any, Any] = scores[first] - scores[second]
+    differences: Array = scores[first] - scores[second]
     differences[np.abs(differences) <= rounding] = 0.0
     return differences

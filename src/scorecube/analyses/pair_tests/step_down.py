@@ -18,7 +18,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import (
     cell_units,
@@ -181,7 +181,7 @@ class StepDown(Analysis):
         largest = Output("largest", (count, len(families)), Combine.CONCAT, "float64")
         return (reached, largest) if self.has_limits else (reached,)
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         count = sum(name.startswith("centred_") for name in inputs)
         n_topics = inputs["centred_0"].shape[1]
         reached = np.zeros((count, int(inputs["n_pairs"])), np.int64)
@@ -207,22 +207,14 @@ class StepDown(Analysis):
                 self.observe(inputs, found_here, further)
         return found | further
 
-    def errors(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]], cell: int, deviates: Any
-    ) -> RepetitionErrors | None:
+    def errors(self, inputs: Inputs, cell: int, deviates: Any) -> RepetitionErrors | None:
         """Return what repetitions add in some trials, given their standard normal numbers; None without repetitions."""
         if deviates is None:
             return None
         systems = (inputs["system_of"], inputs[f"variances_{cell}"], inputs["repetitions"])
         return repetition_errors(deviates, *systems, SHARE_OF_MODERATION * self.moderation)
 
-    def largest(
-        self,
-        inputs: Mapping[str, np.ndarray[Any, Any]],
-        replicates: Replicates,
-        family: Family,
-        reached: Any,
-    ) -> Any:
+    def largest(self, inputs: Inputs, replicates: Replicates, family: Family, reached: Any) -> Any:
         """Return the largest statistic of each trial over a family, and count the trials that reach each of its pairs."""
         cell, scores, errors, trials, _ = replicates
         added = float(inputs[f"added_{cell}"])
@@ -237,13 +229,11 @@ class StepDown(Analysis):
             few[f"stops_{cell}"] = np.minimum(inputs[f"stops_{cell}"], TILE)
         return few
 
-    def room(self, inputs: Mapping[str, np.ndarray[Any, Any]], n_trials: int) -> Arrays:
+    def room(self, inputs: Inputs, n_trials: int) -> Arrays:
         """Return arrays for further outputs of a block."""
         return {}
 
-    def observe(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]], replicates: Replicates, out: Arrays
-    ) -> None:
+    def observe(self, inputs: Inputs, replicates: Replicates, out: Arrays) -> None:
         """Write further outputs of some trials into the arrays of `room`."""
 
     def statistics(self, prepared: Prepared) -> list[Moderated]:
@@ -310,9 +300,7 @@ class StepDown(Analysis):
         return drawn.merge(deviates_of_seed(seed, cube[names.RUN].values, trials))
 
 
-def families_of(
-    inputs: Mapping[str, np.ndarray[Any, Any]], cell: int
-) -> Iterator[tuple[int, Family, slice]]:
+def families_of(inputs: Inputs, cell: int) -> Iterator[tuple[int, Family, slice]]:
     """Yield the index of each family of a cell, its pairs, and their place in the counts."""
     start = 0
     for k, stop in enumerate(inputs[f"stops_{cell}"].tolist()):
@@ -339,7 +327,7 @@ def trial_groups(start: int, stop: int) -> Iterator[tuple[int, int]]:
         low = high
 
 
-def drawn(inputs: Mapping[str, np.ndarray[Any, Any]], n_topics: int, low: int, high: int) -> Any:
+def drawn(inputs: Inputs, n_topics: int, low: int, high: int) -> Any:
     """Return the samples of trials low .. high-1: int32 (trial, 1, draw); of replayed samples the first again behind the last."""
     if "samples" not in inputs:
         return bootstrap_samples(inputs["key"], n_topics, low, high)

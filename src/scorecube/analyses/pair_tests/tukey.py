@@ -6,7 +6,6 @@ experiments"; Sakai 2018, "Laboratory experiments in information retrieval", cha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.pair_tests.base import (
     alphas_field,
     cell_units,
@@ -82,7 +81,7 @@ class Tukey(Analysis):
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         return (Output("range", (n_cells(prepared.cube),), Combine.CONCAT, "float64"),)
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         ranges = np.empty((stop - start, inputs["scores"].shape[1]))
         if "samples" in inputs:
             given_ranges(
@@ -92,9 +91,7 @@ class Tukey(Analysis):
             null_ranges(inputs["scores"], inputs["key"], start, stop, ranges)
         return {"range": np.ascontiguousarray(ranges.T)}
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         reached = self._reached(cube, totals["range"], trials)
         return pair_result(

@@ -8,15 +8,14 @@ retrieval track".
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Prepared
+from scorecube.analyses.base import Array, Arrays, Inputs, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import PairTest, block_runs, replicate_rank, tie_widths
 from scorecube.analyses.pair_tests.family import Pairs, family, family_size
@@ -96,7 +95,7 @@ class Unpaired(PairTest):
             **(samples or {}),
         }
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         n_cells, _, n = inputs["scores"].shape
         trials, length = int(inputs["trials"]), stop - start
         samples = inputs.get("samples")
@@ -134,9 +133,7 @@ class Unpaired(PairTest):
             kth[cell] *= scale
         return {"reached": reached, "kth": kth, "degenerate": degenerate}
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         result = super().finalize(prepared, totals, trials)
         scores, cell_of = cells(cube)
@@ -169,10 +166,9 @@ class Unpaired(PairTest):
 
 NO_SPREADS = np.empty((2, 0, 0))
 """Argument of `tail_unpaired` for statistics other than t."""
-Table = np.ndarray[Any, Any]
 
 
-def welch_statistics(scores: Table, pairs: Pairs) -> tuple[Table, int]:
+def welch_statistics(scores: Array, pairs: Pairs) -> tuple[Array, int]:
     """Return Welch's t of pairs of runs, and the number of infinite ones.
 
     Parameters
@@ -202,8 +198,8 @@ def welch_statistics(scores: Table, pairs: Pairs) -> tuple[Table, int]:
 
 
 def welch_tables(
-    centred: Table, sums: Table, snap: float, samples: Table, first: Table, second: Table
-) -> tuple[Table, Table, Table]:
+    centred: Array, sums: Array, snap: float, samples: Array, first: Array, second: Array
+) -> tuple[Array, Array, Array]:
     """Return sums and spreads (half, run, trial) of shifted scores; edges (pair,).
 
     A trial counts as extreme if its statistic is at least the edge; for runs whose means are equal, or differ by no more
@@ -227,8 +223,8 @@ def welch_tables(
 
 
 def geometric_tables(
-    scores: Table, samples: Table, first: Table, second: Table
-) -> tuple[Table, Table, Table]:
+    scores: Array, samples: Array, first: Array, second: Array
+) -> tuple[Array, Array, Array]:
     """Return relative geometric means (half, run, trial); edges and scale (pair,)."""
     logs = log_scores(scores)
     values = np.empty((2, len(scores), len(samples)))
@@ -243,8 +239,8 @@ def geometric_tables(
 
 
 def area_tables(
-    scores: Table, samples: Table, first: Table, second: Table
-) -> tuple[Table, Table, float]:
+    scores: Array, samples: Array, first: Array, second: Array
+) -> tuple[Array, Array, float]:
     """Return shifted area measures (half, run, trial); edges (pair,); scale."""
     weights = area_weights(scores.shape[1])
     values = np.empty((2, len(scores), len(samples)))

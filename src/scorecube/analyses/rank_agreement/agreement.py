@@ -11,16 +11,15 @@ positives among top runs).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
 from scorecube.analyses.pair_tests.classical import TESTS, seconds_per_pair
@@ -171,7 +170,7 @@ class Agreement(Analysis):
             *(Output(name, shape, Combine.CONCAT, "float64") for name in FLOATS),
         )
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         n_rankings, n_runs, n_topics = (int(number) for number in inputs["shape"])
         parts, at_once = [], trials_at_once(n_rankings * n_runs)
         for low in range(start, stop, at_once):
@@ -186,9 +185,7 @@ class Agreement(Analysis):
             )
         return {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
 
-    def statistics(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]], counts: np.ndarray[Any, Any]
-    ) -> Arrays:
+    def statistics(self, inputs: Inputs, counts: Array) -> Arrays:
         """Return the statistics of topic samples.
 
         Parameters
@@ -207,9 +204,7 @@ class Agreement(Analysis):
         sums = (counts.T @ inputs["units"].T).reshape(counts.shape[1], n_rankings, n_runs)
         return self.statistics_of_means(sums, inputs["tolerances"])
 
-    def statistics_of_means(
-        self, sums: np.ndarray[Any, Any], tolerances: np.ndarray[Any, Any]
-    ) -> Arrays:
+    def statistics_of_means(self, sums: Array, tolerances: Array) -> Arrays:
         """Return the statistics of rankings.
 
         Parameters
@@ -230,7 +225,7 @@ class Agreement(Analysis):
         first, second = np.arange(n_cells), np.arange(n_cells, n_rankings)
         concordance = compare(sums, tolerances, first, second)
         above, until = tie_bounds(sums, tolerances)
-        integers: dict[str, np.ndarray[Any, Any]] = {
+        integers: dict[str, Array] = {
             "concordant": concordance.concordant,
             "discordant": concordance.discordant,
             "tied_first": concordance.tied[:, :n_cells],
@@ -247,9 +242,7 @@ class Agreement(Analysis):
             "rbo": np.ascontiguousarray(overlap.T),
         }
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         scores, cell_of = judgement_set_cells(cube)
         half = len(scores) // 2
@@ -270,9 +263,7 @@ class Agreement(Analysis):
         }
         return self._labelled(cube, by_cell, cell_of, trials)
 
-    def observed(
-        self, first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]
-    ) -> dict[str, np.ndarray[Any, Any]]:
+    def observed(self, first: Array, second: Array) -> dict[str, Array]:
         """Return what needs no trials: agreement, losses of ranks, means and decisions on pairs of runs.
 
         Parameters
@@ -318,9 +309,7 @@ class Agreement(Analysis):
             ),
         }
 
-    def _population(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]], shape: tuple[int, ...], paired: bool
-    ) -> dict[str, np.ndarray[Any, Any]]:
+    def _population(self, inputs: Inputs, shape: tuple[int, ...], paired: bool) -> dict[str, Array]:
         """Return the `STATISTICS` over infinitely many topics, (cell, statistic); missing for few runs or topics, or other topics."""
         half, (_, n_runs, n_topics) = shape[0] // 2, shape
         if not paired or population.refusal(n_runs, n_topics):
@@ -335,11 +324,7 @@ class Agreement(Analysis):
         return population.summary(np.concatenate(drawn, axis=-1), self.confidence)
 
     def _labelled(
-        self,
-        cube: xr.Dataset,
-        by_cell: Mapping[str, np.ndarray[Any, Any]],
-        cell_of: np.ndarray[Any, Any],
-        trials: int,
+        self, cube: xr.Dataset, by_cell: Inputs, cell_of: Array, trials: int
     ) -> xr.Dataset:
         n_settings = cell_of.shape[1]
         uses = (
@@ -408,7 +393,7 @@ class Agreement(Analysis):
         return labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
 
 
-def rankings_of(scores: np.ndarray[Any, Any]) -> Arrays:
+def rankings_of(scores: Array) -> Arrays:
     """Return what ranks runs: ``units``, integer scores for exact ties (ranking * run, topic), ``shape`` and ``tolerances``.
 
     Parameters
@@ -427,7 +412,7 @@ def rankings_of(scores: np.ndarray[Any, Any]) -> Arrays:
     }
 
 
-def coefficients(counts: Mapping[str, np.ndarray[Any, Any]], pairs: int) -> np.ndarray[Any, Any]:
+def coefficients(counts: Inputs, pairs: int) -> Array:
     """Return the `STATISTICS` (cell, statistic, trial) of the outputs of blocks."""
     concordant, discordant = counts["concordant"], counts["discordant"]
     corrected = tau_b(concordant, discordant, pairs, counts["tied_first"], counts["tied_second"])

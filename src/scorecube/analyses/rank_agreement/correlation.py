@@ -18,7 +18,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.rank_agreement import population
@@ -190,7 +190,7 @@ class Correlation(Analysis):
         shape = (len(self.intervals), len(STATISTICS), len(prepared.shared.first))
         return (Output("drawn", shape, Combine.CONCAT, "float64"),)
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         if not self.intervals:
             return {"trials": np.array([stop - start])}
         first, second, tolerances, sums = (
@@ -216,7 +216,7 @@ class Correlation(Analysis):
                 out[k, :, :, low - start : high - start] = drawn.swapaxes(1, 2)
         return {"drawn": out}
 
-    def _topic_sums(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
+    def _topic_sums(self, inputs: Inputs, start: int, stop: int) -> Any:
         """Return the sums of scores over topic samples: (trial, cell, run)."""
         n_topics = len(inputs["units"])
         if "topic_samples" in inputs:
@@ -226,17 +226,13 @@ class Correlation(Analysis):
         counts = np.ascontiguousarray(multiplicity_columns(drawn, n_topics).T)
         return (counts @ inputs["units"]).reshape(stop - start, *inputs["sums"].shape)
 
-    def _run_samples(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int
-    ) -> Any:
+    def _run_samples(self, inputs: Inputs, start: int, stop: int) -> Any:
         """Return the run samples of trials: (trial, draw)."""
         if "run_samples" in inputs:
             return inputs["run_samples"][start:stop]
         return bootstrap_samples(inputs["run_key"], inputs["sums"].shape[-1], start, stop)[:, 0]
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         pairs: Comparisons = prepared.shared
         n_runs = cube.sizes[names.RUN]
@@ -292,7 +288,7 @@ class Correlation(Analysis):
         }
         return schema.annotate(result.assign_attrs(attrs), variables)
 
-    def _population(self, prepared: Prepared) -> dict[str, np.ndarray[Any, Any]]:
+    def _population(self, prepared: Prepared) -> dict[str, Array]:
         """Return coefficients over infinitely many topics, (statistic, comparison); missing for area measures and few runs or topics."""
         cube, pairs = prepared.cube, prepared.shared
         units, n_runs = ranking_values(cube)[0], cube.sizes[names.RUN]
@@ -323,7 +319,7 @@ class Correlation(Analysis):
 
     def _null_statistics(
         self, tau: Any, counts: Mapping[str, Any], n_runs: int
-    ) -> dict[str, np.ndarray[Any, Any]]:
+    ) -> dict[str, Array]:
         """Return z, p-values, and the intervals that need no resampling."""
         error, quantile = null_error(n_runs), NormalDist().inv_cdf((1 + self.confidence) / 2)
         z = np.abs(tau) / error

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.base import Array
 from scorecube.analyses.rank_agreement.population_quantities import population_variables
 from scorecube.collection.schema import Derived, Variable, derived, labels_of, limits, variables
 
@@ -104,16 +104,16 @@ def _marked(result: xr.Dataset) -> xr.DataArray:
     return result["tau_high"] > 1.0 if above == "" else result["tau"] > float(above)
 
 
-def _means(result: xr.Dataset) -> np.ndarray[Any, Any]:
+def _means(result: xr.Dataset) -> Array:
     return np.asarray(result["mean"].transpose(*_CELL, names.RUN).values)
 
 
-def _order(result: xr.Dataset) -> np.ndarray[Any, Any]:
+def _order(result: xr.Dataset) -> Array:
     """Return the positions of the runs by descending mean of the first metric, equal ones in label order: (gain, system)."""
     return np.argsort(-_means(result)[0], axis=-1, kind="stable")
 
 
-def _at_places(result: xr.Dataset, values: np.ndarray[Any, Any], *first: str) -> xr.DataArray:
+def _at_places(result: xr.Dataset, values: Array, *first: str) -> xr.DataArray:
     dims = (*first, *_PLACES)
     coords = {dim: result[dim].values for dim in dims[:-1]}
     return xr.DataArray(values, coords | {names.SYSTEM: np.arange(values.shape[-1]) + 1}, dims)

@@ -6,13 +6,13 @@ normality implicit in the analysis of variance".
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy
 
+from scorecube.analyses.base import Array
 
-def ranks_of(values: np.ndarray[Any, Any], more_is_better: bool) -> np.ndarray[Any, Any]:
+
+def ranks_of(values: Array, more_is_better: bool) -> Array:
     """Return ranks in each row: 1 is best, ties share the mean rank, missing values come last.
 
     Parameters
@@ -31,7 +31,7 @@ def ranks_of(values: np.ndarray[Any, Any], more_is_better: bool) -> np.ndarray[A
     return np.asarray(scipy.stats.rankdata(np.where(np.isnan(values), np.inf, signed), axis=1))
 
 
-def kendall_w(ranks: np.ndarray[Any, Any]) -> tuple[float, float]:
+def kendall_w(ranks: Array) -> tuple[float, float]:
     """Return Kendall's W, 1 if all rows have the same order, and the p-value of Friedman's test of unrelated orders.
 
     Parameters

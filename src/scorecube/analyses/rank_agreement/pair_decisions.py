@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
+from scorecube.analyses.base import Array
 from scorecube.analyses.pair_tests.classical import classical_p_values
 from scorecube.analyses.pair_tests.score_differences import (
     pairs_at_once,
@@ -35,14 +35,14 @@ ONE_SET = {
 
 
 def count_decisions(
-    scores: Sequence[np.ndarray[Any, Any]],
-    sums: np.ndarray[Any, Any],
-    tolerances: np.ndarray[Any, Any],
-    ranks: np.ndarray[Any, Any],
+    scores: Sequence[Array],
+    sums: Array,
+    tolerances: Array,
+    ranks: Array,
     test: str,
     alphas: Sequence[float],
     top: int,
-) -> dict[str, np.ndarray[Any, Any]]:
+) -> dict[str, Array]:
     """Count the decisions of each kind on pairs of runs.
 
     Parameters
@@ -113,13 +113,8 @@ def count_decisions(
 
 
 def p_values_and_signs(
-    scores: np.ndarray[Any, Any],
-    sums: np.ndarray[Any, Any],
-    tolerance: float,
-    first: np.ndarray[Any, Any],
-    second: np.ndarray[Any, Any],
-    test: str,
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    scores: Array, sums: Array, tolerance: float, first: Array, second: Array, test: str
+) -> tuple[Array, Array]:
     """Return p-values of pairs of runs, and signs of their mean differences."""
     # Integers where possible, so that ties of differences are exact.
     units = in_units(*single_scores(scores))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.base import Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import expand_cells, p_values
 from scorecube.analyses.pair_tests.bounds import bounds_field, check_bounds
@@ -106,7 +106,7 @@ class Leaderboard(RankSets):
             Output("best", (count, n_runs), Combine.ADD),
         )
 
-    def room(self, inputs: Mapping[str, np.ndarray[Any, Any]], n_trials: int) -> Arrays:
+    def room(self, inputs: Inputs, n_trials: int) -> Arrays:
         count = sum(name.startswith("centred_") for name in inputs)
         n_runs = len(inputs["centred_0"])
         return {
@@ -114,9 +114,7 @@ class Leaderboard(RankSets):
             "best": np.zeros((count, n_runs), np.int64),
         }
 
-    def observe(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]], replicates: Replicates, out: Arrays
-    ) -> None:
+    def observe(self, inputs: Inputs, replicates: Replicates, out: Arrays) -> None:
         cell, scores, errors, trials, place = replicates
         n_runs, n = scores.centred.shape
         chosen = (slice(n_runs), slice(*trials))
@@ -140,9 +138,7 @@ class Leaderboard(RankSets):
         out["run_t"][cell, :, place] = np.where(deviations == 0.0, 0.0, t)
         out["best"][cell] += (means == means.max(axis=0)).sum(axis=1)
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         (scores, cell_of), statistics = cells(cube), self.statistics(prepared)
         families, rows = self.families(cube), list[dict[str, Any]]()

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Prepared, labelled_result
+from scorecube.analyses.base import Array, Inputs, Prepared, labelled_result
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import cell_units, count_bounds, expand_cells
 from scorecube.analyses.pair_tests.family import Pairs, family
@@ -40,9 +40,7 @@ class RankSets(StepDown):
         (1, 5, 10), "Sizes k of the sets of the k best runs.", minimum=1, finalize=True
     )
 
-    def decided(
-        self, units: Units, pairs: Pairs, counts: Any, trials: int
-    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def decided(self, units: Units, pairs: Pairs, counts: Any, trials: int) -> tuple[Array, Array]:
         """Return better and worse run of each decided pair."""
         found = counts < count_bounds(trials, (self.alpha,), False)[0]
         first, second = pairs[0][found], pairs[1][found]
@@ -94,9 +92,7 @@ class Ranks(RankSets):
             return [family(cube, run) for run in labels_of(cube, names.RUN)]
         return [family(cube, None)]
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         families, n_runs = self.families(cube), cube.sizes[names.RUN]
         (scores, cell_of), units = cells(cube), cell_units(cube)

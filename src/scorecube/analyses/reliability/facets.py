@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.base import Array
 from scorecube.collection import schema
 from scorecube.collection.selection import uses_gains
 from scorecube.statistics.variance_components import (
@@ -46,11 +47,7 @@ def levels_of(cube: xr.Dataset) -> dict[str, list[int]]:
     return {facet: levels for facet, levels in found.items() if len(levels) > 1}
 
 
-def facets_of(
-    cube: xr.Dataset,
-    sizes: np.ndarray[Any, Any],
-    kept: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]],
-) -> Facets | None:
+def facets_of(cube: xr.Dataset, sizes: Array, kept: Callable[[Array], Array]) -> Facets | None:
     """Return the components and coefficients with a third facet; None if the cube has none.
 
     Parameters

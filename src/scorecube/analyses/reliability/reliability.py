@@ -18,9 +18,11 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import (
     Analysis,
+    Array,
     Arrays,
     Combine,
     Cost,
+    Inputs,
     Output,
     Prepared,
     labelled_result,
@@ -182,7 +184,7 @@ class Reliability(Analysis):
             Output("teams", (len(TEAM_SOURCES),), Combine.CONCAT, "float64"),
         )
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         found: dict[str, list[Any]] = {"mean_squares": [], "jackknife": [], "teams": []}
         for cell in range(start, stop):
             kept = inputs["kept"][cell]
@@ -192,9 +194,7 @@ class Reliability(Analysis):
             found["teams"].append(team_components(scores, teams))
         return {name: np.moveaxis(np.array(parts), 0, -1) for name, parts in found.items()}
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         scores, cell_of = cells(cube)
         n_topics = cube.sizes[names.TOPIC]
@@ -235,12 +235,7 @@ class Reliability(Analysis):
         return labelled_result(cube, variables, values, coords, attrs)
 
     def _of_cell(
-        self,
-        totals: Mapping[str, np.ndarray[Any, Any]],
-        cell: int,
-        n_runs: int,
-        n_topics: int,
-        sizes: np.ndarray[Any, Any],
+        self, totals: Inputs, cell: int, n_runs: int, n_topics: int, sizes: Array
     ) -> dict[str, Any]:
         """Return the values of one cell."""
         systems, topics, rest = totals["mean_squares"][:, cell]
@@ -302,7 +297,7 @@ def n_dropped(n_runs: int, drop: float) -> int:
     return math.ceil(Fraction(str(drop)) * (n_runs - 1))
 
 
-def kept_runs(scores: np.ndarray[Any, Any], drop: float) -> np.ndarray[Any, Any]:
+def kept_runs(scores: Array, drop: float) -> Array:
     """Return which runs (run,) stay; of runs with equal means all stay, or none."""
     lowest = n_dropped(len(scores), drop)
     if not lowest:
@@ -311,7 +306,7 @@ def kept_runs(scores: np.ndarray[Any, Any], drop: float) -> np.ndarray[Any, Any]
     return np.asarray(sums >= np.sort(sums)[lowest])
 
 
-def teams_of(cube: xr.Dataset) -> np.ndarray[Any, Any]:
+def teams_of(cube: xr.Dataset) -> Array:
     """Return the number of the team of each run; each run is a team if none are known."""
     labels = schema.labels_of(cube, names.TEAM if names.TEAM in cube.coords else names.RUN)
     return np.unique(np.array(labels, str), return_inverse=True)[1].astype(np.int64)

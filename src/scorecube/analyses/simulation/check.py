@@ -12,9 +12,11 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import (
     Analysis,
+    Array,
     Arrays,
     Combine,
     Cost,
+    Inputs,
     Output,
     Prepared,
     labelled_result,
@@ -46,7 +48,6 @@ OF_OTHERS = 1000
 OF_ONE_METRIC = 2
 LEAST_RUNS = 3
 SECONDS_PER_SAMPLE, SECONDS_PER_SUBSET = 0.02, 5e-3
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +215,7 @@ class Check(Analysis):
         shape = (len(VALUES), n_cells(prepared.cube), len(self.claims(prepared)))
         return (Output("claimed", shape, Combine.CONCAT, "float64"),)
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         if self.subject == TEAMS:
             leaves = tuple(inputs["leaves"].tolist())
             teams = TeamClaims(leaves, self.inner_trials)
@@ -229,9 +230,7 @@ class Check(Analysis):
             found.append(subject.measure(cube, inputs, seed))
         return {"claimed": np.stack(found, axis=-1)}
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube, claims = prepared.cube, self.claims(prepared)
         cell_of = cells(cube)[1]
         values = {name: array[cell_of] for name, array in summary(totals["claimed"]).items()}

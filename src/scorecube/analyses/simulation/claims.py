@@ -7,7 +7,6 @@ the model of the population, or from many more samples of it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +15,7 @@ import scipy
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays
+from scorecube.analyses.base import Array, Arrays, Inputs
 from scorecube.analyses.rank_agreement.correlation import Correlation
 from scorecube.analyses.rank_agreement.correlation_quantities import STATISTICS
 from scorecube.analyses.rank_agreement.ranking_pairs import coefficients
@@ -29,8 +28,6 @@ from scorecube.kernels.rank.concordance import compare
 from scorecube.statistics.decay_curve import fit_decay, without_ties
 from scorecube.statistics.variance_components import COEFFICIENTS, coefficient, topics_for
 
-Array = np.ndarray[Any, Any]
-Inputs = Mapping[str, Array]
 VALUES = ("estimate", "low", "high", "held", "truth")
 """What one trial writes of each claim; NaN for what does not exist."""
 LEVEL = 0.95

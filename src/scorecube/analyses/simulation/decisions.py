@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import scipy
 
+from scorecube.analyses.base import Array
 from scorecube.kernels.experiments.paired_decisions import (
     count_tails,
     decide_sign,
@@ -21,7 +21,6 @@ from scorecube.kernels.experiments.paired_decisions import (
 )
 from scorecube.kernels.random.resampling import bootstrap_samples, count_draws, sign_columns
 
-Array = np.ndarray[Any, Any]
 TESTS = ("t", "wilcoxon", "sign", "bootstrap", "permutation")
 RESAMPLING = ("bootstrap", "permutation")
 DEAD_ZONE = 0.01

@@ -19,6 +19,7 @@ from scorecube.analyses.base import (
     Arrays,
     Combine,
     Cost,
+    Inputs,
     Output,
     Prepared,
     labelled_result,
@@ -254,7 +255,7 @@ class Errors(Analysis):
         shape = (n_cells(prepared.cube), len(self.deltas), len(self.n), len(self.tests))
         return (Output("experiments", (*shape, 3, len(self.alphas) + 2), Combine.ADD),)
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         cells_count = int(inputs["n_cells"])
         shape = (cells_count, len(self.deltas), len(self.n), len(self.tests))
         counts = np.zeros((*shape, 3, len(self.alphas) + 2), np.int64)
@@ -279,9 +280,7 @@ class Errors(Analysis):
             self._count_families(inputs, start, stop, counts)
         return {"experiments": counts}
 
-    def _count_families(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int, counts: Any
-    ) -> None:
+    def _count_families(self, inputs: Inputs, start: int, stop: int, counts: Any) -> None:
         """Add the levels that errors of tests of all pairs reach: counts (cell, delta, size, test, row, level)."""
         seeds = seeds_of(int(inputs["seed"]), start, stop)
         for cell, k in np.ndindex(*counts.shape[:2]):
@@ -294,9 +293,7 @@ class Errors(Analysis):
                         level = level_of(p, self.alphas, LEVEL_ROUNDING)
                         counts[cell, k, i, place, 1, level] += 1
 
-    def _differences(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]], cell: int, k: int, low: int, high: int
-    ) -> Any:
+    def _differences(self, inputs: Inputs, cell: int, k: int, low: int, high: int) -> Any:
         """Return the differences of the experiments low .. high-1: int32 (trial, topic)."""
         differences = np.empty((high - low, max(self.n)), np.int32)
         draw_differences(
@@ -310,14 +307,7 @@ class Errors(Analysis):
         )
         return differences
 
-    def _resample(
-        self,
-        inputs: Mapping[str, np.ndarray[Any, Any]],
-        group: int,
-        n_topics: int,
-        drawn: Any,
-        counts: Any,
-    ) -> None:
+    def _resample(self, inputs: Inputs, group: int, n_topics: int, drawn: Any, counts: Any) -> None:
         """Add the decisions of the resampling tests: counts (cell, delta, test, row, level)."""
         for place, test in enumerate(self.tests):
             if test not in RESAMPLING:
@@ -334,9 +324,7 @@ class Errors(Analysis):
                         half=self.ties == "half",
                     )
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         cell_of = cells(cube)[1]
         # (cell, delta, size, test, row, level) -> (cell, test, size, delta, row, level)

@@ -7,20 +7,18 @@ difference; then only pairs of the others, and results with the wrong sign, are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy
 
 from scorecube import names
-from scorecube.analyses.base import Analysis
+from scorecube.analyses.base import Analysis, Array
 from scorecube.analyses.pair_tests.maxt import MaxT
 from scorecube.analyses.pair_tests.tukey import Tukey
 from scorecube.analyses.simulation.populations import fit_population
 from scorecube.analyses.simulation.samples import result_of, sample_cube
 from scorecube.statistics.multiple_testing import adjusted
 
-Array = np.ndarray[Any, Any]
 FAMILIES = ("tukey", "holm", "maxt")
 NO_SPREAD = 1e-12
 """Variance of differences, as a square of scores, that is no more than rounding: such a pair has no p-value."""

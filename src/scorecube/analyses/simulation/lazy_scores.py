@@ -9,10 +9,9 @@ import numpy as np
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from scorecube.analyses.base import Array
 from scorecube.analyses.simulation.topics import Source, scores_of
 from scorecube.statistics.margins import Margin
-
-Array = np.ndarray[Any, Any]
 
 
 class SimulatedScores(BackendArray):  # type: ignore[misc,unused-ignore]

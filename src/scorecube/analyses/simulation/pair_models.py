@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy
 
 from scorecube import names
+from scorecube.analyses.base import Array
 from scorecube.kernels.experiments.differences import guides_of
 from scorecube.kernels.experiments.pair_copulas import Family, fit_pairs
 from scorecube.kernels.random.philox import stream_key
@@ -17,7 +17,6 @@ from scorecube.kernels.threads import LEAST, on_threads
 from scorecube.statistics.margin_fits import fit_margin, margin_seconds, score_grid
 from scorecube.statistics.margins import Margin
 
-Array = np.ndarray[Any, Any]
 SAME_SCORE = 1e-5
 """Two runs whose scores differ by at most this much on each topic are one system."""
 NEIGHBOURS = 10

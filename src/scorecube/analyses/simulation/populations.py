@@ -18,6 +18,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.base import Array
 from scorecube.analyses.simulation.pair_models import random_ranks
 from scorecube.analyses.simulation.topics import (
     GaussianSource,
@@ -43,7 +44,6 @@ from scorecube.statistics.margin_fits import ScoreGrid, fit_margin, margin_secon
 from scorecube.statistics.margins import Margin
 from scorecube.statistics.vine_copula import FAMILIES, TRUNCATION, Vine, fit_vine
 
-Array = np.ndarray[Any, Any]
 COPULAS = ("gaussian", "vine", "independent")
 MOST_TOPICS = 1_000_000
 MOST_BYTES = 2**32

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Accumulator, Analysis
+from scorecube.analyses.base import Accumulator, Analysis, Array
 from scorecube.collection import schema
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
 
-Array = np.ndarray[Any, Any]
 SEEDS = 2.0**53
 """Number of seeds that samples can have."""
 

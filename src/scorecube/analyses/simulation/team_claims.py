@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.analyses.base import Arrays, Prepared
+from scorecube.analyses.base import Array, Arrays, Prepared
 from scorecube.analyses.leave_out.teams import Teams
 from scorecube.analyses.leave_out.trial_statistics import compute_trials
 from scorecube.analyses.simulation.claims import LEVEL, Claim, t_interval, with_truth
 
-Array = np.ndarray[Any, Any]
 TRUE_SUBSETS = 2_000
 """Subsets of each number of teams that have the true means; the first trials of the random stream."""
 PARTS = 4

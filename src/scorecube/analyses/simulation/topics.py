@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from scorecube import names
+from scorecube.analyses.base import Array
 from scorecube.kernels.quantiles import Quantiles, quantiles
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
@@ -25,7 +26,6 @@ from scorecube.statistics.margins import Margin
 from scorecube.statistics.vine_copula import TOPICS as VINE_TOPICS
 from scorecube.statistics.vine_copula import Vine
 
-Array = np.ndarray[Any, Any]
 TOPICS_AT_ONCE = 8192
 """Topics of a part that one thread makes."""
 SYSTEMS_AT_ONCE = 64

@@ -7,7 +7,7 @@ metrics".
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays, Cost, Prepared
+from scorecube.analyses.base import Analysis, Array, Arrays, Cost, Inputs, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection import schema
@@ -193,7 +193,7 @@ class TopicSampling(Analysis):
         return labelled_samples(positions, cube).assign_attrs(seed=str(seed))
 
 
-def grid_of(size: int, width: Fraction | None, scores: np.ndarray[Any, Any]) -> Grid:
+def grid_of(size: int, width: Fraction | None, scores: Array) -> Grid:
     """Return the grid of means of samples of the scores (cell, run, topic), see `TopicSampling.grids`; BadPlan where there is none."""
     try:
         return make_grid(size, width or WIDTH, scores, binned=width is not None)
@@ -206,9 +206,7 @@ def scales(grid: Grid) -> list[float]:
     return [float(Fraction(2) ** bits / (grid.width * grid.size)) for bits in grid.bits]
 
 
-def units_of(
-    inputs: Mapping[str, np.ndarray[Any, Any]], step: int
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+def units_of(inputs: Inputs, step: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return scores in grid units of the step-th size, float64 (topic, cell * run)."""
     units: np.ndarray[Any, np.dtype[np.float64]] = inputs["scores"] * inputs["scales"][step]
     np.rint(units, out=units)
@@ -216,7 +214,7 @@ def units_of(
 
 
 def counts_of(
-    inputs: Mapping[str, np.ndarray[Any, Any]], size: int, start: int, stop: int
+    inputs: Inputs, size: int, start: int, stop: int
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return counts of topics in the trials start .. stop-1, float64 (half, trial, topic)."""
     n_topics = int(inputs["shape"][2])

@@ -6,20 +6,18 @@ Each replicate leaves out one group; `scorecube.statistics.population_interval` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays
+from scorecube.analyses.base import Array, Arrays, Inputs
 from scorecube.analyses.topic_samples.base import scales
 from scorecube.collection.schema import labels_of
 from scorecube.kernels.random.draws import Sampling, topic_samples
 from scorecube.statistics.integer_grid import Grid
 
-Array = np.ndarray[Any, Any]
 PER_SIZE = ("sizes", "tolerances", "scales")
 GROUP_TRIAL = 2**40
 """Trial whose random words assign topics to groups, the next one runs; earlier trials draw samples of half of the runs."""
@@ -132,7 +130,7 @@ def group_inputs(
     }
 
 
-def topics_left_out(inputs: Mapping[str, Array]) -> Iterator[Arrays]:
+def topics_left_out(inputs: Inputs) -> Iterator[Arrays]:
     """Yield inputs without each group of topics, for each half of the runs in turn.
 
     The halves of the runs have different trials, so that only the topics are common to them.
@@ -144,16 +142,14 @@ def topics_left_out(inputs: Mapping[str, Array]) -> Iterator[Arrays]:
             yield _part(inputs, inputs["topic_groups"] != group, halves == half, "kept_", key)
 
 
-def runs_left_out(inputs: Mapping[str, Array]) -> Iterator[Arrays]:
+def runs_left_out(inputs: Inputs) -> Iterator[Arrays]:
     """Yield inputs without each group of runs."""
     every_topic = np.ones(len(inputs["topic_groups"]), bool)
     for group in range(int(inputs["run_groups"].max()) + 1):
         yield _part(inputs, every_topic, inputs["run_groups"] != group, "", inputs["key"])
 
 
-def _part(
-    inputs: Mapping[str, Array], topics: Array, runs: Array, prefix: str, key: Array
-) -> Arrays:
+def _part(inputs: Inputs, topics: Array, runs: Array, prefix: str, key: Array) -> Arrays:
     """Return the inputs of some topics and runs; sizes, tolerances and scales have the prefix."""
     n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
     sizes, tolerances, scales_of_all = (inputs[prefix + name] for name in PER_SIZE)

@@ -11,16 +11,24 @@ rankings with a tau above 0.9 for equivalent, and sees noticeable changes below 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared, labelled_result
+from scorecube.analyses.base import (
+    Array,
+    Arrays,
+    Combine,
+    Cost,
+    Inputs,
+    Output,
+    Prepared,
+    labelled_result,
+)
 from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import (
     TopicSampling,
@@ -91,7 +99,7 @@ class Splits(TopicSampling):
             Output("tau_ap", shape, Combine.CONCAT, "float64"),
         )
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
         shape = (len(inputs["sizes"]), n_cells, stop - start)
         outputs: Arrays = {name: np.empty(shape, np.int32) for name in INTEGERS}
@@ -126,9 +134,7 @@ class Splits(TopicSampling):
                     outputs[name][step, :, low - start : low - start + len(value)] = value.T
         return outputs
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         # From (size, cell, trial) to (metric, gain, size, trial).
         by_cell = {
@@ -169,9 +175,7 @@ class Splits(TopicSampling):
         }
         return labelled_result(cube, VARIABLES, values, coords, attrs)
 
-    def _settled(
-        self, cube: xr.Dataset, low: np.ndarray[Any, Any], pairs: int
-    ) -> np.ndarray[Any, Any]:
+    def _settled(self, cube: xr.Dataset, low: Array, pairs: int) -> Array:
         """Return the smallest settled size for each threshold, (metric, gain, threshold).
 
         Parameters

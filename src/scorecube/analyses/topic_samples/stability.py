@@ -5,15 +5,14 @@ Reference: Buckley and Voorhees 2000, "Evaluating evaluation measure stability",
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared, labelled_result
+from scorecube.analyses.base import Arrays, Combine, Cost, Inputs, Output, Prepared, labelled_result
 from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import (
     TopicSampling,
@@ -84,7 +83,7 @@ class Stability(TopicSampling):
             Output("second_better", shape, Combine.ADD, "int32"),
         )
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
         shape = (
             len(inputs["sizes"]),
@@ -103,9 +102,7 @@ class Stability(TopicSampling):
                 count_orders(sums, tolerance, inputs["fuzziness"], first[step], second[step])
         return {"first_better": first, "second_better": second}
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         cell_of = cells(cube)[1]
         run_a, run_b = (

@@ -6,7 +6,6 @@ metrics"; S1 = Sakai 2007, "On the properties of evaluation metrics for finding 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.base import Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.topic_samples.base import (
     counts_memory,
     counts_of,
@@ -165,7 +164,7 @@ class Swap(SwapOptions):
             *further,
         )
 
-    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         counted = self._count(inputs, start, stop)
         fields = ("count", "swap", "both_zero", "products", "largest", "widest")
         outputs = {
@@ -178,16 +177,12 @@ class Swap(SwapOptions):
             outputs |= count_groups(inputs, start, stop)
         return outputs
 
-    def _count(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int
-    ) -> list[tuple[Tally, IntArray]]:
+    def _count(self, inputs: Inputs, start: int, stop: int) -> list[tuple[Tally, IntArray]]:
         """Return counts of swaps, and of distinct and common topics, for each size."""
         count = self._count_apart if self.share == "none" else self._count_shared
         return [count(inputs, step, start, stop) for step in range(len(inputs["sizes"]))]
 
-    def _count_replicates(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int
-    ) -> IntArray:
+    def _count_replicates(self, inputs: Inputs, start: int, stop: int) -> IntArray:
         """Return counts without each group: (replicate, size, cell, comparisons or swaps, bin).
 
         An additional last bin has the counts of the first bin by rule s1, as in products.
@@ -205,7 +200,7 @@ class Swap(SwapOptions):
         return np.array(counts).reshape(-1, len(inputs["sizes"]), *counts[0].shape)
 
     def _count_shared(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]], step: int, start: int, stop: int
+        self, inputs: Inputs, step: int, start: int, stop: int
     ) -> tuple[Tally, IntArray]:
         """Return the counts of a size, with samples for all pairs of runs."""
         n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
@@ -234,7 +229,7 @@ class Swap(SwapOptions):
         return tally, overlaps
 
     def _count_apart(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]], step: int, start: int, stop: int
+        self, inputs: Inputs, step: int, start: int, stop: int
     ) -> tuple[Tally, IntArray]:
         """Return the counts of a size, with samples drawn for each pair of runs."""
         n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
@@ -258,9 +253,7 @@ class Swap(SwapOptions):
             tally.add(counted, signed=self.signed)
         return tally, overlaps
 
-    def finalize(
-        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
-    ) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         return make_result(self, prepared, totals, trials)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:

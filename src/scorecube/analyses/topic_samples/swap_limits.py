@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Combine, Output
+from scorecube.analyses.base import Array, Arrays, Combine, Inputs, Output
 from scorecube.analyses.topic_samples.base import counts_of, units_of
 from scorecube.analyses.topic_samples.left_out_groups import group_inputs, n_groups, topics_left_out
 from scorecube.collection.selection import cells, n_cells
@@ -25,7 +25,6 @@ from scorecube.statistics.integer_grid import Grid
 from scorecube.statistics.replicate_limits import Replicates, behind_best, first_probability
 from scorecube.statistics.required_difference import crossing, isotonic_bins, share_beyond
 
-Array = np.ndarray[Any, Any]
 RUN_GROUPS, TOPIC_GROUPS = 20, 10
 """Largest numbers of groups that are left out."""
 FEWEST = 4
@@ -60,7 +59,7 @@ def limit_outputs(cube: xr.Dataset, n_sizes: int, n_bins: int, kind: str) -> tup
     )
 
 
-def count_groups(inputs: Mapping[str, Array], start: int, stop: int) -> Arrays:
+def count_groups(inputs: Inputs, start: int, stop: int) -> Arrays:
     """Return the counts of `limit_outputs` for the trials start .. stop-1."""
     own = {
         name.removeprefix("limit_"): array
@@ -92,7 +91,7 @@ def _interval(start: int, stop: int, every: int) -> tuple[int, int]:
     return -(-start // every), -(-stop // every)
 
 
-def _count(inputs: Mapping[str, Array], step: int, start: int, stop: int, groups: Array) -> Array:
+def _count(inputs: Inputs, step: int, start: int, stop: int, groups: Array) -> Array:
     """Return the counts of `count_by_group` (cell, 1 + group, place) for the samples start .. stop-1."""
     n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
     size, units = int(inputs["sizes"][step]), units_of(inputs, step)
@@ -238,7 +237,7 @@ def _share(logit: Array) -> Array:
     return np.asarray(np.clip((odds * (1 + SHARE_FLOOR) - SHARE_FLOOR) / (1 + odds), 0.0, 1.0))
 
 
-def by_group(totals: Mapping[str, Array], cube: xr.Dataset) -> tuple[Array, Array]:
+def by_group(totals: Inputs, cube: xr.Dataset) -> tuple[Array, Array]:
     """Return the counts (group, metric, gain, size, place), those of all runs first, and (group, half, ...)."""
     cell_of = cells(cube)[1]
     of_runs = np.moveaxis(totals["by_run_group"], (2, 1), (0, 1))[:, cell_of]

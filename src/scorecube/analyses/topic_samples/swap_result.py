@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Prepared, labelled_result
+from scorecube.analyses.base import Array, Inputs, Prepared, labelled_result
 from scorecube.analyses.topic_samples.left_out_groups import n_groups
 from scorecube.analyses.topic_samples.swap_limits import (
     Functionals,
@@ -36,7 +35,6 @@ DECIMALS = 12
 """Decimals of means in results; further decimals are rounding errors of the grid."""
 LEAST_DIFFERENCE = 1e-4
 """Usual difference of two scores below which means keep more decimals, one for each power of ten."""
-Array = np.ndarray[Any, Any]
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 LIMITS = (
     "required_low",
@@ -49,9 +47,7 @@ LIMITS = (
 )
 
 
-def make_result(
-    swap: SwapOptions, prepared: Prepared, totals: Mapping[str, Array], trials: int
-) -> xr.Dataset:
+def make_result(swap: SwapOptions, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
     """Return the labelled result; its variables are described in `swap_quantities`."""
     cube, bins = prepared.cube, prepared.shared
     # From (size, cell, ...) to (metric, gain, size, ...).
@@ -229,7 +225,7 @@ def _limits(
     prepared: Prepared,
     counts: tuple[IntArray, IntArray],
     groups: tuple[Array, Array] | None,
-    values: Mapping[str, Array],
+    values: Inputs,
 ) -> dict[str, Array]:
     """Return the limits over topics and teams, NaN without replicates; each interval contains its estimate."""
     required, share, behind = (

@@ -207,7 +207,7 @@ def score_topic(
     Parameters
     ----------
     inputs
-        See `tables.Inputs`.
+        See `tables.Tables`.
     topic, left_out, nobody
         Number of the topic; uint64 (word,), a bit for each team, set if it is left out; whether none is.
     runs, n
@@ -215,7 +215,7 @@ def score_topic(
     space
         From `make_space`, for n runs or more.
     out
-        float64 (row, topic, kept run): written; NaN for a topic without a relevant document. Without `Inputs.sums`, the totals
+        float64 (row, topic, kept run): written; NaN for a topic without a relevant document. Without `Tables.sums`, the totals
         over whole lists in place of scores; for blended ratios, the deepest rank that counts.
     """
     cells, rows, whole, sums = inputs.cells, inputs.rows, inputs.whole, inputs.sums

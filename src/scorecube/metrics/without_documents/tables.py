@@ -100,7 +100,7 @@ class Cells(NamedTuple):
     discounted: npt.NDArray[np.float64]
 
 
-class Inputs(NamedTuple):
+class Tables(NamedTuple):
     """Everything that rescoring needs and that does not depend on which documents are lost.
 
     Parameters

@@ -232,6 +232,33 @@ def test_what_has_a_page_is_told(module: str) -> None:
     assert not problems, f"docstrings ({RULES}):\n" + "\n".join(problems)
 
 
+ARGUMENTS = re.compile(r"^([a-z]\w*(?:, [a-z]\w*)*): ", re.MULTILINE)
+
+
+def strangers(function: ast.FunctionDef) -> set[str]:
+    """Return the names before a colon, at the begin of a line of a docstring, that a function does not take."""
+    text = sections(ast.get_docstring(function) or "")[""]
+    told = {name for line in ARGUMENTS.findall(text) for name in line.split(", ")}
+    return told - {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+
+
+def test_lines_about_arguments_name_arguments() -> None:
+    found = [
+        f"{path.relative_to(REPO)}:{node.lineno}: {node.name} has no {', '.join(sorted(names))}"
+        for path in sorted((REPO / "src").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and (names := strangers(node))
+    ]
+    assert not found, f"docstrings ({RULES}):\n" + "\n".join(found)
+
+
+def test_lines_about_other_arguments_are_found() -> None:
+    text = 'def f(first, second):\n    """Add.\n\n    first, third: Numbers.\n    Returns sum: Of both.\n    """'
+    (function,) = ast.parse(text).body
+    assert isinstance(function, ast.FunctionDef)
+    assert strangers(function) == {"third"}
+
+
 def test_public_methods_have_a_docstring_or_that_of_a_base_class() -> None:
     found = [
         f"{kind.__module__}.{kind.__qualname__}.{name}"

@@ -96,17 +96,8 @@ def design_of(cube: xr.Dataset, name: str) -> xr.Dataset | None:
 
     Metrics that are not means over topics, and metrics whose variance is 0 or cannot be estimated, are left out.
 
-    Parameters
-    ----------
-    cube
-        Scores of the collection.
-    name
-        Its name.
-
-    Returns
-    -------
-    result
-        None without any metric left, or where more topics are needed than any collection could have.
+    cube: Scores of the collection.
+    Returns result: None without any metric left, or where more topics are needed than any collection could have.
     """
     cube = without_other_summaries(cube)
     if not cube.sizes[names.METRIC]:
@@ -127,12 +118,8 @@ def design_of(cube: xr.Dataset, name: str) -> xr.Dataset | None:
 def widths_and_power(result: xr.Dataset, n: int | None = None) -> xr.Dataset:
     """Return expected interval widths and the power of the paired t test at a number of topics: `AT_TOPICS`.
 
-    Parameters
-    ----------
-    result
-        Design of a collection, of `design_of`.
-    n
-        Number of topics; by default those of the collection.
+    result: Design of a collection, of `design_of`.
+    n: Number of topics; by default those of the collection.
     """
     topics = int(result.attrs[TOPICS_AT_HAND]) if n is None else n
     alpha, difference = float(result["alpha"]), float(result["min_diff"])
@@ -156,17 +143,9 @@ def widths_and_power(result: xr.Dataset, n: int | None = None) -> xr.Dataset:
 def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
     """Return sizes with those for differences, or widths, around the required ones, all else equal.
 
-    Parameters
-    ----------
-    result
-        Of `topic_set_size`, at one gain setting.
-    along
-        Dim of the required differences or widths.
-
-    Returns
-    -------
-    result
-        With ``nearby``, the differences or widths, and their ``nearby_topics``: (..., point).
+    result: Of `topic_set_size`, at one gain setting.
+    along: Dim of the required differences or widths.
+    Returns result: With ``nearby``, the differences or widths, and their ``nearby_topics``: (..., point).
     """
     required, most = result[along], result["topics"].max(along)
     below = xr.ones_like(most, np.float64).where(most >= MAX_TOPICS / 4, 0.6)
@@ -217,12 +196,8 @@ def four_z_squared(alpha: float | FloatArray) -> FloatArray:
 def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:
     """Return topics by interval width, and by difference that ANOVA is to detect, at alpha 0.05, beta 0.20 and 10 systems (S2 Figure 2).
 
-    Parameters
-    ----------
-    variances
-        Within-system variances.
-    mode
-        Of the ANOVA.
+    variances: Within-system variances.
+    mode: Of the ANOVA.
     """
     difference = np.round(np.arange(0.05, 0.501, 0.005), 3).tolist()
     sizes = {

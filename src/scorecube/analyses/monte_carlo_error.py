@@ -22,22 +22,12 @@ MIN_SHARE = 0.01
 def monte_carlo_width(result: xr.Dataset) -> float:
     """Return the width of the widest 95 % Monte Carlo interval of a result, over cells.
 
-    Parameters
-    ----------
-    result
-        Result of the swap method: intervals of the swap rates of bins with at least 1 % of the comparisons. Result of a test of
-        all pairs of runs: intervals of the shares of significant pairs, that is the share of pairs with alpha inside the
-        interval of their p-value, for each alpha. Results of `errors` and `check`: Wilson intervals of rates.
-
-    Returns
-    -------
-    width
-        Width, 0 to 1.
-
-    Raises
-    ------
-    BadPlan
-        A result of another analysis, or of the swap method with intervals that are not over trials.
+    result: Result of the swap method: intervals of the swap rates of bins with at least 1 % of the comparisons. Result
+        of a test of all pairs of runs: intervals of the shares of significant pairs, that is the share of pairs with
+        alpha inside the interval of their p-value, for each alpha. Results of `errors` and `check`: Wilson intervals of
+        rates.
+    Returns width: Width, 0 to 1.
+    Raises BadPlan: A result of another analysis, or of the swap method with intervals that are not over trials.
 
     Examples
     --------

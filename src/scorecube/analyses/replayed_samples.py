@@ -17,19 +17,9 @@ def sample_positions(
 ) -> np.ndarray[Any, np.dtype[np.int32]]:
     """Return replayed topic samples as positions in the cube, int32 (trial, half, draw).
 
-    Parameters
-    ----------
-    samples
-        ``topic_sample[trial, half, draw]``: topic labels.
-    cube
-        Scores (metric, gain, run, topic).
-    size, halves
-        Number of topics in a sample, and of samples in a trial.
-
-    Raises
-    ------
-    BadPlan
-        Samples of another shape, or of topics that are not in the cube.
+    samples: ``topic_sample[trial, half, draw]``: topic labels.
+    size, halves: Number of topics in a sample, and of samples in a trial.
+    Raises BadPlan: Samples of another shape, or of topics that are not in the cube.
     """
     schema.check(samples, schema.SAMPLES, "the samples")
     labels = samples[names.TOPIC_SAMPLE].values

@@ -288,10 +288,7 @@ def _tau_rest(scores: Array) -> list[float]:
 def pair_contributions(scores: Array) -> dict[str, Any]:
     """Return the columns of `separation` that are sums over pairs of runs, one row of pairs at a time.
 
-    Parameters
-    ----------
-    scores
-        float64 (run, topic), NaN for missing.
+    scores: float64 (run, topic), NaN for missing.
     """
     whole, _, rounded = single_scores(scores)
     snap = 1.0 if rounded else 0.0

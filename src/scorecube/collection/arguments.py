@@ -19,17 +19,9 @@ OTHER_MEASURES = ("ERR", "RBP", "AP@")
 def labels(name: str, values: Any) -> list[str]:
     """Return labels as a list of texts; refuse a single text, and elements that are no texts.
 
-    Parameters
-    ----------
-    name
-        Name of the argument in messages.
-    values
-        Any iterable of texts, such as a list, a tuple or an array.
-
-    Raises
-    ------
-    BadPlan
-        Something else.
+    name: Name of the argument in messages.
+    values: Any iterable of texts, such as a list, a tuple or an array.
+    Raises BadPlan: Something else.
 
     Examples
     --------
@@ -48,17 +40,9 @@ def labels(name: str, values: Any) -> list[str]:
 def metric_names(name: str, values: Any) -> list[str]:
     """Return metrics as a list of names: texts, metrics of this package, or measures of ir_measures.
 
-    Parameters
-    ----------
-    name
-        Name of the argument in messages.
-    values
-        Any iterable of metrics.
-
-    Raises
-    ------
-    BadPlan
-        Something else, or a measure of ir_measures that no metric equals.
+    name: Name of the argument in messages.
+    values: Any iterable of metrics.
+    Raises BadPlan: Something else, or a measure of ir_measures that no metric equals.
 
     Examples
     --------
@@ -102,19 +86,10 @@ def _listed(name: str, values: Any) -> list[Any]:
 def check_dataset(value: Any, subject: str, advice: str) -> None:
     """Refuse what is no xarray Dataset.
 
-    Parameters
-    ----------
-    value
-        Argument of a user.
-    subject
-        Name of the dataset in the message, e.g. "the cube".
-    advice
-        Functions that return such a dataset.
-
-    Raises
-    ------
-    BadInput
-        Something else.
+    value: Argument of a user.
+    subject: Name of the dataset in the message, e.g. "the cube".
+    advice: Functions that return such a dataset.
+    Raises BadInput: Something else.
     """
     if not isinstance(value, xr.Dataset):
         raise BadInput(
@@ -125,9 +100,6 @@ def check_dataset(value: Any, subject: str, advice: str) -> None:
 def check_cube(value: Any) -> None:
     """Refuse as a cube what is no dataset, such as a DataFrame.
 
-    Parameters
-    ----------
-    value
-        Argument of a user.
+    value: Argument of a user.
     """
     check_dataset(value, "the cube", "evaluate or cube_from_scores")

@@ -113,12 +113,9 @@ def judgement_sets(
 def judgement_set_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the distinct cells of a combined cube, by set of judgements.
 
-    Returns
-    -------
-    scores
-        float64 (set * cell, run, topic).
-    cell_of
-        int64 (metric, setting): index, within the cells of a set, of the cell of a metric and gain setting.
+    Returns scores: float64 (set * cell, run, topic).
+    Returns cell_of: int64 (metric, setting): index, within the cells of a set, of the cell of a metric and gain
+        setting.
     """
     n_settings = cube.sizes[names.GAIN] // 2
     cell_of = np.empty((cube.sizes[names.METRIC], n_settings), np.int64)
@@ -139,10 +136,7 @@ def judgement_set_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndar
 def judgement_set_names(cube: xr.Dataset) -> tuple[str, str]:
     """Return the names of the two sets of a cube from `judgement_sets`; refuse others.
 
-    Raises
-    ------
-    BadPlan
-        The cube does not hold two sets of judgements.
+    Raises BadPlan: The cube does not hold two sets of judgements.
     """
     if names.JUDGEMENTS in cube.coords:
         sets = schema.labels_of(cube, names.JUDGEMENTS)

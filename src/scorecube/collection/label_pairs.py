@@ -17,19 +17,11 @@ IntArray = np.ndarray[Any, np.dtype[np.int64]]
 def label_counts(truth: xr.Dataset, judge: xr.Dataset, topics: Sequence[str]) -> IntArray:
     """Count documents by topic and by their levels under two sets of judgements.
 
-    Parameters
-    ----------
-    truth, judge
-        Rankings under both sets, as from `read_rankings`.
-    topics
-        Topics to count; one that a set lacks has no documents.
-
-    Returns
-    -------
-    counts
-        int64 (topic, level under the truth, level under the judge). Documents are matched by their keys, a hash of their
-        ids (`names.DOCUMENT_KEY`); in rankings of earlier versions, which have none, by the runs: the document at a rank of a
-        run is the same under both sets. Documents that are in no run are then left out.
+    truth, judge: Rankings under both sets, as from `read_rankings`.
+    topics: Topics to count; one that a set lacks has no documents.
+    Returns counts: int64 (topic, level under the truth, level under the judge). Documents are matched by their keys, a
+        hash of their ids (`names.DOCUMENT_KEY`); in rankings of earlier versions, which have none, by the runs: the
+        document at a rank of a run is the same under both sets. Documents that are in no run are then left out.
     """
     by_key = all(names.DOCUMENT_KEY in each for each in (truth, judge))
     if not all(names.LEVEL_OF_DOCUMENT in each for each in (truth, judge)):

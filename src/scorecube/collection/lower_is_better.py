@@ -19,17 +19,9 @@ KNOWN = frozenset({"last_rel", "loss_e", "loss_er", "loss_r"})
 def negated(cube: xr.Dataset, metrics: Sequence[str]) -> xr.Dataset:
     """Return scores with those of some metrics negated, and ``neg:`` before their names.
 
-    Parameters
-    ----------
-    cube
-        ``score[metric, gain, run, topic]``.
-    metrics
-        Names of metrics whose smaller values are better.
-
-    Raises
-    ------
-    BadPlan
-        A metric that is not in the cube.
+    cube: ``score[metric, gain, run, topic]``.
+    metrics: Names of metrics whose smaller values are better.
+    Raises BadPlan: A metric that is not in the cube.
 
     Examples
     --------

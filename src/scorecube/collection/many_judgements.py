@@ -28,16 +28,10 @@ LEAST_COMMON = 2
 class JudgedScores:
     """Scores under several sets of judgements.
 
-    Parameters
-    ----------
-    sets
-        Names; the first is the truth.
-    scores
-        float64 (set, cell, run, topic); NaN for missing.
-    cell_of
-        int64 (metric, setting): index of the cell of a metric and gain setting.
-    settings
-        Gain settings within a set.
+    sets: Names; the first is the truth.
+    scores: float64 (set, cell, run, topic); NaN for missing.
+    cell_of: int64 (metric, setting): index of the cell of a metric and gain setting.
+    settings: Gain settings within a set.
     """
 
     sets: tuple[str, ...]
@@ -171,10 +165,7 @@ def _labels(
 def judged_scores(cube: xr.Dataset) -> JudgedScores:
     """Return the scores of a cube from `many_judgement_sets` or `scorecube.judgement_sets`.
 
-    Raises
-    ------
-    BadPlan
-        The cube does not hold several sets of judgements.
+    Raises BadPlan: The cube does not hold several sets of judgements.
     """
     if names.JUDGEMENTS in cube.coords:
         of_gain, settings = (

@@ -56,20 +56,9 @@ CLOSE = 0.6
 def read_metric(text: str) -> Metric:
     """Parse the name of a metric in the spelling of this package or of another tool.
 
-    Parameters
-    ----------
-    text
-        Name, perhaps with parameters in brackets and a cut-off behind ``@`` or, as in trec_eval, ``_``.
-
-    Returns
-    -------
-    metric
-        With all parameters set.
-
-    Raises
-    ------
-    BadName
-        An unknown name, with names to type instead; a name that means something else elsewhere.
+    text: Name, perhaps with parameters in brackets and a cut-off behind ``@`` or, as in trec_eval, ``_``.
+    Returns metric: With all parameters set.
+    Raises BadName: An unknown name, with names to type instead; a name that means something else elsewhere.
 
     Examples
     --------
@@ -93,10 +82,7 @@ def _plain(name: str) -> str:
 def _respelled(text: str) -> str | None:
     """Return the name here of a name in another spelling; None if there is none.
 
-    Raises
-    ------
-    BadName
-        A name that means something else elsewhere, or is not computed here.
+    Raises BadName: A name that means something else elsewhere, or is not computed here.
     """
     shape = TYPED.fullmatch(text.strip())
     if shape is None:

@@ -16,22 +16,10 @@ from scorecube.errors import BadStudy, counted, option
 def add_runs(stored: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
     """Return rankings with further runs, as if all runs had been read together.
 
-    Parameters
-    ----------
-    stored, new
-        Rankings of different runs under the same judgements, read with the same options.
-    what
-        Names the collection in messages.
-
-    Returns
-    -------
-    rankings
-        Runs sorted; see `scorecube.collection.rankings.build_rankings`.
-
-    Raises
-    ------
-    BadStudy
-        A run is there already, or the judgements or the options of reading differ.
+    stored, new: Rankings of different runs under the same judgements, read with the same options.
+    what: Names the collection in messages.
+    Returns rankings: Runs sorted; see `scorecube.collection.rankings.build_rankings`.
+    Raises BadStudy: A run is there already, or the judgements or the options of reading differ.
 
     Examples
     --------
@@ -101,17 +89,9 @@ def refuse_other_reading(stored: xr.Dataset, new: xr.Dataset, what: str) -> xr.D
 def new_runs(stored: xr.Dataset, rankings: xr.Dataset, what: str) -> xr.Dataset:
     """Return the part of rankings whose runs are not stored.
 
-    Parameters
-    ----------
-    stored, rankings
-        Rankings under the same judgements.
-    what
-        Names the collection in messages.
-
-    Raises
-    ------
-    BadStudy
-        A stored run has other rankings.
+    stored, rankings: Rankings under the same judgements.
+    what: Names the collection in messages.
+    Raises BadStudy: A stored run has other rankings.
     """
     known = set(schema.labels_of(stored, names.RUN))
     labels = schema.labels_of(rankings, names.RUN)

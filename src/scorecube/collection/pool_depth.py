@@ -32,14 +32,9 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 class PoolDepth(NamedTuple):
     """Depth of a pool as estimated from runs.
 
-    Parameters
-    ----------
-    depth
-        Number of ranks; `WITHOUT_POOL` if not found.
-    found
-        Whether half of the teams reach a depth of 1.
-    n_teams
-        Teams that reach the depth.
+    depth: Number of ranks; `WITHOUT_POOL` if not found.
+    found: Whether half of the teams reach a depth of 1.
+    n_teams: Teams that reach the depth.
     """
 
     depth: int
@@ -58,10 +53,7 @@ def judged_by_rank(rankings: xr.Dataset) -> tuple[Ints, Ints]:
 def estimate_pool_depth(rankings: xr.Dataset) -> PoolDepth:
     """Estimate the depth of the pool from the judged documents of runs.
 
-    Parameters
-    ----------
-    rankings
-        Dataset as from `read_rankings`, or a cube with rankings.
+    rankings: Dataset as from `read_rankings`, or a cube with rankings.
 
     Examples
     --------

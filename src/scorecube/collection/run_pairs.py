@@ -16,15 +16,7 @@ FIRST_RUN, SECOND_RUN = "first_run", "second_run"
 def pair_positions(n_runs: int) -> tuple[Int32Array1, Int32Array1]:
     """Return the positions of the first and the second run of every pair, in the order of results.
 
-    Parameters
-    ----------
-    n_runs
-        Number of runs.
-
-    Returns
-    -------
-    first, second
-        int32 (pair,), first < second; pairs stand in label order.
+    Returns first, second: int32 (pair,), first < second; pairs stand in label order.
 
     Examples
     --------
@@ -40,17 +32,9 @@ def pair_labels(
 ) -> dict[str, xr.Variable]:
     """Return the coordinates `run_a` and `run_b` of pairs of runs.
 
-    Parameters
-    ----------
-    runs
-        Labels (run,), sorted.
-    pairs
-        Positions of the first and the second runs; None for all pairs in the order of `pair_positions`.
-
-    Returns
-    -------
-    coords
-        Labels (pair,) of the first and the second run of each pair.
+    runs: Labels (run,), sorted.
+    pairs: Positions of the first and the second runs; None for all pairs in the order of `pair_positions`.
+    Returns coords: Labels (pair,) of the first and the second run of each pair.
 
     Examples
     --------
@@ -69,15 +53,8 @@ def pair_labels(
 def positions_of_pairs(result: xr.Dataset) -> tuple[Int32Array1, Int32Array1]:
     """Return the positions of the first and the second run of every pair of a result.
 
-    Parameters
-    ----------
-    result
-        Has the dims run and pair, with labels, or positions as it is stored.
-
-    Returns
-    -------
-    first, second
-        int32 (pair,).
+    result: Has the dims run and pair, with labels, or positions as it is stored.
+    Returns first, second: int32 (pair,).
 
     Examples
     --------

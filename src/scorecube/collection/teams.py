@@ -28,28 +28,12 @@ def teams_of(
 ) -> list[str]:
     """Return the team of each run; a run without a team is a team of its own. The same of systems.
 
-    Parameters
-    ----------
-    runs
-        Names of the runs.
-    teams
-        Run -> team; None for teams of one run each. It may name other runs, as a table of a whole track does.
-    path
-        The file it was read from, for messages.
-    notify
-        Called with a line of text about runs without a team, and one about teams of other runs.
-    kind
-        ``team`` or ``system``, for messages.
-
-    Returns
-    -------
-    labels
-        One for each run.
-
-    Raises
-    ------
-    BadInput
-        A run has a team only if letter case and blanks are ignored.
+    teams: Run -> team; None for teams of one run each. It may name other runs, as a table of a whole track does.
+    path: The file it was read from, for messages.
+    notify: Called with a line of text about runs without a team, and one about teams of other runs.
+    kind: ``team`` or ``system``, for messages.
+    Returns labels: One for each run.
+    Raises BadInput: A run has a team only if letter case and blanks are ignored.
     """
     if teams is None:
         return list(runs)
@@ -85,14 +69,9 @@ def with_systems(
 ) -> xr.Dataset:
     """Return scores or rankings with the system that each run is a repetition of; a run without a system is a system of its own.
 
-    Parameters
-    ----------
-    dataset
-        Has the dim run.
-    systems
-        Run -> system; None or nothing leaves the dataset as it is.
-    path, notify
-        As of `teams_of`.
+    dataset: Has the dim run.
+    systems: Run -> system; None or nothing leaves the dataset as it is.
+    path, notify: As of `teams_of`.
     """
     if not systems:
         return dataset

@@ -28,16 +28,10 @@ MAX_TOPICS = 10_000_000
 class Rule:
     """Range of valid values of a parameter.
 
-    Parameters
-    ----------
-    low, high
-        Limits; `high` itself is valid for whole numbers only.
-    includes_low
-        Whether `low` itself is valid.
-    whole
-        Whether values must be whole numbers.
-    expected
-        Description of valid values for messages.
+    low, high: Limits; `high` itself is valid for whole numbers only.
+    includes_low: Whether `low` itself is valid.
+    whole: Whether values must be whole numbers.
+    expected: Description of valid values for messages.
     """
 
     low: float
@@ -105,10 +99,7 @@ VARIABLES = {
 def labelled_numbers(name: str, value: Numbers) -> xr.DataArray:
     """Return a parameter as a labelled array of valid numbers.
 
-    Raises
-    ------
-    BadPlan
-        A value is not a number or out of range, or an array of several dims has no labels.
+    Raises BadPlan: A value is not a number or out of range, or an array of several dims has no labels.
 
     Examples
     --------

@@ -63,25 +63,12 @@ def interval_size(
 ) -> IntArray:
     """Return the smallest number of topics with an expected width of at most `width`.
 
-    Parameters
-    ----------
-    variance
-        Within-system variance, in squared score units; all arrays have one shape.
-    width
-        Largest expected width, in units of the scores.
-    alpha
-        1 - confidence level.
-    maximum
-        Largest number of topics allowed.
-
-    Returns
-    -------
-    topics
-        Number of topics.
-
-    References
-    ----------
-    S2, equation 1 (the first estimate) and section 2 (its increments).
+    variance: Within-system variance, in squared score units; all arrays have one shape.
+    width: Largest expected width, in units of the scores.
+    alpha: 1 - confidence level.
+    maximum: Largest number of topics allowed.
+    Returns topics: Number of topics.
+    References: S2, equation 1 (the first estimate) and section 2 (its increments).
     """
     with np.errstate(over="ignore"):
         allowed = width / np.sqrt(2.0 * variance)

@@ -36,10 +36,7 @@ MAX_NONCENTRALITY = 1e15
 class PowerModel(ABC):
     """A test of differences of means; arrays have one shape.
 
-    Parameters
-    ----------
-    alpha, beta
-        Probabilities of a type I and a type II error.
+    alpha, beta: Probabilities of a type I and a type II error.
     """
 
     alpha: FloatArray
@@ -75,19 +72,11 @@ class PowerModel(ABC):
 class Anova(PowerModel):
     """Analysis of variance of m systems: one-way, or two-way without replication.
 
-    Parameters
-    ----------
-    alpha, beta
-        See `PowerModel`.
-    systems
-        Number of systems m, at least 2.
-    paired
-        Whether systems are compared on the same topics: the variance between topics is an effect of its own, with
-        n - 1 degrees of freedom (two-way).
-
-    References
-    ----------
-    Sakai and Shang 2016 (S3), section 3; Sakai 2017 (S2), equation 2.
+    alpha, beta: See `PowerModel`.
+    systems: Number of systems m, at least 2.
+    paired: Whether systems are compared on the same topics: the variance between topics is an effect of its own, with n
+        - 1 degrees of freedom (two-way).
+    References: Sakai and Shang 2016 (S3), section 3; Sakai 2017 (S2), equation 2.
     """
 
     systems: FloatArray
@@ -136,12 +125,8 @@ class PairedT(PowerModel):
 
     The papers do not describe the approximation of Sakai's tool, so its power is taken to be exact.
 
-    Parameters
-    ----------
-    alpha, beta
-        See `PowerModel`.
-    sided
-        2, or 1 for a one-sided test.
+    alpha, beta: See `PowerModel`.
+    sided: 2, or 1 for a one-sided test.
     """
 
     sided: int = 2

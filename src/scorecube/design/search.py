@@ -28,28 +28,13 @@ def smallest_integer(
 ) -> IntArray:
     """Return the smallest integer, at least `minimum`, for which a condition holds.
 
-    Parameters
-    ----------
-    condition
-        Maps integers, as floats, to whether it holds; it must hold for all larger integers too.
-    minimum
-        Smallest results; all arrays have one shape.
-    guess
-        Start of the search, near the results.
-    maximum
-        Largest result allowed.
-    quantity
-        Name of the result in messages.
-
-    Returns
-    -------
-    integers
-        Of the shape of `guess`.
-
-    Raises
-    ------
-    BadPlan
-        A result would be above `maximum`.
+    condition: Maps integers, as floats, to whether it holds; it must hold for all larger integers too.
+    minimum: Smallest results; all arrays have one shape.
+    guess: Start of the search, near the results.
+    maximum: Largest result allowed.
+    quantity: Name of the result in messages.
+    Returns integers: Of the shape of `guess`.
+    Raises BadPlan: A result would be above `maximum`.
 
     Examples
     --------

@@ -112,16 +112,10 @@ def jackknife_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Return an interval of a variance over topics and teams.
 
-    Parameters
-    ----------
-    scores
-        float64 (..., run, topic), NaN for missing.
-    teams
-        Team of each run. A single team is not left out: the interval is over topics alone.
-    estimate
-        Function of scores (..., run, topic) that returns variances (...).
-    confidence
-        Confidence level.
+    scores: float64 (..., run, topic), NaN for missing.
+    teams: Team of each run. A single team is not left out: the interval is over topics alone.
+    estimate: Function of scores (..., run, topic) that returns variances (...).
+    confidence: Confidence level.
     """
     n_topics = scores.shape[-1]
     value = estimate(scores)

@@ -35,14 +35,10 @@ Ideal = Callable[..., Any]
 class IntentDefinition(Definition):
     """A family of metrics that need levels by intent.
 
-    Parameters
-    ----------
-    name, function, source, cutoff, uses_gains, parameters, entry_form
-        As of `Definition`.
-    ideal
-        Orders the judged documents of a topic into its ideal list; None for a metric without a normaliser.
-    normaliser
-        Its value for the ideal list, with `ideal` = 1, is the argument `ideal` of `function`; `function` itself by default.
+    name, function, source, cutoff, uses_gains, parameters, entry_form: As of `Definition`.
+    ideal: Orders the judged documents of a topic into its ideal list; None for a metric without a normaliser.
+    normaliser: Its value for the ideal list, with `ideal` = 1, is the argument `ideal` of `function`; `function` itself
+        by default.
     """
 
     ideal: Ideal | None = None
@@ -76,22 +72,10 @@ def intent_metric(
 ) -> Callable[[Function], Function]:
     """Register a function of one ranking with levels by intent as the metric `name`.
 
-    Parameters
-    ----------
-    name, source, cutoff, uses_gains, parameters
-        As of `scorecube.metrics.metric`.
-    ideal, normaliser
-        See `IntentDefinition`.
-
-    Returns
-    -------
-    declare
-        Decorator that returns the function unchanged.
-
-    Raises
-    ------
-    BadName
-        See `scorecube.metrics.registry.register`.
+    name, source, cutoff, uses_gains, parameters: As of `scorecube.metrics.metric`.
+    ideal, normaliser: See `IntentDefinition`.
+    Returns declare: Decorator that returns the function unchanged.
+    Raises BadName: See `scorecube.metrics.registry.register`.
     """
 
     def declare(function: Function) -> Function:

@@ -37,12 +37,8 @@ SMALLEST = 1e-12
 def log_wealth(scores: Any, means: Any) -> Floats:
     """Return the logarithm of the money that bets against means of no more than these end with, from 1.
 
-    Parameters
-    ----------
-    scores
-        float64 (row, topic): in 0 .. 1.
-    means
-        float64 (row,): above 0.
+    scores: float64 (row, topic): in 0 .. 1.
+    means: float64 (row,): above 0.
     """
     gains = np.asarray(scores) / np.asarray(means)[:, np.newaxis] - 1.0
     logs = np.log1p(SHARES[:, np.newaxis, np.newaxis] * gains).sum(axis=2)
@@ -53,12 +49,8 @@ def log_wealth(scores: Any, means: Any) -> Floats:
 def betting_limits(scores: Any, error: float) -> tuple[Floats, Floats]:
     """Return the lower and upper limits of means by betting, float64 (row,) each.
 
-    Parameters
-    ----------
-    scores
-        float64 (row, topic): in 0 .. 1.
-    error
-        Largest probability that the mean is below the lower limit, and that it is above the upper one.
+    scores: float64 (row, topic): in 0 .. 1.
+    error: Largest probability that the mean is below the lower limit, and that it is above the upper one.
     """
     x = np.asarray(scores, float)
     return _lowest(x, error), 1.0 - _lowest(1.0 - x, error)
@@ -76,12 +68,8 @@ def _lowest(scores: Floats, error: float) -> Floats:
 def mid_p_limits(successes: Any, n: int, error: float) -> tuple[Floats, Floats]:
     """Return the mid-p limits of binomial probabilities, float64 (row,) each.
 
-    Parameters
-    ----------
-    successes
-        int64 (row,): of ``n`` each.
-    error
-        Of each side.
+    successes: int64 (row,): of ``n`` each.
+    error: Of each side.
     """
     return _least_probability(successes, n, error), 1.0 - _least_probability(
         n - np.asarray(successes), n, error
@@ -106,14 +94,9 @@ def _least_probability(successes: Any, n: int, error: float) -> Floats:
 def bounded_limits(scores: Any, bounds: tuple[float, float], error: float) -> tuple[Floats, Floats]:
     """Return limits of means within the bounds, float64 (row,) each: mid-p in rows whose scores are all at the bounds, else by betting.
 
-    Parameters
-    ----------
-    scores
-        float64 (row, topic).
-    bounds
-        Least and greatest score that there can be.
-    error
-        Of each side.
+    scores: float64 (row, topic).
+    bounds: Least and greatest score that there can be.
+    error: Of each side.
     """
     x = unit_scores(scores, bounds)
     low, high = np.empty((2, len(x)))
@@ -153,19 +136,11 @@ def join(
 ) -> tuple[Floats, Floats]:
     """Return other limits where they can be trusted, and those of `bounded_limits` elsewhere.
 
-    Parameters
-    ----------
-    scores
-        float64 (row, topic).
-    low, high
-        float64 (row,): limits that need spread, such as bootstrap-t.
-    bounds, error
-        As of `bounded_limits`.
-
-    Returns
-    -------
-    low, high
-        The limits given where both are finite and within the bounds, and `LEAST_VARIED` topics vary; mid-p limits of rows whose scores are all at the bounds, always.
+    scores: float64 (row, topic).
+    low, high: float64 (row,): limits that need spread, such as bootstrap-t.
+    bounds, error: As of `bounded_limits`.
+    Returns low, high: The limits given where both are finite and within the bounds, and `LEAST_VARIED` topics vary;
+        mid-p limits of rows whose scores are all at the bounds, always.
     """
     low, high = (np.array(limit, float) for limit in (low, high))
     with np.errstate(invalid="ignore"):

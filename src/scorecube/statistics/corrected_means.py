@@ -32,14 +32,9 @@ CANCELLED = 1e-9
 class CorrectedMeans:
     """Estimates of means, float64 (choice, item); NaN where there are too few topics.
 
-    Parameters
-    ----------
-    mean, low, high
-        Corrected mean with its limits.
-    slope
-        Lambda: 0 for a judge whose scores do not vary over the labelled topics.
-    human, human_low, human_high
-        Mean over the labelled topics alone, and the limits of Student's t.
+    mean, low, high: Corrected mean with its limits.
+    slope: Lambda: 0 for a judge whose scores do not vary over the labelled topics.
+    human, human_low, human_high: Mean over the labelled topics alone, and the limits of Student's t.
     """
 
     mean: Floats
@@ -56,21 +51,13 @@ def corrected_means(
 ) -> CorrectedMeans:
     """Return the corrected means of items, for several choices of the topics that the truth is known of.
 
-    Parameters
-    ----------
-    truth, judge
-        float64 (item, topic): scores under both sets on the topics that both have.
-    others
-        float64 (item, topic): scores under the judge on its other topics, at least none.
-    chosen
-        bool (choice, topic): topics whose truth is used; as many in each choice. The judge's scores on all topics are.
-    confidence
-        Confidence level.
-
-    Returns
-    -------
-    means
-        With all of the judge's topics labelled, the mean and interval of the truth alone, as there is nothing to correct.
+    truth, judge: float64 (item, topic): scores under both sets on the topics that both have.
+    others: float64 (item, topic): scores under the judge on its other topics, at least none.
+    chosen: bool (choice, topic): topics whose truth is used; as many in each choice. The judge's scores on all topics
+        are.
+    confidence: Confidence level.
+    Returns means: With all of the judge's topics labelled, the mean and interval of the truth alone, as there is
+        nothing to correct.
     """
     from scipy.special import stdtrit  # imported here, as it takes long to import
 
@@ -107,16 +94,10 @@ def corrected_means(
 def _add_again(scores: Any, chosen: Any, few: Any, sums: Any) -> None:
     """Replace sums that cancelled by those of deviations over the chosen topics.
 
-    Parameters
-    ----------
-    scores
-        h and f, float64 (item, topic).
-    chosen
-        bool (choice, topic).
-    few
-        bool (choice, item): where little is left of the sums of squares of h, and of f.
-    sums
-        Of squares of h and of f, and of their products: float64 (choice, item), replaced.
+    scores: h and f, float64 (item, topic).
+    chosen: bool (choice, topic).
+    few: bool (choice, item): where little is left of the sums of squares of h, and of f.
+    sums: Of squares of h and of f, and of their products: float64 (choice, item), replaced.
     """
     places, (sum_hh, sum_ff, sum_hf) = few[0] | few[1], sums
     choice, item = np.nonzero(places)
@@ -143,18 +124,10 @@ def labels_needed(
 ) -> tuple[float, float]:
     """Return how many labelled topics intervals of means take for an average width: with the judge, and without.
 
-    Parameters
-    ----------
-    truth, judge, others, confidence
-        As of `corrected_means`.
-    width
-        Wanted width, in the unit of scores.
-
-    Returns
-    -------
-    with_judge, without
-        Expected numbers of topics, from the variances of all items on all common topics. The first is infinite where even the labels of all of
-        the judge's topics leave wider intervals.
+    truth, judge, others, confidence: As of `corrected_means`.
+    width: Wanted width, in the unit of scores.
+    Returns with_judge, without: Expected numbers of topics, from the variances of all items on all common topics. The
+        first is infinite where even the labels of all of the judge's topics leave wider intervals.
     """
     from scipy.special import stdtrit  # imported here, as it takes long to import
 

@@ -35,18 +35,10 @@ def fit_decay(sizes: FloatArray, rates: FloatArray) -> tuple[FloatArray, FloatAr
     For a given decay the best height has a closed form, so only the decay is searched: on a grid, then by golden
     section between the neighbours of the best grid point. Missing rates (empty bins) are left out.
 
-    Parameters
-    ----------
-    sizes
-        float64 (size,): topic set sizes.
-    rates
-        float64 (..., size): swap rates, NaN for missing.
-
-    Returns
-    -------
-    height, decay
-        float64 (...): rate at size 0, decay per topic; NaN with fewer than three rates, or fewer than two positive
-        rates.
+    sizes: float64 (size,): topic set sizes.
+    rates: float64 (..., size): swap rates, NaN for missing.
+    Returns height, decay: float64 (...): rate at size 0, decay per topic; NaN with fewer than three rates, or fewer
+        than two positive rates.
 
     Examples
     --------
@@ -110,17 +102,9 @@ def lack_of_fit(
 ) -> FloatArray:
     """Return the root mean square of the differences between rates and their fit.
 
-    Parameters
-    ----------
-    sizes, rates
-        As of `fit_decay`.
-    height, decay
-        Its results.
-
-    Returns
-    -------
-    error
-        float64 (...), NaN without a fit.
+    sizes, rates: As of `fit_decay`.
+    height, decay: Its results.
+    Returns error: float64 (...), NaN without a fit.
 
     Examples
     --------

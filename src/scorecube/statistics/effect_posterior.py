@@ -62,20 +62,12 @@ SMALLEST_RATIO = 1e-9
 class Effects:
     """Observed means of systems under two metrics, with the covariances of means and of errors.
 
-    Parameters
-    ----------
-    means
-        float64 (2, system): observed means less their mean over systems.
-    spread
-        (variance of the first, covariance, variance of the second) of the observed means.
-    error
-        The same of the errors of these means.
-    freedom
-        Degrees of freedom of `spread` in the direction in which it exceeds `error` least.
-    slopes
-        float64 (2, system): factors of the errors.
-    centres
-        float64 (2, system): what is added to the true means; `means` are less this.
+    means: float64 (2, system): observed means less their mean over systems.
+    spread: (variance of the first, covariance, variance of the second) of the observed means.
+    error: The same of the errors of these means.
+    freedom: Degrees of freedom of `spread` in the direction in which it exceeds `error` least.
+    slopes: float64 (2, system): factors of the errors.
+    centres: float64 (2, system): what is added to the true means; `means` are less this.
     """
 
     means: Floats
@@ -105,12 +97,8 @@ class Effects:
 def fit_effects(first: Floats, second: Floats, model: str = "linear") -> Effects:
     """Return observed means and covariances of two metrics.
 
-    Parameters
-    ----------
-    first, second
-        float64 (system, topic): scores, at least 3 systems and 3 topics.
-    model
-        One of `MODELS` or `TWO_KINDS`.
+    first, second: float64 (system, topic): scores, at least 3 systems and 3 topics.
+    model: One of `MODELS` or `TWO_KINDS`.
     """
     if model in TWO_KINDS:
         return _fit_kinds(first, second, MODELS[TWO_KINDS.index(model)])
@@ -167,16 +155,10 @@ def _fit_kinds(first: Floats, second: Floats, model: str) -> Effects:
 class Stacked(NamedTuple):
     """`Effects` of several pairs of metrics, with axes for draws.
 
-    Parameters
-    ----------
-    means, slopes, centres
-        float64 (2, pair, 1, system).
-    spread, root, error
-        float64 (3, pair, 1); the root is the Cholesky factor of `spread`, by rows.
-    freedom
-        float64 (pair, 1).
-    same
-        bool (pair,).
+    means, slopes, centres: float64 (2, pair, 1, system).
+    spread, root, error: float64 (3, pair, 1); the root is the Cholesky factor of `spread`, by rows.
+    freedom: float64 (pair, 1).
+    same: bool (pair,).
     """
 
     means: Floats
@@ -207,19 +189,11 @@ def stacked(effects: Sequence[Effects]) -> Stacked:
 def draw_effects(effects: Stacked, uniforms: Floats, errors: Floats) -> Floats:
     """Draw true means of systems.
 
-    Parameters
-    ----------
-    effects
-        Of `stacked`.
-    uniforms
-        float64 (draw, `N_COVARIANCE` + 2 * system): in 0 .. 1, both excluded; the same for all pairs.
-    errors
-        float64 (2, pair, draw, system): errors of means of topic samples.
-
-    Returns
-    -------
-    true
-        float64 (2, pair, draw, system). Where the drawn correlation is 1 or -1, the second is a multiple of the first.
+    effects: Of `stacked`.
+    uniforms: float64 (draw, `N_COVARIANCE` + 2 * system): in 0 .. 1, both excluded; the same for all pairs.
+    errors: float64 (2, pair, draw, system): errors of means of topic samples.
+    Returns true: float64 (2, pair, draw, system). Where the drawn correlation is 1 or -1, the second is a multiple of
+        the first.
     """
     prior = _draw_prior(effects, uniforms[:, :N_COVARIANCE])
     first, both, second = prior

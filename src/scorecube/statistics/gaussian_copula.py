@@ -49,10 +49,7 @@ def hermite_coefficients(margin: Margin) -> FloatArray:
 
     Their squares add up to the variance of the score, except for degrees above `DEGREES`.
 
-    Parameters
-    ----------
-    margin
-        Distribution of the score.
+    margin: Distribution of the score.
     """
     cuts, weights = scipy.special.ndtri(margin.cumulative[:-1]), np.diff(margin.support)
     inner = np.isfinite(cuts)
@@ -75,12 +72,8 @@ def hermite_coefficients(margin: Margin) -> FloatArray:
 def score_covariances(normal: FloatArray, coefficients: FloatArray) -> FloatArray:
     """Return the covariances of scores, float64 (system, system); of a system with itself only up to the series' last degree.
 
-    Parameters
-    ----------
-    normal
-        float64 (system, system): correlations of the normal variables.
-    coefficients
-        float64 (system, degree): of `hermite_coefficients`.
+    normal: float64 (system, system): correlations of the normal variables.
+    coefficients: float64 (system, degree): of `hermite_coefficients`.
     """
     total = np.zeros_like(normal)
     for column in coefficients.T[::-1]:
@@ -93,14 +86,9 @@ def normal_correlations(
 ) -> FloatArray:
     """Return the correlations of normal variables that give scores their correlations, where margins allow them.
 
-    Parameters
-    ----------
-    wanted
-        float64 (system, system): correlations of scores; NaN, of a system with a constant score, counts as 0.
-    margins
-        Margin of each system.
-    each
-        Does what `map` does, perhaps on several threads.
+    wanted: float64 (system, system): correlations of scores; NaN, of a system with a constant score, counts as 0.
+    margins: Margin of each system.
+    each: Does what `map` does, perhaps on several threads.
     """
     coefficients = np.array(list(each(hermite_coefficients, margins)))
     deviations = np.sqrt([max(margin.variance, 0.0) for margin in margins])
@@ -137,17 +125,10 @@ def normal_correlations(
 def loadings(correlations: FloatArray, rank: int) -> FloatArray:
     """Return loadings on independent normal variables that nearly have given correlations.
 
-    Parameters
-    ----------
-    correlations
-        float64 (system, system): need not be positive semidefinite.
-    rank
-        Largest number of variables.
-
-    Returns
-    -------
-    loadings
-        float64 (system, variable): multiples of 2**-BITS; the squares of a row add up to 1 but for that rounding.
+    correlations: float64 (system, system): need not be positive semidefinite.
+    rank: Largest number of variables.
+    Returns loadings: float64 (system, variable): multiples of 2**-BITS; the squares of a row add up to 1 but for that
+        rounding.
     """
     values, vectors = np.linalg.eigh(correlations)
     order = np.argsort(-values, kind="stable")[:rank]

@@ -47,14 +47,9 @@ class Grid:
 
     A cell is a metric with a gain setting.
 
-    Parameters
-    ----------
-    size
-        Scores in a sample (c).
-    width
-        Bin width in score units, e.g. Fraction(1, 100).
-    bits
-        log2 of the number of units in a bin, for each cell.
+    size: Scores in a sample (c).
+    width: Bin width in score units, e.g. Fraction(1, 100).
+    bits: log2 of the number of units in a bin, for each cell.
 
     Examples
     --------
@@ -94,21 +89,11 @@ def make_grid(size: int, width: Fraction, scores: FloatArray, *, binned: bool = 
 
     All cells with usual scores in [-1, 1] have the same grid, so that the results of a cell do not depend on the other cells.
 
-    Parameters
-    ----------
-    size
-        Scores in a sample, or in the largest of several.
-    width
-        Bin width in score units.
-    scores
-        float64 (cell, ...), topics last.
-    binned
-        Whether differences are counted by bin; else units may be of any size.
-
-    Raises
-    ------
-    OverflowError
-        No such grid is fine enough for the differences of the scores.
+    size: Scores in a sample, or in the largest of several.
+    width: Bin width in score units.
+    scores: float64 (cell, ...), topics last.
+    binned: Whether differences are counted by bin; else units may be of any size.
+    Raises OverflowError: No such grid is fine enough for the differences of the scores.
     """
     return Grid(size, width, tuple(_bits(size, width, cell, binned) for cell in scores))
 

@@ -44,23 +44,14 @@ class Units:
 
     `values`, `sums` and `snap` may be multiplied by any number, and `per_score` with them: analyses use their ratios.
 
-    Parameters
-    ----------
-    whole
-        float64 (run, topic): the scores in `fine_units`, from which a number for each topic may be subtracted.
-    rounded
-        Whether scores had to be rounded.
-    fine_units
-        Units of `whole` in a score of 1.
-    values
-        float64 (run, topic): n (x - mean of the run) for n topics, in units; sums over any resample of n topics are
+    whole: float64 (run, topic): the scores in `fine_units`, from which a number for each topic may be subtracted.
+    rounded: Whether scores had to be rounded.
+    fine_units: Units of `whole` in a score of 1.
+    values: float64 (run, topic): n (x - mean of the run) for n topics, in units; sums over any resample of n topics are
         exact.
-    sums
-        float64 (run,): sum of the run's scores, in units.
-    per_score
-        Units in a score of 1.
-    snap
-        Largest difference of two values that rounding alone can cause.
+    sums: float64 (run,): sum of the run's scores, in units.
+    per_score: Units in a score of 1.
+    snap: Largest difference of two values that rounding alone can cause.
     """
 
     whole: FloatArray
@@ -127,10 +118,7 @@ def comparable_scores(scores: FloatArray, *, paired: bool = True) -> tuple[Float
     middle score of each topic is subtracted from all of its runs. That changes no difference on a topic, and is left out unless
     runs are compared on each topic (`paired`).
 
-    Raises
-    ------
-    OverflowError
-        Rounding still could, as a few differences are too large beside the others.
+    Raises OverflowError: Rounding still could, as a few differences are too large beside the others.
     """
     whole, per_score, rounded = whole_scores(scores)
     if not rounded or not _is_coarse(scores, per_score):
@@ -210,10 +198,8 @@ def whole_scores(scores: FloatArray) -> tuple[FloatArray, float, bool]:
 
     Missing scores (NaN) stay missing.
 
-    Returns
-    -------
-    whole, per_score, rounded
-        float64 (run, topic): integers; units in a score of 1; whether scores had to be rounded.
+    Returns whole, per_score, rounded: float64 (run, topic): integers; units in a score of 1; whether scores had to be
+        rounded.
     """
     n, known = scores.shape[1], scores[~np.isnan(scores)]
     largest = max(float(np.abs(known).max(initial=0.0)), SMALLEST)

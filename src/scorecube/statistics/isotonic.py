@@ -15,15 +15,8 @@ Floats = NDArray[np.float64]
 def non_increasing(values: Floats, weights: Floats) -> Floats:
     """Return the sequence that does not increase and has the least weighted sum of squared differences from the values.
 
-    Parameters
-    ----------
-    values, weights
-        float64 (place,): weights above 0.
-
-    Returns
-    -------
-    fitted
-        float64 (place,).
+    values, weights: float64 (place,): weights above 0.
+    Returns fitted: float64 (place,).
 
     Examples
     --------

@@ -98,14 +98,8 @@ def fieller(
     scores. Unlike the interval of S1 and S3, this one is within -1 .. 1 and narrower near these limits. NaN for fewer
     than 5 runs.
 
-    Parameters
-    ----------
-    tau
-        float64 (...).
-    n_runs
-        Number of runs.
-    quantile
-        Two-sided quantile of the normal distribution.
+    tau: float64 (...).
+    quantile: Two-sided quantile of the normal distribution.
 
     Examples
     --------

@@ -14,14 +14,8 @@ from numpy.typing import NDArray
 def tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """Return Kendall's tau-b; NaN where a ranking ties all items.
 
-    Parameters
-    ----------
-    first, second
-        float64 (item,): values by which items are ranked.
-
-    References
-    ----------
-    Kendall 1970, "Rank correlation methods", section 3.4.
+    first, second: float64 (item,): values by which items are ranked.
+    References: Kendall 1970, "Rank correlation methods", section 3.4.
 
     Examples
     --------

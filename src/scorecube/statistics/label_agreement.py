@@ -22,19 +22,11 @@ LEAST_TOPICS = 3
 def label_coefficients(counts: Any, *, weights: str, distance: str) -> Floats:
     """Return the `COEFFICIENTS` of tables of two judges' labels.
 
-    Parameters
-    ----------
-    counts
-        Integers (..., level of the first, level of the second): documents.
-    weights
-        Of the weighted kappa: ``quadratic`` or ``linear``.
-    distance
-        Of alpha: ``ordinal``, ``nominal`` or ``interval``.
-
-    Returns
-    -------
-    coefficients
-        float64 (..., coefficient); NaN where all labels are one level, or there are none. The last is the share of equal labels.
+    counts: Integers (..., level of the first, level of the second): documents.
+    weights: Of the weighted kappa: ``quadratic`` or ``linear``.
+    distance: Of alpha: ``ordinal``, ``nominal`` or ``interval``.
+    Returns coefficients: float64 (..., coefficient); NaN where all labels are one level, or there are none. The last is
+        the share of equal labels.
 
     Examples
     --------
@@ -94,19 +86,11 @@ def label_intervals(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the coefficients of all topics together, and limits by the jackknife over topics.
 
-    Parameters
-    ----------
-    counts
-        Integers (topic, level of the first, level of the second). Topics without documents are left out.
-    confidence
-        Confidence level.
-    weights, distance
-        As of `label_coefficients`.
-
-    Returns
-    -------
-    value, low, high
-        float64 (coefficient,). Limits are NaN for fewer than `LEAST_TOPICS` topics; they do not exceed 1.
+    counts: Integers (topic, level of the first, level of the second). Topics without documents are left out.
+    confidence: Confidence level.
+    weights, distance: As of `label_coefficients`.
+    Returns value, low, high: float64 (coefficient,). Limits are NaN for fewer than `LEAST_TOPICS` topics; they do not
+        exceed 1.
     """
     tables = np.asarray(counts)
     tables = tables[tables.sum(axis=(1, 2)) > 0]

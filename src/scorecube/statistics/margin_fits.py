@@ -43,12 +43,8 @@ FIT_STEPS = {"xatol": 1e-4, "fatol": 1e-4}
 class Candidate:
     """A fitted margin before it is put on the grid.
 
-    Parameters
-    ----------
-    kind, parameters, aic
-        As of `Margin`.
-    below
-        The distribution function, at ascending numbers between scores.
+    kind, parameters, aic: As of `Margin`.
+    below: The distribution function, at ascending numbers between scores.
     """
 
     kind: str
@@ -69,12 +65,8 @@ Fitted = TypeVar("Fitted", Margin, Candidate)
 class ScoreGrid:
     """Scores that a metric can have.
 
-    Parameters
-    ----------
-    support
-        float64 (point,): ascending.
-    discrete
-        Whether these are the values of a metric with few values, such as P@10 or RR; else decimals.
+    support: float64 (point,): ascending.
+    discrete: Whether these are the values of a metric with few values, such as P@10 or RR; else decimals.
     """
 
     support: FloatArray
@@ -84,12 +76,8 @@ class ScoreGrid:
 def score_grid(scores: FloatArray, digits: int = MOST_DIGITS) -> ScoreGrid:
     """Return the grid of the scores of one metric.
 
-    Parameters
-    ----------
-    scores
-        float64, any shape, in [0, 1]: scores of all systems.
-    digits
-        Most decimals of continuous scores.
+    scores: float64, any shape, in [0, 1]: scores of all systems.
+    digits: Most decimals of continuous scores.
 
     Examples
     --------
@@ -121,12 +109,8 @@ def margin_seconds(n_topics: int) -> float:
 def fit_margin(scores: FloatArray, grid: ScoreGrid) -> Margin:
     """Return the margin with the smallest AIC.
 
-    Parameters
-    ----------
-    scores
-        float64 (topic,): scores of one system.
-    grid
-        Of `score_grid` for all systems.
+    scores: float64 (topic,): scores of one system.
+    grid: Of `score_grid` for all systems.
     """
     if np.ptp(scores) == 0.0:
         return constant_margin(float(scores[0]), grid.support)

@@ -48,18 +48,11 @@ MOMENT_TOLERANCE = 1e-10
 class Margin:
     """A distribution of scores on a grid.
 
-    Parameters
-    ----------
-    kind
-        ``normal``, ``beta``, ``kernel``, ``beta kernel``, ``beta-binomial`` or ``smoothed``.
-    parameters
-        Of the fit: mean and standard deviation before truncation; shapes; bandwidth.
-    aic
-        Akaike's information criterion of the fit.
-    support
-        float64 (point,): ascending scores.
-    cumulative
-        float64 (point,): probability of a score up to each point; the last is 1.
+    kind: ``normal``, ``beta``, ``kernel``, ``beta kernel``, ``beta-binomial`` or ``smoothed``.
+    parameters: Of the fit: mean and standard deviation before truncation; shapes; bandwidth.
+    aic: Akaike's information criterion of the fit.
+    support: float64 (point,): ascending scores.
+    cumulative: float64 (point,): probability of a score up to each point; the last is 1.
     """
 
     kind: str
@@ -99,10 +92,7 @@ class Margin:
     def shapes_for(self, mean: float) -> tuple[float, float]:
         """Return the shapes a, b >= 1 of the distortion to a wanted mean: one of them is 1.
 
-        Raises
-        ------
-        ValueError
-            No distortion reaches the mean.
+        Raises ValueError: No distortion reaches the mean.
         """
         gaps, below = np.diff(self.support), self.cumulative[:-1]
         upper = mean > self.mean
@@ -186,14 +176,9 @@ def _crossing(
 ) -> float:
     """Return the zero of a monotone function between 0 and `last`, by Newton's method within a shrinking range.
 
-    Parameters
-    ----------
-    beyond
-        Returns the value and the slope.
-    first
-        Its result for 0.
-    last
-        Where the function has the other sign.
+    beyond: Returns the value and the slope.
+    first: Its result for 0.
+    last: Where the function has the other sign.
     """
     low, high, t, (value, slope) = 0.0, last, 0.0, first
     for _ in range(CROSSING_STEPS):

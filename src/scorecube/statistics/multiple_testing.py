@@ -16,12 +16,8 @@ METHODS = ("none", "holm", "bh")
 def adjusted(p: NDArray[np.float64], method: str) -> NDArray[np.float64]:
     """Return p-values adjusted for their number.
 
-    Parameters
-    ----------
-    p
-        float64 (test,), between 0 and 1; NaN for tests that were not made, which remain NaN and are not counted.
-    method
-        One of `METHODS`.
+    p: float64 (test,), between 0 and 1; NaN for tests that were not made, which remain NaN and are not counted.
+    method: One of `METHODS`.
 
     Examples
     --------

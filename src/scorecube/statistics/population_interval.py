@@ -33,24 +33,13 @@ def population_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the 95 % interval of a rate over collections of as many topics and runs (or teams).
 
-    Parameters
-    ----------
-    rate, count
-        float64 and int64 (..., bin): swaps / count with all topics and runs, NaN where count is 0.
-    sizes
-        float64 (..., bin): effective numbers of comparisons over trials, of `effective_size`.
-    replicates
-        float64 (replicate, ..., bin): rates without one group: of topics, for each half of the runs in turn; then of
-        runs.
-    topic_groups
-        Number of groups of topics.
-
-    Returns
-    -------
-    low, high
-        float64 (..., bin): Wilson's interval of the number of independent comparisons with the same variance, with the
-        t quantile of Satterthwaite's degrees of freedom. The design effect of a bin with swaps only, or without swaps,
-        is that of the nearest bin with both, lower bins first.
+    rate, count: float64 and int64 (..., bin): swaps / count with all topics and runs, NaN where count is 0.
+    sizes: float64 (..., bin): effective numbers of comparisons over trials, of `effective_size`.
+    replicates: float64 (replicate, ..., bin): rates without one group: of topics, for each half of the runs in turn;
+        then of runs.
+    Returns low, high: float64 (..., bin): Wilson's interval of the number of independent comparisons with the same
+        variance, with the t quantile of Satterthwaite's degrees of freedom. The design effect of a bin with swaps only,
+        or without swaps, is that of the nearest bin with both, lower bins first.
 
     Examples
     --------

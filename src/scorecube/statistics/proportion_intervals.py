@@ -24,16 +24,9 @@ def wilson(
 
     Trials must be independent; for others pass effective numbers, see `effective_size`.
 
-    Parameters
-    ----------
-    successes, trials
-        Numbers of equal shape (...), not necessarily integers.
-    z
-        Two-sided quantile, by default that of the normal distribution for 95 %.
-
-    References
-    ----------
-    Wilson, "Probable inference, the law of succession, and statistical inference", JASA 1927.
+    successes, trials: Numbers of equal shape (...), not necessarily integers.
+    z: Two-sided quantile, by default that of the normal distribution for 95 %.
+    References: Wilson, "Probable inference, the law of succession, and statistical inference", JASA 1927.
 
     Examples
     --------
@@ -69,28 +62,14 @@ def effective_size(
     trials have a swap, or few have a comparison without one, the estimate of the variance is poor: then the design
     effect is shrunk towards its value if all comparisons of a trial agreed.
 
-    Parameters
-    ----------
-    swaps, count
-        int64 (...): sums over trials of swaps, and of comparisons.
-    products
-        Python integers (3, ...): sums over trials of count**2, count * swaps and swaps**2 of each trial.
-    trials
-        Number of trials.
-    most
-        Design effect if all dependent comparisons agreed; None for all comparisons of a trial.
-
-    Returns
-    -------
-    size, freedom
-        float64 (...): effective number of comparisons, at most the count, 0 where that is 0; effective number of trials
-        - 1, at least 1.
-
-    References
-    ----------
-    Kish, "Survey sampling", 1965. Korn and Graubard, "Confidence intervals for proportions with small expected number
-    of positive counts estimated from survey data", Survey Methodology 1998: Wilson's interval of such a number, with
-    the t quantile.
+    swaps, count: int64 (...): sums over trials of swaps, and of comparisons.
+    products: Python integers (3, ...): sums over trials of count**2, count * swaps and swaps**2 of each trial.
+    most: Design effect if all dependent comparisons agreed; None for all comparisons of a trial.
+    Returns size, freedom: float64 (...): effective number of comparisons, at most the count, 0 where that is 0;
+        effective number of trials - 1, at least 1.
+    References: Kish, "Survey sampling", 1965. Korn and Graubard, "Confidence intervals for proportions with small
+        expected number of positive counts estimated from survey data", Survey Methodology 1998: Wilson's interval of
+        such a number, with the t quantile.
 
     Examples
     --------

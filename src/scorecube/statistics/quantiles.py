@@ -16,17 +16,9 @@ def tails(
     K is share x number of values, rounded up, so both are values of the sample, without interpolation. Missing values
     are left out.
 
-    Parameters
-    ----------
-    values
-        float64 (..., trial).
-    share
-        Share of the values up to the lower quantile, and from the upper quantile on; at most one half.
-
-    Returns
-    -------
-    low, high
-        float64 (...); NaN without any value.
+    values: float64 (..., trial).
+    share: Share of the values up to the lower quantile, and from the upper quantile on; at most one half.
+    Returns low, high: float64 (...); NaN without any value.
 
     Examples
     --------
@@ -41,19 +33,10 @@ def percentiles(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the percentile interval and the standard deviation along the last axis.
 
-    Parameters
-    ----------
-    values
-        float64 (..., trial). Missing values (e.g. of a sample in which all runs are tied) are left out.
-    confidence
-        Confidence level of the interval, between 0 and 1.
-
-    Returns
-    -------
-    low, high
-        float64 (...): `tails` with a share of (1 - confidence) / 2.
-    deviation
-        float64 (...): sample standard deviation; NaN for fewer than two values.
+    values: float64 (..., trial). Missing values (e.g. of a sample in which all runs are tied) are left out.
+    confidence: Confidence level of the interval, between 0 and 1.
+    Returns low, high: float64 (...): `tails` with a share of (1 - confidence) / 2.
+    Returns deviation: float64 (...): sample standard deviation; NaN for fewer than two values.
 
     Examples
     --------

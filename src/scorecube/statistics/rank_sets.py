@@ -14,17 +14,10 @@ import numpy as np
 def rank_limits(winners: Any, losers: Any, n: int) -> tuple[Any, Any]:
     """Return the rank set of each system, 1 the best: its limits L and U.
 
-    Parameters
-    ----------
-    winners, losers
-        int (decided pair,): the system that is concluded to be better, and the other.
-    n
-        Number of systems.
-
-    Returns
-    -------
-    low, high
-        int32 (system,): L = 1 + number of systems concluded to be better; U = n - number concluded to be worse.
+    winners, losers: int (decided pair,): the system that is concluded to be better, and the other.
+    n: Number of systems.
+    Returns low, high: int32 (system,): L = 1 + number of systems concluded to be better; U = n - number concluded to be
+        worse.
 
     Examples
     --------
@@ -57,17 +50,9 @@ def groups_in_order(order: Any, first: Any, second: Any) -> tuple[Any, Any]:
     Groups are as large as possible, and numbered from the best; systems that share a group are not separated. Systems that
     share none may not be separated either, if two systems between them are.
 
-    Parameters
-    ----------
-    order
-        int (system,): systems from the best to the worst.
-    first, second
-        int (separated pair,): systems.
-
-    Returns
-    -------
-    begin, end
-        int32 (system,): number of the first and of the last group of each system, from 1.
+    order: int (system,): systems from the best to the worst.
+    first, second: int (separated pair,): systems.
+    Returns begin, end: int32 (system,): number of the first and of the last group of each system, from 1.
 
     Examples
     --------
@@ -95,21 +80,11 @@ def normal_step_down(
 ) -> Any:
     """Return which differences the step-down max-T method finds (Romano and Wolf 2005, Algorithm 4.1).
 
-    Parameters
-    ----------
-    first, second
-        int (difference,): systems.
-    statistics, errors
-        float64 (difference,): |t|, and standard errors above 0.
-    replicates
-        float64 (system, trial): errors of the estimates in each trial.
-    alpha
-        Family-wise error rate.
-
-    Returns
-    -------
-    found
-        bool (difference,).
+    first, second: int (difference,): systems.
+    statistics, errors: float64 (difference,): |t|, and standard errors above 0.
+    replicates: float64 (system, trial): errors of the estimates in each trial.
+    alpha: Family-wise error rate.
+    Returns found: bool (difference,).
     """
     order = np.argsort(statistics, kind="stable")
     reached, largest = np.zeros(len(order), np.int64), np.zeros(replicates.shape[1])

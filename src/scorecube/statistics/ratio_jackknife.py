@@ -51,17 +51,9 @@ def jackknife(scores: FloatArray, team_of: Any) -> Jackknife:
     The logarithm of a ratio is taken as Student's t with the sum of both jackknife variances, and degrees of freedom by Satterthwaite
     1946. No effect need be normal, and systems of a team may be alike.
 
-    Parameters
-    ----------
-    scores
-        float64 (system, topic).
-    team_of
-        Number of the team of each system, or any labels.
-
-    Returns
-    -------
-    jackknife
-        NaN with fewer than 3 topics or teams.
+    scores: float64 (system, topic).
+    team_of: Number of the team of each system, or any labels.
+    Returns jackknife: NaN with fewer than 3 topics or teams.
     """
     _, groups = np.unique(np.asarray(team_of), return_inverse=True)
     n_topics, n_teams = scores.shape[1], int(groups.max()) + 1
@@ -86,12 +78,8 @@ def _variance(replicates: FloatArray) -> FloatArray:
 def ratios_without(scores: FloatArray, groups: Any) -> tuple[FloatArray, FloatArray]:
     """Return `all_ratios` of the tables without each topic, and without each team: (ratio, topic) and (ratio, team).
 
-    Parameters
-    ----------
-    scores
-        float64 (system, topic), at least 3 topics.
-    groups
-        int64 (system,): number of the team of each system, of at least 3 teams.
+    scores: float64 (system, topic), at least 3 topics.
+    groups: int64 (system,): number of the team of each system, of at least 3 teams.
     """
     effects = _effects(scores, groups)
     topics, few = _without_topics(effects)

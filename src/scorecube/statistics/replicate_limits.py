@@ -28,12 +28,8 @@ FREEDOM = 5.0
 class Replicates:
     """Values of statistics without each group.
 
-    Parameters
-    ----------
-    runs
-        float64 (group, ...): without a group of runs.
-    topics
-        float64 (group, half, ...): without a group of topics, for each half of the runs.
+    runs: float64 (group, ...): without a group of runs.
+    topics: float64 (group, half, ...): without a group of topics, for each half of the runs.
     """
 
     runs: FloatArray
@@ -89,14 +85,9 @@ def _jackknife(one: FloatArray, other: FloatArray) -> FloatArray:
 def draw_errors(deviations: FloatArray, freedom: float, random: np.random.Generator) -> FloatArray:
     """Return draws (draw, ...) of the errors of statistics, Student's t with the covariances of deviations.
 
-    Parameters
-    ----------
-    deviations
-        float64 (direction, ...): of `Replicates.deviations`.
-    freedom
-        Degrees of freedom.
-    random
-        Generator of the multipliers.
+    deviations: float64 (direction, ...): of `Replicates.deviations`.
+    freedom: Degrees of freedom.
+    random: Generator of the multipliers.
     """
     normal = random.standard_normal((DRAWS, len(deviations)))
     scale = np.sqrt(freedom / random.chisquare(freedom, DRAWS))
@@ -109,23 +100,15 @@ def behind_best(
 ) -> tuple[FloatArray, FloatArray]:
     """Return limits of how far each statistic is below the largest one, for all pairs of statistics at once.
 
-    Parameters
-    ----------
-    estimate
-        float64 (statistic,).
-    replicates
-        Of the statistics.
-    random
-        Generator of the multipliers.
-
-    Returns
-    -------
-    low, high
-        float64 (statistic,): limits, 95 % together, of the largest statistic minus each. A pair's limits are its
-        difference +- the 95 % quantile of the largest studentised error among all pairs, times its standard error; as
-        the largest statistic is at least any other, the largest limits over the others hold (Hsu 1984, "Constrained
-        simultaneous confidence intervals for multiple comparisons with the best", Annals of Statistics). A statistic
-        with a lower limit above 0 is separated from the largest; the family-wise error rate of such claims is 5 %.
+    estimate: float64 (statistic,).
+    replicates: Of the statistics.
+    random: Generator of the multipliers.
+    Returns low, high: float64 (statistic,): limits, 95 % together, of the largest statistic minus each. A pair's limits
+        are its difference +- the 95 % quantile of the largest studentised error among all pairs, times its standard
+        error; as the largest statistic is at least any other, the largest limits over the others hold (Hsu 1984,
+        "Constrained simultaneous confidence intervals for multiple comparisons with the best", Annals of Statistics). A
+        statistic with a lower limit above 0 is separated from the largest; the family-wise error rate of such claims is
+        5 %.
     """
     deviations = replicates.deviations()
     drawn = draw_errors(deviations, float(replicates.variance()[1].min()), random)

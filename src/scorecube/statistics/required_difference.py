@@ -26,21 +26,12 @@ def required_bins(
 ) -> tuple[IntArray, IntArray]:
     """Return the bins whose lower edge is the required difference, -1 for none.
 
-    Parameters
-    ----------
-    count, swaps
-        int64 (..., bin): comparisons and swaps by absolute difference.
-    confidence
-        1 - accepted swap rate, for each level.
-    lowest
-        Lowest bin that may be returned.
-
-    Returns
-    -------
-    first
-        int64 (..., confidence): lowest bin whose swap rate is at most 1 - confidence.
-    suffix
-        int64 (..., confidence): lowest such bin without a higher bin above that rate; empty bins are ignored.
+    count, swaps: int64 (..., bin): comparisons and swaps by absolute difference.
+    confidence: 1 - accepted swap rate, for each level.
+    lowest: Lowest bin that may be returned.
+    Returns first: int64 (..., confidence): lowest bin whose swap rate is at most 1 - confidence.
+    Returns suffix: int64 (..., confidence): lowest such bin without a higher bin above that rate; empty bins are
+        ignored.
 
     Examples
     --------
@@ -71,15 +62,9 @@ def isotonic_bins(
 ) -> IntArray:
     """Return the lowest bin whose fitted swap rate is at most 1 - confidence, -1 for none.
 
-    Parameters
-    ----------
-    count, swaps, confidence, lowest
-        As of `required_bins`.
-
-    Returns
-    -------
-    bins
-        int64 (..., confidence): lowest bin that is not empty, is at least `lowest`, and has such a fitted rate.
+    count, swaps, confidence, lowest: As of `required_bins`.
+    Returns bins: int64 (..., confidence): lowest bin that is not empty, is at least `lowest`, and has such a fitted
+        rate.
 
     Examples
     --------
@@ -108,15 +93,8 @@ def isotonic_bins(
 def fitted_rates(count: IntArray, swaps: IntArray) -> FloatArray:
     """Return the weighted isotonic regression of swap rates, NaN for empty bins.
 
-    Parameters
-    ----------
-    count, swaps
-        int64 (..., bin), as of `required_bins`.
-
-    Returns
-    -------
-    rates
-        float64 (..., bin), not increasing along bins.
+    count, swaps: int64 (..., bin), as of `required_bins`.
+    Returns rates: float64 (..., bin), not increasing along bins.
 
     Examples
     --------
@@ -139,18 +117,10 @@ def crossing(
 
     The curve is linear between the middles of the bins on both sides of that point.
 
-    Parameters
-    ----------
-    count, swaps, confidence
-        As of `required_bins`.
-    bins
-        int64 (..., confidence): of `isotonic_bins`.
-
-    Returns
-    -------
-    widths
-        float64 (..., confidence): within half a bin of the required bin's lower edge if no bin is empty, and that
-        edge if no lower bin has a higher fitted rate than 1 - confidence.
+    count, swaps, confidence: As of `required_bins`.
+    bins: int64 (..., confidence): of `isotonic_bins`.
+    Returns widths: float64 (..., confidence): within half a bin of the required bin's lower edge if no bin is empty,
+        and that edge if no lower bin has a higher fitted rate than 1 - confidence.
 
     Examples
     --------
@@ -191,17 +161,9 @@ def crossing(
 def share_beyond(count: IntArray, widths: FloatArray) -> FloatArray:
     """Return the share of comparisons with at least a difference; within a bin they are taken as evenly spread.
 
-    Parameters
-    ----------
-    count
-        int64 (..., bin).
-    widths
-        float64 (..., confidence): differences in bin widths, NaN for none.
-
-    Returns
-    -------
-    share
-        float64 (..., confidence), 0 for none.
+    count: int64 (..., bin).
+    widths: float64 (..., confidence): differences in bin widths, NaN for none.
+    Returns share: float64 (..., confidence), 0 for none.
 
     Examples
     --------

@@ -28,12 +28,8 @@ MORE_PARAMETERS = 3
 def kinds_of(means: Floats, near: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the kind of each system, 0 or 1: int64 (system,); all 0 where one normal distribution has the better BIC.
 
-    Parameters
-    ----------
-    means
-        float64 (2, system): observed means.
-    near
-        bool (system,): systems that the mixture is fitted to; others belong to the kind whose centre is nearest.
+    means: float64 (2, system): observed means.
+    near: bool (system,): systems that the mixture is fitted to; others belong to the kind whose centre is nearest.
     """
     one_kind = np.zeros(means.shape[1], np.int64)
     chosen = means[:, near]

@@ -80,17 +80,9 @@ def ratios(found: MeanSquares) -> FloatArray:
 def ratio_limits(found: MeanSquares, confidence: float) -> tuple[FloatArray, FloatArray]:
     """Return the limits of `ratios` for normal effects that are independent: Feldt's, and those of Arteaga et al.
 
-    Parameters
-    ----------
-    found
-        Mean squares of at least 2 systems and 2 topics.
-    confidence
-        Confidence level.
-
-    Returns
-    -------
-    low, high
-        float64 (coefficient, ...), at least 0; NaN if all scores are equal.
+    found: Mean squares of at least 2 systems and 2 topics.
+    confidence: Confidence level.
+    Returns low, high: float64 (coefficient, ...), at least 0; NaN if all scores are equal.
     """
     tail = (1 - confidence) / 2
     low, high = (
@@ -228,21 +220,11 @@ class TeamSquares(NamedTuple):
 def team_components(scores: FloatArray, team_of: Any) -> FloatArray:
     """Return the variances of `TEAM_SOURCES` for systems nested in teams of any size; unbiased, so they may be negative.
 
-    Parameters
-    ----------
-    scores
-        float64 (system, topic).
-    team_of
-        Labels of the team of each system.
-
-    Returns
-    -------
-    variances
-        float64 (source,); NaN without two teams, or if no team has two systems.
-
-    References
-    ----------
-    Searle et al. 1992, section 3.6: mean squares of nested classes with unequal numbers, equated to their expectations.
+    scores: float64 (system, topic).
+    team_of: Labels of the team of each system.
+    Returns variances: float64 (source,); NaN without two teams, or if no team has two systems.
+    References: Searle et al. 1992, section 3.6: mean squares of nested classes with unequal numbers, equated to their
+        expectations.
     """
     _, groups, sizes = np.unique(np.asarray(team_of), return_inverse=True, return_counts=True)
     (p, n), n_teams = scores.shape, len(sizes)
@@ -282,14 +264,8 @@ def all_ratios(scores: FloatArray, team_of: Any) -> FloatArray:
 def facet_components(scores: FloatArray) -> FloatArray:
     """Return the variances of `FACET_SOURCES` of scores (system, topic, level); unbiased, so they may be negative.
 
-    Parameters
-    ----------
-    scores
-        float64 (system, topic, level), at least two of each.
-
-    References
-    ----------
-    Brennan 2001, section 3.4: the random-effects design p x i x o with one observation a cell.
+    scores: float64 (system, topic, level), at least two of each.
+    References: Brennan 2001, section 3.4: the random-effects design p x i x o with one observation a cell.
     """
     p, n, g = scores.shape
     grand = scores.mean()
@@ -332,14 +308,9 @@ FACET_COEFFICIENTS = ("erho2_one", "phi_one", "erho2_all", "erho2_fixed")
 def facet_coefficients(components: FloatArray, n_levels: int, n_topics: int) -> FloatArray:
     """Return the `FACET_COEFFICIENTS` for a number of topics; negative components count as 0.
 
-    Parameters
-    ----------
-    components
-        float64 (source,): of `facet_components`.
-    n_levels
-        Levels of the third facet.
-    n_topics
-        Topics of the mean scores.
+    components: float64 (source,): of `facet_components`.
+    n_levels: Levels of the third facet.
+    n_topics: Topics of the mean scores.
     """
     s, t, f, st, sf, tf, rest = np.maximum(components, 0.0)
     of_one = (st + rest) / n_topics + sf

@@ -29,10 +29,7 @@ TOPICS = 1000
 class Vine:
     """A fitted vine copula.
 
-    Parameters
-    ----------
-    model
-        ``pyvinecopulib.Vinecop``.
+    model: ``pyvinecopulib.Vinecop``.
     """
 
     model: Any
@@ -40,10 +37,7 @@ class Vine:
     def dependent(self, uniforms: FloatArray) -> FloatArray:
         """Return dependent uniform numbers.
 
-        Parameters
-        ----------
-        uniforms
-            float64 (topic, system): independent; `TOPICS` topics.
+        uniforms: float64 (topic, system): independent; `TOPICS` topics.
         """
         return np.asarray(self.model.inverse_rosenblatt(np.asfortranarray(uniforms), num_threads=1))
 
@@ -51,17 +45,9 @@ class Vine:
 def fit_vine(ranks: FloatArray, n_threads: int = 1) -> Vine:
     """Return the vine copula of a sample of topics.
 
-    Parameters
-    ----------
-    ranks
-        float64 (system, topic): 1 to the number of topics, without ties.
-    n_threads
-        Number of threads; the vine does not depend on it.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        pyvinecopulib is not installed.
+    ranks: float64 (system, topic): 1 to the number of topics, without ties.
+    n_threads: Number of threads; the vine does not depend on it.
+    Raises ModuleNotFoundError: pyvinecopulib is not installed.
     """
     import pyvinecopulib
 

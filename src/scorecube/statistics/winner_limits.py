@@ -37,12 +37,9 @@ def error_of_choice(alpha: float) -> float:
 def may_lead(means: Any, margins: Any) -> Any:
     """Return which runs might have led: bool (run,).
 
-    Parameters
-    ----------
-    means
-        float64 (run,): estimates.
-    margins
-        float64 (run,): margins of the differences from the leader, which hold for all pairs of runs together; NaN where none is known.
+    means: float64 (run,): estimates.
+    margins: float64 (run,): margins of the differences from the leader, which hold for all pairs of runs together; NaN
+        where none is known.
     """
     behind = np.max(means) - np.asarray(means)
     return ~(behind > 2.0 * np.asarray(margins))
@@ -53,21 +50,12 @@ def winner_limits(
 ) -> tuple[float, float]:
     """Return the lower and the upper limit of the mean of the run with the largest estimate, the first of several.
 
-    Parameters
-    ----------
-    means, errors
-        float64 (run,): estimates and their standard errors.
-    run_t
-        float (run, trial): studentised errors of all runs in resamples of the same topics, infinite without spread.
-    chosen
-        Of `may_lead`.
-    alpha
-        1 - confidence.
-
-    Returns
-    -------
-    low, high
-        NaN without enough trials, or where errors of the runs that may lead have no finite quantile: runs that vary on few topics.
+    means, errors: float64 (run,): estimates and their standard errors.
+    run_t: float (run, trial): studentised errors of all runs in resamples of the same topics, infinite without spread.
+    chosen: Of `may_lead`.
+    alpha: 1 - confidence.
+    Returns low, high: NaN without enough trials, or where errors of the runs that may lead have no finite quantile:
+        runs that vary on few topics.
     """
     run, trials = int(np.argmax(means)), run_t.shape[1]
     below = math.floor((alpha - error_of_choice(alpha)) / 2 * (trials + 1))

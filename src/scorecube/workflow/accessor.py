@@ -38,10 +38,7 @@ class ScorecubeAccessor:
 
     Every analysis is a method: ``cube.scorecube.swap(size=25, trials=1000, seed=1)``.
 
-    Parameters
-    ----------
-    dataset
-        A cube or a result.
+    dataset: A cube or a result.
     """
 
     def __init__(self, dataset: xr.Dataset) -> None:

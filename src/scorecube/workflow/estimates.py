@@ -15,24 +15,11 @@ def estimate_tasks(
 ) -> list[Estimate]:
     """Estimate the work of tasks.
 
-    Parameters
-    ----------
-    tasks
-        As from `plan_in_study` or `plan_sweep`.
-    workers
-        Blocks that are computed at a time.
-    memory, program
-        As of `scorecube.execute.estimate.estimate`.
-
-    Returns
-    -------
-    estimates
-        One for each task.
-
-    Raises
-    ------
-    BadPlan
-        A task needs more memory than is allowed; the message has its collection and both numbers.
+    tasks: As from `plan_in_study` or `plan_sweep`.
+    workers: Blocks that are computed at a time.
+    memory, program: As of `scorecube.execute.estimate.estimate`.
+    Returns estimates: One for each task.
+    Raises BadPlan: A task needs more memory than is allowed; the message has its collection and both numbers.
     """
     if program is None:
         release_memory()

@@ -299,27 +299,15 @@ def evaluate_into(
 ) -> xr.Dataset:
     """Evaluate rankings into a collection and return its cube; metrics and gains of the collection are kept.
 
-    Parameters
-    ----------
-    study
-        Opened for writing.
-    name
-        Name of the collection.
-    rankings
-        As from `read_rankings`.
-    metrics, gains
-        Metric names and gain settings to evaluate, in addition to those the collection has.
-    replace
-        Whether the collection is replaced instead of extended. Its results become outdated if the scores differ.
-    add_runs
-        Whether the rankings are of further runs of the collection, which is then evaluated anew with its own metrics and gain settings.
-    options
-        Other arguments of `scorecube.evaluate`.
-
-    Returns
-    -------
-    cube
-        ``score[metric, gain, run, topic]`` as stored.
+    study: Opened for writing.
+    name: Name of the collection.
+    rankings: As from `read_rankings`.
+    metrics, gains: Metric names and gain settings to evaluate, in addition to those the collection has.
+    replace: Whether the collection is replaced instead of extended. Its results become outdated if the scores differ.
+    add_runs: Whether the rankings are of further runs of the collection, which is then evaluated anew with its own
+        metrics and gain settings.
+    options: Other arguments of `scorecube.evaluate`.
+    Returns cube: ``score[metric, gain, run, topic]`` as stored.
     """
     if add_runs and replace:
         raise BadPlan(

@@ -84,29 +84,14 @@ def simulate_into(
 ) -> Mapping[str, Any]:
     """Add a simulated collection to a study; its scores are made and written part by part.
 
-    Parameters
-    ----------
-    study
-        Opened for writing.
-    name
-        Of the new collection.
-    cube
-        Scores of the collection that is simulated.
-    source
-        Its name.
-    memory
-        Limit of the resident size of this process; by default four fifths of the machine's memory.
-    workers
-        Number of threads; by default one for each core.
-    replace
-        Whether a collection of the name is replaced.
-    options
-        Further arguments of `simulate`.
-
-    Returns
-    -------
-    attributes
-        Of the new cube.
+    study: Opened for writing.
+    name: Of the new collection.
+    cube: Scores of the collection that is simulated.
+    memory: Limit of the resident size of this process; by default four fifths of the machine's memory.
+    workers: Number of threads; by default one for each core.
+    replace: Whether a collection of the name is replaced.
+    options: Further arguments of `simulate`.
+    Returns attributes: Of the new cube.
     """
     count = default_workers() if workers is None else workers
     limit = default_memory() if memory is None else memory

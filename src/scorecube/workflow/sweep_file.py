@@ -117,16 +117,10 @@ SETTING_TYPES = TYPE_NAMES | {list: "a list", dict: "a table"}
 class Source:
     """Source of one collection.
 
-    Parameters
-    ----------
-    name
-        Of the collection in the study.
-    kind
-        ``runs``, ``scores`` or ``study``.
-    settings
-        Settings of the table in the file, with absolute paths.
-    location
-        File and line, for error messages.
+    name: Of the collection in the study.
+    kind: ``runs``, ``scores`` or ``study``.
+    settings: Settings of the table in the file, with absolute paths.
+    location: File and line, for error messages.
     """
 
     name: str
@@ -185,20 +179,12 @@ class Entry:
 class SweepFile:
     """Content of a sweep file; see the module.
 
-    Parameters
-    ----------
-    path
-        The file.
-    study
-        Study for the results.
-    sources
-        Sources of the collections.
-    entries
-        Analyses with their options and collections.
-    cluster, workers, memory
-        As on the command line, whose options take precedence; None for its defaults.
-    impossible
-        As of `plan_sweep`.
+    path: The file.
+    study: Study for the results.
+    sources: Sources of the collections.
+    entries: Analyses with their options and collections.
+    cluster, workers, memory: As on the command line, whose options take precedence; None for its defaults.
+    impossible: As of `plan_sweep`.
     """
 
     path: str
@@ -214,22 +200,11 @@ class SweepFile:
 def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
     """Read a sweep file.
 
-    Parameters
-    ----------
-    path
-        TOML file; see the module.
-
-    Returns
-    -------
-    sweep
-        Content of the file, with absolute paths.
-
-    Raises
-    ------
-    BadInput
-        With file and line: invalid TOML, unknown settings (with the nearest known ones), values of another type, missing files.
-    BadPlan
-        With file and line: options that an analysis refuses.
+    path: TOML file; see the module.
+    Returns sweep: Content of the file, with absolute paths.
+    Raises BadInput: With file and line: invalid TOML, unknown settings (with the nearest known ones), values of another
+        type, missing files.
+    Raises BadPlan: With file and line: options that an analysis refuses.
     """
     file = Path(path)
     try:

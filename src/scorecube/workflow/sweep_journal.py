@@ -37,14 +37,9 @@ class Ending(NamedTuple):
 class Journal:
     """What a sweep has done; methods may be called from any thread.
 
-    Parameters
-    ----------
-    command
-        Shell command that repeats the sweep.
-    study, part
-        Study, and part such as ``3/100`` of the sweep; the latter is empty for a whole sweep.
-    expected
-        Number of its collections, as far as it is known before they are read.
+    command: Shell command that repeats the sweep.
+    study, part: Study, and part such as ``3/100`` of the sweep; the latter is empty for a whole sweep.
+    expected: Number of its collections, as far as it is known before they are read.
     """
 
     def __init__(self, command: str, study: str, part: str = "", expected: int = 0) -> None:

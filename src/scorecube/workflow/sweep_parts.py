@@ -30,12 +30,7 @@ COLLECTIONS = "collections"
 class Part:
     """One of several parts of a sweep.
 
-    Parameters
-    ----------
-    number
-        Of this part, from 1.
-    parts
-        Number of parts.
+    number: Of this part, from 1.
     """
 
     number: int
@@ -60,10 +55,7 @@ class Part:
 def parse_part(text: str) -> Part:
     """Return the part of a text such as ``3/100``.
 
-    Raises
-    ------
-    BadPlan
-        Another text, or a number that is not within 1 and the number of parts.
+    Raises BadPlan: Another text, or a number that is not within 1 and the number of parts.
 
     Examples
     --------
@@ -137,28 +129,14 @@ def narrowed(
 ) -> SweepFile:
     """Return a sweep with some of its collections, and the analyses of these.
 
-    Parameters
-    ----------
-    sweep
-        As from `read_sweep`.
-    part
-        Keeps the share of one part, whose study is `Part.path` of the sweep's.
-    study
-        Path or URL of the study instead.
-    collections
-        Keeps the collections of these names among them.
-
-    Returns
-    -------
-    sweep
-        Without sources if the part has no collections. A sweep without sources has those of its study: another study gets copies.
-
-    Raises
-    ------
-    BadPlan
-        A name that the sweep, or the part, does not have.
-    BadStudy
-        No study where collections come from.
+    sweep: As from `read_sweep`.
+    part: Keeps the share of one part, whose study is `Part.path` of the sweep's.
+    study: Path or URL of the study instead.
+    collections: Keeps the collections of these names among them.
+    Returns sweep: Without sources if the part has no collections. A sweep without sources has those of its study:
+        another study gets copies.
+    Raises BadPlan: A name that the sweep, or the part, does not have.
+    Raises BadStudy: No study where collections come from.
     """
     target = study or (sweep.study if part is None else part.path(sweep.study))
     if target == sweep.study and part is None and collections is None:
@@ -219,14 +197,8 @@ def _size(source: Source) -> int:
 def shares(candidates: Mapping[str, Any], entries: Sequence[Entry], parts: int) -> list[list[str]]:
     """Return the names of the collections of each part, sorted; see the module for the rule.
 
-    Parameters
-    ----------
-    candidates
-        Collections by name, with the attribute `size` in bytes, None if it is unknown.
-    entries
-        Analyses, for those that compare collections.
-    parts
-        Number of parts.
+    candidates: Collections by name, with the attribute `size` in bytes, None if it is unknown.
+    entries: Analyses, for those that compare collections.
     """
     known = sorted(candidates)
     first = {name: name for name in known}

@@ -34,14 +34,9 @@ class Request(NamedTuple):
 class SweepPlan:
     """Tasks of a sweep.
 
-    Parameters
-    ----------
-    tasks
-        Those to be run, in the order of the entries and collections.
-    skipped
-        Collection, analysis and reason of each impossible plan.
-    stored
-        Collection, analysis and plan digest of results that are stored already, and need no task.
+    tasks: Those to be run, in the order of the entries and collections.
+    skipped: Collection, analysis and reason of each impossible plan.
+    stored: Collection, analysis and plan digest of results that are stored already, and need no task.
     """
 
     tasks: tuple[Task, ...]
@@ -57,10 +52,7 @@ def requests_of(
 ) -> list[Request]:
     """Return what entries ask for, in the order of the entries and of the known collections, without those that could not be read.
 
-    Raises
-    ------
-    BadPlan
-        Patterns that match no collection.
+    Raises BadPlan: Patterns that match no collection.
     """
     found = []
     for entry in entries:
@@ -96,25 +88,14 @@ def plan_requests(
 ) -> SweepPlan:
     """Plan what is not stored yet.
 
-    Parameters
-    ----------
-    study
-        Study that holds the collections.
-    requests
-        As of `requests_of`.
-    impossible
-        What to do if a collection is too small or lacks scores: ``skip`` adds the plan to `skipped`, ``stop`` raises an error.
-    journal
-        Takes the collections whose scores are damaged; None raises the error.
-    cubes
-        Cubes that several calls share.
-
-    Raises
-    ------
-    BadPlan
-        With ``stop``, the first impossible plan.
-    BadName
-        With ``stop``, a collection without the selected metrics, gain settings, runs or topics.
+    study: Study that holds the collections.
+    requests: As of `requests_of`.
+    impossible: What to do if a collection is too small or lacks scores: ``skip`` adds the plan to `skipped`, ``stop``
+        raises an error.
+    journal: Takes the collections whose scores are damaged; None raises the error.
+    cubes: Cubes that several calls share.
+    Raises BadPlan: With ``stop``, the first impossible plan.
+    Raises BadName: With ``stop``, a collection without the selected metrics, gain settings, runs or topics.
     """
     tasks: dict[tuple[str, str], Task] = {}
     skipped: list[tuple[str, str, str]] = []
@@ -165,12 +146,8 @@ def digest_of_request(record: Mapping[str, Any], rows: Sequence[Row | None]) -> 
 
     Equal digests have equal results, so a repeated sweep need not read the scores to find its plans.
 
-    Parameters
-    ----------
-    record
-        Of the entry, see `record_of`.
-    rows
-        Of the collections in the index; None for one without.
+    record: Of the entry, see `record_of`.
+    rows: Of the collections in the index; None for one without.
     """
     scores = [[] if row is None else [row.collection, *row.facts[VERSIONS]] for row in rows]
     if not all(each and each[1] for each in scores):
@@ -203,10 +180,7 @@ def _plan_group(study: Study, entry: Entry, group: Sequence[str], cubes: ReadCub
 def restricted(selection: Mapping[str, Any], cube: xr.Dataset) -> dict[str, Any]:
     """Return a selection without the metrics, gain settings, runs and topics that a cube lacks.
 
-    Raises
-    ------
-    BadName
-        The cube has none of the selected ones.
+    Raises BadName: The cube has none of the selected ones.
     """
     result = dict(selection)
     for key, dim in (

@@ -88,22 +88,13 @@ def run_sweep(
 ) -> Utilisation:
     """Run tasks concurrently.
 
-    Parameters
-    ----------
-    tasks
-        As from `plan_sweep`.
-    executor
-        Where their blocks are computed.
-    progress
-        Called with estimated milliseconds of work: (done, total).
-    journal
-        Takes what starts, ends and fails, and the others go on after a failure; without it, the first failure ends the sweep.
-
-    Returns
-    -------
-    utilisation
-        Shares of the local workers' time between the first and the last block: with a block to compute, and with threads of this
-        process on a core. Both are 1 on a cluster.
+    tasks: As from `plan_sweep`.
+    executor: Where their blocks are computed.
+    progress: Called with estimated milliseconds of work: (done, total).
+    journal: Takes what starts, ends and fails, and the others go on after a failure; without it, the first failure ends
+        the sweep.
+    Returns utilisation: Shares of the local workers' time between the first and the last block: with a block to
+        compute, and with threads of this process on a core. Both are 1 on a cluster.
     """
     client, count, allowed = executor.client, executor.workers, executor.memory or default_memory()
     expected = estimate_tasks(tasks, count, allowed, executor.program)

@@ -46,28 +46,14 @@ def add_collections(
 ) -> list[str]:
     """Add collections to a study.
 
-    Parameters
-    ----------
-    study
-        Opened for writing.
-    sources
-        As from `read_sweep`.
-    notify
-        Called with a line of text for each collection that is read or copied; of many small ones with their number now and then.
-    journal
-        Takes the collections that cannot be read, while the others are; None raises the first error.
-    options
-        `workers` and `client`, as of `scorecube.read_rankings`.
-
-    Returns
-    -------
-    collections
-        Names of all collections of the sources, in their order.
-
-    Raises
-    ------
-    BadInput, BadStudy
-        Files that cannot be read, or that changed and contradict the stored collection.
+    study: Opened for writing.
+    sources: As from `read_sweep`.
+    notify: Called with a line of text for each collection that is read or copied; of many small ones with their number
+        now and then.
+    journal: Takes the collections that cannot be read, while the others are; None raises the first error.
+    options: `workers` and `client`, as of `scorecube.read_rankings`.
+    Returns collections: Names of all collections of the sources, in their order.
+    Raises BadInput, BadStudy: Files that cannot be read, or that changed and contradict the stored collection.
     """
     collections: list[str] = []
     rows = study.rows()
@@ -155,11 +141,8 @@ def _import(
 ) -> tuple[list[str], list[str], list[Ending]]:
     """Import collections of scores in a worker process.
 
-    Returns
-    -------
-    names, lines, failures
-        Collections that were written, lines of text about them, and those that cannot be read, which raise an error unless others
-        are to go on.
+    Returns names, lines, failures: Collections that were written, lines of text about them, and those that cannot be
+        read, which raise an error unless others are to go on.
     """
     study, names, lines = open_study(path, mode="a"), list[str](), list[str]()
     failures = list[Ending]()

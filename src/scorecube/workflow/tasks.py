@@ -94,16 +94,10 @@ class ReadCubes:
 class Origin:
     """Where the scores of a plan were read.
 
-    Parameters
-    ----------
-    versions
-        Collections and the versions of their cubes when they were read.
-    read
-        Reads and selects the scores anew.
-    labels
-        Of the scores that were read, by dim: metrics and gain settings that were added since do not matter.
-    digest
-        Of these scores.
+    versions: Collections and the versions of their cubes when they were read.
+    read: Reads and selects the scores anew.
+    labels: Of the scores that were read, by dim: metrics and gain settings that were added since do not matter.
+    digest: Of these scores.
     """
 
     versions: tuple[tuple[Collection, str], ...]
@@ -285,16 +279,9 @@ class Task:
 class Computed:
     """A result that was computed and is not stored yet.
 
-    Parameters
-    ----------
-    task
-        Its task.
-    digest
-        Of the plan with the trials that were done.
-    result
-        Values with provenance.
-    blocks
-        Its recorded blocks, which are not needed any more when it is stored.
+    digest: Of the plan with the trials that were done.
+    result: Values with provenance.
+    blocks: Its recorded blocks, which are not needed any more when it is stored.
     """
 
     task: Task
@@ -306,10 +293,7 @@ class Computed:
 def store_computed(computed: Sequence[Computed], *, packed: bool = False) -> None:
     """Store results of one collection together, under its lock, see `Collection.write_results`.
 
-    Raises
-    ------
-    BadStudy
-        Scores have been replaced since they were read.
+    Raises BadStudy: Scores have been replaced since they were read.
     """
     for each in computed:
         each.task.refuse_changed()  # those of another collection may have been, too
@@ -334,35 +318,17 @@ def plan_in_study(
 ) -> list[Task]:
     """Plan an analysis of all or some collections of a study.
 
-    Parameters
-    ----------
-    study
-        Study that holds the collections.
-    analysis
-        Record with its options.
-    collections
-        Names; by default all of the study.
-    trials, samples
-        As of `scorecube.analyse`.
-    seed
-        Without a seed, the seed of a stored result that differs at most in the number of trials is used, so that a repeated command
-        finds its result; otherwise a new one is drawn.
-    cubes
-        Cubes that several calls share.
-    selection
-        Arguments of `scorecube.collection.selection.select`.
-
-    Returns
-    -------
-    tasks
-        One per collection; one in total for an analysis that compares collections.
-
-    Raises
-    ------
-    BadStudy
-        No collections.
-    BadPlan
-        Options that are invalid or impossible for a collection.
+    study: Study that holds the collections.
+    analysis: Record with its options.
+    collections: Names; by default all of the study.
+    trials, samples: As of `scorecube.analyse`.
+    seed: Without a seed, the seed of a stored result that differs at most in the number of trials is used, so that a
+        repeated command finds its result; otherwise a new one is drawn.
+    cubes: Cubes that several calls share.
+    selection: Arguments of `scorecube.collection.selection.select`.
+    Returns tasks: One per collection; one in total for an analysis that compares collections.
+    Raises BadStudy: No collections.
+    Raises BadPlan: Options that are invalid or impossible for a collection.
     """
     check_analysis(analysis)
     chosen = _chosen_collections(study, collections)
@@ -479,24 +445,11 @@ def select_from_both(
 ) -> xr.Dataset:
     """Return part of a cube of two sets of judgements.
 
-    Parameters
-    ----------
-    cube
-        As from `scorecube.judgement_sets`.
-    gains
-        Gain settings by their names within a set.
-    selection
-        Other arguments of `scorecube.collection.selection.select`; the top runs are those of the first set.
-
-    Returns
-    -------
-    cube
-        ``score[metric, gain, run, topic]`` of both sets.
-
-    Raises
-    ------
-    BadName
-        A gain setting that a set lacks.
+    cube: As from `scorecube.judgement_sets`.
+    gains: Gain settings by their names within a set.
+    selection: Other arguments of `scorecube.collection.selection.select`; the top runs are those of the first set.
+    Returns cube: ``score[metric, gain, run, topic]`` of both sets.
+    Raises BadName: A gain setting that a set lacks.
     """
     if gains is not None:
         settings = labels_of(cube, SETTING)

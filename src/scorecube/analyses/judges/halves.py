@@ -36,10 +36,7 @@ def half_size(n_truth: int, n_judge: int) -> int:
 def half_taus(truth: Any, judge: Any) -> Floats:
     """Return the mean tau of halves, (cell, half statistic), in the order of `HALVES`; NaN for few topics.
 
-    Parameters
-    ----------
-    truth, judge
-        float64 (cell, run, topic): scores on each set's own topics.
+    truth, judge: float64 (cell, run, topic): scores on each set's own topics.
     """
     n_cells, n_runs = truth.shape[:2]
     size = half_size(truth.shape[2], judge.shape[2])
@@ -79,17 +76,10 @@ def _halves(n_topics: int, size: int, stream: int) -> Floats:
 def judge_part(truth: Any, judge: Any, confidence: float) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the tau of halves, and the judge's part of their difference with limits.
 
-    Parameters
-    ----------
-    truth, judge
-        As of `half_taus`.
-    confidence
-        Confidence level; limits are by the jackknife over `GROUPS` groups of topics of each set.
-
-    Returns
-    -------
-    taus, part, low, high
-        (cell, half statistic) and three times (cell,): tau of two halves of the truth less that of a half with the judge.
+    truth, judge: As of `half_taus`.
+    confidence: Confidence level; limits are by the jackknife over `GROUPS` groups of topics of each set.
+    Returns taus, part, low, high: (cell, half statistic) and three times (cell,): tau of two halves of the truth less
+        that of a half with the judge.
     """
     from scipy.special import stdtrit  # imported here, as it takes long to import
 

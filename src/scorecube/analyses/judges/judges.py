@@ -364,10 +364,7 @@ def _shared(prepared: Prepared) -> JudgedScores:
 def family_runs(families: Sequence[str], judges: Sequence[str], runs: Sequence[str]) -> Array:
     """Return which runs are of the family of each judge, bool (judge, run); other judges and runs are passed over.
 
-    Raises
-    ------
-    BadPlan
-        A text that is not ``run=judge``, or families none of which is of a judge's run here.
+    Raises BadPlan: A text that is not ``run=judge``, or families none of which is of a judge's run here.
     """
     found = np.zeros((len(judges), len(runs)), bool)
     for each in families:

@@ -44,18 +44,11 @@ COUNTS = {
 class TwoSets:
     """Scores of the runs that the truth and a judge have.
 
-    Parameters
-    ----------
-    runs
-        bool (run,): runs of the cube that both have.
-    truth, judge
-        float64 (cell, run, topic): scores on each set's own topics.
-    shared_truth, shared_judge
-        The same on the topics that both have.
-    others
-        Scores under the judge on its other topics.
-    shared
-        bool (topic,): topics of the cube that both have.
+    runs: bool (run,): runs of the cube that both have.
+    truth, judge: float64 (cell, run, topic): scores on each set's own topics.
+    shared_truth, shared_judge: The same on the topics that both have.
+    others: Scores under the judge on its other topics.
+    shared: bool (topic,): topics of the cube that both have.
     """
 
     runs: np.ndarray[Any, Any]
@@ -159,14 +152,9 @@ def biases(sets: TwoSets, confidence: float) -> dict[str, Floats]:
 def preference(sets: TwoSets, own: Any, confidence: float) -> dict[str, Any]:
     """Return the bias for the runs of a judge's family less that for all others, with limits by Student's t over shared topics: (cell,).
 
-    Parameters
-    ----------
-    sets
-        Scores.
-    own
-        bool (run,): runs of the cube that are of the judge's family.
-    confidence
-        Confidence level.
+    sets: Scores.
+    own: bool (run,): runs of the cube that are of the judge's family.
+    confidence: Confidence level.
     """
     from scipy.special import stdtrit  # imported here, as it takes long to import
 
@@ -199,20 +187,12 @@ def corrections(
 ) -> dict[str, Any]:
     """Return corrected means and differences from a baseline by numbers of labelled topics, and what labels buy.
 
-    Parameters
-    ----------
-    sets
-        Scores.
-    sizes
-        Numbers of labelled topics; 0 for all shared ones.
-    baseline
-        Run of the cube; None for the best under the truth.
-    width
-        Wanted width of intervals.
-    purchases
-        Random choices of the labelled topics, of which tables of means show the first.
-    confidence
-        Confidence level.
+    sets: Scores.
+    sizes: Numbers of labelled topics; 0 for all shared ones.
+    baseline: Run of the cube; None for the best under the truth.
+    width: Wanted width of intervals.
+    purchases: Random choices of the labelled topics, of which tables of means show the first.
+    confidence: Confidence level.
     """
     found = _no_corrections(len(sets.truth), len(sizes), len(sets.runs))
     if not sets.is_shared:

@@ -16,16 +16,10 @@ from scorecube.metrics.without_documents.rescore import score_topic
 class Trials(NamedTuple):
     """Range of trials.
 
-    Parameters
-    ----------
-    bits
-        uint64 (leave, trial, word): teams that are left out; a trial that leaves none out is skipped.
-    keep_all_runs
-        Whether to keep the runs of these teams; then no trial is skipped.
-    row
-        Position along leave to which trials are restricted, -1 for all.
-    start, stop, first
-        Trials start .. stop - 1; trial at the first position of `Outputs`.
+    bits: uint64 (leave, trial, word): teams that are left out; a trial that leaves none out is skipped.
+    keep_all_runs: Whether to keep the runs of these teams; then no trial is skipped.
+    row: Position along leave to which trials are restricted, -1 for all.
+    start, stop, first: Trials start .. stop - 1; trial at the first position of `Outputs`.
     """
 
     bits: Array
@@ -39,20 +33,13 @@ class Trials(NamedTuple):
 class Rules(NamedTuple):
     """Rules that are the same for all trials.
 
-    Parameters
-    ----------
-    kept
-        bool (step, topic): topics of each step; the first step has all.
-    min_topics
-        int64 (step,): smallest number of topics for a variance, 0 for any number.
-    all_zero
-        Whether a topic is lost where all runs score 0.
-    units
-        float64 (cell, run): means of the full evaluation in units.
-    descending
-        int64 (cell, run): runs by descending means.
-    always_missing, always_zero
-        bool (run, topic) or empty, bool (cell, topic): scores that are missing, or 0, in all trials.
+    kept: bool (step, topic): topics of each step; the first step has all.
+    min_topics: int64 (step,): smallest number of topics for a variance, 0 for any number.
+    all_zero: Whether a topic is lost where all runs score 0.
+    units: float64 (cell, run): means of the full evaluation in units.
+    descending: int64 (cell, run): runs by descending means.
+    always_missing, always_zero: bool (run, topic) or empty, bool (cell, topic): scores that are missing, or 0, in all
+        trials.
     """
 
     kept: Array
@@ -67,14 +54,9 @@ class Rules(NamedTuple):
 class Outputs(NamedTuple):
     """Outputs of a block; compiled functions take every array apart, so those of one shape are one array.
 
-    Parameters
-    ----------
-    variance, n_topics
-        (cell, leave, step, trial).
-    orders
-        int32 (3, cell, leave, trial): see `ORDERS`.
-    changes
-        int64 (4, cell, leave, run): see `CHANGES`.
+    variance, n_topics: (cell, leave, step, trial).
+    orders: int32 (3, cell, leave, trial): see `ORDERS`.
+    changes: int64 (4, cell, leave, run): see `CHANGES`.
     """
 
     variance: Array
@@ -114,12 +96,8 @@ def empty_outputs(n_cells: int, n_leaves: int, n_steps: int, n_runs: int, n_tria
 class RunArrays(NamedTuple):
     """Working arrays for the runs of one trial.
 
-    Parameters
-    ----------
-    runs
-        int64 (kept run,): the remaining runs.
-    reals, order, above
-        float64 (6, kept run), int64 (position,), int32 (3, kept run): means, sums and ranks.
+    runs: int64 (kept run,): the remaining runs.
+    reals, order, above: float64 (6, kept run), int64 (position,), int32 (3, kept run): means, sums and ranks.
     """
 
     runs: Array
@@ -141,14 +119,9 @@ def make_run_arrays(n_runs: int) -> RunArrays:
 class Workspace(NamedTuple):
     """Working memory of one thread.
 
-    Parameters
-    ----------
-    space
-        Working memory from `rescore.make_space`.
-    by_run
-        Working arrays from `make_run_arrays`.
-    scores
-        float64 (cell, topic, run): scores of the remaining runs of the latest trial.
+    space: Working memory from `rescore.make_space`.
+    by_run: Working arrays from `make_run_arrays`.
+    scores: float64 (cell, topic, run): scores of the remaining runs of the latest trial.
     """
 
     space: Any
@@ -218,20 +191,13 @@ def leave_teams_out(
 ) -> None:
     """Score the remaining runs of trials, and write the outputs.
 
-    Parameters
-    ----------
-    tables
-        See `metrics.without_documents.tables.Tables`; scores of cells that are not in `rows` must be in the workspace.
-    rules
-        See `Rules`.
-    team_of
-        int64 (run,): position of each run's team.
-    trials
-        See `Trials`.
-    workspace
-        See `Workspace`.
-    outputs
-        See `Outputs`; with arrays for no trial, only the scores are computed.
+    tables: See `metrics.without_documents.tables.Tables`; scores of cells that are not in `rows` must be in the
+        workspace.
+    rules: See `Rules`.
+    team_of: int64 (run,): position of each run's team.
+    trials: See `Trials`.
+    workspace: See `Workspace`.
+    outputs: See `Outputs`; with arrays for no trial, only the scores are computed.
     """
     bits, scores, runs, above = (
         trials.bits,

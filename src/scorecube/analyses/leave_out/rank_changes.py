@@ -35,16 +35,10 @@ def sort_descending(values: Any, order: Any, n: int) -> None:
 def count_above(values: Any, order: Any, n: int, above: Any) -> None:
     """Write the number of runs above each run; equal numbers for tied runs only.
 
-    Parameters
-    ----------
-    values
-        float64 (run,): means in units.
-    order
-        int64 (position,): runs by descending values.
-    n
-        Number of runs, the first of `order`.
-    above
-        int32 (run,): written.
+    values: float64 (run,): means in units.
+    order: int64 (position,): runs by descending values.
+    n: Number of runs, the first of `order`.
+    above: int32 (run,): written.
     """
     begin = 0
     for position in range(n):
@@ -72,21 +66,12 @@ def compare_ranks(before: Any, after: Any, n: int) -> Any:
 def compare_orders(full: Any, units: Any, n: int, order: Any, above: Any) -> Any:
     """Compare the orders of runs by their old and their new means.
 
-    Parameters
-    ----------
-    full, units
-        float64 (run,): old and new means in units.
-    n
-        Number of runs, the first of the arrays.
-    order
-        int64 (run,): runs by descending old means; changed.
-    above
-        int32 (2, run): working memory.
-
-    Returns
-    -------
-    agreeing, pairs, rank_drop
-        Concordant less discordant pairs; pairs, 0 where a mean is missing; most ranks that a run loses.
+    full, units: float64 (run,): old and new means in units.
+    n: Number of runs, the first of the arrays.
+    order: int64 (run,): runs by descending old means; changed.
+    above: int32 (2, run): working memory.
+    Returns agreeing, pairs, rank_drop: Concordant less discordant pairs; pairs, 0 where a mean is missing; most ranks
+        that a run loses.
     """
     for k in range(n):
         if not (np.isfinite(full[k]) and np.isfinite(units[k])):
@@ -108,18 +93,11 @@ def add_changes(
 ) -> None:
     """Add the changes of the means of a trial.
 
-    Parameters
-    ----------
-    full, units
-        float64 (kept run,): old and new means in units, NaN if missing.
-    runs
-        int64 (kept run,): positions of the kept runs.
-    n
-        Number of kept runs.
-    changes
-        int64 (4, cell, leave, run): sum and number of changes, largest changes upwards and downwards; updated.
-    cell, row
-        Positions along cell and leave.
+    full, units: float64 (kept run,): old and new means in units, NaN if missing.
+    runs: int64 (kept run,): positions of the kept runs.
+    n: Number of kept runs.
+    changes: int64 (4, cell, leave, run): sum and number of changes, largest changes upwards and downwards; updated.
+    cell, row: Positions along cell and leave.
     """
     for k in range(n):
         difference = units[k] - full[k]

@@ -101,16 +101,10 @@ def rescoring_inputs(
 ) -> Arrays:
     """Return the arrays that `scores_without` reads.
 
-    Parameters
-    ----------
-    cube
-        Cube with rankings, see `collection.rankings.with_rankings`.
-    pools
-        Pools of the cube, see `collection.pools.build_pools`.
-    cube_metrics
-        Metrics of the cube, see `check_metrics`.
-    keep_unpooled
-        See `Teams`.
+    cube: Cube with rankings, see `collection.rankings.with_rankings`.
+    pools: Pools of the cube, see `collection.pools.build_pools`.
+    cube_metrics: Metrics of the cube, see `check_metrics`.
+    keep_unpooled: See `Teams`.
     """
     check_levels(cube)
     scores, cell_of = cells(cube)
@@ -208,19 +202,10 @@ def scores_without(
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Score runs without the documents that only teams left out contributed.
 
-    Parameters
-    ----------
-    inputs
-        Arrays of `rescoring_inputs`.
-    bits
-        uint64 (word,), from `team_bits`: teams that are left out. Without any, all documents stay judged.
-    keep_all_runs
-        Whether to score the runs of these teams as well.
-
-    Returns
-    -------
-    scores
-        float64 (cell, topic, scored run); NaN where a topic has no relevant document, or lost its last one.
+    inputs: Arrays of `rescoring_inputs`.
+    bits: uint64 (word,), from `team_bits`: teams that are left out. Without any, all documents stay judged.
+    keep_all_runs: Whether to score the runs of these teams as well.
+    Returns scores: float64 (cell, topic, scored run); NaN where a topic has no relevant document, or lost its last one.
     """
     team_of, tables = inputs["team_of"], make_tables(inputs)
     workspace = make_workspace(tables, len(inputs["sparse"]))

@@ -28,19 +28,10 @@ def draw_teams(
 
     The teams of a trial depend on the seed, the trial and the number of teams left out; more trials leave earlier ones unchanged.
 
-    Parameters
-    ----------
-    seed
-        Seed of the random stream.
-    n_teams, leaves, trials
-        Number of teams, numbers of teams to leave out, number of trials of each.
-    distinct
-        Whether to draw each subset at most once; trials beyond the number of subsets stay empty.
-
-    Returns
-    -------
-    left_out
-        bool (leave, trial, team).
+    seed: Seed of the random stream.
+    n_teams, leaves, trials: Number of teams, numbers of teams to leave out, number of trials of each.
+    distinct: Whether to draw each subset at most once; trials beyond the number of subsets stay empty.
+    Returns left_out: bool (leave, trial, team).
     """
     key = stream_key(seed, names.Purpose.TEAMS_LEFT_OUT)
     left_out = np.zeros((len(leaves), trials, n_teams), bool)
@@ -81,10 +72,7 @@ def replayed_teams(
 ) -> BoolArray:
     """Return replayed teams to leave out, bool (leave, trial, team).
 
-    Raises
-    ------
-    BadPlan
-        Samples of other teams or numbers of teams, or of another shape.
+    Raises BadPlan: Samples of other teams or numbers of teams, or of another shape.
     """
     schema.check(samples, schema.TEAM_SAMPLES, "the samples")
     if sorted(schema.labels_of(samples, names.TEAM)) != list(teams):
@@ -112,10 +100,7 @@ def replayed_teams(
 def replayed_topics(samples: xr.Dataset, cube: xr.Dataset, steps: Sequence[int]) -> BoolArray:
     """Return a replayed chain of topic sets, bool (step, topic).
 
-    Raises
-    ------
-    BadPlan
-        Samples of other topics or sizes.
+    Raises BadPlan: Samples of other topics or sizes.
     """
     topics = schema.labels_of(cube, names.TOPIC)
     if sorted(schema.labels_of(samples, names.TOPIC)) != topics:

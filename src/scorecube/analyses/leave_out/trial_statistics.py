@@ -120,12 +120,8 @@ def trial_measures(inputs: Inputs, totals: Inputs, trials: int) -> Arrays:
 def first_misses(whole: Array, low: Array, high: Array) -> Array:
     """Return the first position along leave with an interval off the whole; -1 for none.
 
-    Parameters
-    ----------
-    whole
-        float64 (cell, step): values of the whole collection.
-    low, high
-        float64 (cell, leave, step): limits of the intervals.
+    whole: float64 (cell, step): values of the whole collection.
+    low, high: float64 (cell, leave, step): limits of the intervals.
     """
     value = whole[:, np.newaxis]
     missed = (low > value + TOLERANCE * np.abs(value)) | (high < value - TOLERANCE * np.abs(value))

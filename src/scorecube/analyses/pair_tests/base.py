@@ -214,19 +214,10 @@ class PairTest(Analysis):
 def observed_statistics(scores: Array, first: Any, second: Any) -> tuple[Array, Array]:
     """Return the t statistics of pairs of runs on their common topics.
 
-    Parameters
-    ----------
-    scores
-        float64 (cell, run, topic), NaN for missing.
-    first, second
-        int (pair,): indices of the runs.
-
-    Returns
-    -------
-    t
-        float64 (cell, pair): NaN for equal scores or too few topics, infinite for a constant difference.
-    irregular
-        int64 (cell, 2): numbers of pairs with equal scores, and with the same difference on all topics.
+    scores: float64 (cell, run, topic), NaN for missing.
+    first, second: int (pair,): indices of the runs.
+    Returns t: float64 (cell, pair): NaN for equal scores or too few topics, infinite for a constant difference.
+    Returns irregular: int64 (cell, 2): numbers of pairs with equal scores, and with the same difference on all topics.
     """
     groups = pair_groups(whole_cells(scores), first, second)
     shape = (len(scores), len(first))
@@ -276,14 +267,9 @@ def check_runs(
 ) -> None:
     """Refuse a cube that a test of pairs of runs cannot use.
 
-    Parameters
-    ----------
-    subject
-        Name of the analysis in messages.
-    means_only
-        Whether all metrics must be summarised by their mean.
-    missing
-        Value of the option of that name; None if the analysis has no such option.
+    subject: Name of the analysis in messages.
+    means_only: Whether all metrics must be summarised by their mean.
+    missing: Value of the option of that name; None if the analysis has no such option.
     """
     n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
     if n_runs < 2 or n_topics < 2:
@@ -319,12 +305,8 @@ def exact_level(alpha: float) -> Fraction:
 def tie_widths(differences: Any, rounding: float) -> Any:
     """Return the relative differences up to which squared statistics of pairs tie with the observed ones.
 
-    Parameters
-    ----------
-    differences
-        float64 (pair,): absolute differences of sums.
-    rounding
-        Largest difference of sums that rounding of scores alone can cause.
+    differences: float64 (pair,): absolute differences of sums.
+    rounding: Largest difference of sums that rounding of scores alone can cause.
     """
     return EQUAL + TIED_ROUNDINGS * rounding / np.maximum(differences, 1.0)
 
@@ -371,14 +353,9 @@ def pair_result_bytes(
 ) -> float:
     """Return the memory of making a result of pairs and of its outputs.
 
-    Parameters
-    ----------
-    n_levels
-        Number of significance levels with a difference for each pair.
-    n_tested
-        Number of pairs.
-    pairwise
-        Whether the result describes the common topics of pairs.
+    n_levels: Number of significance levels with a difference for each pair.
+    n_tested: Number of pairs.
+    pairwise: Whether the result describes the common topics of pairs.
     """
     count, n_settings = n_cells(cube), cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
     copies = count if n_settings == count else count + n_settings
@@ -396,16 +373,10 @@ def pair_result(
 ) -> xr.Dataset:
     """Return the labelled result of a test of pairs.
 
-    Parameters
-    ----------
-    reached
-        int (cell, pair): number of trials at least as extreme as the pair's observed statistic.
-    values
-        Other variables of `VARIABLES` by cell.
-    attrs
-        Attributes of the result: trials, plus_one and others.
-    baseline
-        Run of all pairs, which stand in the order of `family`; None for all pairs.
+    reached: int (cell, pair): number of trials at least as extreme as the pair's observed statistic.
+    values: Other variables of `VARIABLES` by cell.
+    attrs: Attributes of the result: trials, plus_one and others.
+    baseline: Run of all pairs, which stand in the order of `family`; None for all pairs.
     """
     scores, cell_of = cells(cube)
     trials, plus_one = int(attrs["trials"]), bool(attrs["plus_one"])

@@ -241,12 +241,8 @@ class Bootstrap(PairTest):
 class Draws:
     """The samples of all trials, of one number of topics.
 
-    Parameters
-    ----------
-    counts
-        Unsigned integers (topic, trial): number of times a trial draws a topic.
-    exact, weights
-        The same as panels, see `kernels.linalg.panel_product`: float64, and in the precision of the sums of
+    counts: Unsigned integers (topic, trial): number of times a trial draws a topic.
+    exact, weights: The same as panels, see `kernels.linalg.panel_product`: float64, and in the precision of the sums of
         squares.
     """
 

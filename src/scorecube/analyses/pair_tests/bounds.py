@@ -39,19 +39,10 @@ def bounds_field() -> tuple[float, ...]:
 def check_bounds(bounds: Sequence[float], scores: Any, by_system: bool) -> None:
     """Refuse bounds that are none, or that scores exceed, and those of systems with repetitions.
 
-    Parameters
-    ----------
-    bounds
-        At least one number.
-    scores
-        float64 (cell, run, topic), NaN for missing.
-    by_system
-        Whether systems are compared.
-
-    Raises
-    ------
-    BadPlan
-        Naming the option.
+    bounds: At least one number.
+    scores: float64 (cell, run, topic), NaN for missing.
+    by_system: Whether systems are compared.
+    Raises BadPlan: Naming the option.
     """
     given = option("bounds", ",".join(f"{each:g}" for each in bounds))
     if len(bounds) != 2 or not bounds[0] < bounds[1]:
@@ -81,18 +72,11 @@ def within_bounds(
     A pair whose difference is the same on all but `LEAST_VARIED` topics has too few others for a t test. A p-value by betting is valid whatever the
     distribution (1 / money, Waudby-Smith and Ramdas 2024): it is small only if the bounds and the number of topics allow it.
 
-    Parameters
-    ----------
-    values
-        Of `equivalence.equivalence`.
-    scores
-        float64 (cell, run, topic), none missing.
-    pairs
-        Positions of runs.
-    margin, alphas
-        Of the test.
-    bounds
-        Of scores.
+    values: Of `equivalence.equivalence`.
+    scores: float64 (cell, run, topic), none missing.
+    pairs: Positions of runs.
+    margin, alphas: Of the test.
+    bounds: Of scores.
     """
     changed = {name: np.array(each) for name, each in values.items()}
     widest = bounds[1] - bounds[0]

@@ -317,19 +317,10 @@ def seconds_per_pair(tests: Sequence[str], n_topics: int) -> float:
 def classical_p_values(test: str, differences: Array, rounding: float = 0.0) -> Array:
     """Return the two-sided p-values of pairs of runs.
 
-    Parameters
-    ----------
-    test
-        One of `TESTS`.
-    differences
-        float64 (pair, topic): differences of scores.
-    rounding
-        Largest rounding error of a difference.
-
-    Returns
-    -------
-    p
-        float64 (pair,); 1 for pairs without a difference.
+    test: One of `TESTS`.
+    differences: float64 (pair, topic): differences of scores.
+    rounding: Largest rounding error of a difference.
+    Returns p: float64 (pair,); 1 for pairs without a difference.
     """
     equal = ~differences.any(axis=1)
     p = np.ones(len(differences))

@@ -43,10 +43,7 @@ def equivalence_field() -> float | None:
 def check_levels(margin: float | None, alphas: Sequence[float]) -> None:
     """Refuse levels whose 1 - 2 alpha interval does not exist.
 
-    Raises
-    ------
-    BadPlan
-        An alpha of .5 or more with a margin.
+    Raises BadPlan: An alpha of .5 or more with a margin.
     """
     if margin is not None and max(alphas) >= 0.5:
         raise BadPlan(
@@ -60,11 +57,8 @@ def check_levels(margin: float | None, alphas: Sequence[float]) -> None:
 class Moments:
     """Differences of the means of pairs.
 
-    Parameters
-    ----------
-    difference, error, freedom
-        float64 (cell, pair): difference and its standard error in units of the score, and the degrees of freedom of the error; NaN for pairs
-        that are not tested.
+    difference, error, freedom: float64 (cell, pair): difference and its standard error in units of the score, and the
+        degrees of freedom of the error; NaN for pairs that are not tested.
     """
 
     difference: Any
@@ -85,14 +79,9 @@ def equivalence(
 ) -> dict[str, np.ndarray[Any, Any]]:
     """Return the variables of `classical_quantities.EQUIVALENCE` by cell.
 
-    Parameters
-    ----------
-    moments
-        Of the pairs.
-    margin
-        Largest difference of means that does not matter, in units of the score.
-    alphas
-        Levels, each below .5.
+    moments: Of the pairs.
+    margin: Largest difference of means that does not matter, in units of the score.
+    alphas: Levels, each below .5.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -114,12 +103,8 @@ def equivalence(
 def moments_over_topics(scores: np.ndarray[Any, Any], pairs: Pairs) -> Moments:
     """Return the moments of pairs of runs, each on its common topics.
 
-    Parameters
-    ----------
-    scores
-        float64 (cell, run, topic), NaN for missing.
-    pairs
-        Positions of runs.
+    scores: float64 (cell, run, topic), NaN for missing.
+    pairs: Positions of runs.
     """
     difference, error, freedom = np.full((3, len(scores), len(pairs[0])), np.nan)
     for group in pair_groups(whole_cells(scores, single_scores), *pairs):

@@ -50,17 +50,9 @@ def refused_by_system_field(reason: str) -> bool:
 def refuse_systems(by_system: bool, reason: str) -> None:
     """Refuse to compare systems with repetitions, and name the analyses that do.
 
-    Parameters
-    ----------
-    by_system
-        Value of the option.
-    reason
-        Why the test has no form for systems.
-
-    Raises
-    ------
-    BadPlan
-        Systems are to be compared.
+    by_system: Value of the option.
+    reason: Why the test has no form for systems.
+    Raises BadPlan: Systems are to be compared.
     """
     if by_system:
         raise BadPlan(
@@ -72,17 +64,8 @@ def refuse_systems(by_system: bool, reason: str) -> None:
 def check_baseline(cube: xr.Dataset, baseline: str | None) -> None:
     """Refuse a baseline that is not among the runs.
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-    baseline
-        Name of a run; None for all pairs.
-
-    Raises
-    ------
-    BadName
-        No run of this name.
+    baseline: Name of a run; None for all pairs.
+    Raises BadName: No run of this name.
     """
     runs = labels_of(cube, names.RUN)
     if baseline is not None and baseline not in runs:
@@ -95,14 +78,9 @@ def check_baseline(cube: xr.Dataset, baseline: str | None) -> None:
 def family(cube: xr.Dataset, baseline: str | None, *, by_squares: bool = False) -> Pairs:
     """Return the pairs that are tested together.
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-    baseline
-        The second run of every pair, p - 1 pairs in the order of the other runs; None for all p (p - 1) / 2 pairs.
-    by_squares
-        Whether all pairs stand in the order of blocks (`pair_order`) instead of that of labels.
+    baseline: The second run of every pair, p - 1 pairs in the order of the other runs; None for all p (p - 1) / 2
+        pairs.
+    by_squares: Whether all pairs stand in the order of blocks (`pair_order`) instead of that of labels.
 
     Examples
     --------

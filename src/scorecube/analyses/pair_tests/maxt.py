@@ -123,10 +123,7 @@ def over_repetitions(
 def residual_variances(scores: Any) -> Any:
     """Return the residual variance V_E2 of each cell's two-way ANOVA without replication (Sakai 2014, SIGIR Forum 48(1)).
 
-    Parameters
-    ----------
-    scores
-        float64 (cell, run, topic).
+    scores: float64 (cell, run, topic).
     """
     residuals = scores - scores.mean(axis=1, keepdims=True)
     residuals -= residuals.mean(axis=2, keepdims=True)

@@ -21,12 +21,8 @@ from scorecube.statistics.integer_scores import Units
 class Moderated:
     """The statistic of the pairs of one cell, over topics.
 
-    Parameters
-    ----------
-    units
-        Scores of the cell.
-    moderation
-        Weight of the median of the pairs' squared standard errors beside a pair's own.
+    units: Scores of the cell.
+    moderation: Weight of the median of the pairs' squared standard errors beside a pair's own.
     """
 
     units: Units
@@ -83,10 +79,8 @@ class Moderated:
     def ascending(self, pairs: Pairs) -> tuple[Any, Any]:
         """Return the pairs with variance in ascending order of |t|, and the least statistic that reaches each.
 
-        Returns
-        -------
-        order, edges
-            int64 and float64 (pair with variance,): positions of pairs; of pairs with equal |t| the first stands first.
+        Returns order, edges: int64 and float64 (pair with variance,): positions of pairs; of pairs with equal |t| the
+            first stands first.
         """
         totals, squares = self.sums(pairs)
         usable = np.flatnonzero(self.spread(pairs, squares) > 0)
@@ -100,16 +94,10 @@ class Moderated:
     def adjusted_counts(self, pairs: Pairs, order: Any, counts: Any, trials: int) -> Any:
         """Return the adjusted number of trials that reach each pair, int32 (pair,): never smaller than that of a pair with a larger |t|.
 
-        Parameters
-        ----------
-        pairs
-            A family.
-        order
-            Of `ascending`.
-        counts
-            int64 (pair,): of `largest_statistics`, in this order; what follows belongs to no pair of the family.
-        trials
-            Number of trials: the count of pairs with equal scores.
+        pairs: A family.
+        order: Of `ascending`.
+        counts: int64 (pair,): of `largest_statistics`, in this order; what follows belongs to no pair of the family.
+        trials: Number of trials: the count of pairs with equal scores.
         """
         totals, squares = self.sums(pairs)
         reached = np.where((totals == 0) & (self.spread(pairs, squares) == 0), trials, 0)
@@ -122,10 +110,7 @@ def largest_statistics(
 ) -> Any:
     """Return the largest finite statistic of each trial over the pairs of a family, and count the trials that reach each pair.
 
-    Parameters
-    ----------
-    scores, trials, family, added, reached
-        As of `kernels.pairs.running_maximum.step_down`.
+    scores, trials, family, added, reached: As of `kernels.pairs.running_maximum.step_down`.
     """
     infinite = scores.centred.shape[1] * (1.0 - EQUAL)
     return step_down(scores, trials, family, added, infinite, reached)

@@ -34,18 +34,11 @@ PAIRS_AT_ONCE = 2**14
 class Group:
     """Pairs of runs of one cell with the same common topics.
 
-    Parameters
-    ----------
-    cell
-        Index of the cell (metric and gain setting).
-    pairs
-        Their indices among the pairs passed to `pair_groups`: int64 (pair,), or a slice of all.
-    topics
-        Indices of the common topics: int64 (topic,), or a slice of all.
-    units
-        Scores of the runs of these pairs on these topics.
-    first, second
-        int64 (pair,): rows of `units`.
+    cell: Index of the cell (metric and gain setting).
+    pairs: Their indices among the pairs passed to `pair_groups`: int64 (pair,), or a slice of all.
+    topics: Indices of the common topics: int64 (topic,), or a slice of all.
+    units: Scores of the runs of these pairs on these topics.
+    first, second: int64 (pair,): rows of `units`.
     """
 
     cell: int
@@ -83,12 +76,8 @@ def pair_groups(inputs: Inputs, first: Any, second: Any) -> list[Group]:
     Pairs with fewer than two common topics are in no group. The pairs of a cell without missing scores are
     one group.
 
-    Parameters
-    ----------
-    inputs
-        Contains the arrays of `whole_cells`.
-    first, second
-        int (pair,): indices of the runs.
+    inputs: Contains the arrays of `whole_cells`.
+    first, second: int (pair,): indices of the runs.
     """
     runs, row_a, row_b = compact_runs(first, second, inputs["whole"].shape[1])
     result: list[Group] = []

@@ -66,16 +66,9 @@ ERRORS = (
 class Repetitions:
     """The runs of systems.
 
-    Parameters
-    ----------
-    system_of
-        int64 (run,): position of each run's system.
-    counts
-        int64 (system,): number of runs.
-    variances
-        float64 (cell, system): variance of the mean scores of a system's runs; 0 for a single run.
-    runs
-        Names of the runs.
+    system_of: int64 (run,): position of each run's system.
+    counts: int64 (system,): number of runs.
+    variances: float64 (cell, system): variance of the mean scores of a system's runs; 0 for a single run.
     """
 
     system_of: Any
@@ -86,12 +79,7 @@ class Repetitions:
     def remarks(self, systems: list[str], measured: str = MEASURED) -> list[str]:
         """Return warnings about systems with few repetitions.
 
-        Parameters
-        ----------
-        systems
-            Names of the systems.
-        measured
-            Error rates of the method with few runs and with more.
+        measured: Error rates of the method with few runs and with more.
         """
         single = [name for name, n in zip(systems, self.counts, strict=True) if n == 1]
         if len(single) == len(systems):
@@ -117,20 +105,9 @@ class Repetitions:
 def systems_of(cube: xr.Dataset) -> tuple[xr.Dataset, Repetitions]:
     """Return the mean scores of systems over their runs, as a cube whose runs are the systems, and what is known of repetitions.
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic), with the coordinate ``system`` along run.
-
-    Returns
-    -------
-    means, repetitions
-        Systems in sorted order. Neither depends on the order of runs and topics.
-
-    Raises
-    ------
-    BadPlan
-        The cube names no systems.
+    cube: Scores (metric, gain, run, topic), with the coordinate ``system`` along run.
+    Returns means, repetitions: Systems in sorted order. Neither depends on the order of runs and topics.
+    Raises BadPlan: The cube names no systems.
     """
     if names.SYSTEM not in cube.coords:
         raise BadPlan(
@@ -186,14 +163,9 @@ def variance_of(values: Any) -> Any:
 def moderated_variances(variances: Any, counts: Any, weight: float) -> Any:
     """Return the variances of the means of systems: of single runs, moderated by the mean of all systems, divided by the number of runs.
 
-    Parameters
-    ----------
-    variances
-        float64 (system, ...): of single runs.
-    counts
-        int64 (system,): runs.
-    weight
-        Degrees of freedom of the mean of all systems.
+    variances: float64 (system, ...): of single runs.
+    counts: int64 (system,): runs.
+    weight: Degrees of freedom of the mean of all systems.
     """
     counts = counts.reshape(-1, *[1] * (variances.ndim - 1))
     freedom = counts - 1
@@ -206,12 +178,8 @@ def moderated_variances(variances: Any, counts: Any, weight: float) -> Any:
 class OverRepetitions(Moderated):
     """The statistic of pairs of systems, over topics and repetitions: the squared moderated t.
 
-    Parameters
-    ----------
-    counts
-        int64 (system,): runs.
-    variances
-        float64 (system,): of the mean scores of a system's runs, in units of the score.
+    counts: int64 (system,): runs.
+    variances: float64 (system,): of the mean scores of a system's runs, in units of the score.
     """
 
     counts: Any
@@ -253,10 +221,7 @@ class OverRepetitions(Moderated):
     def errors_of_means(self, over_topics: Any) -> tuple[Any, Any]:
         """Return the standard errors of the means of systems, in units of the score, and their degrees of freedom (Satterthwaite 1946).
 
-        Parameters
-        ----------
-        over_topics
-            float64 (system,): standard errors over topics.
+        over_topics: float64 (system,): standard errors over topics.
         """
         of_means = self.variances / self.counts
         parts = ((over_topics**2, self.units.n_topics - 1), (of_means, self.counts - 1))
@@ -277,10 +242,7 @@ class OverRepetitions(Moderated):
 def satterthwaite(*parts: tuple[Any, Any]) -> Any:
     """Return the degrees of freedom of sums of variances (Satterthwaite 1946, Biometrics Bulletin 2); of zeros those of the first part.
 
-    Parameters
-    ----------
-    parts
-        Variances (...), and their degrees of freedom; a variance without any is 0.
+    parts: Variances (...), and their degrees of freedom; a variance without any is 0.
     """
     total = sum(variance for variance, _ in parts)
     squares = sum(variance**2 / np.maximum(freedom, 1) for variance, freedom in parts)
@@ -291,14 +253,9 @@ def satterthwaite(*parts: tuple[Any, Any]) -> Any:
 class RepetitionErrors(NamedTuple):
     """What repetitions add in some trials of one cell.
 
-    Parameters
-    ----------
-    shifts
-        float64 (system, trial): errors of means, as roots of sums of squares.
-    variances
-        float64 (system, trial): estimated variances of the means, moderated, as sums of squares.
-    own
-        The same, not moderated.
+    shifts: float64 (system, trial): errors of means, as roots of sums of squares.
+    variances: float64 (system, trial): estimated variances of the means, moderated, as sums of squares.
+    own: The same, not moderated.
     """
 
     shifts: Any
@@ -311,14 +268,9 @@ def repetition_errors(
 ) -> RepetitionErrors:
     """Return what repetitions add.
 
-    Parameters
-    ----------
-    deviates
-        float64 (trial, run): standard normal numbers.
-    system_of, counts
-        As of `Repetitions`.
-    single, weight
-        As of `OverRepetitions`.
+    deviates: float64 (trial, run): standard normal numbers.
+    system_of, counts: As of `Repetitions`.
+    single, weight: As of `OverRepetitions`.
     """
     shifts, variances = np.zeros((2, len(counts), len(deviates)))
     for system in np.flatnonzero(counts > 1):
@@ -344,14 +296,9 @@ def moments_over_repetitions(
 ) -> Moments:
     """Return the moments of pairs of systems.
 
-    Parameters
-    ----------
-    units
-        Mean scores of the systems, by cell.
-    counts, variances
-        As of `Repetitions`.
-    pairs
-        Positions of systems.
+    units: Mean scores of the systems, by cell.
+    counts, variances: As of `Repetitions`.
+    pairs: Positions of systems.
     """
     rows = []
     for each, single in zip(units, variances, strict=True):
@@ -392,14 +339,10 @@ def largest_over_repetitions(
 ) -> Any:
     """Return the largest finite statistic of each trial over the pairs of a family, and count the trials that reach each pair.
 
-    Parameters
-    ----------
-    scores, trials, family, reached
-        As of `kernels.pairs.running_maximum.step_down`; the statistic is that of `OverRepetitions`.
-    errors
-        Of the same trials as `scores`.
-    moderation
-        Weight, and what it adds to sums of squares.
+    scores, trials, family, reached: As of `kernels.pairs.running_maximum.step_down`; the statistic is that of
+        `OverRepetitions`.
+    errors: Of the same trials as `scores`.
+    moderation: Weight, and what it adds to sums of squares.
     """
     n, (weight, added) = scores.centred.shape[1], moderation
     snap_sum, chosen = n * scores.snap, slice(*trials)

@@ -35,14 +35,9 @@ def score_rounding(units: Units) -> float:
 def score_differences(scores: Array, rounding: float, first: Array, second: Array) -> Array:
     """Return the differences of pairs of runs (pair, topic); those that rounding alone can cause are 0.
 
-    Parameters
-    ----------
-    scores
-        float64 (run, topic): in units.
-    rounding
-        As from `score_rounding`.
-    first, second
-        Positions (pair,) of runs.
+    scores: float64 (run, topic): in units.
+    rounding: As from `score_rounding`.
+    first, second: Positions (pair,) of runs.
     """
     differences: Array = scores[first] - scores[second]
     differences[np.abs(differences) <= rounding] = 0.0

@@ -61,18 +61,11 @@ MODERATION = 4.0
 class Replicates(NamedTuple):
     """Some trials of one cell.
 
-    Parameters
-    ----------
-    cell
-        Position of the cell.
-    scores
-        Resampled scores, of these trials and perhaps others.
-    errors
-        What repetitions of systems add, of the same trials; None without repetitions.
-    trials
-        First of these trials in `scores`, and the one after the last.
-    place
-        Their positions in the block.
+    cell: Position of the cell.
+    scores: Resampled scores, of these trials and perhaps others.
+    errors: What repetitions of systems add, of the same trials; None without repetitions.
+    trials: First of these trials in `scores`, and the one after the last.
+    place: Their positions in the block.
     """
 
     cell: int

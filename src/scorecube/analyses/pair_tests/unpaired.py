@@ -171,19 +171,10 @@ NO_SPREADS = np.empty((2, 0, 0))
 def welch_statistics(scores: Array, pairs: Pairs) -> tuple[Array, int]:
     """Return Welch's t of pairs of runs, and the number of infinite ones.
 
-    Parameters
-    ----------
-    scores
-        float64 (run, topic).
-    pairs
-        Positions of runs.
-
-    Returns
-    -------
-    t
-        float64 (pair,), first run minus second: NaN for equal constant runs, infinite for different ones.
-    n_constant
-        Number of pairs with infinite t.
+    scores: float64 (run, topic).
+    pairs: Positions of runs.
+    Returns t: float64 (pair,), first run minus second: NaN for equal constant runs, infinite for different ones.
+    Returns n_constant: Number of pairs with infinite t.
     """
     units = in_units(*comparable(scores, paired=False))
     n, (first, second) = scores.shape[1], pairs

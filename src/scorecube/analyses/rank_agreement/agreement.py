@@ -188,17 +188,9 @@ class Agreement(Analysis):
     def statistics(self, inputs: Inputs, counts: Array) -> Arrays:
         """Return the statistics of topic samples.
 
-        Parameters
-        ----------
-        inputs
-            As from `inputs`.
-        counts
-            float64 (topic, trial): number of times that each sample holds each topic.
-
-        Returns
-        -------
-        statistics
-            The outputs of a block: (cell, trial).
+        inputs: As from `inputs`.
+        counts: float64 (topic, trial): number of times that each sample holds each topic.
+        Returns statistics: The outputs of a block: (cell, trial).
         """
         n_rankings, n_runs, _ = (int(number) for number in inputs["shape"])
         sums = (counts.T @ inputs["units"].T).reshape(counts.shape[1], n_rankings, n_runs)
@@ -207,18 +199,10 @@ class Agreement(Analysis):
     def statistics_of_means(self, sums: Array, tolerances: Array) -> Arrays:
         """Return the statistics of rankings.
 
-        Parameters
-        ----------
-        sums
-            float64 (trial, set * cell, run): sums or means as integers; the cells of the first set, then those of
-            the second.
-        tolerances
-            float64 (set * cell,): largest difference of tied sums.
-
-        Returns
-        -------
-        statistics
-            The outputs of a block: (cell, trial).
+        sums: float64 (trial, set * cell, run): sums or means as integers; the cells of the first set, then those of the
+            second.
+        tolerances: float64 (set * cell,): largest difference of tied sums.
+        Returns statistics: The outputs of a block: (cell, trial).
         """
         n_rankings = sums.shape[1]
         n_cells = n_rankings // 2
@@ -266,16 +250,9 @@ class Agreement(Analysis):
     def observed(self, first: Array, second: Array) -> dict[str, Array]:
         """Return what needs no trials: agreement, losses of ranks, means and decisions on pairs of runs.
 
-        Parameters
-        ----------
-        first, second
-            float64 (cell, run, topic): scores under both sets. Their topics are the same, or there are as many of
-            each set as it has: then there is nothing known about infinitely many topics.
-
-        Returns
-        -------
-        values
-            Arrays (cell, ...) by the names of `VARIABLES`, without those of trials; and `only_first` and
+        first, second: float64 (cell, run, topic): scores under both sets. Their topics are the same, or there are as
+            many of each set as it has: then there is nothing known about infinitely many topics.
+        Returns values: Arrays (cell, ...) by the names of `VARIABLES`, without those of trials; and `only_first` and
             `only_second`, the pairs of runs that are significant under one set only.
         """
         half, n_runs = first.shape[:2]
@@ -396,10 +373,7 @@ class Agreement(Analysis):
 def rankings_of(scores: Array) -> Arrays:
     """Return what ranks runs: ``units``, integer scores for exact ties (ranking * run, topic), ``shape`` and ``tolerances``.
 
-    Parameters
-    ----------
-    scores
-        float64 (ranking, run, topic).
+    scores: float64 (ranking, run, topic).
     """
     n_rankings, n_runs, n_topics = scores.shape
     comparable = for_orders(n_topics, WIDTH, scores)

@@ -15,12 +15,8 @@ from scorecube.analyses.base import Array
 def ranks_of(values: Array, more_is_better: bool) -> Array:
     """Return ranks in each row: 1 is best, ties share the mean rank, missing values come last.
 
-    Parameters
-    ----------
-    values
-        float64 (order, thing).
-    more_is_better
-        Whether the largest value comes first.
+    values: float64 (order, thing).
+    more_is_better: Whether the largest value comes first.
 
     Examples
     --------
@@ -34,10 +30,7 @@ def ranks_of(values: Array, more_is_better: bool) -> Array:
 def kendall_w(ranks: Array) -> tuple[float, float]:
     """Return Kendall's W, 1 if all rows have the same order, and the p-value of Friedman's test of unrelated orders.
 
-    Parameters
-    ----------
-    ranks
-        Of `ranks_of`: three or more things. Both are missing if all are tied in every row.
+    ranks: Of `ranks_of`: three or more things. Both are missing if all are tied in every row.
 
     Examples
     --------

@@ -45,26 +45,14 @@ def count_decisions(
 ) -> dict[str, Array]:
     """Count the decisions of each kind on pairs of runs.
 
-    Parameters
-    ----------
-    scores
-        float64 (run, topic), one for each set and cell: the cells of the first set, then those of the second.
-    sums, tolerances
-        float64 (set * cell, run) and (set * cell,): sums of scores as integers, and the largest difference of
-        tied sums.
-    ranks
-        int (set * cell, run).
-    test
-        One of `pair_tests.classical.TESTS`.
-    alphas
-        Significance levels.
-    top
-        Number of best runs of the first set for counts of false positives and negatives; ties in run order.
-
-    Returns
-    -------
-    counts
-        int64 (cell, alpha) for each name of `DECISIONS`, `TOP_PAIR_COUNTS` and `ONE_SET`.
+    scores: float64 (run, topic), one for each set and cell: the cells of the first set, then those of the second.
+    sums, tolerances: float64 (set * cell, run) and (set * cell,): sums of scores as integers, and the largest
+        difference of tied sums.
+    ranks: int (set * cell, run).
+    test: One of `pair_tests.classical.TESTS`.
+    alphas: Significance levels.
+    top: Number of best runs of the first set for counts of false positives and negatives; ties in run order.
+    Returns counts: int64 (cell, alpha) for each name of `DECISIONS`, `TOP_PAIR_COUNTS` and `ONE_SET`.
     """
     half, levels = len(scores) // 2, [float(Fraction(str(alpha))) for alpha in alphas]
     n_runs = sums.shape[1]

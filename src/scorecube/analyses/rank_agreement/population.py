@@ -100,21 +100,12 @@ def population_rankings(
 ) -> Iterator[Any]:
     """Yield draws of the means that pairs of rankings would have over infinitely many topics.
 
-    Parameters
-    ----------
-    units
-        float64 (cell, run, topic): scores, integers for sums without rounding.
-    first, second
-        int64 (comparison,): cells of each comparison.
-    report
-        Takes the share that is done, 0 .. 1.
-    models
-        Of true means; each has as many draws.
-
-    Yields
-    ------
-    means
-        float64 (draw, 2 * comparison, run): the first ranking of every comparison, then the second of every; integers. `N_DRAWS` draws in all.
+    units: float64 (cell, run, topic): scores, integers for sums without rounding.
+    first, second: int64 (comparison,): cells of each comparison.
+    report: Takes the share that is done, 0 .. 1.
+    models: Of true means; each has as many draws.
+    Yields means: float64 (draw, 2 * comparison, run): the first ranking of every comparison, then the second of every;
+        integers. `N_DRAWS` draws in all.
     """
     n_runs, n_pairs = units.shape[1], len(first)
     needed, places = np.unique(np.array([first, second]), return_inverse=True)

@@ -34,14 +34,9 @@ IntArray = np.ndarray[Any, np.dtype[np.int64]]
 class Comparisons:
     """Pairs of rankings; the first of each pair is the reference of tau-AP.
 
-    Parameters
-    ----------
-    first, second
-        int64 (comparison,): indices of distinct cells, see `collection.selection.cells`.
-    settings
-        int64 (comparison, 4): indices of metric and gain setting of the first and of the second ranking.
-    along
-        One of `ALONG` for each comparison.
+    first, second: int64 (comparison,): indices of distinct cells, see `collection.selection.cells`.
+    settings: int64 (comparison, 4): indices of metric and gain setting of the first and of the second ranking.
+    along: One of `ALONG` for each comparison.
     """
 
     first: IntArray
@@ -68,10 +63,7 @@ def list_comparisons(cube: xr.Dataset, along: Sequence[str]) -> Comparisons:
     Along metric: all pairs of metrics at each gain setting. Along gain: each metric that uses gains, at the
     first setting and at every other.
 
-    Raises
-    ------
-    BadPlan
-        There is no such pair.
+    Raises BadPlan: There is no such pair.
     """
     n_metrics, n_gains = cube.sizes[names.METRIC], cube.sizes[names.GAIN]
     uses, cell_of = uses_gains(cube), cells(cube)[1]
@@ -105,15 +97,10 @@ def list_comparisons(cube: xr.Dataset, along: Sequence[str]) -> Comparisons:
 def ranking_values(cube: xr.Dataset) -> tuple[Any, Any, Any]:
     """Return the values that rank runs, as integers if possible, for exact ties.
 
-    Returns
-    -------
-    units
-        float64 (cell, run, topic): integer scores; for geometric means their logarithms; for area measures
+    Returns units: float64 (cell, run, topic): integer scores; for geometric means their logarithms; for area measures
         zeros.
-    sums
-        float64 (cell, run): sums of the units over topics; for area measures their values.
-    tolerances
-        float64 (cell,): largest difference of sums that rounding alone can cause.
+    Returns sums: float64 (cell, run): sums of the units over topics; for area measures their values.
+    Returns tolerances: float64 (cell,): largest difference of sums that rounding alone can cause.
     """
     scores = cells(cube)[0]
     units, sums, tolerances = (
@@ -141,22 +128,11 @@ def coefficients(
 ) -> Any:
     """Return the correlation coefficients of comparisons.
 
-    Parameters
-    ----------
-    counts
-        Concordance of the rankings in some trials.
-    first, second
-        int64 (comparison,): indices of the rankings.
-    n_runs
-        Number of runs.
-    copies
-        int64 (trial,): number of pairs of copies of one run, which tau and tau-AP leave out; None if runs are
-        not resampled.
-
-    Returns
-    -------
-    coefficients
-        float64 (statistic, trial, comparison), in the order of `STATISTICS`.
+    counts: Concordance of the rankings in some trials.
+    first, second: int64 (comparison,): indices of the rankings.
+    copies: int64 (trial,): number of pairs of copies of one run, which tau and tau-AP leave out; None if runs are not
+        resampled.
+    Returns coefficients: float64 (statistic, trial, comparison), in the order of `STATISTICS`.
     """
     pairs = pairs_of(n_runs)
     tied_a, tied_b = counts.tied[:, first], counts.tied[:, second]

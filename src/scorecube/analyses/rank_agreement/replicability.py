@@ -52,12 +52,9 @@ def replicated_effects(
 class Effect(NamedTuple):
     """Effect of a run over a baseline in one collection.
 
-    Parameters
-    ----------
-    difference, improvement
-        Difference of means, and the same relative to the mean of the baseline; NaN for a mean of 0.
-    influence
-        float64 (2, topic): what each topic adds to the difference and to the improvement, less its mean.
+    difference, improvement: Difference of means, and the same relative to the mean of the baseline; NaN for a mean of
+        0.
+    influence: float64 (2, topic): what each topic adds to the difference and to the improvement, less its mean.
     """
 
     difference: float
@@ -135,14 +132,9 @@ def fieller(
 ) -> tuple[float, float]:
     """Return the limits of the second estimate divided by the first; NaN if the set of ratios that are not rejected has no limits.
 
-    Parameters
-    ----------
-    estimates
-        First and second.
-    variances
-        Of both, and their covariance.
-    t
-        Quantile of the test of each ratio r: (second - r first)^2 <= t^2 (variance of that).
+    estimates: First and second.
+    variances: Of both, and their covariance.
+    t: Quantile of the test of each ratio r: (second - r first)^2 <= t^2 (variance of that).
     """
     (x, y), (v, w, c) = estimates, variances
     square = x * x - t * t * v

@@ -33,12 +33,8 @@ def own_deviations(scores: Any, units: Units) -> Any:
 def sums_and_spreads(scores: Resampled, trials: tuple[int, int]) -> tuple[Any, Any]:
     """Return sums and sums of squared deviations over resamples, float64 (run, trial) each.
 
-    Parameters
-    ----------
-    scores
-        Of the runs.
-    trials
-        First of the trials in `scores`, and the one after the last.
+    scores: Of the runs.
+    trials: First of the trials in `scores`, and the one after the last.
     """
     n_runs, n = scores.centred.shape
     chosen = (slice(n_runs), slice(*trials))
@@ -68,16 +64,10 @@ def means_and_errors(scores: Any, statistic: Moderated) -> tuple[Any, Any, Any]:
 def mean_limits(scores: Any, run_t: Any, alpha: float, statistic: Moderated) -> dict[str, Any]:
     """Return bootstrap-t and t intervals of the means of runs.
 
-    Parameters
-    ----------
-    scores
-        float64 (run, topic).
-    run_t
-        float32 (run, trial): t* of each trial, infinite without spread.
-    alpha
-        1 - confidence.
-    statistic
-        Of the same cell: where systems have repetitions, it has their variances.
+    scores: float64 (run, topic).
+    run_t: float32 (run, trial): t* of each trial, infinite without spread.
+    alpha: 1 - confidence.
+    statistic: Of the same cell: where systems have repetitions, it has their variances.
     """
     from scipy.special import stdtrit
 

@@ -33,14 +33,9 @@ def limit_factors(numbers: Sequence[int], n: int, alpha: float) -> FloatArray:
 def needed_t(numbers: Sequence[int], n: int, critical: float) -> FloatArray:
     """Return the |t| over n topics with which a pair is separated at each number of topics: float64 (number,), descending.
 
-    Parameters
-    ----------
-    numbers
-        Numbers of topics, ascending.
-    n
-        Topics of the study.
-    critical
-        What |t| must reach over n topics.
+    numbers: Numbers of topics, ascending.
+    n: Topics of the study.
+    critical: What |t| must reach over n topics.
     """
     wanted = np.asarray(numbers, float)
     tail = max(float(stats.t.sf(critical, n - 1)), SMALLEST_TAIL)
@@ -51,12 +46,8 @@ def needed_t(numbers: Sequence[int], n: int, critical: float) -> FloatArray:
 def moderated_t(scores: FloatArray, moderation: float) -> FloatArray:
     """Return the moderated |t| of all pairs of runs, as of `StepDown`: float64 (run, run), infinite for a constant difference.
 
-    Parameters
-    ----------
-    scores
-        float64 (run, topic), without missing ones.
-    moderation
-        Weight of the median variance of all pairs beside a pair's own.
+    scores: float64 (run, topic), without missing ones.
+    moderation: Weight of the median variance of all pairs beside a pair's own.
     """
     n = scores.shape[1]
     mean = scores.mean(axis=1)
@@ -82,16 +73,10 @@ def critical_value(t: FloatArray, n_separated: int, n: int, alpha: float) -> flo
 
     Where all pairs are separated, or none is, Bonferroni's value if it lies on the right side.
 
-    Parameters
-    ----------
-    t
-        float64 (pair,).
-    n_separated
-        Number of separated pairs: those with the largest |t|.
-    n
-        Number of topics.
-    alpha
-        1 - confidence.
+    t: float64 (pair,).
+    n_separated: Number of separated pairs: those with the largest |t|.
+    n: Number of topics.
+    alpha: 1 - confidence.
 
     Examples
     --------

@@ -50,14 +50,8 @@ def levels_of(cube: xr.Dataset) -> dict[str, list[int]]:
 def facets_of(cube: xr.Dataset, sizes: Array, kept: Callable[[Array], Array]) -> Facets | None:
     """Return the components and coefficients with a third facet; None if the cube has none.
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-    sizes
-        Numbers of topics.
-    kept
-        Returns of scores (run, topic) the runs that are not left out; takes the means over the levels.
+    sizes: Numbers of topics.
+    kept: Returns of scores (run, topic) the runs that are not left out; takes the means over the levels.
     """
     facets = levels_of(cube)
     used = uses_gains(cube)

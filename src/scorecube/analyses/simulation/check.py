@@ -289,15 +289,8 @@ def cell_labels(cube: xr.Dataset) -> tuple[str, ...]:
 def summary(claimed: Array) -> dict[str, Array]:
     """Return how often claims hold, and how far estimates are off, (cell, claim).
 
-    Parameters
-    ----------
-    claimed
-        float64 (value, cell, claim, trial), in the order of `VALUES`.
-
-    Returns
-    -------
-    values
-        By the names of `VARIABLES`; NaN for what no trial has.
+    claimed: float64 (value, cell, claim, trial), in the order of `VALUES`.
+    Returns values: By the names of `VARIABLES`; NaN for what no trial has.
     """
     estimate, low, high, held, truth = claimed
     known, judged = np.isfinite(estimate) & np.isfinite(truth), np.isfinite(held)

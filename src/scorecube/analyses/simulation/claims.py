@@ -52,14 +52,9 @@ POWER, MIN_DIFF = 0.8, 0.1
 class Claim:
     """A number that an analysis prints.
 
-    Parameters
-    ----------
-    quantity
-        What it is called in tables.
-    size
-        Number of topics that it is about, or of teams left out.
-    nominal
-        Nominal coverage, by its confidence level; NaN for an estimate without one.
+    quantity: What it is called in tables.
+    size: Number of topics that it is about, or of teams left out.
+    nominal: Nominal coverage, by its confidence level; NaN for an estimate without one.
     """
 
     quantity: str
@@ -71,16 +66,10 @@ class Claim:
 class Subject(ABC):
     """An analysis that is checked.
 
-    Parameters
-    ----------
-    n
-        Topics of a sample.
-    trials
-        Trials of the analysis on each sample.
-    at
-        Numbers of topics to which swap rates are extrapolated.
-    labels
-        Of the cells: metric, with the gain setting where there are several.
+    n: Topics of a sample.
+    trials: Trials of the analysis on each sample.
+    at: Numbers of topics to which swap rates are extrapolated.
+    labels: Of the cells: metric, with the gain setting where there are several.
     """
 
     n: int

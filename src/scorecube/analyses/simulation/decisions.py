@@ -49,12 +49,7 @@ class Critical:
 def critical_values(n_topics: int, alphas: tuple[float, ...]) -> Critical:
     """Return the critical values of both sides at ascending significance levels.
 
-    Parameters
-    ----------
-    n_topics
-        Number of topics.
-    alphas
-        Significance levels, ascending.
+    alphas: Significance levels, ascending.
     """
     levels = np.array(alphas)
     sides = np.stack([levels, levels / 2])
@@ -107,20 +102,12 @@ def classical(
 ) -> None:
     """Add the decisions of the classical tests to the counts.
 
-    Parameters
-    ----------
-    tests
-        Names, in the order of the counts; resampling tests are left out.
-    differences
-        int32 (experiment, topic).
-    n_topics
-        Topics that are used.
-    units
-        Units of a score of 1.
-    alphas
-        Ascending.
-    counts
-        int64 (test, row, level).
+    tests: Names, in the order of the counts; resampling tests are left out.
+    differences: int32 (experiment, topic).
+    n_topics: Topics that are used.
+    units: Units of a score of 1.
+    alphas: Ascending.
+    counts: int64 (test, row, level).
     """
     critical = critical_values(n_topics, alphas)
     for k, test in enumerate(tests):
@@ -135,14 +122,9 @@ def classical(
 def resample_weights(test: str, key: Array, group: int, n_topics: int, resamples: int) -> Array:
     """Return the weights of topics in the resamples that a group of experiments shares: float32 (topic, resample).
 
-    Parameters
-    ----------
-    test
-        ``bootstrap``: how often each topic is drawn; ``permutation``: signs.
-    key, group
-        Address.
-    n_topics, resamples
-        Sizes.
+    test: ``bootstrap``: how often each topic is drawn; ``permutation``: signs.
+    key, group: Address.
+    n_topics, resamples: Sizes.
     """
     start = group * resamples
     if test == "permutation":
@@ -165,20 +147,12 @@ def resampling(
 
     All sums are integers below 2**24, so that single precision is exact and no order of additions matters.
 
-    Parameters
-    ----------
-    test
-        ``bootstrap`` or ``permutation``.
-    differences
-        int32 (experiment, topic); the first topics are used.
-    weights
-        float32 (topic, resample).
-    alphas
-        Significance levels, ascending.
-    counts
-        int64 (row, level).
-    half
-        Whether a resample that is exactly as extreme as the observed difference counts half.
+    test: ``bootstrap`` or ``permutation``.
+    differences: int32 (experiment, topic); the first topics are used.
+    weights: float32 (topic, resample).
+    alphas: Significance levels, ascending.
+    counts: int64 (row, level).
+    half: Whether a resample that is exactly as extreme as the observed difference counts half.
     """
     n_topics, resamples = weights.shape
     centred = int(test == "bootstrap")

@@ -29,23 +29,12 @@ def draw_collections(
 ) -> tuple[Array, int]:
     """Return simulated collections with equal true means, or one that is larger.
 
-    Parameters
-    ----------
-    scores
-        float64 (run, topic): of one cell.
-    delta
-        By how much the mean of the best run is larger.
-    copula
-        ``independent``, or the Gaussian copula of all runs together.
-    seed, trials, n
-        Of the random numbers; number of collections, and of topics of each.
-
-    Returns
-    -------
-    collections
-        float64 (trial, run, topic).
-    best
-        The run with the larger mean; -1 for none.
+    scores: float64 (run, topic): of one cell.
+    delta: By how much the mean of the best run is larger.
+    copula: ``independent``, or the Gaussian copula of all runs together.
+    seed, trials, n: Of the random numbers; number of collections, and of topics of each.
+    Returns collections: float64 (trial, run, topic).
+    Returns best: The run with the larger mean; -1 for none.
     """
     population = fit_population(
         scores[np.newaxis],
@@ -61,16 +50,10 @@ def draw_collections(
 def smallest_error(test: str, scores: Array, best: int, resamples: int, seed: int) -> float:
     """Return the smallest adjusted p-value of an error; 1 if there is none.
 
-    Parameters
-    ----------
-    test
-        One of `FAMILIES`.
-    scores
-        float64 (run, topic).
-    best
-        Run with a larger true mean, -1 for none.
-    resamples, seed
-        Of Tukey's and the max-T test.
+    test: One of `FAMILIES`.
+    scores: float64 (run, topic).
+    best: Run with a larger true mean, -1 for none.
+    resamples, seed: Of Tukey's and the max-T test.
     """
     first, second = np.triu_indices(len(scores), 1)
     if test == "holm":

@@ -17,18 +17,10 @@ from scorecube.statistics.margins import Margin
 class SimulatedScores(BackendArray):  # type: ignore[misc,unused-ignore]
     """Scores that are made when they are read: float64 (metric, gain, run, topic), an array for xarray.
 
-    Parameters
-    ----------
-    source
-        Of the random variables.
-    margins
-        Of each cell (metric and gain setting) and run, in this order.
-    cell_of
-        int (metric, gain).
-    sizes
-        Numbers of runs and topics.
-    n_threads
-        Number of threads.
+    source: Of the random variables.
+    margins: Of each cell (metric and gain setting) and run, in this order.
+    cell_of: int (metric, gain).
+    sizes: Numbers of runs and topics.
     """
 
     def __init__(

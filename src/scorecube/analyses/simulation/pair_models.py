@@ -35,13 +35,9 @@ COPULAS = ("pairs", "gaussian", "independent")
 class PairModel:
     """Margins of the systems of one metric, and copulas of all pairs.
 
-    Parameters
-    ----------
-    margins
-        Margin of each system.
-    copulas, parameters
-        int32 (system, system) and float64 (system, system, 2): as `kernels.experiments.pair_copulas.fit_pairs` writes them, for
-        the pairs with the first system before the second.
+    margins: Margin of each system.
+    copulas, parameters: int32 (system, system) and float64 (system, system, 2): as
+        `kernels.experiments.pair_copulas.fit_pairs` writes them, for the pairs with the first system before the second.
     """
 
     margins: tuple[Margin, ...]
@@ -64,16 +60,10 @@ class PairModel:
     def moved_choices(self, delta: float) -> tuple[Array, Array]:
         """Return pairs of a baseline and a system with a mean that is larger by `delta`.
 
-        Parameters
-        ----------
-        delta
-            True difference.
-
-        Returns
-        -------
-        choices, exponents
-            As of `kernels.experiments.differences.draw_differences`. Baselines are the systems without the best quarter; margins are those of the ten
-            systems whose means are nearest to the baseline's plus delta, moved to it exactly.
+        delta: True difference.
+        Returns choices, exponents: As of `kernels.experiments.differences.draw_differences`. Baselines are the systems
+            without the best quarter; margins are those of the ten systems whose means are nearest to the baseline's
+            plus delta, moved to it exactly.
         """
         means = np.array([margin.mean for margin in self.margins])
         ranked = np.argsort(-means, kind="stable")
@@ -105,12 +95,9 @@ class PairModel:
 def distinct_systems(scores: Array, drop_worst: float) -> Array:
     """Return the positions of the systems of an experiment, int64.
 
-    Parameters
-    ----------
-    scores
-        float64 (run, topic).
-    drop_worst
-        Share of the systems with the smallest means that is left out, after those with the same scores as an earlier one.
+    scores: float64 (run, topic).
+    drop_worst: Share of the systems with the smallest means that is left out, after those with the same scores as an
+        earlier one.
     """
     kept: list[int] = []
     for k, row in enumerate(scores):
@@ -130,12 +117,8 @@ def pair_model_seconds(n_systems: int, n_topics: int) -> float:
 def fit_pair_model(scores: Array, copula: str) -> PairModel:
     """Return the model of the systems of one metric.
 
-    Parameters
-    ----------
-    scores
-        float64 (system, topic): in [0, 1].
-    copula
-        One of `COPULAS`.
+    scores: float64 (system, topic): in [0, 1].
+    copula: One of `COPULAS`.
     """
     grid = score_grid(scores, DIGITS)
     margins = tuple(fit_margin(row, grid) for row in scores)

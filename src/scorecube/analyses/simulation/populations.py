@@ -67,16 +67,10 @@ SIMULATION = "simulation"
 class Population:
     """A joint distribution of scores.
 
-    Parameters
-    ----------
-    margins
-        Of each cell (metric and gain setting) and system, in this order.
-    loadings
-        float64 (cell * system, variable): of the normal variables behind the scores; None for other copulas.
-    shape
-        Numbers of cells and systems.
-    vines
-        Of each cell; none for other copulas. Scores without loadings and vines are independent.
+    margins: Of each cell (metric and gain setting) and system, in this order.
+    loadings: float64 (cell * system, variable): of the normal variables behind the scores; None for other copulas.
+    shape: Numbers of cells and systems.
+    vines: Of each cell; none for other copulas. Scores without loadings and vines are independent.
     """
 
     margins: tuple[Margin, ...]
@@ -115,16 +109,10 @@ class Population:
     ) -> Source:
         """Return the random variables behind the scores on the topics start .. stop-1.
 
-        Parameters
-        ----------
-        seed
-            Of the random numbers.
-        start, stop
-            Range of topics.
-        n_threads
-            Number of threads that make them.
-        most_bytes
-            Limit of what is kept of them, where they can be made again.
+        seed: Of the random numbers.
+        start, stop: Range of topics.
+        n_threads: Number of threads that make them.
+        most_bytes: Limit of what is kept of them, where they can be made again.
         """
         if self.vines:
             return VineSource(self.vines, seed, start, stop, self.shape[1])
@@ -137,10 +125,7 @@ class Population:
     def draw(self, seed: int, start: int, stop: int, *, n_threads: int = 1) -> Array:
         """Return the scores of the topics start .. stop-1: float64 (cell * system, topic).
 
-        Parameters
-        ----------
-        seed, start, stop, n_threads
-            As of `source`; scores do not depend on the number of threads.
+        seed, start, stop, n_threads: As of `source`; scores do not depend on the number of threads.
         """
         scores = np.empty((len(self.margins), stop - start))
         source = self.source(seed, start, stop, n_threads=n_threads)
@@ -158,19 +143,12 @@ def fit_population(
 ) -> Population:
     """Return the population whose scores vary like those of a sample of topics.
 
-    Parameters
-    ----------
-    scores
-        float64 (cell, system, topic): in [0, 1].
-    copula
-        ``gaussian``: scores have the correlations of the sample, as far as the margins allow them, of rank n - 1 at most for n topics;
-        ``vine``: a regular vine for each cell, cells are independent; ``independent``.
-    null
-        Whether the systems of a cell have equal means; else they have those of the sample.
-    delta
-        If not None: equal means, but that of the system with the best mean in the sample is larger by this number.
-    n_threads
-        Number of threads; the population does not depend on it.
+    scores: float64 (cell, system, topic): in [0, 1].
+    copula: ``gaussian``: scores have the correlations of the sample, as far as the margins allow them, of rank n - 1 at
+        most for n topics; ``vine``: a regular vine for each cell, cells are independent; ``independent``.
+    null: Whether the systems of a cell have equal means; else they have those of the sample.
+    delta: If not None: equal means, but that of the system with the best mean in the sample is larger by this number.
+    n_threads: Number of threads; the population does not depend on it.
     """
 
     def each(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
@@ -246,17 +224,10 @@ def simulated(
 ) -> xr.Dataset:
     """Return what `scorecube.simulate` returns, with scores that are made when they are read.
 
-    Parameters
-    ----------
-    cube, topics, copula, null, delta, seed, workers
-        See `scorecube.simulate`.
-    memory
-        Bytes that the model and what is kept of the topics may take; where that is possible, random numbers are made again rather than kept.
-
-    Raises
-    ------
-    BadPlan
-        Scores that no population can be fitted to, or too little memory.
+    cube, topics, copula, null, delta, seed, workers: See `scorecube.simulate`.
+    memory: Bytes that the model and what is kept of the topics may take; where that is possible, random numbers are
+        made again rather than kept.
+    Raises BadPlan: Scores that no population can be fitted to, or too little memory.
     """
     scores, cell_of = cells(cube)
     _check(cube, scores, topics, copula, null, delta)
@@ -320,17 +291,8 @@ def _means(null: bool, delta: float | None) -> str:
 def check_scores(cube: xr.Dataset, scores: Array) -> None:
     """Refuse scores that no population can be fitted to: those of other summaries than means, few, missing, or not in [0, 1].
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-    scores
-        Its cells: float64 (cell, run, topic).
-
-    Raises
-    ------
-    BadPlan
-        What is wrong, and what to do.
+    scores: Its cells: float64 (cell, run, topic).
+    Raises BadPlan: What is wrong, and what to do.
     """
     refuse_other_summaries(cube, "a simulation")
     if scores.shape[2] < LEAST_TOPICS:
@@ -364,15 +326,8 @@ def _check(
 def check_size(cube: xr.Dataset) -> None:
     """Refuse more scores than are made in memory.
 
-    Parameters
-    ----------
-    cube
-        Of `simulated`.
-
-    Raises
-    ------
-    BadPlan
-        What to do instead.
+    cube: Of `simulated`.
+    Raises BadPlan: What to do instead.
     """
     size = cube[names.SCORE].nbytes
     if size > MOST_BYTES:

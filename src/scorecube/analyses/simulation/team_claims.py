@@ -27,12 +27,8 @@ STATISTICS = ("variance", "agreeing", "pairs")
 class TeamClaims:
     """Mean variance and mean tau over all subsets of k teams that are left out, from few subsets.
 
-    Parameters
-    ----------
-    leaves
-        Numbers of teams left out.
-    trials
-        Subsets of each number.
+    leaves: Numbers of teams left out.
+    trials: Subsets of each number.
     """
 
     leaves: tuple[int, ...]

@@ -69,16 +69,10 @@ def normal_cuts(margin: Margin) -> Array:
 class GaussianSource:
     """Variables with the correlations of a Gaussian copula.
 
-    Parameters
-    ----------
-    loadings
-        float64 (system, variable): on independent normal variables; multiples of 2**-BITS.
-    seed, start, stop
-        Of the random numbers; range of topics.
-    n_threads
-        Number of threads.
-    most_bytes
-        Limit for what is kept of the independent variables; beyond it they are made anew whenever they are needed.
+    loadings: float64 (system, variable): on independent normal variables; multiples of 2**-BITS.
+    seed, start, stop: Of the random numbers; range of topics.
+    most_bytes: Limit for what is kept of the independent variables; beyond it they are made anew whenever they are
+        needed.
     """
 
     ends = NORMAL_ENDS
@@ -123,10 +117,7 @@ class GaussianSource:
 class IndependentSource:
     """Independent normal variables, one for each system.
 
-    Parameters
-    ----------
-    seed, start
-        Of the random numbers; first topic.
+    seed, start: Of the random numbers; first topic.
     """
 
     ends = NORMAL_ENDS
@@ -167,18 +158,10 @@ def scores_of(
 ) -> None:
     """Write the scores of the systems low .. high-1 of a source.
 
-    Parameters
-    ----------
-    source
-        Of the random variables.
-    margins
-        Of all systems.
-    low, high
-        Range of systems.
-    out
-        float64 (system, topic), overwritten.
-    n_threads
-        Number of threads.
+    source: Of the random variables.
+    margins: Of all systems.
+    low, high: Range of systems.
+    out: float64 (system, topic), overwritten.
     """
     n_topics = out.shape[1]
     for first_row in range(low, high, SYSTEMS_AT_ONCE):
@@ -203,14 +186,9 @@ def scores_of(
 class VineSource:
     """Uniform variables that a vine copula of each cell makes dependent; cells are independent of each other.
 
-    Parameters
-    ----------
-    vines
-        Of each cell.
-    seed, start, stop
-        Of the random numbers; range of topics.
-    n_systems
-        Of a cell.
+    vines: Of each cell.
+    seed, start, stop: Of the random numbers; range of topics.
+    n_systems: Of a cell.
     """
 
     ends = (0.0, 1.0)

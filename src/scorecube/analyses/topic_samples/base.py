@@ -148,14 +148,8 @@ class TopicSampling(Analysis):
     def sampling_inputs(self, cube: xr.Dataset, grids: Sequence[Grid], seed: int) -> Arrays:
         """Return the arrays that `counts_of` and `units_of` read, except replayed samples.
 
-        Parameters
-        ----------
-        cube
-            Scores (metric, gain, run, topic).
-        grids
-            Grid of each size; grids differ in scale and tolerance only.
-        seed
-            Seed of the topic samples.
+        grids: Grid of each size; grids differ in scale and tolerance only.
+        seed: Seed of the topic samples.
         """
         scores = self.scores(cube)
         n_cells, n_runs, n_topics = scores.shape

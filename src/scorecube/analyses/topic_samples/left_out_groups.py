@@ -31,12 +31,7 @@ def n_replicates(topic_groups: int, run_groups: int) -> int:
 def units_of_runs(cube: xr.Dataset, kind: str) -> Array:
     """Return the number of the team of each run, int64 (run,); or of the run, also where teams are not known.
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-    kind
-        What is left out: ``teams`` or ``runs``.
+    kind: What is left out: ``teams`` or ``runs``.
     """
     dim = names.TEAM if kind == "teams" and names.TEAM in cube.coords else names.RUN
     return np.unique(labels_of(cube, dim), return_inverse=True)[1].astype(np.int64)
@@ -55,16 +50,9 @@ def random_groups(
 
     The numbers of topics, and of teams, in groups differ by at most 1; the runs of a team are in the same group.
 
-    Parameters
-    ----------
-    key
-        Of the random words.
-    n_topics
-        Number of topics.
-    teams
-        int64 (run,): of `units_of_runs`.
-    groups
-        Numbers of groups of topics and of runs; fewer if there are fewer topics or teams.
+    key: Of the random words.
+    teams: int64 (run,): of `units_of_runs`.
+    groups: Numbers of groups of topics and of runs; fewer if there are fewer topics or teams.
 
     Examples
     --------
@@ -103,18 +91,10 @@ def group_inputs(
 ) -> Arrays:
     """Return the arrays that `topics_left_out` and `runs_left_out` read in addition to those of all topics and runs.
 
-    Parameters
-    ----------
-    key
-        Of the random words for groups, and for the samples of one half of the runs.
-    cube
-        Scores (metric, gain, run, topic).
-    groups
-        Numbers of groups of topics and of runs.
-    sampling, grids
-        Sampling, and grid of each size.
-    kind
-        What is left out: ``teams`` or ``runs``.
+    key: Of the random words for groups, and for the samples of one half of the runs.
+    groups: Numbers of groups of topics and of runs.
+    sampling, grids: Sampling, and grid of each size.
+    kind: What is left out: ``teams`` or ``runs``.
     """
     n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
     topic_groups, run_groups = random_groups(key, n_topics, units_of_runs(cube, kind), groups)

@@ -178,14 +178,8 @@ class Splits(TopicSampling):
     def _settled(self, cube: xr.Dataset, low: Array, pairs: int) -> Array:
         """Return the smallest settled size for each threshold, (metric, gain, threshold).
 
-        Parameters
-        ----------
-        cube
-            Scores (metric, gain, run, topic).
-        low
-            Lower quantile of concordant less discordant pairs, (metric, gain, size).
-        pairs
-            Number of pairs of runs.
+        low: Lower quantile of concordant less discordant pairs, (metric, gain, size).
+        pairs: Number of pairs of runs.
         """
         sizes = np.array(self.sizes(cube), np.float64)
         settled = np.full((*low.shape[:-1], len(self.thresholds)), np.nan)

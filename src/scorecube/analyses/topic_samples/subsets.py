@@ -30,14 +30,9 @@ MOST_DIFFERENCES = 1e8
 class Subsets:
     """What subsets of each size from 1 to n topics have.
 
-    Parameters
-    ----------
-    best, worst
-        float64 (size,): Kendall's tau of the runs' means over the subset and over all topics.
-    best_topics, worst_topics
-        The subsets as positions of topics, by size.
-    random
-        float64 (subset, size): tau of random subsets.
+    best, worst: float64 (size,): Kendall's tau of the runs' means over the subset and over all topics.
+    best_topics, worst_topics: The subsets as positions of topics, by size.
+    random: float64 (subset, size): tau of random subsets.
     """
 
     best: NDArray[np.float64]
@@ -54,20 +49,10 @@ def topic_subsets(scores: NDArray[np.float64]) -> Subsets:
     takes away from all topics the one whose absence does; of each size the better of both, or of 200 random subsets, is kept. Of
     equal topics the first is taken. The search is not exhaustive: a better (worse) subset may exist.
 
-    Parameters
-    ----------
-    scores
-        float64 (run, topic), without missing scores.
-
-    Returns
-    -------
-    subsets
-        Of all sizes.
-
-    Raises
-    ------
-    BadPlan
-        A single run, too many runs and topics for the search, missing scores, or ones that sums cannot hold.
+    scores: float64 (run, topic), without missing scores.
+    Returns subsets: Of all sizes.
+    Raises BadPlan: A single run, too many runs and topics for the search, missing scores, or ones that sums cannot
+        hold.
     """
     n_runs, n = scores.shape
     if n_runs < 2:
@@ -151,14 +136,9 @@ class Agreement:
 def search(agreement: Agreement, sign: float, *, add: bool) -> list[tuple[float, list[int]]]:
     """Return tau and topics of a subset of each size from 1 to n, in steps of one topic.
 
-    Parameters
-    ----------
-    agreement
-        See `Agreement`.
-    sign
-        1 for the largest tau, -1 for the smallest.
-    add
-        Whether to begin without topics and add the best one, or with all and take away the one whose absence is best.
+    agreement: See `Agreement`.
+    sign: 1 for the largest tau, -1 for the smallest.
+    add: Whether to begin without topics and add the best one, or with all and take away the one whose absence is best.
     """
     differences, n = agreement.differences, len(agreement.differences)
     chosen = np.full(n, not add)

@@ -20,16 +20,10 @@ FEWEST_BINS = 2
 class Bins:
     """Bins of absolute differences.
 
-    Parameters
-    ----------
-    number
-        Number of bins that are counted.
-    closed
-        Number of bins with an upper limit: all of them, or all but the last.
-    automatic
-        Whether the number was not stated; then empty bins at the end are left out of a result.
-    warnings
-        Warnings for the user.
+    number: Number of bins that are counted.
+    closed: Number of bins with an upper limit: all of them, or all but the last.
+    automatic: Whether the number was not stated; then empty bins at the end are left out of a result.
+    warnings: Warnings for the user.
     """
 
     number: int

@@ -130,14 +130,9 @@ def tie_shares(counted: Array) -> Array:
 class Functionals:
     """What limits are about, of many curves: required difference in bin widths (logarithm), and share.
 
-    Parameters
-    ----------
-    log_required
-        float64 (..., confidence); without a required difference one beyond the largest difference.
-    share
-        float64 (..., confidence): share of comparisons with the required difference, 0 without.
-    known
-        bool (..., confidence): whether there is a required difference.
+    log_required: float64 (..., confidence); without a required difference one beyond the largest difference.
+    share: float64 (..., confidence): share of comparisons with the required difference, 0 without.
+    known: bool (..., confidence): whether there is a required difference.
     """
 
     log_required: Array
@@ -168,16 +163,11 @@ def limits(
 ) -> dict[str, Array]:
     """Return confidence limits and probabilities, by the names of variables.
 
-    Parameters
-    ----------
-    point
-        Functionals of all comparisons, (metric, gain, size, confidence).
-    by_run, by_topic
-        Comparisons and swaps without each group: int64 (group, metric, gain, size, bin) and (group, half, ...).
-    cell_of
-        int64 (metric, gain): number of the cell.
-    settings
-        Of `Functionals.of`: confidence, lowest, n_closed; and the width of a bin.
+    point: Functionals of all comparisons, (metric, gain, size, confidence).
+    by_run, by_topic: Comparisons and swaps without each group: int64 (group, metric, gain, size, bin) and (group, half,
+        ...).
+    cell_of: int64 (metric, gain): number of the cell.
+    settings: Of `Functionals.of`: confidence, lowest, n_closed; and the width of a bin.
     """
     width = settings["width"]
     rules = {name: settings[name] for name in ("confidence", "lowest", "n_closed")}
@@ -201,14 +191,10 @@ def _compared(
 ) -> dict[str, Array]:
     """Return the limits of how far shares are below the largest, and the probabilities of being the largest.
 
-    Parameters
-    ----------
-    share, runs, topics
-        float64 (metric, gain, size, confidence), with groups in front for the replicates.
-    known
-        bool (metric, gain, size, confidence): whether there is a required difference; without any nothing is compared.
-    cell_of
-        int64 (metric, gain): number of the cell, so that metrics without gains count once.
+    share, runs, topics: float64 (metric, gain, size, confidence), with groups in front for the replicates.
+    known: bool (metric, gain, size, confidence): whether there is a required difference; without any nothing is
+        compared.
+    cell_of: int64 (metric, gain): number of the cell, so that metrics without gains count once.
     """
     first_of = np.unique(cell_of, return_index=True)[1]
     joint = np.full((3, len(first_of), *share.shape[2:]), np.nan)

@@ -71,16 +71,11 @@ BLENDED = (
 class EntryForm:
     """A metric as a total over the relevant entries of a list, divided by a number of the topic.
 
-    Parameters
-    ----------
-    total, divisor
-        The score is total / divisor.
-    to_r
-        Whether the ranks down to R are totalled, in place of those down to the cut-off.
-    base
-        Base of the discount, see `cumulative_gain.discount`: a number, or the name of the parameter that holds it.
-    form
-        Name of the parameter that holds the form of the stop probability, see `cascade.stop_probability`; empty for the default.
+    total, divisor: The score is total / divisor.
+    to_r: Whether the ranks down to R are totalled, in place of those down to the cut-off.
+    base: Base of the discount, see `cumulative_gain.discount`: a number, or the name of the parameter that holds it.
+    form: Name of the parameter that holds the form of the stop probability, see `cascade.stop_probability`; empty for
+        the default.
     """
 
     total: Total

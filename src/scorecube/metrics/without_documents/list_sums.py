@@ -28,14 +28,10 @@ def total_list(
 ) -> float:
     """Return a metric's total over one list; for blended ratios, the deepest rank that counts instead.
 
-    Parameters
-    ----------
-    ranks, levels, begin, end
-        uint32, uint8 (entry,): rank and relevance level; the list's entries are those from begin to before end.
-    kind, rel, limit
-        `Total`, lowest relevant level and deepest rank that counts.
-    cells, cell
-        See `tables.Cells`; number of the metric.
+    ranks, levels, begin, end: uint32, uint8 (entry,): rank and relevance level; the list's entries are those from begin
+        to before end.
+    kind, rel, limit: `Total`, lowest relevant level and deepest rank that counts.
+    cells, cell: See `tables.Cells`; number of the metric.
     """
     hits, count, total = 0, 0.0, 0.0
     if kind == Total.PRECISION:

@@ -25,20 +25,14 @@ NEVER_LOST = 2**31
 class Space(NamedTuple):
     """Working memory of one thread for one topic: the documents and entries that are left.
 
-    Parameters
-    ----------
-    above
-        int64 (level + 1,): judged documents that are left, of each level or a higher one.
-    stay, lost
-        bool (document,), uint64 (word,): whether each document is left; a bit for each document, set if it is lost.
-    ranks, levels
-        uint32, uint8 (entry,): the entries left of the lists that lose any.
-    bounds
-        uint64 (2, kept run): where each list's entries begin and end, here or, for a list that loses none, in `Entries`.
-    order
-        int64 (kept run,): lists that lose no entry, then those that lose some.
-    blends
-        float64 (table, rank): cg_I(r) + r.
+    above: int64 (level + 1,): judged documents that are left, of each level or a higher one.
+    stay, lost: bool (document,), uint64 (word,): whether each document is left; a bit for each document, set if it is
+        lost.
+    ranks, levels: uint32, uint8 (entry,): the entries left of the lists that lose any.
+    bounds: uint64 (2, kept run): where each list's entries begin and end, here or, for a list that loses none, in
+        `Entries`.
+    order: int64 (kept run,): lists that lose no entry, then those that lose some.
+    blends: float64 (table, rank): cg_I(r) + r.
     """
 
     above: npt.NDArray[np.int64]
@@ -54,17 +48,9 @@ class Space(NamedTuple):
 def make_space(entries: Entries, cells: Cells, n_runs: int) -> Space:
     """Return the working memory for the lists of one topic.
 
-    Parameters
-    ----------
-    entries, cells
-        Lists and metrics.
-    n_runs
-        Number of runs in all.
-
-    Returns
-    -------
-    space
-        To be used by one thread at a time.
+    entries, cells: Lists and metrics.
+    n_runs: Number of runs in all.
+    Returns space: To be used by one thread at a time.
     """
     # One entry more than any topic has: a lost entry is also written, and then overwritten by the next one.
     n_entries = int(np.diff(entries.starts[::n_runs].astype(np.int64)).max(initial=0)) + 1
@@ -112,10 +98,7 @@ def _remove_entries(entries: Any, place: int, runs: Any, n: int, space: Any) -> 
 
     The list of a run has the number `place + run`.
 
-    Returns
-    -------
-    intact, first_lost
-        Number of lists that lose no entry; lowest rank of any entry that is lost.
+    Returns intact, first_lost: Number of lists that lose no entry; lowest rank of any entry that is lost.
     """
     bounds, first = space.bounds, np.int64(NEVER_LOST)
     written, intact, shortened = np.uint64(0), 0, n
@@ -204,19 +187,13 @@ def score_topic(
 ) -> None:
     """Score one topic's lists without the documents that only teams left out contributed.
 
-    Parameters
-    ----------
-    inputs
-        See `tables.Tables`.
-    topic, left_out, nobody
-        Number of the topic; uint64 (word,), a bit for each team, set if it is left out; whether none is.
-    runs, n
-        int64 (kept run,): the runs to be scored are the first n of these.
-    space
-        From `make_space`, for n runs or more.
-    out
-        float64 (row, topic, kept run): written; NaN for a topic without a relevant document. Without `Tables.sums`, the totals
-        over whole lists in place of scores; for blended ratios, the deepest rank that counts.
+    inputs: See `tables.Tables`.
+    topic, left_out, nobody: Number of the topic; uint64 (word,), a bit for each team, set if it is left out; whether
+        none is.
+    runs, n: int64 (kept run,): the runs to be scored are the first n of these.
+    space: From `make_space`, for n runs or more.
+    out: float64 (row, topic, kept run): written; NaN for a topic without a relevant document. Without `Tables.sums`,
+        the totals over whole lists in place of scores; for blended ratios, the deepest rank that counts.
     """
     cells, rows, whole, sums = inputs.cells, inputs.rows, inputs.whole, inputs.sums
     n_lost = _remove_documents(inputs.documents, topic, left_out, nobody, space)

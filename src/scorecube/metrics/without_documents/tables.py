@@ -25,14 +25,11 @@ WORD = 64
 class Entries(NamedTuple):
     """Relevant documents of all lists; the list of a topic and run has the number `topic * n_runs + run`.
 
-    Parameters
-    ----------
-    starts
-        uint64 (list + 1,): where each list's entries begin. Compiled code does not check unsigned indices for negative values.
-    ranks, levels, documents
-        uint32, uint8, uint32 (entry,): rank from 1, relevance level, number of the document among the relevant ones of its topic.
-    holds
-        uint64 (list, word): a bit for each of these documents, set if the list holds it.
+    starts: uint64 (list + 1,): where each list's entries begin. Compiled code does not check unsigned indices for
+        negative values.
+    ranks, levels, documents: uint32, uint8, uint32 (entry,): rank from 1, relevance level, number of the document among
+        the relevant ones of its topic.
+    holds: uint64 (list, word): a bit for each of these documents, set if the list holds it.
     """
 
     starts: npt.NDArray[np.uint64]
@@ -45,16 +42,10 @@ class Entries(NamedTuple):
 class Documents(NamedTuple):
     """Relevant documents of all topics, topic after topic.
 
-    Parameters
-    ----------
-    starts
-        int64 (topic + 1,): where each topic's documents begin.
-    words
-        uint64 (document, word): a bit for each team, set if the team contributed the document.
-    levels
-        int64 (document,): relevance level.
-    always
-        bool (document,): whether the document stays judged whichever teams are left out.
+    starts: int64 (topic + 1,): where each topic's documents begin.
+    words: uint64 (document, word): a bit for each team, set if the team contributed the document.
+    levels: int64 (document,): relevance level.
+    always: bool (document,): whether the document stays judged whichever teams are left out.
     """
 
     starts: npt.NDArray[np.int64]
@@ -84,14 +75,9 @@ class Number(IntEnum):
 class Cells(NamedTuple):
     """Metrics under gain settings, as numbers.
 
-    Parameters
-    ----------
-    numbers
-        int64 (cell, number): see `Number`; one array, as compiled functions take every array apart.
-    gains, stops
-        float64 (cell, level): gain, and probability of stopping at a document.
-    discounted
-        float64 (cell, rank, level): gain over the rank's discount; rank 0 is not used.
+    numbers: int64 (cell, number): see `Number`; one array, as compiled functions take every array apart.
+    gains, stops: float64 (cell, level): gain, and probability of stopping at a document.
+    discounted: float64 (cell, rank, level): gain over the rank's discount; rank 0 is not used.
     """
 
     numbers: npt.NDArray[np.int64]
@@ -103,16 +89,11 @@ class Cells(NamedTuple):
 class Tables(NamedTuple):
     """Everything that rescoring needs and that does not depend on which documents are lost.
 
-    Parameters
-    ----------
-    entries, documents, cells
-        Lists, documents and metrics.
-    rows
-        int64 (cell,): row of each cell in arrays of scores, which may have further rows.
-    sums
-        float64 (cell, topic, run): totals over whole lists, see `rescore.score_topic`; no cells if these are not known yet.
-    whole
-        float64 (row, topic, run): scores if no document is lost; no topics if these are not known yet.
+    entries, documents, cells: Lists, documents and metrics.
+    rows: int64 (cell,): row of each cell in arrays of scores, which may have further rows.
+    sums: float64 (cell, topic, run): totals over whole lists, see `rescore.score_topic`; no cells if these are not
+        known yet.
+    whole: float64 (row, topic, run): scores if no document is lost; no topics if these are not known yet.
     """
 
     entries: Entries
@@ -128,17 +109,10 @@ def relevant_entries(
 ) -> Entries:
     """Return the relevant entries of lists.
 
-    Parameters
-    ----------
-    levels, documents
-        int8 and int32 (run, topic, rank): relevance level at each rank, and number of the document within its topic.
-    known
-        int8 (topic, document): relevance level of each document.
-
-    Returns
-    -------
-    entries
-        Of all lists, those of the first topic first.
+    levels, documents: int8 and int32 (run, topic, rank): relevance level at each rank, and number of the document
+        within its topic.
+    known: int8 (topic, document): relevance level of each document.
+    Returns entries: Of all lists, those of the first topic first.
     """
     most = int((known > 0).sum(axis=1).max(initial=0))
     number = np.where(known > 0, np.cumsum(known > 0, axis=1) - 1, 0).astype(np.uint32)
@@ -175,19 +149,10 @@ def _fill_entries(levels: Any, documents: Any, number: Any, entries: Any) -> Non
 def metric_cells(metrics: Sequence[Metric], gains: npt.NDArray[np.float64], deepest: int) -> Cells:
     """Return metrics, all with an entry form, as numbers.
 
-    Parameters
-    ----------
-    metrics
-        One a cell.
-    gains
-        float64 (cell, level): gain of each level.
-    deepest
-        Deepest rank of any ideal or other list.
-
-    Returns
-    -------
-    cells
-        In the order of `metrics`.
+    metrics: One a cell.
+    gains: float64 (cell, level): gain of each level.
+    deepest: Deepest rank of any ideal or other list.
+    Returns cells: In the order of `metrics`.
     """
     forms = [_entry_form(metric) for metric in metrics]
     bases = [_number(metric, form.base) for metric, form in zip(metrics, forms, strict=True)]

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import Derived, Variable, variables
+from scorecube.collection.schema import Derived, Variable, derived, variables
 from scorecube.errors import BadPlan
 from scorecube.statistics.variance_components import DIFFERENT, ERHO2, ONE_TEAM, coefficient
 
@@ -224,74 +224,49 @@ DERIVED = (
             "topics", (names.TARGET,), "topics", "number of topics for a coefficient"
         )
     ),
-    Derived(
-        Variable(
-            "design_topics",
-            _RATIO,
-            "f",
-            "topics",
-            f"topics that topic set size design asks for to detect {DIFFERENCE:g} by the same variances",
-            "estimate",
-            form=".0f",
-        ),
+    derived(
         _design,
+        _RATIO,
+        "estimate",
+        "topics",
+        form=".0f",
+        design_topics=f"topics that topic set size design asks for to detect {DIFFERENCE:g} by the same variances",
     ),
-    Derived(
-        Variable(
-            "detectable",
-            _TOPICS,
-            "f",
-            "1",
-            "difference of two systems that as many topics as the target asks for detect by the paired t test; of E rho^2 only",
-            "estimate",
-            form=".3f",
-        ),
+    derived(
         _detectable,
+        _TOPICS,
+        "estimate",
+        form=".3f",
+        detectable="difference of two systems that as many topics as the target asks for detect by the paired t test; of E rho^2 only",
     ),
-    Derived(
-        Variable(
-            "system_deviation",
-            _CELL,
-            "f",
-            "1",
-            "standard deviation of the systems' effects",
-            "estimate",
-            form=".3f",
-        ),
+    derived(
         lambda result: result["component"].sel({names.SOURCE: "systems"}, drop=True) ** 0.5,
+        _CELL,
+        "estimate",
+        form=".3f",
+        system_deviation="standard deviation of the systems' effects",
     ),
-    Derived(
-        Variable(
-            "component_share",
-            (*_CELL, names.SOURCE),
-            "f",
-            "1",
-            "share of the sum of the variances",
-            "share",
-            form=".1%",
-        ),
+    derived(
         _share,
+        (*_CELL, names.SOURCE),
+        "share",
+        form=".1%",
+        component_share="share of the sum of the variances",
     ),
-    Derived(
-        Variable("topics_at_hand", (), "i", "topics", "topics of the collection", "condition"),
+    derived(
         lambda result: xr.DataArray(int(result.attrs["n_topics"])),
+        (),
+        "condition",
+        "topics",
+        "i",
+        topics_at_hand="topics of the collection",
     ),
-    Derived(
-        Variable(
-            "negative", _CELL, "OUT", "1", "components whose unbiased estimate is below 0", "label"
-        ),
-        _negative,
-    ),
-    Derived(
-        Variable(
-            "has_facet",
-            _FACET,
-            "b",
-            "1",
-            "whether a metric has the third facet, as one of gains has gain settings",
-            "flag",
-        ),
+    derived(_negative, _CELL, "label", negative="components whose unbiased estimate is below 0"),
+    derived(
         lambda result: result["facet_component"].notnull().any(names.FACET_SOURCE),
+        _FACET,
+        "flag",
         needs=("facet_component",),
+        has_facet="whether a metric has the third facet, as one of gains has gain settings",
     ),
 )

@@ -7,36 +7,24 @@ from functools import partial
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import Derived, Variable
+from scorecube.collection.schema import Derived, Variable, variables
 from scorecube.statistics.proportion_intervals import wilson
 
 _CELL = (names.METRIC, names.GAIN, names.TEST, names.SIZE, names.DELTA)
 _SIDED = (*_CELL, names.SIDED, names.ALPHA)
 _WRONG = (*_CELL, names.ALPHA)
 VARIABLES = (
-    Variable(
-        "significant",
-        _SIDED,
-        "iu",
-        "experiments",
-        "experiments with a p-value up to alpha",
-        role="count",
+    *variables(
+        _SIDED, "count", "experiments", significant="experiments with a p-value up to alpha"
     ),
-    Variable(
-        "wrong_sign",
+    *variables(
         _WRONG,
-        "iu",
+        "count",
         "experiments",
-        "experiments with a two-sided p-value up to alpha and a negative mean difference",
-        role="count",
+        wrong_sign="experiments with a two-sided p-value up to alpha and a negative mean difference",
     ),
-    Variable(
-        "experiments",
-        _CELL,
-        "iu",
-        "experiments",
-        "experiments for which the test is defined",
-        role="count",
+    *variables(
+        _CELL, "count", "experiments", experiments="experiments for which the test is defined"
     ),
 )
 

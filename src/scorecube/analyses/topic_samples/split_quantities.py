@@ -3,116 +3,94 @@
 from __future__ import annotations
 
 from scorecube import names
-from scorecube.collection.schema import Derived, Variable
+from scorecube.collection.schema import derived, variables
 
 _CELL = (names.METRIC, names.GAIN, names.SIZE)
 _TRIALS = (*_CELL, names.TRIAL)
 VARIABLES = (
-    Variable(
-        "tau",
+    *variables(
         _TRIALS,
-        "f",
-        "1",
-        "Kendall's tau-a between the rankings by both samples",
-        role="estimate",
+        "estimate",
+        tau="Kendall's tau-a between the rankings by both samples",
+        tau_b="Kendall's tau-b, corrected for ties; missing if all runs are tied on a sample",
+        tau_ap="AP correlation, mean of both directions, ties by rule b of Urbano and Marrero 2017",
     ),
-    Variable(
-        "tau_b",
+    *variables(
         _TRIALS,
-        "f",
-        "1",
-        "Kendall's tau-b, corrected for ties; missing if all runs are tied on a sample",
-        role="estimate",
-    ),
-    Variable(
-        "tau_ap",
-        _TRIALS,
-        "f",
-        "1",
-        "AP correlation, mean of both directions, ties by rule b of Urbano and Marrero 2017",
-        role="estimate",
-    ),
-    Variable(
-        "rank_change",
-        _TRIALS,
-        "i",
+        "count",
         "ranks",
-        "largest rank change of a run; tied runs share the best of their ranks",
-        role="count",
-    ),
-    Variable(
-        "same_best",
-        _TRIALS,
         "i",
-        "1",
-        "1 if the best run, or all that share the first rank, are the same",
-        role="flag",
+        rank_change="largest rank change of a run; tied runs share the best of their ranks",
     ),
-    Variable("tau_mean", _CELL, "f", "1", "mean of tau over trials", role="estimate"),
-    Variable("tau_median", _CELL, "f", "1", "median of tau over trials", role="estimate"),
-    Variable(
-        "tau_low",
-        _CELL,
-        "f",
+    *variables(
+        _TRIALS,
+        "flag",
         "1",
-        "5 % quantile of tau: reached or exceeded by 95 % of the trials",
-        role="low",
+        "i",
+        same_best="1 if the best run, or all that share the first rank, are the same",
+    ),
+    *variables(
+        _CELL,
+        "estimate",
+        tau_mean="mean of tau over trials",
+        tau_median="median of tau over trials",
+    ),
+    *variables(
+        _CELL,
+        "low",
         of="tau_mean",
+        tau_low="5 % quantile of tau: reached or exceeded by 95 % of the trials",
     ),
-    Variable("tau_high", _CELL, "f", "1", "95 % quantile of tau", role="high", of="tau_mean"),
-    Variable("tau_b_mean", _CELL, "f", "1", "mean of tau-b over trials", role="estimate"),
-    Variable("tau_ap_mean", _CELL, "f", "1", "mean AP correlation over trials", role="estimate"),
-    Variable(
-        "tied_pairs",
+    *variables(_CELL, "high", of="tau_mean", tau_high="95 % quantile of tau"),
+    *variables(
         _CELL,
-        "f",
+        "estimate",
+        tau_b_mean="mean of tau-b over trials",
+        tau_ap_mean="mean AP correlation over trials",
+    ),
+    *variables(
+        _CELL,
+        "estimate",
         "pairs",
-        "mean number of pairs of runs with equal means on a sample",
-        role="estimate",
         form=".1f",
+        tied_pairs="mean number of pairs of runs with equal means on a sample",
     ),
-    Variable(
-        "same_best_trials",
+    *variables(
         _CELL,
-        "i",
+        "count",
         "trials",
-        "trials in which both samples have the same best run",
-        role="count",
+        "i",
+        same_best_trials="trials in which both samples have the same best run",
     ),
-    Variable(
-        "rank_change_median",
+    *variables(
         _CELL,
-        "f",
+        "estimate",
         "ranks",
-        "median of the largest rank change",
-        role="estimate",
         form=".1f",
+        rank_change_median="median of the largest rank change",
     ),
-    Variable(
-        "settled",
+    *variables(
         (names.METRIC, names.GAIN, names.THRESHOLD),
-        "f",
+        "estimate",
         "topics",
-        "smallest size from which on the 5 % quantile reaches a tau",
-        role="estimate",
         form=".0f",
+        settled="smallest size from which on the 5 % quantile reaches a tau",
     ),
 )
 DERIVED = (
-    Derived(
-        Variable(
-            "share_same_best",
-            _CELL,
-            "f",
-            "1",
-            "share of the trials in which both samples have the same best run",
-            role="share",
-            form=".1%",
-        ),
+    derived(
         lambda result: result["same_best_trials"] / result.attrs["trials"],
+        _CELL,
+        "share",
+        form=".1%",
+        share_same_best="share of the trials in which both samples have the same best run",
     ),
-    Derived(
-        Variable("largest_size", (), "i", "topics", "largest size of a sample", role="condition"),
+    derived(
         lambda result: result[names.SIZE].max(),
+        (),
+        "condition",
+        "topics",
+        "i",
+        largest_size="largest size of a sample",
     ),
 )

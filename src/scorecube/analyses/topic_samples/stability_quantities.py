@@ -3,49 +3,24 @@
 from __future__ import annotations
 
 from scorecube import names
-from scorecube.collection.schema import Variable
+from scorecube.collection.schema import variables
 
 _CELL = (names.METRIC, names.GAIN, names.SIZE, names.FUZZINESS)
 _PAIRS = (*_CELL, names.PAIR)
 VARIABLES = (
-    Variable(
-        "first_better",
+    *variables(
         _PAIRS,
-        "i",
+        "count",
         "trials",
-        "topic samples on which the pair's first run is better",
-        role="count",
-    ),
-    Variable(
-        "second_better",
-        _PAIRS,
         "i",
-        "trials",
-        "topic samples on which the pair's second run is better",
-        role="count",
+        first_better="topic samples on which the pair's first run is better",
+        second_better="topic samples on which the pair's second run is better",
+        equal="topic samples on which both are equal within the fuzziness",
     ),
-    Variable(
-        "equal",
-        _PAIRS,
-        "i",
-        "trials",
-        "topic samples on which both are equal within the fuzziness",
-        role="count",
-    ),
-    Variable(
-        "error_rate",
+    *variables(
         _CELL,
-        "f",
-        "1",
-        "share of comparisons that contradict the majority of their pair",
-        role="share",
-    ),
-    Variable(
-        "ties",
-        _CELL,
-        "f",
-        "1",
-        "share of comparisons that are equal within the fuzziness",
-        role="share",
+        "share",
+        error_rate="share of comparisons that contradict the majority of their pair",
+        ties="share of comparisons that are equal within the fuzziness",
     ),
 )

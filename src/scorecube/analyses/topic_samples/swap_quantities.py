@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import Derived, Variable, variables
+from scorecube.collection.schema import derived, variables
 from scorecube.statistics.decay_curve import (
     DECIDED_BY_TIES,
     fit_decay,
@@ -243,73 +243,41 @@ def _open(result: xr.Dataset) -> xr.DataArray:
 
 
 DERIVED = (
-    Derived(
-        Variable(
-            "by_suffix",
-            _LEVELS,
-            "f",
-            "score",
-            "required_suffix; in results of version 0.1.0 the required difference",
-            "estimate",
-            form=".2f",
-        ),
+    derived(
         _behind,
+        _LEVELS,
+        "estimate",
+        "score",
+        form=".2f",
+        by_suffix="required_suffix; in results of version 0.1.0 the required difference",
     ),
-    Derived(
-        Variable("is_open", _LEVELS, "b", "1", "open_bin; false in results without it", "flag"),
-        _open,
-    ),
-    Derived(
-        Variable(
-            "population",
-            (),
-            "OUT",
-            "1",
-            "population of the limits of swap rates; comparisons were taken as independent by version 0.1.0",
-            "label",
-        ),
+    derived(_open, _LEVELS, "flag", is_open="open_bin; false in results without it"),
+    derived(
         lambda result: xr.DataArray(str(result.attrs.get("interval", "independent"))),
+        (),
+        "label",
+        population="population of the limits of swap rates; comparisons were taken as independent by version 0.1.0",
     ),
-    Derived(
-        Variable(
-            "rate_at_size", _CURVES, "f", "1", "swap rate; missing at sizes not tried", "share"
-        ),
-        _measured,
-    ),
-    Derived(
-        Variable(
-            "fitted",
-            _CURVES,
-            "f",
-            "1",
-            "decay of the rate, height * exp(-decay * size); missing with fewer than three sizes",
-            "estimate",
-        ),
+    derived(_measured, _CURVES, "share", rate_at_size="swap rate; missing at sizes not tried"),
+    derived(
         _fitted,
+        _CURVES,
+        "estimate",
+        fitted="decay of the rate, height * exp(-decay * size); missing with fewer than three sizes",
     ),
-    Derived(
-        Variable("extrapolated", (CURVE_SIZE,), "b", "1", "whether a size was not tried", "flag"),
-        _extrapolated,
-    ),
-    Derived(
-        Variable(
-            "lack_of_fit",
-            _FITS,
-            "f",
-            "1",
-            "root mean square of rate - fitted over the sizes of the fit",
-            "estimate",
-        ),
+    derived(_extrapolated, (CURVE_SIZE,), "flag", extrapolated="whether a size was not tried"),
+    derived(
         lambda result: _fits(result)["lack_of_fit"],
+        _FITS,
+        "estimate",
+        lack_of_fit="root mean square of rate - fitted over the sizes of the fit",
     ),
-    Derived(
-        Variable("drawn", _CURVES, "b", "1", "sizes that were tried, or have a fit", "flag"), _drawn
-    ),
-    Derived(
-        Variable(
-            "decided_by_ties", _BINS, "b", "1", "whether ties are most of the comparisons", "flag"
-        ),
+    derived(_drawn, _CURVES, "flag", drawn="sizes that were tried, or have a fit"),
+    derived(
         lambda result: result["tie_share"] > DECIDED_BY_TIES,
+        _BINS,
+        "flag",
         needs=("tie_share",),
+        decided_by_ties="whether ties are most of the comparisons",
     ),
 )

@@ -58,16 +58,13 @@ _CELL = (names.METRIC, names.GAIN)
 AT_TOPICS = (
     *variables((), "condition", "topics", "i", topics="number of topics"),
     *variables(
-        _CELL,
-        "estimate",
-        "score",
+        *(_CELL, "estimate", "score"),
         width="expected width of the interval of a difference, systems with topics of their own",
         paired_width="expected width for two systems on the same topics; missing for a single run",
     ),
     *variables(_CELL, "share", power="power of the paired t test for the difference of the design"),
     *variables(
-        _CELL,
-        "estimate",
+        *(_CELL, "estimate"),
         variance="within-system variance of scores over topics (one-way)",
         residual_variance="variance of scores left after systems and topics (two-way)",
     ),

@@ -41,9 +41,7 @@ MEANS = (
 )
 DIFFICULTY = (
     *variables(
-        _TOPIC,
-        "estimate",
-        "score",
+        *(_TOPIC, "estimate", "score"),
         mean="mean over runs",
         sd="standard deviation over runs",
         best_score="largest score of a run",
@@ -57,29 +55,23 @@ DIFFICULTY = (
 SEPARATION = (
     *variables(_TOPIC, "share", form=".1%", share="share of the sum of contributions"),
     *variables(
-        _TOPIC,
-        "estimate",
+        *(_TOPIC, "estimate"),
         contribution="mean of what the topic adds to the effect sizes of pairs of runs",
         tau_rest="Kendall's tau-b of the runs on the topic and by their means on the others",
     ),
     *variables(
-        _TOPIC,
-        "count",
-        "pairs",
+        *(_TOPIC, "count", "pairs"),
         favours="pairs of runs that the topic orders as their means do",
         opposes="pairs of runs that it orders in the other way",
     ),
     *variables(
-        _CELL,
-        "count",
-        "pairs",
+        *(_CELL, "count", "pairs"),
         pairs="pairs of runs with different means, and different differences",
     ),
 )
 SUBSETS = (
     *variables(
-        _SIZE,
-        "estimate",
+        *(_SIZE, "estimate"),
         best="tau of the best subset that was found",
         random_mean="mean tau of random subsets",
         worst="tau of the worst subset that was found",
@@ -88,8 +80,7 @@ SUBSETS = (
         "random_mean", _SIZE, "1", "{} end of the range of 95 % of random subsets", name="random"
     ),
     *variables(
-        _SIZE,
-        "label",
+        *(_SIZE, "label"),
         best_topics="topics of the best subset",
         worst_topics="topics of the worst subset",
     ),
@@ -100,9 +91,7 @@ STATISTICS = (
     *variables((), "count", "topics", n_topics="topics"),
     *variables((), "count", "documents", judged="documents judged, all topics together"),
     *variables(
-        (names.LEVEL,),
-        "estimate",
-        "documents",
+        *((names.LEVEL,), "estimate", "documents"),
         n_level="mean number of documents of a level per topic",
     ),
 )
@@ -114,9 +103,7 @@ PREFERRED = (
         (names.TOPIC,), "estimate", "rank", preferred="deepest preferred rank; missing for none"
     ),
     *variables(
-        _RANK,
-        "count",
-        "documents",
+        *(_RANK, "count", "documents"),
         found_level="documents of a level at or above the preferred rank",
         n_level="documents judged at a level",
     ),

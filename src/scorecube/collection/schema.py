@@ -248,10 +248,7 @@ def derived(
 
 COORDINATES = (
     *variables(
-        (),
-        "condition",
-        "1",
-        "f",
+        *((), "condition", "1", "f"),
         form=".2f",
         alpha="significance level",
         confidence="confidence level",
@@ -261,10 +258,7 @@ COORDINATES = (
         threshold="tau that is asked for",
     ),
     *variables(
-        (),
-        "condition",
-        "1",
-        "i",
+        *((), "condition", "1", "i"),
         bin="number of a bin of differences",
         cutoff="depth of a metric",
         k="number of leading runs",

@@ -72,22 +72,19 @@ VARIABLES = {
     variable.name: variable
     for variable in (
         *variables(
-            (),
-            "condition",
+            *((), "condition"),
             variance="within-system variance of scores",
             min_diff="difference in mean score to be detected",
         ),
         *variables(
-            (),
-            "condition",
+            *((), "condition"),
             form=".2f",
             alpha="probability of a type I error; 1 - confidence of intervals",
             beta="probability of a type II error",
         ),
         *variables((), "condition", "systems", "i", systems="systems that are compared"),
         *variables(
-            (),
-            "estimate",
+            *((), "estimate"),
             width="expected width of the confidence interval of a difference in mean score",
         ),
         *variables((), "count", "topics", "i", topics="number of topics"),

@@ -52,10 +52,7 @@ VARIABLES = tuple(
 COUNTS = (
     *schema.limits(TOPICS, (), "topics", "{} limit of the number of topics"),
     *schema.variables(
-        (),
-        "count",
-        "topics",
-        "f",
+        *((), "count", "topics", "f"),
         paired_topics="topics for comparisons on the same topics, by the residual variance",
     ),
     *schema.limits("paired_topics", (), "topics", "its {} limit"),

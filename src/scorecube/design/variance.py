@@ -19,8 +19,7 @@ RESIDUAL = "residual_variance"
 _CELL = (names.METRIC, names.GAIN)
 VARIABLES = (
     *schema.variables(
-        _CELL,
-        "estimate",
+        *(_CELL, "estimate"),
         variance="within-system variance of scores over topics (one-way ANOVA)",
         residual_variance="variance left after runs and topics (two-way ANOVA); not for topic set size design",
     ),

@@ -45,47 +45,37 @@ _STATED = (*_CELL, *_STATEMENT)
 _BIAS = (*_STATED, names.LEAVE)
 VARIABLES = (
     *variables(
-        _STEP_TRIAL,
-        "estimate",
+        *(_STEP_TRIAL, "estimate"),
         variance="within-system variance of the remaining runs over the remaining topics",
     ),
     *variables(_STEP_TRIAL, "count", "topics", n_topics="topics of the step that were not lost"),
     *variables(_SAMPLE, "count", "runs", n_runs="remaining runs; 0 in a trial that stays empty"),
     *variables((*_SAMPLE, *_TEAM), "flag", team_left_out="whether a team is left out"),
     *variables(
-        (names.TOPIC_STEP, names.TOPIC),
-        "flag",
+        *((names.TOPIC_STEP, names.TOPIC), "flag"),
         topic_kept="whether a topic is in a step of the chain",
     ),
     *variables(_STEP, "estimate", variance_mean="mean variance over trials"),
     *limits(
-        "variance_mean",
-        _STEP,
-        "1",
+        *("variance_mean", _STEP, "1"),
         "{} limit over trials; missing where no team is left out",
         name="variance",
     ),
     *variables(_STEP, "count", "trials", n_defined="trials with a variance"),
     *variables(
-        _CHAIN,
-        "estimate",
-        "teams",
+        *(_CHAIN, "estimate", "teams"),
         first_miss="fewest teams left out at which the interval misses the variance of the whole",
     ),
     *variables(
-        _TRIAL,
-        "estimate",
+        *(_TRIAL, "estimate"),
         tau="Kendall's tau-a of the remaining runs' means with those of the full evaluation",
     ),
     *variables(
-        _TRIAL,
-        "count",
-        "ranks",
+        *(_TRIAL, "count", "ranks"),
         rank_drop="most ranks that a remaining run loses against the full evaluation of the same runs",
     ),
     *variables(
-        _LEAVE,
-        "estimate",
+        *(_LEAVE, "estimate"),
         tau_mean="mean of tau over trials",
         tau_lowest="smallest tau of all trials",
     ),
@@ -93,9 +83,7 @@ VARIABLES = (
         _LEAVE, "count", "ranks", rank_drop_largest="most ranks that a run loses in any trial"
     ),
     *variables(
-        _CHANGE,
-        "estimate",
-        "score",
+        *(_CHANGE, "estimate", "score"),
         mean_change="change of a run's mean score against the full evaluation, mean over the trials it stayed in",
         mean_change_largest="change of a run's mean score of the largest size, over the trials it stayed in",
     ),
@@ -103,36 +91,26 @@ VARIABLES = (
         _CHANGE, "count", "trials", stayed="trials in which a run stayed and has a mean score"
     ),
     *variables(
-        _RUNS,
-        "estimate",
-        "score",
+        *(_RUNS, "estimate", "score"),
         own_mean="mean score of a run in the full evaluation",
         own_mean_without="mean score of a run without its team's unique contributions, all runs kept",
     ),
     *variables(
-        _RUNS,
-        "estimate",
-        "rank",
-        "i",
+        *(_RUNS, "estimate", "rank", "i"),
         own_rank="rank of a run in the full evaluation; tied runs share the best of their ranks",
         own_rank_without="rank of a run among all runs without its team's unique contributions",
     ),
     *variables(
-        _TEAM,
-        "count",
-        "documents",
+        *(_TEAM, "count", "documents"),
         n_unique="judged documents that only a team contributed",
         n_unique_relevant="relevant ones of these",
     ),
     *variables(
-        (names.RUN, names.CUTOFF),
-        "share",
+        *((names.RUN, names.CUTOFF), "share"),
         judged_share="share of judged documents among the first ranks of a run",
     ),
     *variables(
-        (names.RUN, names.PERSISTENCE),
-        "estimate",
-        "score",
+        *((names.RUN, names.PERSISTENCE), "estimate", "score"),
         rbp_residual="mean residual of RBP: range of the score if unjudged documents may be relevant",
     ),
 )
@@ -341,9 +319,7 @@ DERIVED = (
     ),
     derived(
         partial(_needed, mode="sakai"),
-        _STEP,
-        "estimate",
-        "topics",
+        *(_STEP, "estimate", "topics"),
         topics_needed_tool="the same by Sakai's tool",
     ),
     derived(_different_trials, _SAMPLE, "flag", different="whether no trial before is equal"),
@@ -367,14 +343,12 @@ DERIVED = (
     derived(_stated, _STATEMENT, "flag", stated="whether there is a statement"),
     derived(
         lambda result: _stated(result) & (result[names.LEAVE] > 0),
-        (*_STATEMENT, names.LEAVE),
-        "flag",
+        *((*_STATEMENT, names.LEAVE), "flag"),
         compared="whether there is a statement, and teams are left out",
     ),
     derived(
         lambda result: _labelled(result, (names.QUANTITY,), [MARGIN, LEAST_TAU]),
-        (names.QUANTITY,),
-        "condition",
+        *((names.QUANTITY,), "condition"),
         margin="largest relative bias of the variance; least tau",
     ),
     *_with_limits(

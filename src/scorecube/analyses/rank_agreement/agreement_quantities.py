@@ -34,8 +34,7 @@ _STATISTIC = (*_CELL, names.STATISTIC)
 _RUNS = (*_CELL, names.RUN)
 VARIABLES = (
     *variables(
-        _STATISTIC,
-        "estimate",
+        *(_STATISTIC, "estimate"),
         agreement="agreement of the rankings of runs under both sets of judgements",
     ),
     *population_variables(_STATISTIC),
@@ -46,50 +45,35 @@ VARIABLES = (
         _STATISTIC, "high", of="agreement", high="upper limit of the interval over topic samples"
     ),
     *variables(
-        _STATISTIC,
-        "estimate",
+        *(_STATISTIC, "estimate"),
         bias="mean agreement on topic samples minus the agreement on all topics",
     ),
     *variables((*_STATISTIC, names.TRIAL), "estimate", replicate="agreement on each topic sample"),
     *variables(
-        _CELL,
-        "count",
-        "pairs",
+        *(_CELL, "count", "pairs"),
         tied_first="pairs of runs with equal means under the first set",
         tied_second="pairs of runs with equal means under the second set",
     ),
     *variables(
-        _CELL,
-        "count",
-        "ranks",
+        *(_CELL, "count", "ranks"),
         drop="largest number of ranks that a run loses under the second set",
     ),
     *limits(
-        "drop",
-        _CELL,
-        "ranks",
+        *("drop", _CELL, "ranks"),
         "{} limit of the percentile interval of the largest loss",
         form=".0f",
     ),
     *variables(
-        _CELL,
-        "label",
-        "1",
-        "i",
+        *(_CELL, "label", "1", "i"),
         drop_run="index of the run that loses most ranks; of several the best under the first set",
     ),
     *variables(
-        _RUNS,
-        "estimate",
-        "score",
+        *(_RUNS, "estimate", "score"),
         mean_first="mean score under the first set",
         mean_second="mean score under the second set",
     ),
     *variables(
-        _RUNS,
-        "estimate",
-        "rank",
-        "i",
+        *(_RUNS, "estimate", "rank", "i"),
         rank_first="rank under the first set; tied runs share the best of their ranks",
         rank_second="rank under the second set",
     ),
@@ -116,9 +100,7 @@ DERIVED = (
     *(
         Derived(each, partial(_contained, end=each.role))
         for each in limits(
-            "agreement",
-            _STATISTIC,
-            "1",
+            *("agreement", _STATISTIC, "1"),
             "{} limit over topic samples, missing where the interval excludes its value",
             name="contained",
         )
@@ -126,9 +108,7 @@ DERIVED = (
     derived(_loser, _CELL, "label", loser="run that loses most ranks, empty if none does"),
     derived(
         lambda result: xr.DataArray(result.attrs["n_runs"] * (result.attrs["n_runs"] - 1) // 2),
-        (),
-        "count",
-        "pairs",
+        *((), "count", "pairs"),
         n_pairs="pairs of runs",
     ),
     derived(_change("mean"), _RUNS, "estimate", "score", mean_change="change of the mean score"),

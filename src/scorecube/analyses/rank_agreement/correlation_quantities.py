@@ -26,8 +26,7 @@ _CELL = (names.METRIC, names.GAIN)
 _PLACES = (names.GAIN, names.SYSTEM)
 VARIABLES = (
     *variables(
-        _PAIR,
-        "estimate",
+        *(_PAIR, "estimate"),
         tau="Kendall's tau-a: (concordant - discordant) / all pairs of runs",
         tau_b="Kendall's tau-b, corrected for ties",
         tau_ap="AP correlation with the first ranking as reference, mean over orders of ties (rule a)",
@@ -36,23 +35,19 @@ VARIABLES = (
     ),
     *variables(_PAIR, "statistic", z="|tau| / its standard error between unrelated rankings"),
     *variables(
-        _PAIR,
-        "p_value",
+        *(_PAIR, "p_value"),
         p_value="two-sided p-value of z, normal distribution",
         p_exact="two-sided exact p-value; missing with ties or more than 60 runs",
     ),
     *variables(_PAIR, "low", of="tau", tau_low="lower limit of the interval by the null variance"),
     *variables(
-        _PAIR,
-        "high",
+        *(_PAIR, "high"),
         of="tau",
         tau_high="upper limit of the interval by the null variance, which may exceed 1",
     ),
     *limits("tau", _PAIR, "1", "{} limit of Fieller's interval", name="fieller"),
     *variables(
-        _PAIR,
-        "count",
-        "pairs",
+        *(_PAIR, "count", "pairs"),
         concordant="pairs of runs in the same order in both rankings",
         discordant="pairs of runs in opposite orders in the two rankings",
         tied_a="pairs of runs tied in the first ranking",
@@ -66,9 +61,7 @@ VARIABLES = (
         _DRAWN, "standard_error", of="value", standard_error="standard deviation over the trials"
     ),
     *variables(
-        (*_CELL, names.RUN),
-        "estimate",
-        "score",
+        *((*_CELL, names.RUN), "estimate", "score"),
         mean="mean score of a run, or the metric's other summary",
     ),
 )
@@ -147,9 +140,7 @@ DERIVED = (
             ("tau", "tau_contained", _TAU_DRAWN, _tau_contained),
         )
         for each in limits(
-            of,
-            dims,
-            "1",
+            *(of, dims, "1"),
             "{} limit of the percentile interval, missing where the interval excludes its value",
             name=name,
         )
@@ -171,20 +162,17 @@ DERIVED = (
     ),
     derived(
         partial(_is_along, dim="metric"),
-        _PAIR,
-        "flag",
+        *(_PAIR, "flag"),
         of_metrics="whether two metrics are compared at one gain setting",
     ),
     derived(
         partial(_is_along, dim="gain"),
-        _PAIR,
-        "flag",
+        *(_PAIR, "flag"),
         of_gains="whether a gain setting of a metric is compared with the first",
     ),
     derived(
         lambda result: result["tau_high"] > 1.0,
-        _PAIR,
-        "flag",
+        *(_PAIR, "flag"),
         exceeds_one="whether the interval by the null variance leaves the range of tau",
     ),
     derived(_marked, _PAIR, "flag", marked="whether tau is marked, by the rule of the analysis"),
@@ -192,23 +180,16 @@ DERIVED = (
         _sorted_run, _PLACES, "label", sorted_run="run at a place in the order of the first metric"
     ),
     derived(
-        _sorted_mean,
-        (names.METRIC, *_PLACES),
-        "estimate",
-        "score",
+        *(_sorted_mean, (names.METRIC, *_PLACES), "estimate", "score"),
         sorted_mean="mean score of the run at a place in the order of the first metric",
     ),
     derived(
         lambda result: result[names.METRIC][0].drop_vars(names.METRIC),
-        (),
-        "label",
+        *((), "label"),
         sorted_by="first metric",
     ),
     derived(
-        _swops,
-        _CELL,
-        "count",
-        "runs",
+        *(_swops, _CELL, "count", "runs"),
         swops='rises between neighbours in the order of the first metric (S4 section 4: "swops")',
     ),
     derived(

@@ -16,10 +16,7 @@ _TOP = (*_CELL, names.TOP)
 VARIABLES = (
     *variables(_RUN, "estimate", "score", mean="mean score of a run"),
     *variables(
-        _RUN,
-        "estimate",
-        "1",
-        "iu",
+        *(_RUN, "estimate", "1", "iu"),
         rank="rank of the mean, 1 for the largest; the best rank of ties",
     ),
     *variables(_RUN, "low", "1", "iu", of="rank", rank_low="best rank of the confidence set"),
@@ -55,27 +52,21 @@ def _top_runs(result: xr.Dataset) -> xr.DataArray:
 DERIVED = (
     derived(
         lambda result: result[names.TEAM if names.TEAM in result.coords else names.RUN],
-        (names.RUN,),
-        "label",
+        *((names.RUN,), "label"),
         team="team of a run; one without is a team of its own",
     ),
     derived(
         lambda result: xr.DataArray("marginal" if result.attrs.get("marginal") else "simultaneous"),
-        (),
-        "label",
+        *((), "label"),
         sets="whether sets hold together or each by itself",
     ),
     derived(
-        _in_top,
-        (*_RUN, names.TOP),
-        "flag",
+        *(_in_top, (*_RUN, names.TOP), "flag"),
         in_top="whether a run is in the confidence set of the k best",
     ),
     derived(
         lambda result: _in_top(result).sum(names.RUN),
-        _TOP,
-        "count",
-        "runs",
+        *(_TOP, "count", "runs"),
         n_top="runs in the confidence set of the k best",
     ),
     derived(_top_runs, _TOP, "label", top_runs="runs in the set, best first"),

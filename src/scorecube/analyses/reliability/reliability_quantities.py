@@ -56,9 +56,7 @@ def _with_limits(
 ALWAYS = (
     *variables(_CELL, "count", "runs", "iu", n_runs="runs that are not left out"),
     *variables(
-        (*_CELL, names.SOURCE),
-        "estimate",
-        "1",
+        *((*_CELL, names.SOURCE), "estimate", "1"),
         form=".5f",
         component="estimated variance; 0 for a negative one",
         unbounded_component="unbiased variance",
@@ -69,9 +67,7 @@ ALWAYS = (
 )
 TEAM_VARIABLES = (
     *variables(
-        (*_CELL, names.TEAM_SOURCE),
-        "estimate",
-        "1",
+        *((*_CELL, names.TEAM_SOURCE), "estimate", "1"),
         team_component="estimated variance, runs nested in teams; 0 for a negative one",
     ),
     *(
@@ -90,15 +86,11 @@ TEAM_VARIABLES = (
 )
 FACET_VARIABLES = (
     *variables(
-        (*_FACET, names.FACET_SOURCE),
-        "estimate",
-        "1",
+        *((*_FACET, names.FACET_SOURCE), "estimate", "1"),
         facet_component="estimated variance with a third facet; 0 for a negative one",
     ),
     *variables(
-        (*_FACET, names.FACET_COEFFICIENT, names.N_TOPICS),
-        "estimate",
-        "1",
+        *((*_FACET, names.FACET_COEFFICIENT, names.N_TOPICS), "estimate", "1"),
         facet_coefficient="reliability coefficient with a third facet",
     ),
 )
@@ -225,47 +217,35 @@ DERIVED = (
         )
     ),
     derived(
-        _design,
-        _RATIO,
-        "estimate",
-        "topics",
+        *(_design, _RATIO, "estimate", "topics"),
         form=".0f",
         design_topics=f"topics that topic set size design asks for to detect {DIFFERENCE:g} by the same variances",
     ),
     derived(
-        _detectable,
-        _TOPICS,
-        "estimate",
+        *(_detectable, _TOPICS, "estimate"),
         form=".3f",
         detectable="difference of two systems that as many topics as the target asks for detect by the paired t test; of E rho^2 only",
     ),
     derived(
         lambda result: result["component"].sel({names.SOURCE: "systems"}, drop=True) ** 0.5,
-        _CELL,
-        "estimate",
+        *(_CELL, "estimate"),
         form=".3f",
         system_deviation="standard deviation of the systems' effects",
     ),
     derived(
-        _share,
-        (*_CELL, names.SOURCE),
-        "share",
+        *(_share, (*_CELL, names.SOURCE), "share"),
         form=".1%",
         component_share="share of the sum of the variances",
     ),
     derived(
         lambda result: xr.DataArray(int(result.attrs["n_topics"])),
-        (),
-        "condition",
-        "topics",
-        "i",
+        *((), "condition", "topics", "i"),
         topics_at_hand="topics of the collection",
     ),
     derived(_negative, _CELL, "label", negative="components whose unbiased estimate is below 0"),
     derived(
         lambda result: result["facet_component"].notnull().any(names.FACET_SOURCE),
-        _FACET,
-        "flag",
+        *(_FACET, "flag"),
         needs=("facet_component",),
         has_facet="whether a metric has the third facet, as one of gains has gain settings",
     ),

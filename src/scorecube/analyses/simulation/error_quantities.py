@@ -18,9 +18,7 @@ VARIABLES = (
         _SIDED, "count", "experiments", significant="experiments with a p-value up to alpha"
     ),
     *variables(
-        _WRONG,
-        "count",
-        "experiments",
+        *(_WRONG, "count", "experiments"),
         wrong_sign="experiments with a two-sided p-value up to alpha and a negative mean difference",
     ),
     *variables(

@@ -37,7 +37,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("kernels.pairs.tail_counts", "INFINITE"),
         ("analyses.pair_tests.base", "TIED_ROUNDINGS"),
         ("analyses.rank_sets.estimates", "SYMMETRIC"),
-        ("analyses.rank_sets.mean_intervals", "CANCELLED"),
+        ("analyses.rank_sets.leaderboard", "CANCELLED"),
         ("analyses.pair_tests.bootstrap", "GUARDED_STEPS"),
     ),
     "Leaving teams out": (

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from scorecube.statistics.kendall_null import fieller, normal_p, null_error
+from scorecube.statistics.kendall_tau import fieller, normal_p, null_error
 from scorecube.statistics.proportion_intervals import effective_size, student_quantile, wilson
 
 

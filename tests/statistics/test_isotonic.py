@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import isotonic_regression
 from scipy.stats import kendalltau
 
-from scorecube.statistics.isotonic import non_increasing
 from scorecube.statistics.kendall_tau import tau_b
+from scorecube.statistics.required_difference import non_increasing
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 import scorecube as sc
 from scorecube.analyses.judges.halves import half_taus, judge_part
-from scorecube.collection.label_pairs import label_counts
+from scorecube.collection.many_judgements import label_counts
 from scorecube.errors import BadInput, BadName, BadPlan
 from scorecube.ingest.judge_labels import is_label_table, write_qrels
 from scorecube.kernels.random.philox import stream_key

@@ -19,7 +19,7 @@ from scorecube.kernels.rank.concordance import (
     tau_a,
     tau_b,
 )
-from scorecube.statistics.kendall_null import (
+from scorecube.statistics.kendall_tau import (
     MOST_EXACT,
     exact_p,
     fieller,

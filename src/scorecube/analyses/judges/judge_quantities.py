@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.rank_agreement.population_quantities import population_variables
+from scorecube.analyses.rank_agreement.agreement_quantities import population_variables
 from scorecube.collection.schema import Derived, derived, labels_of, limits, variables
 
 CELL = (names.METRIC, names.GAIN)
@@ -39,11 +39,14 @@ VARIABLES = (
         for name, what in (("drop", "loses"), ("rise", "gains"))
         for each in (
             *variables(
-                *(_JUDGE, "count", "ranks"),
+                _JUDGE,
+                "count",
+                "ranks",
                 **{name: f"largest number of ranks that a run {what} under the judge"},
             ),
             *variables(
-                *(_JUDGE, "label"),
+                _JUDGE,
+                "label",
                 kinds="i",
                 **{f"{name}_run": f"index of the run that {what} most ranks"},
             ),
@@ -278,7 +281,8 @@ DERIVED = (
     *(
         Derived(each, partial(_is_corrected, of=each.name.removeprefix("has_")))
         for each in variables(
-            *((*_LABELLED, names.RUN), "flag"),
+            (*_LABELLED, names.RUN),
+            "flag",
             **{f"has_{name}": f"whether there is a {meaning}" for name, meaning in _MEANS.items()},
         )
     ),

@@ -1,4 +1,4 @@
-"""What results of `Agreement` hold, and what follows from them."""
+"""What results of `Agreement` hold, and what follows from them; correlations over infinitely many topics, as results hold them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.rank_agreement.population_quantities import population_variables
-from scorecube.collection.schema import Derived, derived, labels_of, limits, variables
+from scorecube.collection.schema import Derived, Variable, derived, labels_of, limits, variables
+
+
+def population_variables(dims: tuple[str, ...]) -> tuple[Variable, ...]:
+    """Return the estimate over infinitely many topics, and its limits."""
+    estimate = "estimate over infinitely many topics, given these runs: median of draws"
+    return (
+        *variables(dims, "estimate", "1", population=estimate),
+        *limits("population", dims, "1", "{} limit of the interval over infinitely many topics"),
+    )
+
 
 DECISIONS = {
     "active_agreement": "significant under both sets, for the same run",

@@ -42,7 +42,7 @@ from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_
 from scorecube.kernels.rank.concordance import compare
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.metrics.registry import AREA
-from scorecube.statistics.kendall_null import exact_p, fieller, normal_p, null_error
+from scorecube.statistics.kendall_tau import exact_p, fieller, normal_p, null_error
 from scorecube.statistics.quantiles import percentiles
 
 RESAMPLED = ("topics", "runs", "both")

@@ -9,7 +9,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Array
-from scorecube.analyses.rank_agreement.population_quantities import population_variables
+from scorecube.analyses.rank_agreement.agreement_quantities import population_variables
 from scorecube.collection.schema import Derived, Variable, derived, labels_of, limits, variables
 
 STATISTICS = ("tau", "tau_b", "tau_ap", "tau_ap_b", "spearman")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.analyses.base import unreported
-from scorecube.analyses.rank_agreement.population_quantities import population_variables
+from scorecube.analyses.rank_agreement.agreement_quantities import population_variables
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.swap.dispatch import trials_at_once

@@ -1,5 +1,7 @@
 """Generalisability theory: variance components, reliability coefficients and numbers of topics, with intervals.
 
+A third crossed facet are the gain settings of a metric, or the sets of judgements of a combined cube.
+
 References: Bodoff and Li 2007, "Test theory for assessing IR test collections", SIGIR; Urbano, Marrero and Martin 2013, "On the
 measurement of test collection reliability", SIGIR; and those of `scorecube.statistics.variance_components`.
 """
@@ -7,7 +9,7 @@ measurement of test collection reliability", SIGIR; and those of `scorecube.stat
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -30,7 +32,6 @@ from scorecube.analyses.base import (
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.score_differences import comparable
-from scorecube.analyses.reliability.facets import facets_of
 from scorecube.analyses.reliability.reliability_quantities import (
     ALWAYS,
     FACET_VARIABLES,
@@ -39,17 +40,21 @@ from scorecube.analyses.reliability.reliability_quantities import (
 )
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_names
-from scorecube.collection.selection import cells, n_cells
+from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan, counted, option
 from scorecube.statistics.ratio_jackknife import Jackknife, jackknife
 from scorecube.statistics.variance_components import (
     COEFFICIENTS,
     DIFFERENT,
+    FACET_COEFFICIENTS,
+    FACET_SOURCES,
     ONE_TEAM,
     RATIOS,
     TEAM_SOURCES,
     MeanSquares,
     coefficient,
+    facet_coefficients,
+    facet_components,
     mean_squares,
     ratio_limits,
     ratios,
@@ -218,11 +223,11 @@ class Reliability(Analysis):
         if not np.isnan(totals["teams"]).all():
             variables = (*variables, *TEAM_VARIABLES)
             coords[names.TEAM_SOURCE] = schema.label_array(TEAM_SOURCES)
-        facets = facets_of(cube, sizes, lambda cell: kept_runs(cell, self.drop))
-        if facets is not None:
+        of_facets, facet_coords = facets_of(cube, sizes, lambda cell: kept_runs(cell, self.drop))
+        if of_facets:
             variables = (*variables, *FACET_VARIABLES)
-            values |= facets.values
-            coords |= facets.coords
+        values |= of_facets
+        coords |= facet_coords
         attrs = {
             "trials": 0,
             "n_runs": cube.sizes[names.RUN],
@@ -310,3 +315,57 @@ def teams_of(cube: xr.Dataset) -> Array:
     """Return the number of the team of each run; each run is a team if none are known."""
     labels = schema.labels_of(cube, names.TEAM if names.TEAM in cube.coords else names.RUN)
     return np.unique(np.array(labels, str), return_inverse=True)[1].astype(np.int64)
+
+
+GAINS = "gains"
+
+
+def levels_of(cube: xr.Dataset) -> dict[str, list[int]]:
+    """Return, for each third facet of a cube, the positions along gain of its levels; only facets of several levels."""
+    if names.JUDGEMENTS not in cube.coords:
+        found = {GAINS: list(range(cube.sizes[names.GAIN]))}
+    else:
+        settings = schema.labels_of(cube, names.SETTING)
+        several = len(set(settings)) > 1
+        found = {
+            f"{names.JUDGEMENTS} {setting}" if several else names.JUDGEMENTS: [
+                k for k, other in enumerate(settings) if other == setting
+            ]
+            for setting in dict.fromkeys(settings)
+        }
+    return {facet: levels for facet, levels in found.items() if len(levels) > 1}
+
+
+def facets_of(
+    cube: xr.Dataset, sizes: Array, kept: Callable[[Array], Array]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the values and coordinates of `FACET_VARIABLES`; none if the cube has no third facet.
+
+    sizes: Numbers of topics.
+    kept: Returns of scores (run, topic) the runs that are not left out; takes the means over the levels.
+    """
+    facets = levels_of(cube)
+    used = uses_gains(cube)
+    if not facets or not used.any():
+        return {}, {}
+    scores = cube.variables[names.SCORE].values
+    shape = (cube.sizes[names.METRIC], len(facets))
+    components = np.full((*shape, len(FACET_SOURCES)), np.nan)
+    coefficients = np.full((*shape, len(FACET_COEFFICIENTS), len(sizes)), np.nan)
+    for i, (j, levels) in (
+        (i, each) for i in np.flatnonzero(used) for each in enumerate(facets.values())
+    ):
+        cell = np.moveaxis(scores[i, levels].astype(np.float64), 0, -1)
+        found = facet_components(cell[kept(cell.mean(axis=-1))])
+        components[i, j] = np.maximum(found, 0.0)
+        for k, size in enumerate(sizes):
+            coefficients[i, j, :, k] = facet_coefficients(found, len(levels), int(size))
+    return (
+        {"facet_component": components, "facet_coefficient": coefficients},
+        {
+            names.FACET: schema.label_array(facets),
+            "n_levels": (names.FACET, np.array([len(levels) for levels in facets.values()])),
+            names.FACET_SOURCE: schema.label_array(FACET_SOURCES),
+            names.FACET_COEFFICIENT: schema.label_array(FACET_COEFFICIENTS),
+        },
+    )

@@ -27,7 +27,6 @@ from scorecube.analyses.topic_samples.left_out_groups import (
     runs_left_out,
     topics_left_out,
 )
-from scorecube.analyses.topic_samples.swap_bins import Bins
 from scorecube.analyses.topic_samples.swap_limits import (
     TOPIC_GROUPS,
     TRIALS_PER_RUN_SAMPLE,
@@ -37,7 +36,7 @@ from scorecube.analyses.topic_samples.swap_limits import (
     limit_inputs,
     limit_outputs,
 )
-from scorecube.analyses.topic_samples.swap_options import SwapOptions
+from scorecube.analyses.topic_samples.swap_options import Bins, SwapOptions
 from scorecube.analyses.topic_samples.swap_result import make_result
 from scorecube.collection.selection import n_cells
 from scorecube.errors import BadPlan, option

@@ -5,8 +5,10 @@ They are declared in modules without kernels, so that a table needs no compiler.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from scorecube.analyses import registry
@@ -74,6 +76,18 @@ def complete(result: xr.Dataset) -> xr.Dataset:
             stored = result[name].attrs if name in result.variables else {}
             whole[name].attrs = described | stored  # some analyses say more of their variables
     return whole
+
+
+def elementwise(
+    function: Callable[..., Any], *arrays: xr.DataArray, along: str = "", dtype: type = object
+) -> xr.DataArray:
+    """Return a function of single values, or of rows along a dim, at all positions."""
+    core = [[along] if along else []] * len(arrays)
+    with np.errstate(invalid="ignore"):
+        found: xr.DataArray = xr.apply_ufunc(
+            function, *arrays, input_core_dims=core, vectorize=True, output_dtypes=[dtype]
+        )
+    return found
 
 
 def _derived(result: xr.Dataset) -> dict[str, Derived]:

@@ -10,6 +10,8 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.errors import BadPlan
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.random.resampling import bootstrap_samples
 
 
 def sample_positions(
@@ -38,6 +40,12 @@ def sample_positions(
         (position_of[str(label)] for label in labels.ravel()), np.int32, labels.size
     )
     return positions.reshape(labels.shape)
+
+
+def bootstrapped_topics(cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
+    """Return the samples of all topics that tests of pairs and agreements draw for a seed: ``topic_sample[trial, half, draw]``, one half."""
+    key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
+    return labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
 
 
 def labelled_samples(positions: np.ndarray[Any, Any], cube: xr.Dataset) -> xr.Dataset:

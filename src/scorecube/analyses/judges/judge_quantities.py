@@ -161,11 +161,6 @@ def _moved_run(result: xr.Dataset, move: str) -> xr.DataArray:
     return ranks.copy(data=np.where(ranks > 0, runs[result[f"{move}_run"].values], ""))
 
 
-def _pairs(result: xr.Dataset) -> xr.DataArray:
-    n_runs = result["n_common_runs"]
-    return n_runs * (n_runs - 1) // 2
-
-
 def _mean_level(result: xr.Dataset, dim: str, other: str) -> xr.DataArray:
     counts = result["confusion"]
     levels = xr.DataArray(np.arange(counts.sizes[dim]), dims=dim)
@@ -201,11 +196,6 @@ def _baseline_run(result: xr.Dataset) -> xr.DataArray:
     return result["baseline"].copy(data=runs[result["baseline"].values])
 
 
-def _narrowed(result: xr.Dataset) -> xr.DataArray:
-    alone = result["width_truth"]
-    return 1 - result["width"] / alone.where(alone > 0)
-
-
 def _finite(result: xr.Dataset, of: str) -> xr.DataArray:
     return result[of].where(_is_finite(result, of))
 
@@ -227,7 +217,13 @@ DERIVED = (
             name="contained",
         )
     ),
-    derived(_pairs, (names.JUDGE,), "count", "pairs", n_pairs="pairs of runs of both sets"),
+    derived(
+        lambda result: result["n_common_runs"] * (result["n_common_runs"] - 1) // 2,
+        (names.JUDGE,),
+        "count",
+        "pairs",
+        n_pairs="pairs of runs of both sets",
+    ),
     derived(
         partial(_moved_run, move="drop"),
         *(_JUDGE, "label"),
@@ -264,7 +260,8 @@ DERIVED = (
         mean_level_judge="mean level under the judge of documents that both judged",
     ),
     derived(
-        *(_share_of_level, (names.JUDGE, names.LEVEL, names.JUDGE_LEVEL), "share"),
+        _share_of_level,
+        *((names.JUDGE, names.LEVEL, names.JUDGE_LEVEL), "share"),
         form=".1%",
         share_of_level="share of the documents of a level of the truth",
     ),
@@ -274,7 +271,8 @@ DERIVED = (
         runs_of_level="number of runs, 0 where nothing is compared",
     ),
     derived(
-        *(_labelled, (names.JUDGE, names.N_LABELLED), "condition", "topics", "iu"),
+        _labelled,
+        *((names.JUDGE, names.N_LABELLED), "condition", "topics", "iu"),
         labelled_topics="topics with labels of the truth",
     ),
     derived(_has_size, _LABELLED, "flag", has_size="whether a judge has as many labelled topics"),
@@ -287,11 +285,15 @@ DERIVED = (
         )
     ),
     derived(
-        *(_baseline_run, _JUDGE, "label"),
+        _baseline_run,
+        *(_JUDGE, "label"),
         baseline_run="run that others are compared with, empty for none",
     ),
     derived(
-        _narrowed, _PRICE, "estimate", narrowed="share of the width of intervals that a judge saves"
+        lambda result: 1 - result["width"] / result["width_truth"].where(result["width_truth"] > 0),
+        _PRICE,
+        "estimate",
+        narrowed="share of the width of intervals that a judge saves",
     ),
     derived(
         lambda result: xr.DataArray(float(result.attrs["width"])),

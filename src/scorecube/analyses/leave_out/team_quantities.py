@@ -174,10 +174,6 @@ def _largest_change(result: xr.Dataset) -> xr.DataArray:
     return largest.isel({names.RUN: place}).drop_vars(names.RUN)
 
 
-def _whole_variance(result: xr.Dataset) -> xr.DataArray:
-    return result["variance_mean"].isel({names.LEAVE: 0}, drop=True)
-
-
 def _moments(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return mean, standard deviation and number of the finite values along the last axis; missing for none, and for fewer than two."""
     values = np.ascontiguousarray(values)
@@ -228,15 +224,6 @@ def _part_of_bias(result: xr.Dataset, part: int) -> xr.DataArray:
     return _labelled(result, _BIAS, _bias(result, 1 - CONFIDENCE)[part])
 
 
-def _variance_at_miss(result: xr.Dataset) -> xr.DataArray:
-    missed = result[names.LEAVE] == result["first_miss"]
-    return result["variance_mean"].where(missed).max(names.LEAVE)
-
-
-def _most_left_out(result: xr.Dataset) -> xr.DataArray:
-    return result[names.LEAVE].max()
-
-
 def _stated(result: xr.Dataset) -> xr.DataArray:
     """Return which statements there are: those on tau are about all topics."""
     first = np.arange(result.sizes[names.TOPIC_STEP]) == 0
@@ -276,10 +263,6 @@ def _absent(result: xr.Dataset, of: str, part: int) -> xr.DataArray:
     moments = _moments(np.stack(by_team, axis=-1))
     found = (moments[0], *_interval(*moments, 1 - CONFIDENCE))[part]
     return own.isel({names.RUN: 0}, drop=True).copy(data=found)
-
-
-def _largest_loss(result: xr.Dataset) -> xr.DataArray:
-    return _own_change(result, "rank").max(names.RUN)
 
 
 def _worst_run(result: xr.Dataset) -> xr.DataArray:
@@ -324,9 +307,21 @@ DERIVED = (
     ),
     derived(_different_trials, _SAMPLE, "flag", different="whether no trial before is equal"),
     derived(_teams_left_out, _SAMPLE, "label", teams_left_out="teams left out"),
-    derived(_whole_variance, _CHAIN, "estimate", whole_variance="variance of all runs"),
     derived(
-        _variance_at_miss, _CHAIN, "estimate", variance_there="mean variance at the first miss"
+        lambda result: result["variance_mean"].isel({names.LEAVE: 0}, drop=True),
+        _CHAIN,
+        "estimate",
+        whole_variance="variance of all runs",
+    ),
+    derived(
+        lambda result: (
+            result["variance_mean"]
+            .where(result[names.LEAVE] == result["first_miss"])
+            .max(names.LEAVE)
+        ),
+        _CHAIN,
+        "estimate",
+        variance_there="mean variance at the first miss",
     ),
     derived(
         _mean_change, _LEAVE, "estimate", "score", change_of_means="mean change of a mean score"
@@ -354,13 +349,26 @@ DERIVED = (
     *_with_limits(
         _within, "within", _STATED, "teams", "teams up to which all numbers are within the margin"
     ),
-    derived(_most_left_out, (), "condition", "teams", "i", most_left_out="most teams left out"),
+    derived(
+        lambda result: result[names.LEAVE].max(),
+        (),
+        "condition",
+        "teams",
+        "i",
+        most_left_out="most teams left out",
+    ),
     *_with_limits(
         partial(_absent, of="mean"), "change_mean", _CELL, "1", "relative change of the mean score"
     ),
     *_with_limits(
         partial(_absent, of="rank"), "rank_change_mean", _CELL, "ranks", "ranks that are lost"
     ),
-    derived(_largest_loss, _CELL, "count", "ranks", rank_change_largest="most ranks of a run"),
+    derived(
+        lambda result: _own_change(result, "rank").max(names.RUN),
+        _CELL,
+        "count",
+        "ranks",
+        rank_change_largest="most ranks of a run",
+    ),
     derived(_worst_run, _CELL, "label", worst_run="run that loses most ranks"),
 )

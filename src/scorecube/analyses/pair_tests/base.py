@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Array, Combine, Cost, Inputs, Output, Prepared
+from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.family import (
     Pairs,
@@ -117,7 +117,7 @@ class PairTest(Analysis):
 
     def missing_scores(self) -> str | None:
         """Return the value of the option `missing`; None without such an option."""
-        return None
+        return getattr(self, "missing", None)
 
     def is_pairwise(self) -> bool:
         """Whether missing scores are left out pair by pair."""
@@ -130,6 +130,20 @@ class PairTest(Analysis):
     def block_pairs(self, cube: xr.Dataset) -> Pairs:
         """Return first and second run of the pairs in the order of blocks."""
         return family(cube, self.baseline, by_squares=True)
+
+    def pair_inputs(
+        self, cube: xr.Dataset, trials: int, key: Array, samples: Arrays | None
+    ) -> Arrays:
+        """Return the arrays of `inputs` beside scores: pairs, trials, ranks of replicates, and the key of what is drawn, or samples."""
+        first, second = self.block_pairs(cube)
+        return {
+            "first": first,
+            "second": second,
+            "trials": np.array(trials),
+            "ranks": np.array([replicate_rank(alpha, trials) for alpha in self.alphas]),
+            "key": key,
+            **(samples or {}),
+        }
 
     def output_positions(self, prepared: Prepared) -> Array | None:
         cube = prepared.cube

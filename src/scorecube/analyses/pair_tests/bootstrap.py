@@ -15,13 +15,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Inputs, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import (
-    TILE,
-    TILE_BYTES,
-    PairTest,
-    replicate_rank,
-    tie_widths,
-)
+from scorecube.analyses.pair_tests.base import TILE, TILE_BYTES, PairTest, tie_widths
 from scorecube.analyses.pair_tests.family import refuse_systems, refused_by_system_field
 from scorecube.analyses.pair_tests.pairwise_complete import (
     NOT_TESTED,
@@ -31,7 +25,7 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
     pair_groups,
     whole_cells,
 )
-from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
+from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.collection.selection import cells
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.linalg.panel_product import in_panels, product
@@ -113,9 +107,6 @@ class Bootstrap(PairTest):
             )
         return warnings
 
-    def missing_scores(self) -> str | None:
-        return self.missing
-
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         cube, n = prepared.cube, prepared.cube.sizes[names.TOPIC]
         check_complete(cube)
@@ -125,20 +116,10 @@ class Bootstrap(PairTest):
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
         cube = prepared.cube
-        first, second = self.block_pairs(cube)
         n, key = cube.sizes[names.TOPIC], stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
-        inputs = whole_cells(cells(cube)[0]) | {
-            "first": first,
-            "second": second,
-            "ranks": np.array([replicate_rank(alpha, trials) for alpha in self.alphas]),
-            "key": key,
-            "trials": np.array(trials),
-        }
-        if samples is not None:
-            inputs |= samples
-        elif is_complete(cube):
-            inputs["counts"] = topic_counts(bootstrap_samples(key, n, 0, trials), n)
-        return inputs
+        if samples is None and is_complete(cube):
+            samples = {"counts": topic_counts(bootstrap_samples(key, n, 0, trials), n)}
+        return whole_cells(cells(cube)[0]) | self.pair_inputs(cube, trials, key, samples)
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         n_cells, trials = len(inputs["whole"]), int(inputs["trials"])
@@ -233,8 +214,7 @@ class Bootstrap(PairTest):
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, topic labels; one half."""
         check_complete(cube)
-        key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
-        return labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
+        return bootstrapped_topics(cube, seed, trials)
 
 
 @dataclass(frozen=True)

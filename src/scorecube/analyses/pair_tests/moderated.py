@@ -12,8 +12,7 @@ import numpy as np
 from scorecube.analyses.pair_tests.base import tie_widths
 from scorecube.analyses.pair_tests.family import Pairs
 from scorecube.kernels.pairs.pair_order import label_order
-from scorecube.kernels.pairs.running_maximum import Family, Resampled, step_down
-from scorecube.kernels.pairs.tail_counts import EQUAL, observed_sums
+from scorecube.kernels.pairs.tail_counts import observed_sums
 from scorecube.statistics.integer_scores import Units
 
 
@@ -96,21 +95,10 @@ class Moderated:
 
         pairs: A family.
         order: Of `ascending`.
-        counts: int64 (pair,): of `largest_statistics`, in this order; what follows belongs to no pair of the family.
+        counts: int64 (pair,): of `kernels.pairs.running_maximum.step_down`, in this order; what follows belongs to no pair of the family.
         trials: Number of trials: the count of pairs with equal scores.
         """
         totals, squares = self.sums(pairs)
         reached = np.where((totals == 0) & (self.spread(pairs, squares) == 0), trials, 0)
         reached[order] = np.maximum.accumulate(counts[: len(order)][::-1])[::-1]
         return reached.astype(np.int32)
-
-
-def largest_statistics(
-    scores: Resampled, trials: tuple[int, int], family: Family, added: float, reached: Any
-) -> Any:
-    """Return the largest finite statistic of each trial over the pairs of a family, and count the trials that reach each pair.
-
-    scores, trials, family, added, reached: As of `kernels.pairs.running_maximum.step_down`.
-    """
-    infinite = scores.centred.shape[1] * (1.0 - EQUAL)
-    return step_down(scores, trials, family, added, infinite, reached)

@@ -14,7 +14,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Arrays, Inputs, Prepared
-from scorecube.analyses.pair_tests.base import PairTest, replicate_rank
+from scorecube.analyses.pair_tests.base import PairTest
 from scorecube.analyses.pair_tests.family import refuse_systems, refused_by_system_field
 from scorecube.analyses.pair_tests.pairwise_complete import (
     NOT_TESTED,
@@ -75,9 +75,6 @@ class Randomisation(PairTest):
         )
         return super().check(prepared)
 
-    def missing_scores(self) -> str | None:
-        return self.missing
-
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         schema.check(samples, SIGNS, "the samples")
         if schema.labels_of(samples, names.TOPIC) != schema.labels_of(prepared.cube, names.TOPIC):
@@ -90,19 +87,8 @@ class Randomisation(PairTest):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        cube = prepared.cube
-        first, second = self.block_pairs(cube)
-        return (
-            whole_cells(cells(cube)[0])
-            | {
-                "first": first,
-                "second": second,
-                "trials": np.array(trials),
-                "ranks": np.array([replicate_rank(alpha, trials) for alpha in self.alphas]),
-                "key": stream_key(seed, names.Purpose.TOPIC_SIGNS),
-            }
-            | (samples or {})
-        )
+        cube, key = prepared.cube, stream_key(seed, names.Purpose.TOPIC_SIGNS)
+        return whole_cells(cells(cube)[0]) | self.pair_inputs(cube, trials, key, samples)
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         n_cells, _, n = inputs["whole"].shape

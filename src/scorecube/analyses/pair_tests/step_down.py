@@ -28,7 +28,7 @@ from scorecube.analyses.pair_tests.base import (
     pair_result_bytes,
 )
 from scorecube.analyses.pair_tests.family import Pairs, by_system_field, check_baseline
-from scorecube.analyses.pair_tests.moderated import Moderated, largest_statistics
+from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.repetitions import (
     SHARE_OF_MODERATION,
     OverRepetitions,
@@ -41,11 +41,12 @@ from scorecube.analyses.pair_tests.repetitions import (
     replayed_deviates,
     systems_of,
 )
-from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
+from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import n_cells
 from scorecube.errors import counted
-from scorecube.kernels.pairs.running_maximum import TILE, Family, Resampled, resampled
+from scorecube.kernels.pairs.running_maximum import TILE, Family, Resampled, resampled, step_down
+from scorecube.kernels.pairs.tail_counts import EQUAL
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.registers import has_wide_registers
@@ -148,14 +149,14 @@ class StepDown(Analysis):
             # Pairs of a family are in ascending order of |t|, those without variance are left out.
             ordered = [statistic.ascending(pairs) for pairs in families]
             units = statistic.units
+            chosen = zip(families, (order for order, _ in ordered), strict=True)
+            first, second = np.concatenate(
+                [np.stack(pairs)[:, order] for pairs, order in chosen], 1
+            )
             inputs |= {
-                f"first_{cell}": join(
-                    first[order] for (first, _), (order, _) in zip(families, ordered, strict=True)
-                ),
-                f"second_{cell}": join(
-                    second[order] for (_, second), (order, _) in zip(families, ordered, strict=True)
-                ),
-                f"edges_{cell}": join(edges for _, edges in ordered),
+                f"first_{cell}": first,
+                f"second_{cell}": second,
+                f"edges_{cell}": np.concatenate([edges for _, edges in ordered]),
                 f"stops_{cell}": np.cumsum([len(order) for order, _ in ordered]),
                 f"centred_{cell}": units.values,
                 f"snap_{cell}": np.array(units.snap),
@@ -212,7 +213,8 @@ class StepDown(Analysis):
         cell, scores, errors, trials, _ = replicates
         added = float(inputs[f"added_{cell}"])
         if errors is None:
-            return largest_statistics(scores, trials, family, added, reached)
+            infinite = scores.centred.shape[1] * (1.0 - EQUAL)
+            return step_down(scores, trials, family, added, infinite, reached)
         moderation = (self.moderation, added)
         return largest_over_repetitions(scores, errors, trials, family, moderation, reached)
 
@@ -286,8 +288,7 @@ class StepDown(Analysis):
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, topic labels, one half; by system also ``repetition_error[trial, run]``."""
-        key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
-        drawn = labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
+        drawn = bootstrapped_topics(cube, seed, trials)
         if not self.by_system:
             return drawn
         return drawn.merge(deviates_of_seed(seed, cube[names.RUN].values, trials))
@@ -304,11 +305,6 @@ def families_of(inputs: Inputs, cell: int) -> Iterator[tuple[int, Family, slice]
             part,
         )
         start = stop
-
-
-def join(arrays: Iterator[Any]) -> Any:
-    """Return arrays one after the other."""
-    return np.concatenate(list(arrays))
 
 
 def trial_groups(start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -17,7 +17,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Array, Arrays, Inputs, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import PairTest, block_runs, replicate_rank, tie_widths
+from scorecube.analyses.pair_tests.base import PairTest, block_runs, tie_widths
 from scorecube.analyses.pair_tests.family import Pairs, family, family_size
 from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
@@ -72,10 +72,8 @@ class Unpaired(PairTest):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        cube = prepared.cube
-        first, second = self.block_pairs(cube)
-        scores = cells(cube)[0]
-        kinds = cell_kinds(cube)
+        cube, key = prepared.cube, stream_key(seed, names.Purpose.UNPAIRED_TOPICS)
+        scores, kinds = cells(cube)[0], cell_kinds(cube)
         units = [in_units(*comparable(cell, paired=False)) for cell in scores]
         values = [
             unit.values if kind == MEAN else cell
@@ -87,12 +85,7 @@ class Unpaired(PairTest):
             "snap": np.array([unit.snap for unit in units]),
             "to_mean": np.array([unit.to_mean for unit in units]),
             "kinds": np.array([SUMMARIES.index(kind) for kind in kinds]),
-            "first": first,
-            "second": second,
-            "trials": np.array(trials),
-            "ranks": np.array([replicate_rank(alpha, trials) for alpha in self.alphas]),
-            "key": stream_key(seed, names.Purpose.UNPAIRED_TOPICS),
-            **(samples or {}),
+            **self.pair_inputs(cube, trials, key, samples),
         }
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:

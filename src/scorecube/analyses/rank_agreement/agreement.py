@@ -26,7 +26,7 @@ from scorecube.analyses.pair_tests.classical import TESTS, seconds_per_pair
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.agreement_quantities import VARIABLES
 from scorecube.analyses.rank_agreement.pair_decisions import count_decisions
-from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
+from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.analyses.topic_samples.base import WIDTH, grid_of, scales
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_cells, judgement_set_names
@@ -366,8 +366,7 @@ class Agreement(Analysis):
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, topic labels; one half."""
-        key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
-        return labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
+        return bootstrapped_topics(cube, seed, trials)
 
 
 def rankings_of(scores: Array) -> Arrays:

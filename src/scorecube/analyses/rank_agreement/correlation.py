@@ -18,7 +18,17 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
+from scorecube.analyses.base import (
+    Analysis,
+    Array,
+    Arrays,
+    Combine,
+    Cost,
+    Inputs,
+    Output,
+    Prepared,
+    labelled_result,
+)
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.rank_agreement import population
@@ -31,10 +41,10 @@ from scorecube.analyses.rank_agreement.ranking_pairs import (
     n_copies,
     ranking_values,
 )
-from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
+from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
-from scorecube.collection.selection import cell_kinds, cells, uses_gains
+from scorecube.collection.selection import cell_kinds, cells
 from scorecube.collection.topic_means import summarise
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import stream_key
@@ -264,20 +274,10 @@ class Correlation(Analysis):
         variables = [
             variable for variable in VARIABLES if variable.name in values.keys() | counts.keys()
         ]
-        coords = {
-            names.METRIC: cube[names.METRIC],
-            names.GAIN: cube[names.GAIN],
-            names.RUN: cube[names.RUN],
-            names.USES_GAINS: (names.METRIC, uses_gains(cube)),
-            **pairs.coords(cube),
-        }
+        coords = {names.RUN: cube[names.RUN], **pairs.coords(cube)}
         coords[names.STATISTIC] = schema.label_array(STATISTICS)
         if self.intervals:
             coords[names.RESAMPLED] = schema.label_array(self.intervals)
-        result = xr.Dataset(
-            {item.name: (item.dims, (values | counts)[item.name]) for item in variables},
-            coords=coords,
-        )
         attrs = {
             "trials": trials if self.intervals else 0,
             "n_runs": n_runs,
@@ -286,7 +286,7 @@ class Correlation(Analysis):
             "bold": "" if self.bold is None else self.bold,
             "no_interval": population.refusal(n_runs, cube.sizes[names.TOPIC]),
         }
-        return schema.annotate(result.assign_attrs(attrs), variables)
+        return labelled_result(cube, variables, values | counts, coords, attrs)
 
     def _population(self, prepared: Prepared) -> dict[str, Array]:
         """Return coefficients over infinitely many topics, (statistic, comparison); missing for area measures and few runs or topics."""
@@ -378,10 +378,7 @@ class Correlation(Analysis):
             )
         parts = []
         if self.draws("topics"):
-            key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
-            parts.append(
-                labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
-            )
+            parts.append(bootstrapped_topics(cube, seed, trials))
         if self.draws("runs"):
             drawn = bootstrap_samples(
                 stream_key(seed, names.Purpose.BOOTSTRAP_RUNS), cube.sizes[names.RUN], 0, trials

@@ -88,10 +88,6 @@ def _of_tau(result: xr.Dataset, name: str) -> xr.DataArray:
     return result[name].sel({names.STATISTIC: "tau"}, drop=True)
 
 
-def _is_along(result: xr.Dataset, dim: str) -> xr.DataArray:
-    return result["tau"].copy(data=result[ALONG_NAME].values == dim)
-
-
 def _marked(result: xr.Dataset) -> xr.DataArray:
     above = result.attrs["bold"]
     return result["tau_high"] > 1.0 if above == "" else result["tau"] > float(above)
@@ -112,17 +108,9 @@ def _at_places(result: xr.Dataset, values: Array, *first: str) -> xr.DataArray:
     return xr.DataArray(values, coords | {names.SYSTEM: np.arange(values.shape[-1]) + 1}, dims)
 
 
-def _sorted_run(result: xr.Dataset) -> xr.DataArray:
-    return _at_places(result, np.array(labels_of(result, names.RUN), object)[_order(result)])
-
-
 def _sorted_mean(result: xr.Dataset) -> xr.DataArray:
     values = np.take_along_axis(_means(result), _order(result)[np.newaxis], axis=-1)
     return _at_places(result, values, names.METRIC)
-
-
-def _swops(result: xr.Dataset) -> xr.DataArray:
-    return (_sorted_mean(result).diff(names.SYSTEM) > EQUAL).sum(names.SYSTEM)
 
 
 def _quartiles(result: xr.Dataset) -> xr.DataArray:
@@ -161,12 +149,12 @@ DERIVED = (
         for each in population_variables(_STATISTIC)
     ),
     derived(
-        partial(_is_along, dim="metric"),
+        lambda result: result["tau"].copy(data=result[ALONG_NAME].values == "metric"),
         *(_PAIR, "flag"),
         of_metrics="whether two metrics are compared at one gain setting",
     ),
     derived(
-        partial(_is_along, dim="gain"),
+        lambda result: result["tau"].copy(data=result[ALONG_NAME].values == "gain"),
         *(_PAIR, "flag"),
         of_gains="whether a gain setting of a metric is compared with the first",
     ),
@@ -177,10 +165,16 @@ DERIVED = (
     ),
     derived(_marked, _PAIR, "flag", marked="whether tau is marked, by the rule of the analysis"),
     derived(
-        _sorted_run, _PLACES, "label", sorted_run="run at a place in the order of the first metric"
+        lambda result: _at_places(
+            result, np.array(labels_of(result, names.RUN), object)[_order(result)]
+        ),
+        _PLACES,
+        "label",
+        sorted_run="run at a place in the order of the first metric",
     ),
     derived(
-        *(_sorted_mean, (names.METRIC, *_PLACES), "estimate", "score"),
+        _sorted_mean,
+        *((names.METRIC, *_PLACES), "estimate", "score"),
         sorted_mean="mean score of the run at a place in the order of the first metric",
     ),
     derived(
@@ -189,7 +183,8 @@ DERIVED = (
         sorted_by="first metric",
     ),
     derived(
-        *(_swops, _CELL, "count", "runs"),
+        lambda result: (_sorted_mean(result).diff(names.SYSTEM) > EQUAL).sum(names.SYSTEM),
+        *(_CELL, "count", "runs"),
         swops='rises between neighbours in the order of the first metric (S4 section 4: "swops")',
     ),
     derived(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.quantities import elementwise
 from scorecube.analyses.rank_sets import rank_quantities
 from scorecube.collection.schema import derived, limits, variables
 
@@ -46,10 +47,7 @@ def _group_text(first: int, last: int, lettered: bool) -> str:
 def _groups(result: xr.Dataset) -> xr.DataArray:
     last = result["group_last"]
     lettered = last.max(names.RUN) <= len(LETTERS)
-    found: xr.DataArray = xr.apply_ufunc(
-        _group_text, result["group_first"], last, lettered, vectorize=True, output_dtypes=[object]
-    )
-    return found
+    return elementwise(_group_text, result["group_first"], last, lettered)
 
 
 def _separated(result: xr.Dataset) -> xr.DataArray:
@@ -59,7 +57,8 @@ def _separated(result: xr.Dataset) -> xr.DataArray:
 DERIVED = (
     *rank_quantities.DERIVED,
     derived(
-        *(_groups, _RUN, "label"),
+        _groups,
+        *(_RUN, "label"),
         groups="groups of a run: letters, or numbers where there are more groups than letters",
     ),
     derived(

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.quantities import elementwise
 from scorecube.collection.schema import derived, labels_of, variables
 
 _CELL = (names.METRIC, names.GAIN)
@@ -38,15 +39,7 @@ def _top_runs(result: xr.Dataset) -> xr.DataArray:
         order = np.argsort(rank, kind="stable")
         return ", ".join(runs[order][chosen[order]])
 
-    found: xr.DataArray = xr.apply_ufunc(
-        best_first,
-        result["rank"],
-        _in_top(result),
-        input_core_dims=[[names.RUN]] * 2,
-        vectorize=True,
-        output_dtypes=[object],
-    )
-    return found
+    return elementwise(best_first, result["rank"], _in_top(result), along=names.RUN)
 
 
 DERIVED = (
@@ -61,7 +54,8 @@ DERIVED = (
         sets="whether sets hold together or each by itself",
     ),
     derived(
-        *(_in_top, (*_RUN, names.TOP), "flag"),
+        _in_top,
+        *((*_RUN, names.TOP), "flag"),
         in_top="whether a run is in the confidence set of the k best",
     ),
     derived(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.quantities import elementwise
 from scorecube.collection.schema import Derived, Variable, derived, variables
 from scorecube.errors import BadPlan
 from scorecube.statistics.variance_components import DIFFERENT, ERHO2, ONE_TEAM, coefficient
@@ -129,26 +129,11 @@ def detectable(variance: float, n_topics: float) -> float:
     return float(detectable_difference(variance, int(n_topics), method="t")["min_diff"])
 
 
-def _each(function: Any, *arrays: xr.DataArray) -> xr.DataArray:
-    """Return a function of numbers at all positions."""
-    with np.errstate(invalid="ignore"):
-        found: xr.DataArray = xr.apply_ufunc(
-            function, *arrays, vectorize=True, output_dtypes=[float]
-        )
-    return found
-
-
-def _design(result: xr.Dataset) -> xr.DataArray:
-    is_relative = result[names.COEFFICIENT] == ERHO2
-    return _each(design_topics, _error(result), is_relative)
-
-
 def _detectable(result: xr.Dataset) -> xr.DataArray:
     needed = _needed(result)
     relative = needed.where(needed[names.COEFFICIENT] == ERHO2)
-    return _each(
-        detectable, result["component"].sel({names.SOURCE: "interaction"}, drop=True), relative
-    )
+    interaction = result["component"].sel({names.SOURCE: "interaction"}, drop=True)
+    return elementwise(detectable, interaction, relative, dtype=float)
 
 
 def _needed(result: xr.Dataset, name: str = "topics") -> xr.DataArray:
@@ -156,14 +141,8 @@ def _needed(result: xr.Dataset, name: str = "topics") -> xr.DataArray:
 
 
 def _negative(result: xr.Dataset) -> xr.DataArray:
-    def listed(below: np.ndarray[Any, Any]) -> str:
-        return ", ".join(np.array(SOURCES)[below])
-
     below = result["unbounded_component"] < 0
-    found: xr.DataArray = xr.apply_ufunc(
-        listed, below, input_core_dims=[[names.SOURCE]], vectorize=True, output_dtypes=[object]
-    )
-    return found
+    return elementwise(lambda row: ", ".join(np.array(SOURCES)[row]), below, along=names.SOURCE)
 
 
 def _share(result: xr.Dataset) -> xr.DataArray:
@@ -217,12 +196,16 @@ DERIVED = (
         )
     ),
     derived(
-        *(_design, _RATIO, "estimate", "topics"),
+        lambda result: elementwise(
+            design_topics, _error(result), result[names.COEFFICIENT] == ERHO2, dtype=float
+        ),
+        *(_RATIO, "estimate", "topics"),
         form=".0f",
         design_topics=f"topics that topic set size design asks for to detect {DIFFERENCE:g} by the same variances",
     ),
     derived(
-        *(_detectable, _TOPICS, "estimate"),
+        _detectable,
+        *(_TOPICS, "estimate"),
         form=".3f",
         detectable="difference of two systems that as many topics as the target asks for detect by the paired t test; of E rho^2 only",
     ),
@@ -233,7 +216,8 @@ DERIVED = (
         system_deviation="standard deviation of the systems' effects",
     ),
     derived(
-        *(_share, (*_CELL, names.SOURCE), "share"),
+        _share,
+        *((*_CELL, names.SOURCE), "share"),
         form=".1%",
         component_share="share of the sum of the variances",
     ),

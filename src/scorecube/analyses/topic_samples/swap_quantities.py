@@ -183,27 +183,23 @@ def _extrapolated(result: xr.Dataset) -> xr.DataArray:
     return _at_curve_sizes(result, np.arange(len(sizes)) >= len(tried), (CURVE_SIZE,))
 
 
-def _drawn(result: xr.Dataset) -> xr.DataArray:
-    return ~_extrapolated(result) | np.isfinite(_fits(result)["height"])
-
-
-def _behind(result: xr.Dataset) -> xr.DataArray:
-    return result.get("required_suffix", result["required_difference"])
-
-
-def _open(result: xr.Dataset) -> xr.DataArray:
-    if "open_bin" in result:
-        return result["open_bin"] == 1
-    return xr.zeros_like(result["required_difference"], bool)
-
-
 DERIVED = (
     derived(
-        *(_behind, _LEVELS, "estimate", "score"),
+        lambda result: result.get("required_suffix", result["required_difference"]),
+        *(_LEVELS, "estimate", "score"),
         form=".2f",
         by_suffix="required_suffix; in results of version 0.1.0 the required difference",
     ),
-    derived(_open, _LEVELS, "flag", is_open="open_bin; false in results without it"),
+    derived(
+        lambda result: (
+            result["open_bin"] == 1
+            if "open_bin" in result
+            else xr.zeros_like(result["required_difference"], bool)
+        ),
+        _LEVELS,
+        "flag",
+        is_open="open_bin; false in results without it",
+    ),
     derived(
         lambda result: xr.DataArray(str(result.attrs.get("interval", "independent"))),
         *((), "label"),
@@ -211,7 +207,8 @@ DERIVED = (
     ),
     derived(_measured, _CURVES, "share", rate_at_size="swap rate; missing at sizes not tried"),
     derived(
-        *(_fitted, _CURVES, "estimate"),
+        _fitted,
+        *(_CURVES, "estimate"),
         fitted="decay of the rate, height * exp(-decay * size); missing with fewer than three sizes",
     ),
     derived(_extrapolated, (CURVE_SIZE,), "flag", extrapolated="whether a size was not tried"),
@@ -220,7 +217,12 @@ DERIVED = (
         *(_FITS, "estimate"),
         lack_of_fit="root mean square of rate - fitted over the sizes of the fit",
     ),
-    derived(_drawn, _CURVES, "flag", drawn="sizes that were tried, or have a fit"),
+    derived(
+        lambda result: ~_extrapolated(result) | np.isfinite(_fits(result)["height"]),
+        _CURVES,
+        "flag",
+        drawn="sizes that were tried, or have a fit",
+    ),
     derived(
         lambda result: result["tie_share"] > DECIDED_BY_TIES,
         *(_BINS, "flag"),

@@ -1,7 +1,5 @@
 """Docstrings of records of options: their section Parameters is made from the declarations of the fields."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re

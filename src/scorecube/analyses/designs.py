@@ -3,8 +3,6 @@
 Each function returns a dataset with all numbers that are shown.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

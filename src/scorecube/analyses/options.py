@@ -3,8 +3,6 @@
 `option_field` declares a field of an analysis; `options_of` returns the declarations of a class.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import types

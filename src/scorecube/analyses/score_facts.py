@@ -3,8 +3,6 @@
 Each function takes a cube, or rankings, and returns a dataset whose variables are described beside it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Options of all analyses: parts of the cube, trials, computing resources."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

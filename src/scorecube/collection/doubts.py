@@ -4,8 +4,6 @@ One function for each rule: it returns what was found, where, and what to do. Th
 said when scores are read, in `info --warnings` and on the page.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

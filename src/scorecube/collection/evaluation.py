@@ -1,7 +1,5 @@
 """Evaluation of rankings by metrics under gain settings: the score cube."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 

@@ -1,7 +1,5 @@
 """Runs and judgements as read from files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

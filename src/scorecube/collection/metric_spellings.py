@@ -3,8 +3,6 @@
 A spelling stands for a metric here only if both are the same number. Where they are not, the message says what differs and what to type.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 

@@ -1,7 +1,5 @@
 """Rankings of further runs, added to those of a collection."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 import numpy as np

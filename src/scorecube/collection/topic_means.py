@@ -1,7 +1,5 @@
 """Summaries of scores over topics: arithmetic mean, geometric mean, area measure."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Parameters and results of the design calculators."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Expected width of confidence intervals for the difference of two systems' means."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy
 

@@ -5,8 +5,6 @@ the best and the worst of m systems (ANOVA, with all other systems in the middle
 or between two systems (t).
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass

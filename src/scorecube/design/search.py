@@ -1,7 +1,5 @@
 """Vectorised searches for integers and for roots of increasing functions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Topic set size design, and difference, power or width for a number of topics."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from typing import Any

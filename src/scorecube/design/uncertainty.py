@@ -10,8 +10,6 @@ References: Efron and Tibshirani 1993, chapter 11 (jackknife; logarithm of a var
 variances); Sakai and Shang 2016 (S3) on variances as the uncertain part of topic set size design.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

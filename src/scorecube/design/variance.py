@@ -1,7 +1,5 @@
 """Variances of scores: within systems (one-way), and the two-way residual."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Worst-case confidence interval width by number of topics (Sakai 2017, S2)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import xarray as xr

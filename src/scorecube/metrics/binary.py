@@ -1,7 +1,5 @@
 """Binary relevance: AP, P, Recall, Rprec, RR, Hit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scorecube.metrics.common import first_relevant, n_relevant, n_scored

@@ -4,8 +4,6 @@ The blended ratio is BR(r) = (cg(r) + count(r)) / (cg_I(r) + r) (S1 eq 2), weigh
 `rel` decides what is relevant; gains only weight it. The paper's beta = k is the same as gains k times as large.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from scorecube.kernels.jit import inlined

@@ -1,7 +1,5 @@
 """Cascade metrics, whose user stops at a document with a probability that grows with its gain (ERR, nERR, EBR, iRBU); RBP and nRBP."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scorecube.kernels.jit import inlined

@@ -3,8 +3,6 @@
 The ideal list of a topic has all its relevant documents by descending level. Arguments are as in `scorecube.metrics.registry`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from scorecube.kernels.jit import inlined, over_lists

@@ -1,7 +1,5 @@
 """Cumulative gain: nCG, AnCG, nG, nDCG, AnDCG."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

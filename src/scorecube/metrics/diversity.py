@@ -3,8 +3,6 @@
 Arguments are as in `scorecube.metrics.intents`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Gain settings: colon-separated gains, highest level first, e.g. ``3:2:1``; ``auto`` is gain = level."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

@@ -4,8 +4,6 @@ Ranks are those of the condensed list, from which unjudged documents are removed
 ``judged_only=True``. R documents are judged relevant, N not relevant.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -14,8 +14,6 @@ An intent has a weight if its probability is above 0 and a document of the topic
 without a relevant document, and normalises by the number of the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Graded forms of the reciprocal rank: WRR, NWRR."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scorecube.kernels.jit import inlined

@@ -12,8 +12,6 @@ NumPy broadcasts it over gain settings, runs and topics. Its arguments, in this 
 - `out`, float64 (1,): the score, written by the function. `Metric.score` replaces it by NaN for topics without a relevant document.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Normalised cumulative utility, the mean utility over users who stop at relevant documents (Sakai and Robertson 2008)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -15,8 +15,6 @@ References: Waudby-Smith and Ramdas 2024, "Estimating means of bounded random va
 Transactions on Information Theory (arcsine weights of the shares); Lancaster 1961, "Significance tests in discrete distributions", JASA 56 (mid-p).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -12,8 +12,6 @@ References: Angelopoulos, Bates, Fannjiang, Jordan and Zrnic 2023, "Prediction-p
 "PPI++" (lambda); Cochran 1977, "Sampling techniques", section 12.6 (regression estimate in double sampling, the same estimator).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -10,8 +10,6 @@ other rates. Beyond twice the largest size errors are larger: at 100 topics smal
 Reference: Voorhees and Buckley 2002, "The effect of topic set size on retrieval experiment error", SIGIR.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -25,8 +25,6 @@ Morris 1973 (empirical Bayes); Gelman et al. 2013, "Bayesian data analysis", sec
 (Bartlett's decomposition); Srivastava 2005, "Some tests concerning the covariance matrix in high dimensional data" (tr C^2 from few topics).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

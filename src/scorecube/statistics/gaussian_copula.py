@@ -5,8 +5,6 @@ both margins (Lancaster 1957; Cario and Nelson 1997, "Modeling and generating ra
 correlation matrix"). So the normal correlations that give the sample's correlations are found by solving it, and covariances of a population are known.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar

@@ -9,8 +9,6 @@ are closer than that (2.3e-13 for 50 topics, scores in [0, 1]) are treated as eq
 usual difference, units are as fine as sums allow; where it still is more than `BLIND` of its standard error, there is no grid.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

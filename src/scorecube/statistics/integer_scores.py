@@ -5,8 +5,6 @@ denominator they are integers, without any loss. Others are rounded to the fines
 exact; `Units.snap` is then the largest difference of two of them that are treated as equal.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ References: S1 = Sakai 2007, "On the properties of evaluation metrics for findin
 Pearson 1957, "Tests for rank correlation coefficients", Biometrika 44.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

@@ -5,8 +5,6 @@ Efron and Tibshirani 1993, chapter 11 (jackknife). All coefficients are of the d
 one for the intervals, as documents of one topic are no independent sample.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ estimators for density functions", Computational Statistics & Data Analysis 31; 
 discrete distributions", Biometrika 68.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

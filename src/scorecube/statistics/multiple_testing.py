@@ -4,8 +4,6 @@ References: Holm 1979, "A simple sequentially rejective multiple test procedure"
 Benjamini and Hochberg 1995, "Controlling the false discovery rate", Journal of the Royal Statistical Society B.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -14,8 +14,6 @@ Bernoulli; Owen 2007, "The pigeonhole bootstrap", Annals of Applied Statistics; 
 distribution of estimates of variance components", Biometrics.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

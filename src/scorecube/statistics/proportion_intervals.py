@@ -1,7 +1,5 @@
 """Confidence intervals of proportions, also of comparisons that are not independent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

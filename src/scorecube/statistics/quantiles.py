@@ -1,7 +1,5 @@
 """Quantiles and moments of resampled values with missing ones."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -4,8 +4,6 @@ Reference: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference for ranks with a
 academic achievement across countries", Review of Economic Studies 91(1).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ that part (deletion formulas of least squares), in one pass over the table.
 References: Efron and Tibshirani 1993, chapter 11 (jackknife); Belsley, Kuh and Welsch 1980, "Regression diagnostics", section 2.1 (deletion).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ in `scorecube.statistics.population_interval`, where the references are. Limits 
 from one set of random multipliers of the replicates' deviations, which have the jackknife's covariances.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

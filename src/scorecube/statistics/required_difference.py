@@ -10,8 +10,6 @@ The regression is in plain Python: importing `scipy.optimize` takes longer than 
 snippet 1, algorithm 1; `scipy.optimize.isotonic_regression` adds in the same order, so that all bits are equal (tests/statistics/test_isotonic.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

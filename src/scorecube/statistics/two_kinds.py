@@ -4,8 +4,6 @@ Both kinds have the same covariance; the likelihood is maximised by EM from seve
 "Finite mixture models"; Schwarz 1978, "Estimating the dimension of a model", Annals of Statistics 6 (BIC).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

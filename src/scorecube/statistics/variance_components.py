@@ -10,8 +10,6 @@ Psychometrika 30(3) (interval of E rho^2); Arteaga, Jeyaratnam and Franklin 1982
 McCulloch 1992, "Variance components", Wiley (unequal numbers in nested classes).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any, NamedTuple
 

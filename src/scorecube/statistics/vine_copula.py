@@ -7,8 +7,6 @@ The library's own random numbers cannot be addressed by topic. So a vine maps in
 Rosenblatt transform), always for as many topics at once and on one thread, as the last digits of its results depend on both.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -17,8 +17,6 @@ References: Zrnic and Fithian 2024, "Locally simultaneous inference", Annals of 
 on winners", Quarterly Journal of Economics 139 (projection and hybrid intervals).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

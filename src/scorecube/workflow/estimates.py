@@ -1,7 +1,5 @@
 """Estimates of several tasks, before the first of them starts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from scorecube.errors import BadPlan

@@ -1,7 +1,5 @@
 """Simulated collections: in memory, or written to a study part by part."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -23,8 +23,6 @@
 Paths are relative to the folder of the file. Errors name the file and the line of the table.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import string

@@ -1,7 +1,5 @@
 """What a sweep has done: collections under way, done and failed; kept for its messages and written beside its study for others."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -6,8 +6,6 @@ Collections that come from another study count as equally large, and so do all o
 Collections that one analysis compares (agreement, judges) stay together, under the first of their names.
 """
 
-from __future__ import annotations
-
 import heapq
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Plan a sweep: one task per entry and collection; impossible plans are reported with the reason."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple

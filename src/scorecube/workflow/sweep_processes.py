@@ -4,8 +4,6 @@ Of a small result Python does more work than the kernels, and Python runs on one
 own, so the store needs no more coordination than for several commands at a time; results have the same bits.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain

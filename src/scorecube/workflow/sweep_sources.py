@@ -1,7 +1,5 @@
 """Add the collections of a sweep file to its study; unchanged files are not read again."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

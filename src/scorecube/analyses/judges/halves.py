@@ -5,8 +5,6 @@ tau of a half with as many topics of the judge is lower by the judge's part. Ref
 measure stability", SIGIR; Rahmani et al. 2024, "SynDL"; Efron and Tibshirani 1993, chapter 11 (jackknife of groups).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What one judge is compared with the truth for: rankings, decisions, bias, and corrected means."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

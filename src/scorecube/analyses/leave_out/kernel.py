@@ -1,7 +1,5 @@
 """Compiled trials that leave teams out: scores, variance and ranks of remaining runs."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

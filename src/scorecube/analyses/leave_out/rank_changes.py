@@ -4,8 +4,6 @@ Means are compared in integer units (`UNITS`), so that sums over trials are exac
 differ by at most `TIE`. Insertion sort makes the new order from the old one, as the two are similar.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

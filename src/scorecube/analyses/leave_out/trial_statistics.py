@@ -3,8 +3,6 @@
 Means are compared, and their changes summed, in integer units of 2**-40, so that sums over trials are exact in any order.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from scorecube.analyses.base import Array, Arrays, Inputs

@@ -3,8 +3,6 @@
 A cell is one metric under one gain setting.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

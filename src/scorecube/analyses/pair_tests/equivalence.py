@@ -5,8 +5,6 @@ average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics 15; L
 and Personality Science 8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The moderated statistic of pairs of runs in one cell, observed and in resamples of topics."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

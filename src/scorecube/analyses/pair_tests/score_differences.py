@@ -1,7 +1,5 @@
 """Per-topic differences of pairs of runs, in units of the grid of the scores."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ References: Kendall and Babington Smith 1939, "The problem of m rankings"; Fried
 normality implicit in the analysis of variance".
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy
 

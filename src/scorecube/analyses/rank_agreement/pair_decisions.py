@@ -9,8 +9,6 @@ Ferro and Sanderson 2019, 2022; Otero, Parapar and Ferro 2023, "How discriminati
 Parapar and Barreiro 2025 (false positives among top runs).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

@@ -9,8 +9,6 @@ The interval is between quantiles of the correlation of true means drawn by `sco
 median. A third of the draws is from each of three models. Draws depend on the scores alone, and on no seed: more draws, blocks or workers change nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ References: Breuer, Ferro, Fuhr, Maistro, Sakai, Schaer and Soboroff 2020, "How 
 experiments", SIGIR, equations 5 and 6; Fieller 1954, "Some problems in interval estimation", Journal of the Royal Statistical Society B 16.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

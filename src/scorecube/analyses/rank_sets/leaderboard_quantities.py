@@ -1,7 +1,5 @@
 """What results of `Leaderboard` hold, and what follows from them."""
 
-from __future__ import annotations
-
 import xarray as xr
 
 from scorecube import names

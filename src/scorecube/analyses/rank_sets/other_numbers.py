@@ -5,8 +5,6 @@ A pair of runs is separated if its |t| reaches a critical value: |t| grows with 
 step of the study's own step-down test, moved to n' - 1 degrees of freedom at the same tail probability.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

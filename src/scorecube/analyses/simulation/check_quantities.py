@@ -1,7 +1,5 @@
 """What results of `Check` hold."""
 
-from __future__ import annotations
-
 from scorecube import names
 from scorecube.collection.schema import Variable
 

@@ -1,7 +1,5 @@
 """Decisions of tests about simulated experiments: critical values, and resampling tests with shared resamples."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

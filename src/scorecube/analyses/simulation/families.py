@@ -4,8 +4,6 @@ A simulated collection has all runs of the real one, correlated as they are, on 
 difference; then only pairs of the others, and results with the wrong sign, are errors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Simulated scores as an array of xarray that is made when it is read; not imported by records of analyses, as it brings pandas."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Models of pairs of systems of one metric: a margin for each system, a copula for each pair."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Every random number has an address (seed; topic, variable), and sums of products
 threads, and however topics and systems are cut into parts.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What results of `Splits` hold, and what follows from them."""
 
-from __future__ import annotations
-
 from scorecube import names
 from scorecube.collection.schema import derived, variables
 

@@ -1,7 +1,5 @@
 """What results of `Stability` hold."""
 
-from __future__ import annotations
-
 from scorecube import names
 from scorecube.collection.schema import variables
 

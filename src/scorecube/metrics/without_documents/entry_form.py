@@ -4,8 +4,6 @@ An entry is a relevant document of a list, with its rank. Most metrics are a tot
 number that depends on the topic only. A metric that also needs judged non-relevant documents has no such form; it is rescored from whole lists.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import IntEnum
 

@@ -6,8 +6,6 @@ several metrics that share it; functions take the table and the row number, beca
 The ranks of a list's entries increase and start from 1.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from scorecube.kernels.jit import merged

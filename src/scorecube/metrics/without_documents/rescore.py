@@ -5,8 +5,6 @@ ideal lists are computed once a topic. Scores have the same bits as those of `Me
 a test compares both for all metrics.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

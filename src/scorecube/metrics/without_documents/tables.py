@@ -4,8 +4,6 @@ Most metrics depend only on the ranks of relevant documents. Lists are therefore
 their `EntryForm` stands for; `rescore` computes scores from both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple

@@ -39,8 +39,7 @@ def without_other_summaries(cube: xr.Dataset) -> xr.Dataset:
 
 def log_scores(scores: FloatArray) -> FloatArray:
     """Return the logarithms of scores; scores below 1e-5 count as 1e-5 (trec_eval gm_map)."""
-    logs: FloatArray = np.log(np.maximum(scores, GEOMETRIC_FLOOR))
-    return logs
+    return np.asarray(np.log(np.maximum(scores, GEOMETRIC_FLOOR)))
 
 
 def area_weights(n_topics: int) -> FloatArray:
@@ -54,8 +53,7 @@ def area_weights(n_topics: int) -> FloatArray:
     [0.75, 0.25]
     """
     worst = np.arange(1, max(1, n_topics // 4) + 1)
-    weights: FloatArray = np.cumsum(1.0 / worst[::-1])[::-1] / len(worst)
-    return weights
+    return np.asarray(np.cumsum(1.0 / worst[::-1])[::-1] / len(worst))
 
 
 def summarise(cube: xr.Dataset) -> xr.DataArray:

@@ -139,10 +139,7 @@ def within_system_variance(scores: FloatArray) -> FloatArray:
     """
     leading, shape = scores.shape[:-2], scores.shape[-2:]
     cells = np.ascontiguousarray(np.asarray(scores, np.float64).reshape(-1, *shape).swapaxes(1, 2))
-    variance: FloatArray = within_variance(cells, np.ones((1, shape[1]), bool))[:, 0].reshape(
-        leading
-    )
-    return variance
+    return np.asarray(within_variance(cells, np.ones((1, shape[1]), bool))[:, 0].reshape(leading))
 
 
 def residual_variance(scores: FloatArray) -> FloatArray:
@@ -186,7 +183,6 @@ def _unbalanced_residual(scores: FloatArray, present: np.ndarray[Any, np.dtype[n
 def _ratio(squares: Any, free: Any) -> FloatArray:
     """Return sums of squares over degrees of freedom; NaN for 0 degrees of freedom."""
     degrees = np.asarray(free, np.float64)
-    ratio: FloatArray = np.divide(
-        squares, degrees, out=np.full(degrees.shape, np.nan), where=degrees > 0
+    return np.asarray(
+        np.divide(squares, degrees, out=np.full(degrees.shape, np.nan), where=degrees > 0)
     )
-    return ratio

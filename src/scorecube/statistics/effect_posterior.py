@@ -249,8 +249,7 @@ def _near(means: Floats) -> NDArray[np.bool_]:
     """Return which systems are not `FAR` from the others under both metrics: bool (system,); all where most are equal."""
     distance = np.abs(means - np.median(means, axis=1, keepdims=True))
     deviation = np.median(distance, axis=1, keepdims=True) / MAD_OF_NORMAL
-    near: NDArray[np.bool_] = ((distance <= FAR * deviation) | (deviation == 0)).all(axis=0)
-    return near
+    return np.asarray(((distance <= FAR * deviation) | (deviation == 0)).all(axis=0))
 
 
 def _matched(means: Floats, near: NDArray[np.bool_]) -> tuple[Floats, Floats]:

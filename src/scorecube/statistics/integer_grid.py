@@ -74,8 +74,7 @@ class Grid:
     def to_units(self, scores: FloatArray) -> FloatArray:
         """Round scores (cell, ...) to integer-valued float64 units."""
         scale = [float(Fraction(2**bits) / (self.width * self.size)) for bits in self.bits]
-        units: FloatArray = np.rint(scores * np.array(scale).reshape(-1, *[1] * (scores.ndim - 1)))
-        return units
+        return np.asarray(np.rint(scores * np.array(scale).reshape(-1, *[1] * (scores.ndim - 1))))
 
     def to_mean(self, units: FloatArray) -> FloatArray:
         """Return the means of samples whose sums are `units` (cell,)."""

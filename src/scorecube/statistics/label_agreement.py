@@ -62,8 +62,7 @@ def _alpha(tables: Floats, distance: str) -> Floats:
     expected = (margins[..., :, np.newaxis] * margins[..., np.newaxis, :] * metric).sum(
         axis=(-2, -1)
     )
-    alpha: Floats = np.where(expected > 0, 1.0 - (n - 1) * observed / expected, np.nan)
-    return alpha
+    return np.asarray(np.where(expected > 0, 1.0 - (n - 1) * observed / expected, np.nan))
 
 
 def _distances(margins: Floats, distance: str) -> Floats:

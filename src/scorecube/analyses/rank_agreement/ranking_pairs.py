@@ -160,5 +160,4 @@ def n_copies(runs: Any) -> IntArray:
     position = np.arange(ordered.shape[-1])
     begins = np.diff(ordered, axis=-1, prepend=-1) != 0
     start = np.maximum.accumulate(np.where(begins, position, 0), axis=-1)
-    copies: IntArray = (position - start).sum(axis=-1, dtype=np.int64)
-    return copies
+    return np.asarray((position - start).sum(axis=-1, dtype=np.int64))

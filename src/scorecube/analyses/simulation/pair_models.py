@@ -45,8 +45,7 @@ class PairModel:
     @property
     def scores(self) -> Array:
         """Scores of the grid in units, int32 (point,)."""
-        units: Array = np.rint(self.margins[0].support * UNITS).astype(np.int32)
-        return units
+        return np.asarray(np.rint(self.margins[0].support * UNITS).astype(np.int32))
 
     def null_choices(self) -> tuple[Array, Array]:
         """Return all ordered pairs, the second system with the margin of the first, and exponents that change nothing."""
@@ -102,8 +101,7 @@ def distinct_systems(scores: Array, drop_worst: float) -> Array:
         if not any((np.abs(row - scores[other]) <= SAME_SCORE).all() for other in kept):
             kept.append(k)
     means = scores[kept].mean(axis=1)
-    systems: Array = np.array(kept)[means >= np.quantile(means, drop_worst)]
-    return systems
+    return np.asarray(np.array(kept)[means >= np.quantile(means, drop_worst)])
 
 
 def pair_model_seconds(n_systems: int, n_topics: int) -> float:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from scorecube.statistics.integer_scores import DENOMINATORS, ROOM, SNAP, Units, centred_units
+from scorecube.statistics.integer_scores import DENOMINATORS, ROOM, SNAP, Units
+from tests.units import centred_units
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 SCALES = st.sampled_from([1.0, 10.0, 1e3, 1e6, -250.0, 1e-3])

@@ -18,6 +18,8 @@ from scorecube.errors import BadPlan, default_flag, doubts_of_levels, kind_of, m
 T = TypeVar("T")
 DECLARED = "option"
 """Key of the declaration in the metadata of a field."""
+ONLY_TOPICS = {"flags": ("--only-topics",), "help": "Topics, by their ids; all by default."}
+"""Of the shared option `topics`, where an analysis has numbers of topics under its flag."""
 TYPE_NAMES = {
     float: "a number",
     int: "a whole number",
@@ -297,6 +299,12 @@ def option_field(
 def level_field(kind: str, default: T, help: str, **settings: Any) -> T:  # noqa: A002
     """Declare a field of significance levels (``alpha``) or confidence levels (``confidence``)."""
     return option_field(default, help, above=0, below=1, level=kind, **settings)
+
+
+def set_field(which: str) -> str:
+    """Declare the name of one of two sets of judgements that an analysis compares."""
+    help = f"Name of the {which}; empty for that of the cube."  # noqa: A001
+    return option_field("", help, finalize=True, on_command_line=False)
 
 
 @cache

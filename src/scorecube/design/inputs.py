@@ -43,25 +43,16 @@ LEAST_RATE = 1e-9
 """Smallest error rate that is accepted: no design asks for less, and a smaller one is more likely a slip."""
 ROUNDED = 1e-12
 """Rounding of 1 - beta, so that a power that equals alpha is refused."""
+_RATE = Rule(
+    *(LEAST_RATE, 1.0, True, False),
+    "a probability between 0 and 1, both excluded, and not below 1e-9",
+)
 RULES = {
     VARIANCE: Rule(0.0, math.inf, True, False, "a within-system variance of scores, at least 0"),
     MIN_DIFF: Rule(0.0, math.inf, False, False, "a difference in mean score, more than 0"),
     WIDTH: Rule(0.0, math.inf, False, False, "a width of confidence intervals, more than 0"),
     SYSTEMS: Rule(2, 100_000, True, True, "a number of systems, a whole number from 2 to 100,000"),
-    ALPHA: Rule(
-        LEAST_RATE,
-        1.0,
-        True,
-        False,
-        "a probability between 0 and 1, both excluded, and not below 1e-9",
-    ),
-    BETA: Rule(
-        LEAST_RATE,
-        1.0,
-        True,
-        False,
-        "a probability between 0 and 1, both excluded, and not below 1e-9",
-    ),
+    **dict.fromkeys((ALPHA, BETA), _RATE),
     TOPICS: Rule(
         2, MAX_TOPICS, True, True, f"a number of topics, a whole number from 2 to {MAX_TOPICS:,}"
     ),

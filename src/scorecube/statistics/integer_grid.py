@@ -67,14 +67,20 @@ class Grid:
         return np.array([float(2**bits) for bits in self.bits])
 
     @property
+    def scales(self) -> FloatArray:
+        """Units in a score of 1: float64 (cell,)."""
+        return np.array(
+            [float(Fraction(2) ** bits / (self.width * self.size)) for bits in self.bits]
+        )
+
+    @property
     def tolerance(self) -> float:
         """Largest difference of two sums, in units, that rounding alone can cause."""
         return 2 * self.size * ROUNDING
 
     def to_units(self, scores: FloatArray) -> FloatArray:
         """Round scores (cell, ...) to integer-valued float64 units."""
-        scale = [float(Fraction(2**bits) / (self.width * self.size)) for bits in self.bits]
-        return np.asarray(np.rint(scores * np.array(scale).reshape(-1, *[1] * (scores.ndim - 1))))
+        return np.asarray(np.rint(scores * self.scales.reshape(-1, *[1] * (scores.ndim - 1))))
 
     def to_mean(self, units: FloatArray) -> FloatArray:
         """Return the means of samples whose sums are `units` (cell,)."""

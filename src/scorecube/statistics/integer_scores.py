@@ -81,18 +81,6 @@ class Units:
         return 1.0 / (float(self.n_topics) ** 2 * self.per_score)
 
 
-def centred_units(scores: FloatArray) -> Units:
-    """Return the scores (run, topic) of one cell as centred integers; see `comparable_scores`.
-
-    Examples
-    --------
-    >>> units = centred_units(np.array([[0.1, 0.2], [0.5, 0.5]]))
-    >>> units.values.tolist(), units.sums.tolist(), units.per_score, units.rounded
-    ([[-1.0, 1.0], [0.0, 0.0]], [3.0, 10.0], 10.0, False)
-    """
-    return in_units(*comparable_scores(scores))
-
-
 def in_units(whole: FloatArray, per_score: float, rounded: bool) -> Units:
     """Return the results of `comparable_scores`, or a part of them, as centred integers.
 

@@ -18,7 +18,6 @@ from scipy import stats
 from scorecube.analyses import Bootstrap, Randomisation, Tukey
 from scorecube.analyses.pair_tests.base import count_bounds, replicate_rank
 from scorecube.errors import BadPlan, counted
-from scorecube.statistics.integer_scores import centred_units
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles.agreement import (
     FAMILIES,
@@ -32,6 +31,7 @@ from tests.oracles.agreement import (
     topic_positions,
 )
 from tests.oracles.paired_tests import as_integers, rank_of_level, tukey_counts
+from tests.units import centred_units
 
 EXAMPLE: Table = [
     [Fraction(k, 10) for k in row] for row in ((7, 3, 2, 6, 4), (5, 1, 0, 2, 4), (0, 0, 2, 1, 3))

@@ -14,9 +14,9 @@ import xarray as xr
 
 from scorecube.analyses.pair_tests.unpaired import Unpaired
 from scorecube.collection.topic_means import area_weights
-from scorecube.statistics.integer_scores import centred_units
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores, select
 from tests.oracles.paired_tests import run_positions
+from tests.units import centred_units
 
 Row = Sequence[float]
 TIE = 1e-11

@@ -19,7 +19,6 @@ from scorecube.analyses.rank_agreement.agreement_quantities import DECISIONS, TO
 from scorecube.errors import BadPlan
 from scorecube.kernels.rank.rank_biased_overlap import TieRule, rank_biased_overlap
 from scorecube.kernels.rank.rank_change import tie_bounds
-from scorecube.statistics.integer_scores import centred_units
 from scorecube.testing import simulate_cube
 from tests.oracles.agreement import FAMILIES, Table, as_cube, topic_positions
 from tests.oracles.judgements import as_ranking, decisions, overlap, parse
@@ -33,6 +32,7 @@ from tests.oracles.splits import (
     tau_ap_accuracy,
     tau_b,
 )
+from tests.units import centred_units
 
 DISAGREEMENTS = [name for name in DECISIONS if name.endswith("disagreement")]
 

@@ -42,7 +42,7 @@ from scorecube.analyses.leave_out.trial_statistics import (
     own_contributions,
     trial_measures,
 )
-from scorecube.analyses.options import level_field, option_field
+from scorecube.analyses.options import ONLY_TOPICS, level_field, option_field
 from scorecube.collection import schema
 from scorecube.collection.pool_depth import (
     CUTOFFS,
@@ -97,7 +97,7 @@ class Teams(Analysis):
         "Documents that only the teams left out contributed to the pool become unjudged, and the other runs are scored again."
     )
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "topics": {"flags": ("--only-topics",), "help": "Topics, by their ids; all by default."},
+        "topics": ONLY_TOPICS,
         "trials": {
             "default": 10,
             "help": "Trials for each number of teams; more trials later extend a result.",

@@ -18,14 +18,14 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
-from scorecube.analyses.options import level_field, option_field
+from scorecube.analyses.options import level_field, option_field, set_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
 from scorecube.analyses.pair_tests.classical import TESTS, seconds_per_pair
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.agreement_quantities import VARIABLES
 from scorecube.analyses.rank_agreement.pair_decisions import count_decisions
 from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
-from scorecube.analyses.topic_samples.base import WIDTH, grid_of, scales
+from scorecube.analyses.topic_samples.base import WIDTH, grid_of
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_cells, judgement_set_names
 from scorecube.errors import BadPlan
@@ -88,18 +88,8 @@ class Agreement(Analysis):
     n_collections: ClassVar[int] = 2
     examples: ClassVar[tuple[str, ...]] = ("--collections official,reduced --trials 1000 --seed 1",)
 
-    first: str = option_field(
-        "",
-        "Name of the first set, the truth; empty for that of the cube.",
-        finalize=True,
-        on_command_line=False,
-    )
-    second: str = option_field(
-        "",
-        "Name of the second set; empty for that of the cube.",
-        finalize=True,
-        on_command_line=False,
-    )
+    first: str = set_field("first set, the truth")
+    second: str = set_field("second set")
     p: float = persistence_field()
     ties: str = ties_field()
     confidence: float = level_field(
@@ -375,7 +365,7 @@ def rankings_of(scores: Array) -> Arrays:
     n_rankings, n_runs, n_topics = scores.shape
     comparable = for_orders(n_topics, WIDTH, scores)
     grid = grid_of(n_topics, None, comparable)
-    units = np.rint(comparable * np.array(scales(grid))[:, np.newaxis, np.newaxis])
+    units = grid.to_units(comparable)
     return {
         "units": np.ascontiguousarray(units.reshape(n_rankings * n_runs, n_topics)),
         "shape": np.array(scores.shape),

@@ -27,7 +27,7 @@ from scorecube.analyses.base import (
     Prepared,
     labelled_result,
 )
-from scorecube.analyses.options import level_field, option_field
+from scorecube.analyses.options import ONLY_TOPICS, level_field, option_field, set_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.analyses.reliability.reliability_quantities import (
@@ -97,9 +97,7 @@ class Reliability(Analysis):
         "--topics 25,50,100 --target 0.95 --drop 0.25",
         "--judgement-sets --collections official,crowd",
     )
-    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "topics": {"flags": ("--only-topics",), "help": "Topics, by their ids; all by default."}
-    }
+    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {"topics": ONLY_TOPICS}
     compile_seconds: ClassVar[float] = 0.0
 
     topic_sizes: tuple[int, ...] | None = option_field(
@@ -130,18 +128,8 @@ class Reliability(Analysis):
         "Take two collections as sets of judgements of the same runs: a third facet.",
         detail="The cube then holds both, as from `scorecube.judgement_sets`.",
     )
-    first: str = option_field(
-        "",
-        "Name of the first set of judgements; empty for that of the cube.",
-        finalize=True,
-        on_command_line=False,
-    )
-    second: str = option_field(
-        "",
-        "Name of the second set; empty for that of the cube.",
-        finalize=True,
-        on_command_line=False,
-    )
+    first: str = set_field("first set of judgements")
+    second: str = set_field("second set")
 
     @property
     def n_collections(self) -> int:  # type: ignore[override]

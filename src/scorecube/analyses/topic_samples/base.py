@@ -153,7 +153,7 @@ class TopicSampling(Analysis):
         n_cells, n_runs, n_topics = scores.shape
         return {
             "scores": np.ascontiguousarray(scores.reshape(n_cells * n_runs, n_topics).T),
-            "scales": np.repeat([scales(grid) for grid in grids], n_runs, axis=1),
+            "scales": np.repeat([grid.scales for grid in grids], n_runs, axis=1),
             "shape": np.array([n_cells, n_runs, n_topics]),
             "sizes": np.array(self.sizes(cube)),
             "tolerances": np.array([grid.tolerance for grid in grids]),
@@ -191,11 +191,6 @@ def grid_of(size: int, width: Fraction | None, scores: Array) -> Grid:
         return make_grid(size, width or WIDTH, scores, binned=width is not None)
     except OverflowError as error:
         raise BadPlan(str(error)) from None
-
-
-def scales(grid: Grid) -> list[float]:
-    """Return the number of grid units of a score of 1 for each cell, as in `Grid.to_units`."""
-    return [float(Fraction(2) ** bits / (grid.width * grid.size)) for bits in grid.bits]
 
 
 def units_of(inputs: Inputs, step: int) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -11,7 +11,6 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Array, Arrays, Inputs
-from scorecube.analyses.topic_samples.base import scales
 from scorecube.collection.schema import labels_of
 from scorecube.kernels.random.draws import Sampling, topic_samples
 from scorecube.statistics.integer_grid import Grid
@@ -104,7 +103,7 @@ def group_inputs(
         "kept_sizes": np.array(sizes),
         "other_key": key,
         "kept_tolerances": np.array([grid.tolerance for grid in kept]),
-        "kept_scales": np.repeat([scales(grid) for grid in kept], n_runs, axis=1),
+        "kept_scales": np.repeat([grid.scales for grid in kept], n_runs, axis=1),
     }
 
 

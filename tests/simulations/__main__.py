@@ -11,6 +11,7 @@ import argparse
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,13 @@ class Row:
     samples: int = 300
 
 
-COVERED, NO_ERROR, FOUND, TAU = (0.93, 1.0), (0.0, 0.07), (0.5, 1.0), (0.90, 1.0)
+COVERED, GROUPED, NO_ERROR, FOUND, TAU = (
+    (0.93, 1.0),
+    (0.92, 0.97),
+    (0.0, 0.07),
+    (0.5, 1.0),
+    (0.90, 1.0),
+)
 WINNERS = (
     "adhoc8/ap.csv", "web2013/err20.csv", "web2012/err20.csv", "robust2004/ap_249topics.csv", "syndl-dl2020/nist-nDCG10.csv", "adhoc7/rr.csv",
 )  # fmt: skip
@@ -84,14 +91,18 @@ def two_metrics(names: tuple[str, str], n_topics: int) -> Callable[[], Truth]:
 
 
 def _groups() -> Iterator[tuple[str, Row]]:
-    for correlation in (0.5, 0.3):
-        truth = of(truths.topic_groups, 10, 5, correlation)
-        name = f"10 groups of 5 topics, correlation {correlation}"
-        yield f"{name}: family-wise error", Row(truth, rates.family_error, NO_ERROR)
-        yield f"{name}: means", Row(truth, rates.mean_coverage, COVERED)
-    grouped = lambda: truths.grouped_population(real_scores("robust2004/ap_249topics.csv")[:30], 10, 5)  # fmt: skip  # noqa: E731
-    yield "robust2004 AP in 10 groups: family-wise error", Row(grouped, rates.family_error, NO_ERROR)  # fmt: skip
-    yield "robust2004 AP in 10 groups: means", Row(grouped, rates.mean_coverage, COVERED)
+    for correlation in (0.3, 0.5, 0.6):
+        for n_groups, unequal in product((10, 25, 50), (False, True)):
+            truth = of(truths.topic_groups, n_groups, 5, correlation, 30, unequal)
+            sizes = "1 and 9" if unequal else "5"
+            name = f"{n_groups} groups of {sizes} topics, correlation {correlation}"
+            yield f"{name}: family-wise error", Row(truth, rates.grouped_family_error, NO_ERROR)
+            yield f"{name}: means", Row(truth, rates.grouped_mean_coverage, GROUPED)
+    for n_groups in (10, 25):
+        grouped = of(truths.grouped_population, real_scores("robust2004/ap_249topics.csv")[:30], n_groups, 5)  # fmt: skip
+        name = f"robust2004 AP in {n_groups} groups"
+        yield f"{name}: family-wise error", Row(grouped, rates.grouped_family_error, NO_ERROR)
+        yield f"{name}: means", Row(grouped, rates.grouped_mean_coverage, GROUPED)
 
 
 def _ablations() -> Iterator[tuple[str, Row]]:

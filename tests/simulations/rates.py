@@ -9,13 +9,23 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.simulation.families import smallest_error
 from scorecube.statistics.corrected_means import corrected_means
 from scorecube.workflow.api import analyse
 from tests.simulations import judges
-from tests.simulations.truths import DATA, Floats, Truth, cubes, population, samples
+from tests.simulations.truths import (
+    DATA,
+    Floats,
+    Sample,
+    Truth,
+    cube_of,
+    cubes,
+    population,
+    samples,
+)
 from tests.tau_coverage import interval
 
 ALPHA, CONFIDENCE = 0.05, 0.95
@@ -61,6 +71,36 @@ def family_error(truth: Truth, number: int, seed: int) -> Values:
             holm = smallest_error("holm", sample.scores, -1, 0, 0) <= ALPHA
             rows.append({"max-T": least[k] < ALPHA, "Holm's t": holm, "t, single pairs": (single[k] < ALPHA).mean()})  # fmt: skip
     return collected(rows)
+
+
+def grouped(cube: xr.Dataset, drawn: list[Sample]) -> xr.Dataset:
+    """Return the cube with the topic groups of its samples."""
+    return cube_of([sample.scores for sample in drawn], drawn[0].groups)
+
+
+def grouped_family_error(truth: Truth, number: int, seed: int) -> Values:
+    """Return `family_error`, and the same of topic groups."""
+    found = family_error(truth, number, seed)
+    rows: list[dict[str, Any]] = []
+    for cube, drawn in cubes(truth, number, seed):
+        with_groups = grouped(cube, drawn)
+        least = analyse(with_groups, sc.MaxT(alphas=(ALPHA,)), trials=TRIALS, seed=seed)["p_value"].values  # fmt: skip
+        single = analyse(with_groups, sc.Paired(tests=("t",), alphas=(ALPHA,)))["p_value"].values
+        for k, own in enumerate(least):
+            holm = single[k].min() * single[k].size <= ALPHA
+            rows.append({"max-T by group": own.min() < ALPHA, "Holm's t by group": holm})
+    return found | collected(rows)
+
+
+def grouped_mean_coverage(truth: Truth, number: int, seed: int) -> Values:
+    """Return `mean_coverage`, and the same of topic groups."""
+    rows: list[dict[str, Any]] = []
+    for cube, drawn in cubes(truth, number, seed):
+        board = analyse(grouped(cube, drawn), sc.Leaderboard(), trials=TRIALS, seed=seed)
+        for k, sample in enumerate(drawn):
+            sides = {"bootstrap-t by group": ("mean_low", "mean_high"), "t by group": ("t_low", "t_high")}  # fmt: skip
+            rows.append({name: covers(board[low].values[k, 0], board[high].values[k, 0], sample.means).mean() for name, (low, high) in sides.items()})  # fmt: skip
+    return mean_coverage(truth, number, seed) | collected(rows)
 
 
 def mean_coverage(truth: Truth, number: int, seed: int) -> Values:

@@ -55,13 +55,14 @@ def samples(truth: Truth, number: int, seed: int, start: int = 0) -> Iterator[Sa
         yield truth(np.random.default_rng((seed, place)))
 
 
-def cube_of(scores: list[Floats]) -> xr.Dataset:
-    """Return scores (run, topic) of several samples as metrics of one cube, so that they are analysed together."""
+def cube_of(scores: list[Floats], groups: Any = None) -> xr.Dataset:
+    """Return scores (run, topic) of several samples as metrics of one cube, so that they are analysed together; with their topic groups, if any."""
     n_runs, n_topics = scores[0].shape
     labels = [f"r{j:03d}" for j in range(n_runs)], [f"t{j:03d}" for j in range(n_topics)]
-    return cube_from_scores(
+    cube = cube_from_scores(
         {f"m{k:03d}": pd.DataFrame(each, *labels) for k, each in enumerate(scores)}
     )
+    return cube if groups is None else cube.assign_coords(topic_group=("topic", [f"g{k:03d}" for k in groups]))  # fmt: skip
 
 
 def cubes(truth: Truth, number: int, seed: int) -> Iterator[tuple[xr.Dataset, list[Sample]]]:

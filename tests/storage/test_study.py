@@ -185,7 +185,7 @@ def test_adding_leaves_nothing_behind_in_the_cube(path: Path, empty: Study) -> N
         ),
         (small_cube("m2", runs=("a", "b", "c")), "2 runs, and the new scores have 3"),
         (small_cube("m2").isel(topic=[0, 1]), "3 topics, and the new scores have 2"),
-        (small_cube("m", shift=0.1), "other scores or teams.*replace=True"),
+        (small_cube("m", shift=0.1), "other scores, teams or groups.*replace=True"),
     ],
 )
 def test_scores_that_do_not_fit_are_refused(

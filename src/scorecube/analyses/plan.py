@@ -19,6 +19,7 @@ from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
 from scorecube.collection.arguments import check_cube, check_dataset
 from scorecube.collection.selection import uses_gains
+from scorecube.collection.topic_groups import by_group, has_groups
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import STREAM_VERSION
 
@@ -45,6 +46,8 @@ class Plan:
         Digest of the teams of the runs, "" if the cube's digest contains them, or the result does not depend on them.
     systems_digest
         Digest of the systems of the runs, "" if the result does not depend on them.
+    groups_digest
+        Digest of the groups of the topics, "" if topics come in no groups.
     """
 
     analysis: Analysis
@@ -54,10 +57,15 @@ class Plan:
     samples_digest: str = ""
     teams_digest: str = ""
     systems_digest: str = ""
+    groups_digest: str = ""
 
     def record(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
-        nesting = {"teams": self.teams_digest, "systems": self.systems_digest}
+        nesting = {
+            "teams": self.teams_digest,
+            "systems": self.systems_digest,
+            "topic_groups": self.groups_digest,
+        }
         return {
             "analysis": self.analysis.name,
             "options": self.analysis.options(),
@@ -161,8 +169,8 @@ def make_plan(
         trials, seed = 1, 0
     if samples is not None:
         check_dataset(samples, option("samples"), "the method samples of an analysis")
-    prepared, warnings = analysis.prepare_checked(cube)
-    nesting = teams_digest(analysis, cube), systems_digest(analysis, cube)
+    prepared, warnings = analysis.prepare_checked(by_group(cube))
+    nesting = teams_digest(analysis, cube), systems_digest(analysis, cube), groups_digest(cube)
     if samples is None:
         plan = Plan(analysis, trials, seed, cube_digest(cube), "", *nesting)
         return PreparedPlan(plan, prepared, tuple(warnings))
@@ -250,7 +258,7 @@ def teams_digest(analysis: Analysis, cube: xr.Dataset) -> str:
     teams = schema.labels_of(cube, names.TEAM)
     if teams == schema.labels_of(cube, names.RUN):
         return ""
-    return hashlib.sha256("\x1f".join(teams).encode()).hexdigest()
+    return _labels_digest(cube, names.TEAM)
 
 
 def systems_digest(analysis: Analysis, cube: xr.Dataset) -> str:
@@ -270,7 +278,17 @@ def systems_digest(analysis: Analysis, cube: xr.Dataset) -> str:
     """
     if not analysis.uses_systems:
         return ""
-    return hashlib.sha256("\x1f".join(schema.labels_of(cube, names.SYSTEM)).encode()).hexdigest()
+    return _labels_digest(cube, names.SYSTEM)
+
+
+def groups_digest(cube: xr.Dataset) -> str:
+    """Return the SHA-256 of the groups of the topics, in hexadecimal; "" if topics come in no groups."""
+    return _labels_digest(cube, names.TOPIC_GROUP) if has_groups(cube) else ""
+
+
+def _labels_digest(cube: xr.Dataset, coordinate: str) -> str:
+    """Return the SHA-256 of the labels of a coordinate, in hexadecimal."""
+    return hashlib.sha256("\x1f".join(schema.labels_of(cube, coordinate)).encode()).hexdigest()
 
 
 def samples_digest(samples: xr.Dataset) -> str:

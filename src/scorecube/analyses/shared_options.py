@@ -11,7 +11,7 @@ from scorecube.analyses.options import option_field, options_of
 class SharedOptions(Described):
     """Declarations of the shared options; the values are passed on by name.
 
-    Those from `metrics` to `drop_missing` are described by `scorecube.collection.selection.select`, `trials` and `seed` by
+    Those from `metrics` to `by_topic` are described by `scorecube.collection.selection.select`, `trials` and `seed` by
     `scorecube.analyse`, `until_width` and `most_trials` by `scorecube.workflow.tasks.Until`.
 
     """
@@ -32,6 +32,9 @@ class SharedOptions(Described):
     )
     by: str | None = option_field(None, "Metric that chooses the best runs; the first by default.")
     drop_missing: bool = option_field(False, "Leave out topics with missing scores.")
+    by_topic: bool = option_field(
+        False, "Take topics as independent, also those that come in groups."
+    )
     trials: int = option_field(
         1000, "Resampling trials; more trials later extend a result.", minimum=1
     )
@@ -74,5 +77,5 @@ class SharedOptions(Described):
 
 SHARED = options_of(SharedOptions)
 """Name -> declaration."""
-SELECTION = ("metrics", "gains", "runs", "topics", "top_runs", "by", "drop_missing")
+SELECTION = ("metrics", "gains", "runs", "topics", "top_runs", "by", "drop_missing", "by_topic")
 """Options that select a part of a collection."""

@@ -232,7 +232,7 @@ def find_variances(study: str | None, variance: str | None, selection: Selection
     from scorecube.design import variance_intervals
     from scorecube.design.uncertainty import teams_of_runs
     from scorecube.errors import BadStudy
-    from scorecube.names import RUN
+    from scorecube.names import RUN, TOPIC_GROUPS
     from scorecube.storage import open_study
 
     opened = open_study(study)
@@ -246,6 +246,8 @@ def find_variances(study: str | None, variance: str | None, selection: Selection
     for name in chosen:
         cube = select(opened[name].cube, **of_cube)
         variances[name] = variance_intervals(cube)
+        if TOPIC_GROUPS in variances[name].attrs:
+            notify(f"{name}: {variances[name].attrs[TOPIC_GROUPS]}")
         others = "runs" if teams_of_runs(cube) == labels_of(cube, RUN) else "teams"
         notify(
             f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics; limits: 95%, for other topics and {others}"

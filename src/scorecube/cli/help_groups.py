@@ -6,7 +6,17 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-WHERE = ("collection", "metrics", "gains", "runs", "topics", "top_runs", "by", "drop_missing")
+WHERE = (
+    "collection",
+    "metrics",
+    "gains",
+    "runs",
+    "topics",
+    "top_runs",
+    "by",
+    "drop_missing",
+    "by_topic",
+)
 HOW_MUCH = (
     "trials",
     "seed",

@@ -95,6 +95,7 @@ def import_(
     score_column: ScoreColumn = None,
     lower_is_better: LowerIsBetter = None,
     teams: options.Teams = None,
+    topic_groups: options.TopicGroups = None,
     replace: options.Replace = False,
 ) -> None:
     """Add per-topic scores that other tools computed.
@@ -111,6 +112,7 @@ def import_(
         metric=metric,
         gain=gain,
         teams=teams,
+        topic_groups=topic_groups,
         layout=layout,
         transpose=transpose,
         run_column=run_column,

@@ -28,6 +28,13 @@ Teams = Annotated[
         help="CSV file with the columns run, and team or system (whose repetition the run is) or both.",
     ),
 ]
+TopicGroups = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--topic-groups",
+        help="CSV file with the columns topic and topic_group, such as the conversation that a turn belongs to.",
+    ),
+]
 Replace = Annotated[
     bool,
     typer.Option(

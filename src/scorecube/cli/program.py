@@ -200,6 +200,7 @@ def evaluate(
     runs: options.RunFiles,
     qrels: options.QrelsFile,
     teams: options.Teams = None,
+    topic_groups: options.TopicGroups = None,
     metrics: options.Metrics = options.DEFAULT_METRICS,
     gains: options.Gains = "auto",
     order: options.Order = "score",
@@ -230,6 +231,7 @@ def evaluate(
     opened = api.open_study(study, mode="a")
     api.check_names(name, split(metrics) or [])
     reading: dict[str, Any] = {
+        "topic_groups": topic_groups,
         "order": order,
         "precision": precision,
         "depth": depth,

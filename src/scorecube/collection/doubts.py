@@ -6,6 +6,7 @@ said when scores are read, in `info --warnings` and on the page.
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -52,6 +53,8 @@ LOWER = re.compile(
 """Words in names of measures whose smaller values are better."""
 DIGITS_LOST = 1e-3
 """Largest distance of k times a P@k from a whole number that comes of rounding its decimals."""
+MEMBER = re.compile(r"(.*\w)[-_./:#](\w{1,3})")
+"""Topic of a group, such as ``31_1`` or ``q12-a``."""
 FEWEST = 5
 """Different scores of a run, or topics of a metric, from which on equal ones are no chance."""
 FEWEST_PAIRS = 10
@@ -102,6 +105,19 @@ def with_doubts(rankings: xr.Dataset, *found: str) -> xr.Dataset:
     """
     attrs = {names.DOUBTS: _of_rankings(rankings, found), names.SCORE_DOUBTS: list(found)}
     return rankings.assign_attrs(attrs)
+
+
+def _topics_in_groups(cube: xr.Dataset) -> Iterator[str]:
+    if names.TOPIC_GROUP in cube.coords:
+        return
+    topics = labels_of(cube, names.TOPIC)
+    parts = [MEMBER.fullmatch(topic) for topic in topics]
+    stems = Counter(part[1] for part in parts if part)
+    if all(parts) and 1 < len(stems) <= len(topics) / 2 and min(stems.values()) > 1:
+        yield (
+            f"topics seem to come in {len(stems)} groups ({', '.join(topics[:2])}, ...), such as turns of conversations, and are taken as independent: name the "
+            "groups (topic_groups, --topic-groups), or errors of tests rise several times above their level"
+        )
 
 
 def _of_rankings(rankings: xr.Dataset, found: Sequence[str]) -> list[str]:
@@ -272,6 +288,7 @@ def _alike(named: Iterable[tuple[Any, ...]]) -> list[str]:
 
 
 RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
+    _topics_in_groups,
     _outside_their_range,
     _precision_of_no_list,
     _other_labels,

@@ -120,7 +120,7 @@ def evaluate(
         [str(team) for team in rankings[names.TEAM].values],
         attrs,
     )
-    return _with_systems_of(rankings, cube)
+    return _with_labels_of(rankings, cube)
 
 
 def _attrs(rankings: xr.Dataset) -> dict[Any, Any]:
@@ -146,12 +146,13 @@ def _marked_levels(
     return marked
 
 
-def _with_systems_of(rankings: xr.Dataset, cube: xr.Dataset) -> xr.Dataset:
-    """Return a cube whose runs have the systems of the rankings, where they have any."""
-    if names.SYSTEM not in rankings.coords:
-        return cube
-    systems = rankings[names.SYSTEM].sel({names.RUN: cube[names.RUN].values})
-    return cube.assign_coords({names.SYSTEM: (names.RUN, systems.values)})
+def _with_labels_of(rankings: xr.Dataset, cube: xr.Dataset) -> xr.Dataset:
+    """Return a cube whose runs have the systems of the rankings, and whose topics have their groups, where they have any."""
+    for name, dim in ((names.SYSTEM, names.RUN), (names.TOPIC_GROUP, names.TOPIC)):
+        if name in rankings.coords:
+            labels = rankings[name].sel({dim: cube[dim].values})
+            cube = cube.assign_coords({name: (dim, labels.values)})
+    return cube
 
 
 def _intents(

@@ -25,6 +25,7 @@ def select(
     top_runs: int | None = None,
     by: Any = None,
     drop_missing: bool = False,
+    by_topic: bool = False,
 ) -> xr.Dataset:
     """Return part of a cube; None keeps a dim whole.
 
@@ -36,6 +37,8 @@ def select(
         Labels to keep.
     drop_missing
         Leave out the topics on which any of the kept scores is missing.
+    by_topic
+        Take topics as independent draws, also those that come in groups.
     top_runs, by
         Keep the runs with the highest mean of metric `by` (first metric by default, first gain setting); ties by run name.
 
@@ -69,9 +72,9 @@ def select(
         names.RUN: None if runs is None else labels("runs", runs),
         names.TOPIC: None if topics is None else labels("topics", topics),
     }
-    result = cube
+    result = cube.drop_vars(names.TOPIC_GROUP, errors="ignore") if by_topic else cube
     if top_runs is not None:
-        result = _keep_top_runs(cube, top_runs, by)
+        result = _keep_top_runs(result, top_runs, by)
     for dim, chosen in wanted.items():
         if chosen is None:
             continue

@@ -23,13 +23,14 @@ def teams_of(
     path: str | None = None,
     notify: Callable[[str], None],
     kind: str = "team",
+    of: str = names.RUN,
 ) -> list[str]:
-    """Return the team of each run; a run without a team is a team of its own. The same of systems.
+    """Return the team of each run; a run without a team is a team of its own. The same of systems, and of groups of topics.
 
     teams: Run -> team; None for teams of one run each. It may name other runs, as a table of a whole track does.
     path: The file it was read from, for messages.
     notify: Called with a line of text about runs without a team, and one about teams of other runs.
-    kind: ``team`` or ``system``, for messages.
+    kind, of: ``team``, ``system`` or ``group``, and whose, for messages.
     Returns labels: One for each run.
     Raises BadInput: A run has a team only if letter case and blanks are ignored.
     """
@@ -40,20 +41,19 @@ def teams_of(
     others = [run for run in teams if run not in known]
     folded = {_folded(run): run for run in others}
     if alike := [(run, folded[_folded(run)]) for run in lacking if _folded(run) in folded]:
+        source = "run files" if of == names.RUN else "scores"
         pairs = listed([f"{named!r} for {run!r}" for run, named in alike])
         raise BadInput(
-            f"the {kind}s name {counted(len(alike), 'run')} differently: {pairs}; spell runs as in the run files",
+            f"the {kind}s name {counted(len(alike), of)} differently: {pairs}; spell {of}s as in the {source}",
             path,
         )
     where = "" if path is None else f"{path}: "
     if lacking:
         verb = f"is a {kind} of its own" if len(lacking) == 1 else f"are {kind}s of their own"
-        notify(
-            f"{where}no {kind} for {counted(len(lacking), 'run')}, which {verb}: {listed(lacking)}"
-        )
+        notify(f"{where}no {kind} for {counted(len(lacking), of)}, which {verb}: {listed(lacking)}")
     if others:
         notify(
-            f"{where}{kind}s of {counted(len(others), 'run')} that {'is' if len(others) == 1 else 'are'} not here: {listed(others)}"
+            f"{where}{kind}s of {counted(len(others), of)} that {'is' if len(others) == 1 else 'are'} not here: {listed(others)}"
         )
     return [teams.get(run, run) for run in runs]
 

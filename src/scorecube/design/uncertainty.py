@@ -19,6 +19,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.topic_groups import by_group
 from scorecube.design.inputs import TOPICS, VARIANCE
 from scorecube.design.sizes import topic_set_size
 from scorecube.design.variance import (
@@ -87,6 +88,7 @@ def variance_intervals(cube: xr.Dataset, confidence: float = CONFIDENCE) -> xr.D
     [0.042, 0.055, 0.072]
     """
     one_way = design_variances(cube)
+    cube = by_group(cube)
     scores = np.asarray(cube[names.SCORE].values, np.float64)
     teams = teams_of_runs(cube)
     values: dict[str, FloatArray] = {}
@@ -96,7 +98,8 @@ def variance_intervals(cube: xr.Dataset, confidence: float = CONFIDENCE) -> xr.D
             zip((name, f"{name}_low", f"{name}_high"), (estimate(scores), *limits), strict=True)
         )
     result = xr.Dataset({name: (_CELL, found) for name, found in values.items()}, one_way.coords)
-    return schema.annotate(result.assign_attrs(one_way.attrs), VARIABLES)
+    groups = {key: cube.attrs[key] for key in (names.TOPIC_GROUPS,) if key in cube.attrs}
+    return schema.annotate(result.assign_attrs(one_way.attrs | groups), VARIABLES)
 
 
 def jackknife_interval(

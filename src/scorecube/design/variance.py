@@ -7,6 +7,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.topic_groups import by_group
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.pools.variance import within_variance
@@ -58,6 +59,7 @@ def variances(cube: xr.Dataset) -> xr.Dataset:
     (('metric', 'gain'), [[0.0579], [0.0608]])
     """
     schema.check(cube, schema.CUBE, "the cube")
+    cube = by_group(cube)
     scores = np.asarray(cube[names.SCORE].values, np.float64)
     present = ~np.isnan(scores)
     values = {
@@ -70,7 +72,9 @@ def variances(cube: xr.Dataset) -> xr.Dataset:
     result = xr.Dataset(
         {item.name: (item.dims, values[item.name]) for item in VARIABLES}, coords=coords
     )
-    attrs = {key: value for key, value in cube.attrs.items() if key == "collection"}
+    attrs = {
+        key: value for key, value in cube.attrs.items() if key in ("collection", names.TOPIC_GROUPS)
+    }
     return schema.annotate(result.reset_coords(drop=True).assign_attrs(attrs), VARIABLES)
 
 

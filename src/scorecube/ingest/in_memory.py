@@ -16,6 +16,7 @@ from scorecube.collection import schema
 from scorecube.collection.evaluation import cube_dataset
 from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems
+from scorecube.collection.topic_groups import with_topic_groups
 from scorecube.errors import BadInput, BadPlan, kind_of, option
 from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.measure_names import (
@@ -299,6 +300,7 @@ def cube_from_scores(
     gain: str = ...,
     teams: Mapping[str, str] | None = ...,
     systems: Mapping[str, str] | None = ...,
+    topic_groups: Mapping[str, str] | None = ...,
     notify: Notify | None = ...,
     collections: Literal[False] = ...,
     **columns: Unpack[ColumnOptions],
@@ -310,6 +312,7 @@ def cube_from_scores(
     gain: str = ...,
     teams: Mapping[str, str] | None = ...,
     systems: Mapping[str, str] | None = ...,
+    topic_groups: Mapping[str, str] | None = ...,
     notify: Notify | None = ...,
     collections: Literal[True],
     **columns: Unpack[ColumnOptions],
@@ -320,6 +323,7 @@ def cube_from_scores(
     gain: str = names.AUTO,
     teams: Mapping[str, str] | None = None,
     systems: Mapping[str, str] | None = None,
+    topic_groups: Mapping[str, str] | None = None,
     notify: Notify | None = None,
     collections: bool = False,
     **columns: Unpack[ColumnOptions],
@@ -340,6 +344,8 @@ def cube_from_scores(
     systems
         Run -> system whose repetition it is, such as a model trained with several seeds; in data frames, rows may have the labels system and seed
         instead, and the runs are called ``system#seed``.
+    topic_groups
+        Topic -> group, such as a conversation: topics of one group are no independent draws.
     notify
         Called with a line of text about runs without a team and teams of other runs, and about the columns of a frame; a warning is logged by default.
     collections
@@ -370,6 +376,8 @@ def cube_from_scores(
     """
     reading = read_objects(scores, chosen=chosen_columns(columns))
     cubes = cubes_of(reading, gain=gain, teams=teams, systems=systems, notify=notify)
+    for name, cube in cubes.items():
+        cubes[name] = with_topic_groups(cube, topic_groups, notify=notify or LOGGER.warning)
     return cubes if collections else only_cube(cubes)
 
 

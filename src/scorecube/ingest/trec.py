@@ -146,18 +146,7 @@ def read_run_labels(path: PathLike) -> RunLabels:
     words = [header_word(cell) for cell in read_rows(path)[0][1]]
     if words.count("system") != 1:
         return RunLabels(read_teams(path), None)
-    systems: dict[str, str] = {}
-    for line, (run, system) in read_table(path, ("run", "system")):
-        refuse_unprintable(run, "run", path, line)
-        refuse_unprintable(system, "system", path, line)
-        if not run:
-            raise BadInput("the run is missing", path, line)
-        if system and systems.setdefault(run, system) != system:
-            raise BadInput(
-                f"run {run!r} has two systems: {system!r} here and {systems[run]!r} before",
-                path,
-                line,
-            )
+    systems = _read_labels(path, "run", "system", all_named=False)
     return RunLabels(read_teams(path) if "team" in words else None, systems)
 
 
@@ -179,14 +168,28 @@ def read_teams(path: PathLike) -> dict[str, str]:
     BadInput
         A header without run or team, a line without them, a run with two teams.
     """
-    teams: dict[str, str] = {}
-    for line, (run, team) in read_table(path, ("run", "team")):
-        refuse_unprintable(run, "run", path, line)
-        refuse_unprintable(team, "team", path, line)
-        if not run or not team:
-            raise BadInput("the run or the team is missing", path, line)
-        if teams.setdefault(run, team) != team:
+    return _read_labels(path, "run", "team")
+
+
+def read_topic_groups(path: PathLike) -> dict[str, str]:
+    """Read a CSV file with the header ``topic,topic_group[,...]`` into topic -> group, as `read_teams`; the cell of the group may be empty."""
+    return _read_labels(path, "topic", "topic_group", all_named=False)
+
+
+def _read_labels(path: PathLike, of: str, kind: str, *, all_named: bool = True) -> dict[str, str]:
+    """Read the columns of a name and its label; a name without one is refused, or left out."""
+    found: dict[str, str] = {}
+    word = kind.removeprefix(f"{of}_")
+    for line, (name, label) in read_table(path, (of, kind)):
+        refuse_unprintable(name, of, path, line)
+        refuse_unprintable(label, word, path, line)
+        if not name or not (label or not all_named):
+            which = f"the {of} or the {word} is" if all_named else f"the {of} is"
+            raise BadInput(f"{which} missing", path, line)
+        if label and found.setdefault(name, label) != label:
             raise BadInput(
-                f"run {run!r} has two teams: {team!r} here and {teams[run]!r} before", path, line
+                f"{of} {name!r} has two {word}s: {label!r} here and {found[name]!r} before",
+                path,
+                line,
             )
-    return teams
+    return found

@@ -55,11 +55,19 @@ def cautions_of(kind: str, result: xr.Dataset, frames: Mapping[str, pd.DataFrame
     """
     remarks = [*_trials(result), *view_of(kind).cautions(result, frames)]
     where = str(result.attrs.get(COLLECTION, ""))
-    return [Caution(text, where, detail) for text, detail in remarks] + [
-        Caution(note[:1].upper() + _ended(note[1:]), where)
-        for name in ("notes", names.DOUBTS)
-        for note in result.attrs.get(name, ())
-    ]
+    return (
+        [Caution(text, where, detail) for text, detail in remarks]
+        + [
+            Caution(note[:1].upper() + _ended(note[1:]), where)
+            for name in ("notes", names.DOUBTS)
+            for note in result.attrs.get(name, ())
+        ]
+        + [
+            Caution(result.attrs[key], where)
+            for key in (names.TOPIC_GROUPS,)
+            if key in result.attrs
+        ]
+    )
 
 
 def cautions_of_collection(facts: Mapping[str, Any]) -> list[Caution]:

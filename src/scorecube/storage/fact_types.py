@@ -39,6 +39,7 @@ ATTRIBUTE_TYPES: Final[Mapping[str, Any]] = {
     "warnings": [str],
     "notes": [str],
     "doubts": [str],
+    "topic_groups": str,
 }
 """Of results; those of one analysis alone are not listed."""
 EVERY: Final = ("analysis", "digest", "plan", "runs", "seed", "trials")

@@ -582,7 +582,7 @@ def merge_cubes(old: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
         merged = xr.merge([old, new], join="outer", compat="no_conflicts", combine_attrs="override")
     except (xr.MergeError, ValueError):
         raise BadStudy(
-            f"{what} holds other scores or teams for the same runs and topics; use {option('replace', True)} to start over"
+            f"{what} holds other scores, teams or groups for the same runs and topics; use {option('replace', True)} to start over"
         ) from None
     if (
         merged[names.SCORE].isnull().sum()

@@ -22,6 +22,7 @@ from scorecube.collection.rankings import Duplicates, Order, Precision, build_ra
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems
+from scorecube.collection.topic_groups import with_topic_groups
 from scorecube.errors import BadPlan, BadStudy, check_choice, option
 from scorecube.execute.dispatch import call_all
 from scorecube.execute.executor import Executor
@@ -36,7 +37,7 @@ from scorecube.ingest.qrels import Dialect, LevelMap, Probabilities, print_level
 from scorecube.ingest.roles import ColumnOptions, chosen_columns
 from scorecube.ingest.run_reader import FileJudge
 from scorecube.ingest.tables import is_frame
-from scorecube.ingest.trec import RunLabels, read_run_labels
+from scorecube.ingest.trec import RunLabels, read_run_labels, read_topic_groups
 from scorecube.metrics import Metric
 from scorecube.storage import Study
 from scorecube.storage.study import check_collection_name
@@ -53,6 +54,7 @@ def read_rankings(
     qrels: Any,
     teams: PathLike | Mapping[str, str] | None = None,
     *,
+    topic_groups: PathLike | Mapping[str, str] | None = None,
     order: str = "score",
     precision: str = "single",
     depth: int | None = None,
@@ -79,6 +81,9 @@ def read_rankings(
         records of ir_measures, a data frame, Qrels of ranx.
     teams
         CSV file with the columns run, and team or system or both, or a mapping from run to team. Runs of one system are its repetitions.
+    topic_groups
+        CSV file with the columns topic and topic_group, or a mapping from topic to group: topics of one conversation, passage, ... are no
+        independent draws.
     order
         ``score`` (trec_eval: score descending, then document id descending), ``score-docno-asc``, ``score-stable``,
         ``file`` or ``rank``.
@@ -165,7 +170,18 @@ def read_rankings(
     rankings = build_rankings(
         judged_runs, judged, team_of, attrs=attrs, teams_path=path, notify=notify or LOGGER.warning
     )
-    return with_systems(rankings, systems, path=path, notify=notify or LOGGER.warning)
+    told = notify or LOGGER.warning
+    return _grouped(with_systems(rankings, systems, path=path, notify=told), topic_groups, told)
+
+
+def _grouped(
+    dataset: xr.Dataset, groups: PathLike | Mapping[str, str] | None, notify: Callable[[str], None]
+) -> xr.Dataset:
+    """Return a dataset with the topic groups of a file or mapping."""
+    if groups is None or isinstance(groups, Mapping):
+        return with_topic_groups(dataset, groups, notify=notify)
+    labels = read_topic_groups(groups)
+    return with_topic_groups(dataset, labels, path=os.fspath(groups), notify=notify)
 
 
 def evaluate(
@@ -368,6 +384,7 @@ def import_scores(
     metric: Any = ...,
     gain: str = ...,
     teams: PathLike | None = ...,
+    topic_groups: PathLike | Mapping[str, str] | None = ...,
     layout: str = ...,
     transpose: bool = ...,
     lower_is_better: Sequence[str] = ...,
@@ -382,6 +399,7 @@ def import_scores(
     metric: Any = ...,
     gain: str = ...,
     teams: PathLike | None = ...,
+    topic_groups: PathLike | Mapping[str, str] | None = ...,
     layout: str = ...,
     transpose: bool = ...,
     lower_is_better: Sequence[str] = ...,
@@ -395,6 +413,7 @@ def import_scores(
     metric: Any = None,
     gain: str = names.AUTO,
     teams: PathLike | None = None,
+    topic_groups: PathLike | Mapping[str, str] | None = None,
     layout: str = "auto",
     transpose: bool = False,
     lower_is_better: Sequence[str] = (),
@@ -414,6 +433,8 @@ def import_scores(
         Gain setting of the scores; of files with a gain column, the only gain setting to read.
     teams
         CSV file with the columns run, and team or system or both.
+    topic_groups
+        As of `read_rankings`.
     layout, transpose
         See `scorecube.ingest.formats.read_scores`.
     lower_is_better
@@ -473,7 +494,8 @@ def import_scores(
     for name, cube in cubes.items():
         if metric is not None and not is_frame(files) and not _are_paths(files):
             cube = select(cube, metrics=[metric])
-        cubes[name] = turned = negated(cube, lower)
+        turned = _grouped(negated(cube, lower), topic_groups, notify or LOGGER.warning)
+        cubes[name] = turned
         for doubt in doubts_of(turned):
             (notify or LOGGER.warning)(f"{name}: {doubt}" if len(cubes) > 1 else doubt)
     return cubes if collections else only_cube(cubes)

@@ -73,6 +73,7 @@ SOURCE_SETTINGS: dict[str, dict[str, tuple[type, ...]]] = {
         "replace": (bool,),
         "add_runs": (bool,),
         "teams": (str,),
+        "topic_groups": (str,),
         "metrics": (list,),
         "gains": (list,),
         "depth": (int,),
@@ -88,6 +89,7 @@ SOURCE_SETTINGS: dict[str, dict[str, tuple[type, ...]]] = {
         **dict.fromkeys((f"{role}_column" for role in CHOSEN), (str,)),
         "lower_is_better": (list,),
         "teams": (str,),
+        "topic_groups": (str,),
         "exclude": (str, list),
     },
     STUDY: {STUDY: (str,), "collections": (list,), "replace": (bool,)},
@@ -95,7 +97,7 @@ SOURCE_SETTINGS: dict[str, dict[str, tuple[type, ...]]] = {
 """Settings of a collection by the kind of its source."""
 COLLECTION_SETTINGS: dict[str, tuple[type, ...]] = {"name": (str,), "each": (str,)}
 """Settings of a collection of any kind."""
-PATH_SETTINGS = ("runs", "qrels", "teams", "scores", "study", "intents", "exclude")
+PATH_SETTINGS = ("runs", "qrels", "teams", "topic_groups", "scores", "study", "intents", "exclude")
 """Settings that are paths or globs, relative to the folder of the file."""
 ENTRY_OPTIONS = ("trials", "seed", "until_width", "most_trials")
 """Shared options of an entry in addition to its selection."""

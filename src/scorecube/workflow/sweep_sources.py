@@ -168,7 +168,7 @@ def _import_scores(source: Source, notify: Callable[[str], None]) -> Any:
 def source_digest(source: Source) -> str:
     """Return the SHA-256 of a collection's settings, without what is asked for once, and of the names and contents of its files."""
     files = []
-    for key in ("runs", "qrels", "teams", "scores", "intents"):
+    for key in ("runs", "qrels", "teams", "topic_groups", "scores", "intents"):
         for path in files_of(source, key):
             try:
                 with path.open("rb") as file:
@@ -215,6 +215,7 @@ def _read(study: Study, source: Source, *, notify: Callable[[str], None], **opti
         settings["runs"],
         settings["qrels"],
         settings.get("teams"),
+        topic_groups=settings.get("topic_groups"),
         dialect=settings.get("qrels_format", "auto"),
         level_map=levels,
         notify=notify,

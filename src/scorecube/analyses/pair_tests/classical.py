@@ -56,6 +56,7 @@ from scorecube.collection import schema
 from scorecube.collection.run_pairs import pair_labels
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import cells, n_cells, uses_gains
+from scorecube.collection.topic_groups import FREEDOM
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.integer_scores import in_units, single_scores
 
@@ -189,6 +190,8 @@ class Paired(Analysis):
         first, second = family(cube, self.baseline)
         form = single_scores if repetitions is None else comparable
         inputs = whole_cells(cells(cube)[0], form) | {"first": first, "second": second}
+        if FREEDOM in cube.attrs:
+            inputs["freedom"] = np.array([cube.sizes[names.TOPIC] - 1, cube.attrs[FREEDOM]])
         if repetitions is not None:
             inputs |= {"repetitions": repetitions.counts, "variances": repetitions.variances}
         return inputs
@@ -213,6 +216,10 @@ class Paired(Analysis):
                 )
                 for k, test in enumerate(self.tests):
                     group_p[k, part] = classical_p_values(test, differences, rounding)
+            if T in self.tests and "freedom" in inputs:
+                group_p[self.tests.index(T)] = _moved(
+                    group_p[self.tests.index(T)], *inputs["freedom"]
+                )
             p[group.cell][:, group.pairs] = group_p
         return {"p": p}
 
@@ -271,7 +278,8 @@ class Paired(Analysis):
             moments = moments_of_systems(self.inputs(prepared, 0, 0), pairs)
             values = {"standard_error": moments.error, "degrees_of_freedom": moments.freedom}
         else:
-            moments = moments_over_topics(cells(prepared.cube)[0], pairs)
+            freedom = prepared.cube.attrs.get(FREEDOM)
+            moments = moments_over_topics(cells(prepared.cube)[0], pairs, freedom)
         if self.equivalence is not None:
             values |= equivalence(moments, self.equivalence, self.alphas)
         if self.equivalence is not None and self.bounds:
@@ -391,3 +399,10 @@ def exact_p_values(differences: Array) -> Array:
     upper = np.where(rank_sums >= observed[:, np.newaxis], n_vectors, 0.0).sum(axis=1)
     lower = np.where(rank_sums <= observed[:, np.newaxis], n_vectors, 0.0).sum(axis=1)
     return np.asarray(np.minimum(1.0, 2 * np.minimum(upper, lower) / 2.0 ** differences.shape[1]))
+
+
+def _moved(p: Any, freedom: float, other: float) -> Any:
+    """Return two-sided p-values of t tests with other degrees of freedom than those they were made with."""
+    from scipy.special import stdtr, stdtrit
+
+    return np.where(p > 0, 2 * stdtr(other, stdtrit(freedom, p / 2)), p)

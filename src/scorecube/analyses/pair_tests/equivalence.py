@@ -98,17 +98,20 @@ def equivalence(
     }
 
 
-def moments_over_topics(scores: np.ndarray[Any, Any], pairs: Pairs) -> Moments:
+def moments_over_topics(
+    scores: np.ndarray[Any, Any], pairs: Pairs, known_freedom: float | None = None
+) -> Moments:
     """Return the moments of pairs of runs, each on its common topics.
 
     scores: float64 (cell, run, topic), NaN for missing.
     pairs: Positions of runs.
+    known_freedom: Degrees of freedom; None for the number of topics less 1.
     """
     difference, error, freedom = np.full((3, len(scores), len(pairs[0])), np.nan)
     for group in pair_groups(whole_cells(scores, single_scores), *pairs):
         mean, spread = mean_and_error(group.units, group.first, group.second)
         difference[group.cell, group.pairs], error[group.cell, group.pairs] = mean, spread
-        freedom[group.cell, group.pairs] = group.units.n_topics - 1
+        freedom[group.cell, group.pairs] = known_freedom or group.units.n_topics - 1
     return Moments(difference, error, freedom)
 
 

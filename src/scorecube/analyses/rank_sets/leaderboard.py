@@ -23,6 +23,7 @@ from scorecube.analyses.rank_sets.leaderboard_quantities import VARIABLES
 from scorecube.analyses.rank_sets.ranks import RankSets, ranked_result
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import cells, n_cells
+from scorecube.collection.topic_groups import FREEDOM
 from scorecube.kernels.linalg.panel_product import product
 from scorecube.kernels.pairs.running_maximum import Resampled
 from scorecube.statistics.bounded_means import bounded_limits, join
@@ -139,7 +140,8 @@ class Leaderboard(RankSets):
         for cell, row in enumerate(counts):
             statistic = statistics[cell]
             rows.append(self.ranks(statistic.units, families[0], row[0], trials))
-            rows[-1] |= mean_limits(scores[cell], totals["run_t"][cell], self.alpha, statistic)
+            run_t, freedom = totals["run_t"][cell], cube.attrs.get(FREEDOM)
+            rows[-1] |= mean_limits(scores[cell], run_t, self.alpha, statistic, freedom)
             if self.bounds:
                 sides = rows[-1]["mean_low"], rows[-1]["mean_high"]
                 found = join(scores[cell], *sides, self.range, self.alpha / 2)
@@ -295,20 +297,23 @@ def means_and_errors(scores: Any, statistic: Moderated) -> tuple[Any, Any, Any]:
     return mean, error, freedom
 
 
-def mean_limits(scores: Any, run_t: Any, alpha: float, statistic: Moderated) -> dict[str, Any]:
+def mean_limits(
+    scores: Any, run_t: Any, alpha: float, statistic: Moderated, known_freedom: float | None = None
+) -> dict[str, Any]:
     """Return bootstrap-t and t intervals of the means of runs.
 
     scores: float64 (run, topic).
     run_t: float32 (run, trial): t* of each trial, infinite without spread.
     alpha: 1 - confidence.
     statistic: Of the same cell: where systems have repetitions, it has their variances.
+    known_freedom: Degrees of freedom of the t interval; None for those of the scores.
     """
     from scipy.special import stdtrit
 
     trials = run_t.shape[1]
     mean, error, freedom = means_and_errors(scores, statistic)
     below = math.floor(alpha / 2 * (trials + 1))
-    margin = stdtrit(freedom, 1 - alpha / 2) * error
+    margin = stdtrit(known_freedom or freedom, 1 - alpha / 2) * error
     low, high = np.full((2, len(scores)), np.nan)
     if below:
         ordered = np.sort(run_t, axis=1)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import xarray as xr
 
+from scorecube import names
 from scorecube.analyses.quantities import declared_variables
 from scorecube.collection.schema import COORDINATES, Variable
 from scorecube.errors import BadName, did_you_mean
@@ -251,9 +252,10 @@ class View:
 
     def found(self, result: xr.Dataset) -> list[Finding]:
         """Return what a result says, the most important first."""
+        groups = [result.attrs[key] for key in (names.TOPIC_GROUPS,) if key in result.attrs]
         if self.findings is not None:
-            return self.findings(result)
-        return [Finding(line) for line in self.headline(result)]
+            return [*self.findings(result), *map(Finding, groups)]
+        return [Finding(line) for line in [*self.headline(result), *groups]]
 
     def reading(self, result: xr.Dataset) -> list[str]:
         """Return what a result says in sentences."""

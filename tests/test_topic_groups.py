@@ -1,0 +1,257 @@
+"""Topic groups: scores of groups against plain cluster-robust formulas; inputs, refusals and what results say."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+import xarray as xr
+
+import scorecube as sc
+from scorecube.collection.topic_groups import by_group, effective_freedom
+from scorecube.errors import BadInput, BadPlan
+from tests.conftest import Cli
+from tests.simulations import __main__ as simulations
+from tests.simulations import rates
+
+SIZES = (3, 1, 6, 2, 5, 4, 4, 1)
+
+
+def grouped(sizes: tuple[int, ...] = SIZES, n_runs: int = 5) -> xr.Dataset:
+    """Return scores of two metrics on topics in groups of the sizes, in mixed order."""
+    chance = np.random.default_rng(3)
+    groups = chance.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    topics = [f"t{k:02d}" for k in range(len(groups))]
+    frames = {
+        metric: pd.DataFrame(
+            chance.random((n_runs, len(sizes)))[:, groups] + chance.random((n_runs, len(groups))),
+            [f"r{j}" for j in range(n_runs)],
+            topics,
+        )
+        for metric in ("x", "y")
+    }
+    labels = dict(zip(topics, (f"g{k}" for k in groups), strict=True))
+    return sc.cube_from_scores(frames, topic_groups=labels)
+
+
+def cluster_robust(scores: list[float], groups: list[str]) -> tuple[float, float]:
+    """Return the mean over topics and its cluster-robust standard error, in plain Python (Liang and Zeger 1986 with the factor G / (G - 1))."""
+    n, names = len(scores), sorted(set(groups))
+    mean = math.fsum(scores) / n
+    sums = [
+        math.fsum(score - mean for score, own in zip(scores, groups, strict=True) if own == name)
+        for name in names
+    ]
+    return mean, math.sqrt(len(names) / (len(names) - 1) * math.fsum(each**2 for each in sums)) / n
+
+
+@pytest.mark.parametrize("sizes", [SIZES, (4,) * 6])
+def test_means_and_standard_errors_are_cluster_robust(sizes: tuple[int, ...]) -> None:
+    cube = grouped(sizes)
+    board = sc.analyse(cube, sc.Leaderboard(), trials=200, seed=1)
+    of_groups = by_group(cube)["score"].values
+    labels = list(map(str, cube["topic_group"].values))
+    for place in np.ndindex(2, 1, 5):
+        mean, error = cluster_robust(cube["score"].values[place].tolist(), labels)
+        assert of_groups[place].mean() == pytest.approx(mean, rel=1e-12)
+        own = of_groups[place].std(ddof=1) / math.sqrt(len(sizes))
+        assert own == pytest.approx(error, rel=1e-12)
+    np.testing.assert_allclose(
+        board["mean"].values, cube["score"].mean("topic").values, rtol=1e-12, atol=0
+    )
+
+
+def test_p_values_are_those_of_the_cluster_robust_t_test() -> None:
+    cube = grouped()
+    found = sc.analyse(cube, sc.Paired(tests=("t",)))["p_value"].isel(metric=0, gain=0, test=0)
+    labels = list(map(str, cube["topic_group"].values))
+    scores = cube["score"].values[0, 0]
+    runs = cube["run"].values.tolist()
+    freedom = satterthwaite(list(SIZES))
+    for k, (a, b) in enumerate(zip(found["run_a"].values, found["run_b"].values, strict=True)):
+        difference = scores[runs.index(a)] - scores[runs.index(b)]
+        mean, error = cluster_robust(difference.tolist(), labels)
+        p = 2 * scipy.stats.t.sf(abs(mean) / error, freedom)
+        assert found.values[k] == pytest.approx(p, rel=1e-6)
+
+
+def satterthwaite(sizes: list[int]) -> float:
+    """Return 2 E(V)^2 / Var(V) of the variance estimate V where scores of a group are all alike (Bell and McCaffrey 2002), term by term."""
+    n, g = sum(sizes), len(sizes)
+    root = [[sizes[j] * ((j == k) - sizes[k] / n) for j in range(g)] for k in range(g)]
+    form = [
+        [math.fsum(root[k][i] * root[k][j] for k in range(g)) for j in range(g)] for i in range(g)
+    ]
+    trace = math.fsum(form[i][i] for i in range(g))
+    return trace**2 / math.fsum(x * x for row in form for x in row)
+
+
+@pytest.mark.parametrize("sizes", [(5,) * 10, (1, 9) * 5, SIZES, (2, 30)])
+def test_degrees_of_freedom(sizes: tuple[int, ...]) -> None:
+    found = effective_freedom(sizes)
+    assert found == pytest.approx(satterthwaite(list(sizes)), rel=1e-9)
+    assert 0 < found <= len(sizes) - 1 + 1e-9
+
+
+def test_equal_groups_are_analysed_as_their_means() -> None:
+    cube = grouped((4,) * 6)
+    means = cube.drop_vars("topic_group").groupby(cube["topic_group"]).mean("topic")
+    frames = {
+        str(metric): means["score"]
+        .sel(metric=metric)
+        .isel(gain=0, drop=True)
+        .transpose("run", ...)
+        .to_pandas()
+        for metric in means["metric"].values
+    }
+    plain = sc.cube_from_scores(
+        {name: frame.rename_axis(columns="topic") for name, frame in frames.items()}
+    )
+    for analysis in (sc.MaxT(), sc.Bootstrap(), sc.Randomisation(), sc.Swap(), sc.Reliability()):
+        ours, theirs = (sc.analyse(each, analysis, trials=100, seed=2) for each in (cube, plain))
+        for name, array in ours.data_vars.items():
+            if array.dtype.kind in "fiu":
+                np.testing.assert_allclose(array.values, theirs[name].values, rtol=1e-9, atol=1e-12)
+
+
+def test_topics_of_their_own_are_no_groups() -> None:
+    cube = grouped().drop_vars("topic_group")
+    own = cube.assign_coords(topic_group=("topic", cube["topic"].values))
+    assert by_group(own) is own
+    ours, theirs = (sc.analyse(each, sc.MaxT(), trials=50, seed=1) for each in (own, cube))
+    assert ours.attrs["digest"] == theirs.attrs["digest"]
+    assert "topic_groups" not in ours.attrs
+
+
+def test_groups_are_part_of_the_plan_and_said() -> None:
+    cube = grouped()
+    board = sc.analyse(cube, sc.Leaderboard(), trials=50, seed=1)
+    alone = sc.analyse(sc.select(cube, by_topic=True), sc.Leaderboard(), trials=50, seed=1)
+    assert board.attrs["digest"] != alone.attrs["digest"]
+    assert any("8 topic groups" in each.sentence for each in sc.findings(board))
+    assert not any("topic groups" in each.sentence for each in sc.findings(alone))
+
+
+def test_systems_with_repetitions_in_groups() -> None:
+    cube = grouped().assign_coords(system=("run", ["a", "a", "b", "b", "c"]))
+    found = sc.analyse(cube, sc.Leaderboard(by_system=True), trials=50, seed=1)
+    assert found.attrs["n_topics"] == 8
+    assert "topic_groups" in found.attrs
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda cube: cube.where(cube["topic"] != "t03"), "scores are missing"),
+        (
+            lambda cube: cube.assign_coords(topic_group=("topic", ["g"] * 26)),
+            "all topics are of the group g",
+        ),
+        (lambda cube: cube.assign_coords(metric=["geo:AP", "y"]), "geo:AP is no mean over topics"),
+    ],
+)
+def test_what_is_refused(change: Any, message: str) -> None:
+    with pytest.raises(BadPlan, match=message):
+        sc.analyse(change(grouped()), sc.MaxT(), trials=20, seed=1)
+
+
+def test_design_and_variances_count_groups() -> None:
+    cube = grouped()
+    assert sc.variances(cube)["n_topics"].values.tolist() == [[8], [8]]
+    expected = by_group(cube)["score"].values[0, 0].var(axis=-1, ddof=1).mean()
+    assert float(sc.variances(cube)["variance"][0, 0]) == pytest.approx(expected, rel=1e-12)
+
+
+LONG = "model,item,accuracy\n" + "".join(
+    f"{model},{talk}_{turn},{(7 * talk + 3 * turn + place * talk) % 11 / 10}\n"
+    for place, model in enumerate("abc", 1)
+    for talk in range(1, 7)
+    for turn in range(1, 4)
+)
+GROUPS = "topic,topic_group\n" + "".join(
+    f"{talk}_{turn},talk {talk}\n" for talk in range(1, 7) for turn in range(1, 4)
+)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str, str]:
+    scores, groups = tmp_path / "long.csv", tmp_path / "groups.csv"
+    scores.write_text(LONG)
+    groups.write_text(GROUPS)
+    return str(scores), str(groups), str(tmp_path / "study.zarr")
+
+
+def test_groups_from_a_file_are_kept_in_the_study(
+    files: tuple[str, str, str], scorecube: Cli
+) -> None:
+    scores, groups, study = files
+    result = scorecube("import", study, "--name", "x", scores, "--topic-groups", groups)
+    assert "seem to come in" not in result.stderr
+    cube = sc.open_study(study)["x"].cube
+    assert cube["topic_group"].sel(topic="3_2").item() == "talk 3"
+    options = (study, "--seed", "1", "--trials", "200")
+    said = "The 18 topics come in 6 topic groups"
+    assert said in scorecube("leaderboard", *options).stderr
+    assert said not in scorecube("leaderboard", *options, "--by-topic").stderr
+
+
+def test_topics_with_a_common_stem_draw_one_caution(
+    files: tuple[str, str, str], scorecube: Cli
+) -> None:
+    scores, _, study = files
+    said = scorecube("import", study, "--name", "x", scores).stderr
+    assert said.count("topics seem to come in 6 groups (1_1, 1_2, ...)") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("topic,topic_group\n1_1,a\n1_1,b\n", "two groups: 'b' here and 'a' before"),
+        ("topic,group\n1_1,a\n", "topic_group"),
+        ("topic,topic_group\n1_1 ,a\n1_ 2,b\n", "name 1 topic differently"),
+    ],
+)
+def test_files_of_groups_that_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    scores, groups = tmp_path / "long.csv", tmp_path / "groups.csv"
+    scores.write_text(LONG)
+    groups.write_text(text)
+    with pytest.raises(BadInput, match=message):
+        sc.import_scores([scores], topic_groups=groups)
+
+
+def test_rankings_keep_groups(tmp_path: Path) -> None:
+    run, qrels = tmp_path / "run", tmp_path / "qrels"
+    topics = [f"{talk}_{turn}" for talk in range(1, 4) for turn in range(1, 3)]
+    run.write_text("".join(f"{topic} Q0 d1 1 0.9 mine\n" for topic in topics))
+    qrels.write_text("".join(f"{topic} 0 d{1 + k % 2} 1\n" for k, topic in enumerate(topics)))
+    labels = {topic: topic[0] for topic in topics}
+    cube = sc.evaluate(sc.read_rankings(run, qrels, topic_groups=labels), ["AP"])
+    assert cube["topic_group"].values.tolist() == ["1", "1", "2", "2", "3", "3"]
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "believe" / "groups.md"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", ["10 groups of 1 and 9 topics, correlation 0.6", "25 groups of 5 topics, correlation 0.3"])  # fmt: skip
+def test_rates_on_the_page_are_those_of_the_code(label: str) -> None:
+    headings, *rows = (
+        [cell.strip() for cell in line.strip("| \n").split("|")]
+        for line in PAGE.read_text().splitlines()
+        if line.startswith("| ")
+    )
+    printed = next(dict(zip(headings, row, strict=True)) for row in rows if row[0] == label)
+    found = dict(simulations.ROWS["groups"]())
+    for kind in ("family-wise error", "means"):
+        row = found[f"{label}: {kind}"]
+        for method, values in row.measure(row.truth(), row.samples, simulations.SEED).items():
+            name = method.removesuffix(", single pairs")
+            if name == "t" and kind == "family-wise error":
+                continue  # printed of means
+            rate, error = rates.rate_of(values)
+            assert printed[name].replace("*", "") == f"{rate:.3f} ({error:.3f})"

@@ -19,6 +19,10 @@ METRICS = (
 RUNS = "runs with equal scores everywhere: {}; perhaps one run under two names (leave one out), or runs that differ only where these metrics do not look"
 OF_TOPICS = "num_rel: equal for all runs on every topic; perhaps a number of the topic, such as of its judged documents: leave it out"
 RANKINGS = "runs with equal rankings of judged documents: a = b; perhaps one run under two names: leave one out"
+IN_GROUPS = (
+    "topics seem to come in 2 groups (1_1, 1_2, ...), such as turns of conversations, and are taken as independent: name the groups (topic_groups, "
+    "--topic-groups), or errors of tests rise several times above their level"
+)
 MARKS = [".1", ".2", ".4", ".3", ".5"]
 
 
@@ -51,6 +55,7 @@ def named(metric: str) -> str:
 
 
 DOUBTFUL = {
+    "turns of conversations": Odd("scores", b"topic,a,b\n1_1,0.5,0.25\n1_2,1,0\n2_1,0.2,0.1\n2_2,0.3,0.6\n", f"a: 1_1=0.5 1_2=1 2_1=0.2 2_2=0.3; b: 1_1=0.25 1_2=0 2_1=0.1 2_2=0.6 | {IN_GROUPS}"),
     **{f"{metric} of {score}": Odd("scores", matrix(score), named(metric) + AB.format(score) + f"{metric} {OUTSIDE.format('1 other score', f'{score} of run b')}", name=f"{metric}.csv")
        for metric in ("AP", "nDCG@10", "RR") for score in (54.3, -999, 1.5, -1)},
     **{f"{metric} in percent": Odd("scores", b"topic,a,b\n1,20,40\n2,80,60\n", f"{named(metric)}a: 1=20 2=80; b: 1=40 2=60 | {metric} {OUTSIDE.format('4 other scores', '20 of run a')}", name=f"{metric}.csv")

@@ -231,10 +231,7 @@ def evaluate(
     opened = api.open_study(study, mode="a")
     api.check_names(name, split(metrics) or [])
     reading: dict[str, Any] = {
-        "topic_groups": topic_groups,
-        "order": order,
-        "precision": precision,
-        "depth": depth,
+        **{"topic_groups": topic_groups, "order": order, "precision": precision, "depth": depth},
         "run_name": run_name,
         "duplicates": duplicates,
         "dialect": qrels_format,
@@ -256,9 +253,9 @@ def evaluate(
             cube = api.evaluate_into(
                 opened, name, rankings, chosen, split(gains) or [], progress=progress, **scoring
             )
-    notify(f"{study}: {name}: {describe(cube)}; ties by {order}, {precision} precision")
+    said = f"{study}: {name}: {describe(cube)}; ties by {order}, {precision} precision"
     lines = remarks(rankings, cube, noted) + outdated_results(opened[name])
-    for line in [describe_judgements(rankings), *lines]:
+    for line in [said, describe_judgements(rankings), *lines]:
         notify(line)
 
 

@@ -6,6 +6,7 @@ from tests.odd_inputs.reading import QRELS, Odd, ranked
 
 AB = "a: 1=0.5 2=1; b: 1={} 2=0 | "
 LEAVE_OUT = "looks like {}: leave it out of the file"
+LOOK_ALIKE = "that differ in case, leading zeros or characters that are not seen alone: {1}; perhaps one {0} under two names: give it one"
 SUMMARY = LEAVE_OUT.format("a mean or another summary of others")
 COUNTER = LEAVE_OUT.format("a column of numbers, not like a system")
 OUTSIDE = "lies between 0 and 1; found {}, such as {} on topic 1; divide percentages by 100, leave missing scores empty, or give an estimate another name"
@@ -71,6 +72,16 @@ DOUBTFUL = {
        for label in ("idx", "index", "no", "id")},
     **{f"run {label}": Odd("scores", matrix(run=label), f"{label}: 1=0.25 2=0; a: 1=0.5 2=1 | run {label} {COUNTER}")
        for label in ("Query No", "Unnamed: 0", "#")},
+    **{f"run {shown_as} beside a": Odd("scores", matrix(run=label), f"{runs} | run labels {LOOK_ALIKE.format('run', pair)}")
+       for shown_as, label, runs, pair in (
+           ("A", "A", "A: 1=0.25 2=0; a: 1=0.5 2=1", "A = a"),
+           ("a and an unseen character", "a\u200b", "a: 1=0.5 2=1; a\u200b: 1=0.25 2=0", "a = a\\u200b"),
+       )},
+    **{f"topic {ascii(label)[1:-1]} beside 1": Odd("scores", matrix(topic=label), f"{runs} | topic labels {LOOK_ALIKE.format('topic', pair)}")
+       for label, runs, pair in (
+           ("01", "a: 01=1 1=0.5; b: 01=0 1=0.25", "01 = 1"),
+           ("\ufeff1", "a: 1=0.5 \ufeff1=1; b: 1=0.25 \ufeff1=0", "1 = \\ufeff1"),
+       )},
     **{f"{header} in the second column": Odd("scores", f"{first},{header},a\n0,301,.5\n1,302,.1\n".encode(), f"error: FILE:1: column 2 is called '{header}', and topics are expected in the first column: remove the columns before it, or, if it is a run, call the first column topic")
        for first, header in (("", "topic"), ("idx", "Query ID"), ("k", "qid"))},
     **{f"runs down, {kind}": Odd("scores", f"topic,301,302\n{first},0.5,1\n{second},0.25,0\n".encode(), f"301: {first}=0.5 {second}=0.25; 302: {first}=1 {second}=0 | {NUMBERS.format(f'{first}, {second}')}")

@@ -24,29 +24,14 @@ UNIT_METRICS = re.compile(
     rf"(?!{PREFIX}|z:)(\w+:)?(AP|P|R|Rprec|RR|nDCG|Q|nERR|ERR|RBP|bpref|Success|infAP)(?![^@(])"
 )
 """Metrics between 0 and 1, also of other tools and summaries, such as ``gdeval:nDCG@20``; not standardised ones (``z:AP``)."""
-SUMMARIES = frozenset(
-    [
-        "all",
-        "amean",
-        "average",
-        "avg",
-        "avg.",
-        "gmean",
-        "map",
-        "mean",
-        "median",
-        "overall",
-        "sd",
-        "std",
-        "stddev",
-        "stdev",
-        "sum",
-        "total",
-    ]
+SUMMARIES = re.compile(
+    r"all|amean|average|avg\.?|gmean|map|mean|median|overall|sd|std|stddev|stdev|sum|total"
 )
 """Labels of rows and columns of means and the like, in lower case."""
-COUNTERS = frozenset(("#", "id", "idx", "index", "no", "no.", "query no", "query_no", "unnamed: 0"))
+COUNTERS = re.compile(r"#|id|idx|index|no\.?|query[ _]no\.?|unnamed: 0")
 """Headers of columns of numbers of topics, in lower case."""
+UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
+"""Characters of labels that are not seen, such as the byte order mark of files that were joined."""
 LOWER = re.compile(
     r"(^|[^a-z])(rmse|mse|mae|wer|cer|latency|loss|perplexity|ppl|error_rate|runtime|seconds|cost)([^a-z]|$)"
 )
@@ -186,8 +171,18 @@ def _other_labels(cube: xr.Dataset) -> Iterator[str]:
         (names.RUN, SUMMARIES, "a mean or another summary of others"),
         (names.RUN, COUNTERS, "a column of numbers, not like a system"),
     ):
-        if found := [label for label in labels_of(cube, dim) if label.lower() in words]:
+        if found := [label for label in labels_of(cube, dim) if words.fullmatch(label.lower())]:
             yield f"{dim} {listed(found)} looks like {looks}: leave it out of the file"
+
+
+def _labels_alike(cube: xr.Dataset) -> Iterator[str]:
+    for dim in (names.TOPIC, names.RUN):
+        groups: dict[str, list[str]] = {}
+        for label in labels_of(cube, dim):
+            shown = UNSEEN.sub(lambda found: ascii(found[0])[1:-1], label)
+            groups.setdefault(UNSEEN.sub("", label).casefold().lstrip("0"), []).append(shown)
+        if alike := [listed(group, " = ") for group in groups.values() if len(group) > 1]:
+            yield f"{dim} labels that differ in case, leading zeros or characters that are not seen alone: {listed(alike)}; perhaps one {dim} under two names: give it one"
 
 
 def _runs_and_topics_exchanged(cube: xr.Dataset) -> Iterator[str]:
@@ -292,6 +287,7 @@ RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
     _outside_their_range,
     _precision_of_no_list,
     _other_labels,
+    _labels_alike,
     _runs_and_topics_exchanged,
     _smaller_is_better,
     _equal_metrics,

@@ -1,6 +1,7 @@
-"""A study that version 0.1.0 wrote opens, verifies, is shown and reported, and is extended to what 0.1.0 would have made of it.
+"""Studies that versions 0.1.0 and 0.2.0 wrote open, verify, are shown and reported; one is extended to what 0.1.0 would have made of it.
 
-``study-0.1.0.tar.xz`` holds 6 runs of 3 teams on 8 simulated topics under two judgement sets, with a result of every analysis, written by that version.
+``study-0.1.0.tar.xz`` holds 6 runs of 3 teams on 8 simulated topics under two judgement sets, with a result of every analysis, written by that version;
+``study-0.2.0.tar.xz`` holds the same scores with the results of that version.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ COMMANDS = {
     "agreement": ("agreement", "--collections", "small,stricter", "--trials", 20, "--seed", 1),
 }  # fmt: skip
 """What was run, and so gives the plans whose results are stored."""
+NEWER = ("leaderboard", "ranks", "maxt", "reliability", "judges")
+"""Analyses that 0.2.0 added, whose results the second study holds, too."""
 EXTENDED_PLAN = "3bc47cdcd21df0a2"
 EXTENDED_CONTENT = "fd9265750f9b36ea6cf838aeb441720b9a05eb08d20986922be1ff7d47ad62b6"
 """Of the swap result with 2,000 trials, as version 0.1.0 made it of the same study: of the variables it had, but limits."""
@@ -56,28 +59,37 @@ LIMITS = ["swap_rate_low", "swap_rate_high"]
 """Their last bits depend on SciPy's version."""
 
 
+def unpacked(archive: Path, folder: Path) -> Path:
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, filter="data")
+    return folder / "study.zarr"
+
+
 @pytest.fixture
 def old_study(tmp_path: Path) -> Path:
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(tmp_path, filter="data")
-    return tmp_path / "study.zarr"
+    return unpacked(ARCHIVE, tmp_path)
+
+
+@pytest.fixture(params=["0.1.0", "0.2.0"])
+def any_study(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return unpacked(ARCHIVE.with_name(f"study-{request.param}.tar.xz"), tmp_path)
 
 
 def with_study(words: tuple[object, ...], study: Path) -> tuple[object, ...]:
     return (words[0], study, *words[1:])
 
 
-def test_it_verifies_and_lists_its_results(old_study: Path, scorecube: Cli) -> None:
-    assert "all match their checksums" in scorecube("verify", old_study).succeeded().stderr
-    listed = scorecube("info", old_study).succeeded().stdout
+def test_it_verifies_and_lists_its_results(any_study: Path, scorecube: Cli) -> None:
+    assert "all match their checksums" in scorecube("verify", any_study).succeeded().stderr
+    listed = scorecube("info", any_study).succeeded().stdout
     assert "swap (2)" in listed
     assert "stricter" in listed
 
 
 @pytest.mark.parametrize("analysis", sorted({str(words[0]) for words in COMMANDS.values()}))
-def test_every_result_is_shown(old_study: Path, scorecube: Cli, analysis: str) -> None:
+def test_every_result_is_shown(any_study: Path, scorecube: Cli, analysis: str) -> None:
     shown = (
-        scorecube("show", old_study, analysis, "--collection", "small", "--format", "csv")
+        scorecube("show", any_study, analysis, "--collection", "small", "--format", "csv")
         .succeeded()
         .stdout
     )
@@ -86,15 +98,22 @@ def test_every_result_is_shown(old_study: Path, scorecube: Cli, analysis: str) -
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_repeated_commands_find_their_results(
-    old_study: Path, scorecube: Cli, command: str
+    any_study: Path, scorecube: Cli, command: str
 ) -> None:
-    done = scorecube(*with_study(COMMANDS[command], old_study)).succeeded()
+    done = scorecube(*with_study(COMMANDS[command], any_study)).succeeded()
     assert "already there" in done.stderr
 
 
-def test_the_report_is_written(old_study: Path, tmp_path: Path, scorecube: Cli) -> None:
-    scorecube("report", old_study, "--out", tmp_path / "report.html").succeeded()
+def test_the_report_is_written(any_study: Path, tmp_path: Path, scorecube: Cli) -> None:
+    scorecube("report", any_study, "--out", tmp_path / "report.html").succeeded()
     assert "Swap method" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("analysis", NEWER)
+def test_results_that_0_2_0_added_are_shown(tmp_path: Path, scorecube: Cli, analysis: str) -> None:
+    study = unpacked(ARCHIVE.with_name("study-0.2.0.tar.xz"), tmp_path)
+    shown = scorecube("show", study, analysis, "--format", "csv").succeeded().stdout
+    assert len(shown.splitlines()) > 2
 
 
 def test_more_trials_extend_the_blocks_of_the_previous_version(

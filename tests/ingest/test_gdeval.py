@@ -134,7 +134,7 @@ ERRORS = {
     "no topic": ("me,,0.5,1\n", ":2: the topic is missing"),
     "twice": (
         "me,51,0.5,1\nme,51,0.5,1\n",
-        ":3: a second score of gdeval:nDCG@20 for run 'me' on topic '51'",
+        ":3: a second score of gdeval:nDCG@20 for run 'me' on topic '51'; remove one of them",
     ),
     "baseline": (
         BASELINE,

@@ -209,8 +209,11 @@ def test_missing_scores_are_gaps() -> None:
         ),
         ({"AP": {"a": {"1": "x"}}}, "AP of run 'a' on topic '1' is 'x', not a finite number"),
         ({"AP": {"a": {"1": math.inf}}}, "AP of run 'a' on topic '1' is inf, not a finite number"),
-        ({"AP": VALUES, "map": VALUES}, "run 'good' has two scores of AP on topic '1'"),
-        ({"a": [("1", "AP", 1.0), ("1", "AP", 1.0)]}, "run 'a' has two scores of AP on topic '1'"),
+        ({"AP": VALUES, "map": VALUES}, "a second score of AP for run 'good' on topic '1'"),
+        (
+            {"a": [("1", "AP", 1.0), ("1", "AP", 1.0)]},
+            "a second score of AP for run 'a' on topic '1'",
+        ),
         (
             {"a": [("1", "AP")]},
             "run 'a' holds ('1', 'AP'), which is not a record of query_id, measure and value",

@@ -12,6 +12,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import BadInput, BadPlan
+from scorecube.ingest.qrels import parse_level_map
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2, "d": -1}, "2": {"a": 0, "b": 2}}
 RUNS = {
@@ -101,6 +102,37 @@ def test_all_forms_give_the_scores_of_dictionaries(form: Any) -> None:
     assert expected["score"].sel(metric="AP", run="good").values.tolist() == [[1.0, 1.0]]
     runs, qrels = form()
     assert sc.evaluate(runs, METRICS, qrels=qrels).identical(expected)
+
+
+def test_ranks_of_frames_are_those_that_files_may_have() -> None:
+    frame = pd.DataFrame({"qid": ["1"] * 3, "docno": ["a", "b", "c"], "score": [3, "2.5", 1.0]})
+    choices: list[list[Any]] = [[3, 2, 1], ["3", 2.0, "1"]]
+    for ranks in choices:
+        run = frame.assign(rank=pd.Series(ranks))
+        found = sc.read_rankings({"r": run}, QRELS, order="rank")
+        assert found["level_at_rank"].sel(run="r", topic="1").values.tolist() == [2, 0, 1]
+    for bad, text in ((None, "None"), ("first", "first"), (float("inf"), "inf")):
+        runs = {"r": frame.assign(rank=pd.Series([1, 2, bad], dtype=object))}
+        ranked = sc.read_rankings(runs, QRELS)  # by score
+        assert ranked["level_at_rank"].sel(run="r", topic="1").values.tolist() == [1, 0, 2]
+        with pytest.raises(BadInput, match=f"run 'r':3: rank '{text}' is not a number"):
+            sc.read_rankings(runs, QRELS, order="rank")
+
+
+def test_levels_in_memory_are_those_that_files_may_have() -> None:
+    def levels(qrels: Any, **options: Any) -> list[int]:
+        found = sc.read_rankings(RUNS, qrels, **options)["level_of_document"]
+        return [int(level) for level in found.values[0] if level >= 0]
+
+    assert levels({"1": {"a": "L2", "b": "1", "c": 0.0, "d": -1}}) == [2, 1, 0]
+    assert levels({"1": {"a": 2, "b": 1, "c": 0}}, level_map={2: 3, 0: 1}) == [3, 1, 1]
+    real = {"1": {"a": 0.7, "b": "0.5", "c": 0.2}}
+    assert levels(real, level_map=parse_level_map(">=0.5:1,>=0.6:2")) == [2, 1, 0]
+    twice = [SimpleNamespace(query_id="1", doc_id="a", relevance=1) for _ in range(2)]
+    with pytest.raises(BadInput, match="qrels:2: document 'a' is judged twice in topic 1"):
+        levels(twice)
+    with pytest.raises(BadInput, match="probabilities of intents need judgements by intent"):
+        levels(QRELS, intents={"1": {"1": 1.0}})
 
 
 def test_iterators_are_read_once() -> None:

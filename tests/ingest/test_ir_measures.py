@@ -108,7 +108,7 @@ ERRORS = {
     "word": ("q3\tAP\tgood\n", ":5: score 'good' is not a finite number"),
     "infinite": ("q3\tAP\tinf\n", ":5: score 'inf' is not a finite number"),
     "word as mean": ("all\tAP\tgood\n", ":5: score 'good' is not a finite number"),
-    "twice": ("\nq2\tAP\t0.5\n", ":6: a second value of AP on topic 'q2'; one file holds one run"),
+    "twice": ("\nq2\tAP\t0.5\n", ":6: a second score of AP for run 'me' on topic 'q2'"),
     "mean": (
         "AP\t0.5\n",
         ":5: only means over all topics; run ir_measures with --by_query (-q) to get scores of topics",

@@ -112,10 +112,7 @@ def test_what_is_written_is_read(
 
 
 ERRORS = {
-    "repeated": (
-        "002 AP=   0.5\n",
-        ":4: a second value of AP on topic '002'; one file holds one run",
-    ),
+    "repeated": ("002 AP=   0.5\n", ":4: a second score of AP for run 'me' on topic '002'"),
     "no topic": (
         "AP=   0.5\n",
         ":4: 'AP= 0.5' is not a line of NTCIREVAL; expected topic measure= value",

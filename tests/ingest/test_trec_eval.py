@@ -141,10 +141,7 @@ def test_all_that_trec_eval_computes_is_read(tmp_path: Path) -> None:
 
 GOOD = "map\t401\t0.5\nmap\t402\t0.25\n"
 ERRORS = {
-    "repeated": (
-        "map\t402\t0.25\n",
-        ":3: a second value of AP on topic '402'; one file holds one run",
-    ),
+    "repeated": ("map\t402\t0.25\n", ":3: a second score of AP for run 'x' on topic '402'"),
     "short": ("\nmap 403\n", ":4: 2 fields; a line of trec_eval -q has 3: measure topic value"),
     "long": (
         "map 403 0.5 0.5\n",

@@ -88,7 +88,7 @@ ERRORS = {
     ),
     "topic twice": (
         TOPICS + block("401", 1, 1, 1, 1) + ALL,
-        ":72: a second value of iprec_at_recall_0.00 on topic '401'",
+        ":72: a second score of iprec_at_recall_0.00 for run 'me' on topic '401'",
     ),
     "line twice": (
         TOPICS.replace("At   10 docs", "At    5 docs"),

@@ -95,31 +95,31 @@ def evaluate_judges(values: dict[str, Any]) -> dict[str, Any]:
         raise BadPlan(
             "--dry-run cannot be used with --runs: it evaluates no runs; run scorecube evaluate for each set of judgements first"
         )
-    from scorecube.cli.run_analysis import evaluate_sets, judgement_files
+    from scorecube.cli.run_analysis import evaluate_sets, judgement_sets
 
     metrics, gains = values["metrics"] or names.DEFAULT_METRICS, values["gains"] or ["auto"]
-    with judgement_files([files[1]], [values["truth"]] if values["truth"] else None) as truth:
-        if len(truth) != 1:
-            raise BadPlan(
-                f"--truth-qrels has labels of {len(truth)} judges, {', '.join(truth)}; the truth is one set"
-            )
-        with judgement_files(files[2].split(","), values["judges"] or None) as others:
-            (name,) = truth
-            if name in others:
-                raise BadPlan(
-                    f"the truth and a judge are both named {name}; name them with --truth and --judges"
-                )
-            evaluate_sets(
-                values["study"],
-                truth | others,
-                files[0],
-                metrics,
-                gains,
-                run_name=values["run_name"],
-                workers=values["workers"],
-                teams=values["teams"],
-            )
-            return values | {"truth": name, "judges": tuple(others)}
+    truth = judgement_sets([files[1]], [values["truth"]] if values["truth"] else None)
+    if len(truth) != 1:
+        raise BadPlan(
+            f"--truth-qrels has labels of {len(truth)} judges, {', '.join(truth)}; the truth is one set"
+        )
+    others = judgement_sets(files[2].split(","), values["judges"] or None)
+    (name,) = truth
+    if name in others:
+        raise BadPlan(
+            f"the truth and a judge are both named {name}; name them with --truth and --judges"
+        )
+    evaluate_sets(
+        values["study"],
+        truth | others,
+        files[0],
+        metrics,
+        gains,
+        run_name=values["run_name"],
+        workers=values["workers"],
+        teams=values["teams"],
+    )
+    return values | {"truth": name, "judges": tuple(others)}
 
 
 EXTENSIONS = {

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -150,7 +148,7 @@ def evaluate_two_sets(
 
 def evaluate_sets(
     study: str,
-    qrels: Mapping[str, Path],
+    qrels: Mapping[str, Any],
     runs: Sequence[str],
     metrics: Sequence[str],
     gains: Sequence[str],
@@ -166,7 +164,7 @@ def evaluate_sets(
     study
         Path or address of the study.
     qrels
-        Name of a collection -> its judgements.
+        Name of a collection -> its judgements, a file or as of `judgement_sets`.
     runs, metrics, gains, run_name, workers, teams
         As of the command evaluate.
     """
@@ -175,11 +173,11 @@ def evaluate_sets(
     opened = api.open_study(study, mode="a")
     for label in qrels:
         api.check_names(label, metrics)
-    for label, path in qrels.items():
+    for label, judged in qrels.items():
         with track_progress(f"{label}: reading runs", "files") as progress:
             rankings = api.read_rankings(
                 runs,
-                path,
+                judged,
                 teams,
                 run_name=run_name,
                 workers=workers,
@@ -188,15 +186,12 @@ def evaluate_sets(
             )
         cube = api.evaluate_into(opened, label, rankings, metrics, gains)
         notify(
-            f"{study}: {label}: {cube.sizes['run']} runs x {cube.sizes['topic']} topics, judged by {path}"
+            f"{study}: {label}: {cube.sizes['run']} runs x {cube.sizes['topic']} topics, judged by {judged if isinstance(judged, Path) else label}"
         )
 
 
-@contextmanager
-def judgement_files(
-    files: Sequence[str | Path], labels: Sequence[str] | None
-) -> Iterator[dict[str, Path]]:
-    """Yield the judgements of each judge by name; tables of labels are written as files of judgements for the time of the context.
+def judgement_sets(files: Sequence[str | Path], labels: Sequence[str] | None) -> dict[str, Any]:
+    """Return the judgements of each judge by name: files, and the labels of tables as `scorecube.read_rankings` takes them.
 
     Parameters
     ----------
@@ -207,23 +202,17 @@ def judgement_files(
     """
     from scorecube.workflow import api  # imports all readers
 
-    with tempfile.TemporaryDirectory() as folder:
-        found: dict[str, Path] = {}
-        for number, path in enumerate(map(Path, files)):
-            own = Path(folder, str(number))
-            own.mkdir()
-            table = api.judges_of_table(path, own)
-            for name, written in (table or {path.name.split(".")[0]: path}).items():
-                if name in found:
-                    raise BadPlan(
-                        f"two sets of judgements are named {name}; rename a file or a judge"
-                    )
-                found[name] = written
-        if labels is not None and len(labels) != len(found):
-            raise BadPlan(
-                f"{len(labels)} names for {len(found)} sets of judgements ({', '.join(found)}); give one name for each"
-            )
-        yield found if labels is None else dict(zip(labels, found.values(), strict=True))
+    found: dict[str, Any] = {}
+    for path in map(Path, files):
+        own: dict[str, Any] = {**api.judges_of_table(path)} or {path.name.split(".")[0]: path}
+        if both := found.keys() & own.keys():
+            raise BadPlan(f"two sets of judgements are named {min(both)}; rename a file or a judge")
+        found |= own
+    if labels is not None and len(labels) != len(found):
+        raise BadPlan(
+            f"{len(labels)} names for {len(found)} sets of judgements ({', '.join(found)}); give one name for each"
+        )
+    return found if labels is None else dict(zip(labels, found.values(), strict=True))
 
 
 def note(name: str, line: str) -> None:

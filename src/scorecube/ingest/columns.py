@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,19 @@ class Columns:
     ranks: Any
     numbers: np.ndarray[Any, np.dtype[np.int32]]
     tag: Any
+
+    @cached_property
+    def _breaks(self) -> IntArray:
+        return np.flatnonzero(self.text[:-PADDING] == NEWLINE)
+
+    def line(self, row: int) -> int:
+        """Return the number of the line of a row."""
+        return int(self.numbers[row])
+
+    def field(self, at: int, row: int) -> str:
+        """Return a field of the line of a row."""
+        line = line_of(self.text, self.line(row), self._breaks)
+        return line.split()[at].decode("utf-8", "replace")
 
     def word(self, span: Any) -> str:
         """Return the text between two offsets, for messages."""
@@ -309,30 +322,44 @@ def _is_plain(text: Buffer) -> bool:
 
 
 def finish_numbers(
-    columns: Columns,
     values: Any,
-    at: int,
+    field: Callable[[int], str],
+    line: Callable[[int], int],
     path: PathLike,
     what: str,
     kind: str,
     read: Callable[[str], float | None],
 ) -> None:
-    """Convert, in place, the numbers that the kernel did not convert: field `at` of their lines.
+    """Convert, in place, the numbers that are not converted yet (NaN), from the text and the line of their row.
 
     `read` returns None for a text that is not of the required `kind`.
     """
-    unread = np.flatnonzero(np.isnan(values))
-    if not len(unread):
-        return
-    breaks = np.flatnonzero(columns.text[:-PADDING] == NEWLINE)
-    for row in unread:
-        number_of_line = int(columns.numbers[row])
-        line = line_of(columns.text, number_of_line, breaks)
-        field = line.split()[at].decode("utf-8", "replace")
-        value = read(field)
+    for row in np.flatnonzero(np.isnan(values)).tolist():
+        value = read(text := field(row))
         if value is None:
-            raise BadInput(f"{what} {field!r} is not {kind}", path, number_of_line)
+            raise BadInput(f"{what} {text!r} is not {kind}", path, line(row))
         values[row] = value
+
+
+def floats(values: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return finite numbers in memory; NaN for texts and other values, which `finish_numbers` reads or refuses."""
+
+    def plain(value: Any) -> float:
+        try:
+            number = math.nan if isinstance(value, str) else float(value)
+        except (TypeError, ValueError, OverflowError):
+            return math.nan
+        return number if math.isfinite(number) else math.nan
+
+    return np.fromiter(map(plain, values), np.float64, len(values))
+
+
+def packed(documents: Sequence[bytes]) -> tuple[Buffer, np.ndarray[Any, np.dtype[np.int32]]]:
+    """Return the ids of documents as one padded text, and their offsets in it (document, 2)."""
+    text = np.frombuffer(b"\n".join(documents) + bytes(PADDING), np.uint8)
+    lengths = np.fromiter(map(len, documents), np.int64, len(documents))
+    stops = np.cumsum(lengths + 1) - 1
+    return text, np.stack([stops - lengths, stops], axis=1).astype(np.int32)
 
 
 def number(field: str) -> float | None:

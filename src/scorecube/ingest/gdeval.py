@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from scorecube.errors import BadInput
+from scorecube.ingest.collector import Collector, matrices_of
 from scorecube.ingest.delimited import read_rows, refuse_other_width, score
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
-from scorecube.ingest.in_memory import matrices_of
 from scorecube.ingest.measure_names import from_gdeval
 from scorecube.ingest.records import Matrices
 
@@ -22,7 +22,6 @@ LABELS = ["runid", "topic"]
 MEAN = "amean"
 BASELINE = " (rel to. "
 """In the name of a run that gdeval or ndeval compared with a baseline (-baseline); the numbers are then differences."""
-Nested = dict[str, dict[str, dict[str, float]]]
 
 
 @dataclass(frozen=True)
@@ -62,21 +61,19 @@ class TrecTool:
             Naming file and line: another header, a line of another length, an empty run or topic, a score that is not
             a number, a second score of one run, topic and measure, differences to a baseline; means without topics.
         """
-        nested: Nested = {}
-        others: set[str] = set()
+        found = Collector(self.label, metric)
         first = ""
         for path in paths:
             first = first or str(path)
-            self._read_file(path, metric, nested, others)
-        if not nested:
+            self._read_file(path, found)
+        if not found.scores:
             raise BadInput(
-                f"no scores of {metric} in the file; there are {', '.join(sorted(others))}", first
+                f"no scores of {metric} in the file; there are {', '.join(sorted(found.others))}",
+                first,
             )
-        return {"": matrices_of(nested)}
+        return {"": matrices_of(found.scores)}
 
-    def _read_file(
-        self, path: PathLike, metric: str | None, nested: Nested, others: set[str]
-    ) -> None:
+    def _read_file(self, path: PathLike, found: Collector) -> None:
         (first, header), rows = read_rows(path)
         self._check_header(header, path, first)
         n_topics = 0
@@ -98,18 +95,9 @@ class TrecTool:
                 raise BadInput(f"the {'run' if not run else 'topic'} is missing", path, line)
             n_topics += topic != MEAN
             for measure, cell in zip(header[2:], cells[2:], strict=True):
-                value, label = score(cell, path, line), self.label(measure)
-                if topic == MEAN:
-                    continue
-                if metric not in (None, measure, label):
-                    others.add(label)
-                    continue
-                row = nested.setdefault(label, {}).setdefault(run, {})
-                if topic in row:
-                    raise BadInput(
-                        f"a second score of {label} for run {run!r} on topic {topic!r}", path, line
-                    )
-                row[topic] = value
+                value, label = score(cell, path, line), found.wanted(measure)
+                if topic != MEAN and label is not None:
+                    found.add(label, run, topic, value, path, line)
         if not n_topics:
             raise BadInput(
                 f"no scores of topics in the file, only means ({MEAN}) or nothing; judgements and run share no topic",

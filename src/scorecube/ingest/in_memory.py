@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Unpack, overload
 
@@ -18,6 +17,8 @@ from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems
 from scorecube.collection.topic_groups import with_topic_groups
 from scorecube.errors import BadInput, BadPlan, kind_of, option
+from scorecube.ingest.collector import Collector
+from scorecube.ingest.collector import matrices_of as matrices_of
 from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.measure_names import (
     IR_COUNTS,
@@ -43,49 +44,11 @@ from scorecube.ingest.tool_objects import REPRO_EVAL, is_measure_object, package
 
 LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]
-Nested = Mapping[str, Mapping[str, Mapping[str, Any]]]
 NO_SCORES = "no score matrix"
 FORMS = (
     "a data frame of runs x topics for each metric, {metric: {run: {topic: value}}}, {run: {topic: {measure: value}}} "
     "(pytrec_eval), {run: {metric: {topic: value}}} (ranx), or {run: records with query_id, measure and value} (ir_measures)"
 )
-
-
-def matrices_of(scores: Nested) -> Matrices:
-    """Return matrices of numbers by metric, run and topic, all with all runs and topics, NaN for missing numbers.
-
-    Parameters
-    ----------
-    scores
-        Metric -> run -> topic -> score.
-
-    Returns
-    -------
-    matrices
-        Metric -> data frame of runs x topics.
-
-    Raises
-    ------
-    BadInput
-        A value that is not a number, naming metric, run and topic.
-
-    Examples
-    --------
-    >>> matrices_of({"AP": {"a": {"1": 0.5}, "b": {"1": 0.25, "2": 1.0}}})["AP"].to_numpy().tolist()
-    [[0.5, nan], [0.25, 1.0]]
-    """
-    by_run = list(scores.values())
-    run_at = {run: k for k, run in enumerate(sorted({run for runs in by_run for run in runs}))}
-    topics = sorted({topic for runs in by_run for values in runs.values() for topic in values})
-    topic_at = {topic: k for k, topic in enumerate(topics)}
-    result = {}
-    for metric, runs in scores.items():
-        values = np.full((len(run_at), len(topics)), np.nan)
-        for run, row in runs.items():
-            places = [topic_at[topic] for topic in row]
-            values[run_at[run], places] = [_number(row[topic], metric, run, topic) for topic in row]
-        result[metric] = pd.DataFrame(values, index=list(run_at), columns=topics)
-    return result
 
 
 def to_matrices(scores: Any) -> Matrices:
@@ -128,7 +91,7 @@ def to_matrices(scores: Any) -> Matrices:
     if all(isinstance(value, pd.DataFrame) for value in values):
         return {_label(metric): _runs_down(frame, metric) for metric, frame in scores.items()}
     if all(isinstance(value, Mapping) for value in values):
-        return matrices_of(_metric_first(scores))
+        return _by_level(scores)
     if not any(isinstance(value, str | bytes | Mapping | pd.DataFrame) for value in values) and all(
         isinstance(value, Iterable) for value in values
     ):
@@ -136,7 +99,7 @@ def to_matrices(scores: Any) -> Matrices:
             (str(run), *_record(record, run)) for run, items in scores.items() for record in items
         ]
         measures = [record for record in records if not IR_COUNTS.fullmatch(record[2])]
-        return matrices_of(_collect(measures or records, from_ir_measures))
+        return _collected(measures or records, from_ir_measures)
     kinds = ", ".join(sorted({type(value).__name__ for value in values}))
     raise BadInput(f"scores hold {kinds}; expected {FORMS}{_advice(scores)}", option="scores")
 
@@ -206,8 +169,8 @@ def _look_like_topics(labels: pd.Index[Any]) -> bool:
     return len(labels) > 0 and all(str(label).isdecimal() for label in labels)
 
 
-def _metric_first(scores: Mapping[Any, Any]) -> Nested:
-    """Return metric -> run -> topic -> value of nested dictionaries with metrics on any level, and runs above topics."""
+def _by_level(scores: Mapping[Any, Any]) -> Matrices:
+    """Return the matrices of nested dictionaries with metrics on any level, and runs above topics."""
     paths = [
         (_label(first), _label(second), _label(third), value)
         for first, second, third, value in _leaves(scores)
@@ -224,12 +187,26 @@ def _metric_first(scores: Mapping[Any, Any]) -> Nested:
         )
     metric = holding[0]
     run, topic = [k for k in range(3) if k != metric]
-    records = ((path[run], path[topic], path[metric], path[3]) for path in paths)
-    if metric == 0:
-        return _collect(records, from_dictionary)
-    return _collect(
-        (record for record in records if not NO_MEASURES.fullmatch(record[2])), from_dictionary
+    return _collected(
+        (
+            (path[run], path[topic], path[metric], path[3])
+            for path in paths
+            if metric == 0 or not NO_MEASURES.fullmatch(path[metric])
+        ),
+        from_dictionary,
     )
+
+
+def _collected(
+    records: Iterable[tuple[str, str, str, Any]], label: Callable[[str], str]
+) -> Matrices:
+    """Return the matrices of records: run, topic, measure, value."""
+    found = Collector(label)
+    for run, topic, measure, value in records:
+        found.add(found.wanted(measure) or measure, run, topic, value)
+    if not found.scores:
+        raise BadInput(NO_SCORES, option="scores")
+    return matrices_of(found.scores)
 
 
 def _leaves(scores: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
@@ -250,22 +227,6 @@ def _advice(values: Mapping[Any, Any]) -> str:
     return "; these look like means over all topics (as of calc_aggregate of ir_measures): use iter_calc instead"
 
 
-def _collect(records: Iterable[tuple[str, str, str, Any]], rename: Any) -> Nested:
-    """Return metric -> run -> topic -> value of records (run, topic, measure, value); refuse repeated records."""
-    result: dict[str, dict[str, dict[str, Any]]] = {}
-    label: dict[str, str] = {}
-    for run, topic, measure, value in records:
-        if measure not in label:
-            label[measure] = rename(measure)
-        row = result.setdefault(label[measure], {}).setdefault(run, {})
-        if topic in row:
-            raise BadInput(f"run {run!r} has two scores of {label[measure]} on topic {topic!r}")
-        row[topic] = value
-    if not result:
-        raise BadInput(NO_SCORES, option="scores")
-    return result
-
-
 def _record(record: Any, run: object) -> Iterator[Any]:
     """Yield topic, measure and value of a record."""
     if all(hasattr(record, name) for name in ("query_id", "measure", "value")):
@@ -277,20 +238,6 @@ def _record(record: Any, run: object) -> Iterator[Any]:
             f"run {run!r} holds {record!r}, which is not a record of query_id, measure and value"
         )
     yield from (str(topic), str(measure), value)
-
-
-def _number(value: Any, metric: str, run: str, topic: str) -> float:
-    try:
-        if isinstance(value, str | bytes):
-            raise TypeError
-        number = math.nan if value is None else float(value)
-    except (TypeError, ValueError):
-        number = math.inf
-    if math.isinf(number):
-        raise BadInput(
-            f"{metric} of run {run!r} on topic {topic!r} is {value!r}, not a finite number"
-        )
-    return number
 
 
 @overload

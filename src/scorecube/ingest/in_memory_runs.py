@@ -1,23 +1,26 @@
-"""Runs and judgements as other tools hold them in memory -> text in TREC's format, which the readers of files read.
+"""Runs and judgements as other tools hold them in memory -> the columns that readers of files return.
 
-The text makes ties, duplicates, levels and errors the same as those of files. Line numbers in messages count the documents.
+Ties, duplicates, levels and errors are those of files. Line numbers in messages count the documents.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from scorecube.collection.judgements import Qrels, RunLines
 from scorecube.errors import BadInput
+from scorecube.ingest.columns import finish_numbers, finite_number, floats, number, packed
+from scorecube.ingest.files import refuse_unprintable
 from scorecube.ingest.judge_labels import HEADERS
+from scorecube.ingest.qrels import LevelMap, check_level_map, finish_levels, qrels_of_rows
 from scorecube.ingest.roles import RUN_HEADERS, SCORE_HEADERS, TOPIC_HEADERS, header_word
 from scorecube.ingest.tool_objects import contents_of, named_objects
-from scorecube.kernels.parsing.byte_words import PADDING
 
 DOCUMENT = HEADERS["document"]
 LEVEL = HEADERS["label"]
@@ -34,39 +37,20 @@ Row = tuple[Any, Any, Any, Any]
 """Topic, document, value, and the rank or None."""
 
 
-@dataclass(frozen=True)
-class RunInMemory:
-    """A run as text.
-
-    Parameters
-    ----------
-    name
-        Of the run.
-    text
-        uint8 (byte,): lines of topic, Q0, document, rank, score and a tag, padded.
-    """
-
-    name: str
-    text: np.ndarray[Any, np.dtype[np.uint8]]
-
-    @property
-    def path(self) -> str:
-        """What messages name in place of a file."""
-        return f"run {self.name!r}"
-
-
-def runs_in_memory(runs: Any) -> list[RunInMemory] | None:
+def runs_in_memory(runs: Any, *, with_ranks: bool = False) -> list[RunLines] | None:
     """Return runs that are objects; None for paths.
 
     Parameters
     ----------
     runs
         Any form of `RUN_FORMS`, or paths.
+    with_ranks
+        Whether ranks must be numbers (they are ignored otherwise).
 
     Raises
     ------
     BadInput
-        An object in another form, a run without a name, labels with blanks.
+        An object in another form, a run without a name, labels with blanks, a score that is not a number.
 
     Examples
     --------
@@ -76,44 +60,46 @@ def runs_in_memory(runs: Any) -> list[RunInMemory] | None:
     """
     if _is_path(runs):
         return None
-    runs = named_objects(runs)
+    runs, run_of = named_objects(runs), partial(_run, with_ranks=with_ranks)
     if isinstance(runs, pd.DataFrame):
-        return [_run(name, frame) for name, frame in _by_run(runs)]
+        return [run_of(name, frame) for name, frame in _by_run(runs)]
     if isinstance(runs, Mapping):
         if not runs:
             raise BadInput(f"no run; expected {RUN_FORMS}", option="runs")
-        return [_run(name, run) for name, run in runs.items()]
+        return [run_of(name, run) for name, run in runs.items()]
     listed = list(runs) if isinstance(runs, Iterable) else [runs]
     if all(map(_is_path, listed)):  # also none, which the reader of files refuses
         return None
-    return [_run(_name_of(run), run) for run in listed]
+    return [run_of(_name_of(run), run) for run in listed]
 
 
-def qrels_in_memory(qrels: Any) -> np.ndarray[Any, np.dtype[np.uint8]] | None:
-    r"""Return judgements that are an object as padded text in TREC's format; None for a path.
+def qrels_in_memory(qrels: Any, level_map: LevelMap | None = None) -> Qrels | None:
+    """Return judgements that are an object; None for a path.
 
     Parameters
     ----------
     qrels
         Any form of `QRELS_FORMS`, or a path.
+    level_map
+        As of `scorecube.ingest.qrels.read_qrels`.
 
     Raises
     ------
     BadInput
-        An object in another form, labels with blanks.
+        An object in another form, labels with blanks, a level that is no integer, a document that is judged twice.
 
     Examples
     --------
-    >>> qrels_in_memory({"1": {"d1": 2}})[:-72].tobytes()
-    b'1 0 d1 2\n'
+    >>> qrels_in_memory({"1": {"d1": 2}}).levels.tolist()
+    [2]
     """
     if _is_path(qrels):
         return None
-    rows = _rows(qrels, LEVEL, ("relevance",), QRELS_FORMS, "qrels")
-    return _padded(
-        f"{_word(topic, 'topic')} 0 {_word(document, 'document')} {_level(level)}\n"
-        for topic, document, level, _ in rows
-    )
+    check_level_map(level_map)
+    columns = _columns(_rows(qrels, LEVEL, "relevance", QRELS_FORMS, "qrels"), "qrels")
+    levels = finish_levels(*_numbers(columns.values), "qrels", level_map)
+    topics = [columns.topics[k] for k in columns.topic_of]
+    return qrels_of_rows("qrels", topics, columns.documents, levels, range(1, len(levels) + 1))
 
 
 def _is_path(value: Any) -> bool:
@@ -127,20 +113,60 @@ def _name_of(run: Any) -> str:
     return name
 
 
-def _run(name: Any, run: Any) -> RunInMemory:
-    rows = _rows(run, SCORE_HEADERS, ("score",), RUN_FORMS, "runs")
-    counts: dict[str, int] = {}
+class _Columns(NamedTuple):
+    """Topics in order of first appearance, and the columns of all rows."""
 
-    def lines() -> Iterator[str]:
-        for topic, document, score, rank in rows:
-            counts[topic] = counts.get(topic, 0) + 1
-            place = counts[topic] if rank is None else rank
-            yield f"{_word(topic, 'topic')} Q0 {_word(document, 'document')} {place} {_score(score)} -\n"
+    topics: list[str]
+    topic_of: list[int]
+    documents: list[bytes]
+    values: list[Any]
+    ranks: list[Any]
 
-    text = _padded(lines())
-    if len(text) == PADDING:
-        raise BadInput(f"run {str(name)!r} has no document", option="runs")
-    return RunInMemory(str(name), text)
+
+def _columns(rows: Iterable[Row], path: str) -> _Columns:
+    """Return rows by column; refuse labels that no file can have."""
+    number_of: dict[str, int] = {}
+    found = _Columns([], [], [], [], [])
+    for line, (topic, document, value, rank) in enumerate(rows, 1):
+        if (name := str(topic)) not in number_of:
+            refuse_unprintable(_word(name, "topic"), "topic", path, line)
+            number_of[name] = len(number_of)
+        found.topic_of.append(number_of[name])
+        found.documents.append(_word(str(document), "document").encode("utf-8", "surrogatepass"))
+        found.values.append(value)
+        found.ranks.append(rank)
+    found.topics.extend(number_of)
+    return found
+
+
+def _run(name: Any, run: Any, *, with_ranks: bool) -> RunLines:
+    name = str(name)
+    path = f"run {name!r}"
+    refuse_unprintable(name, "run", None)
+    if not name:
+        raise BadInput("the name of a run is empty", option="runs")
+    columns = _columns(_rows(run, SCORE_HEADERS, "score", RUN_FORMS, "runs"), path)
+    if not columns.documents:
+        raise BadInput(f"{path} has no document", option="runs")
+    topic_of = np.array(columns.topic_of, np.int32)
+    text, documents = packed(columns.documents)
+    scores, field, line = _numbers(columns.values)
+    finish_numbers(scores, field, line, path, "score", "a number", number)
+    ranks: np.ndarray[Any, np.dtype[np.float64]] = np.empty(0)
+    if with_ranks and None in columns.ranks:
+        ranks = pd.Series(topic_of).groupby(topic_of).cumcount().to_numpy() + 1.0
+    elif with_ranks:
+        ranks, field, line = _numbers(columns.ranks)
+        finish_numbers(ranks, field, line, path, "rank", "a number", finite_number)
+    numbers = np.arange(1, len(scores) + 1, dtype=np.int32)
+    return RunLines(name, path, text, columns.topics, topic_of, documents, scores, ranks, numbers)
+
+
+def _numbers(
+    values: Sequence[Any],
+) -> tuple[np.ndarray[Any, np.dtype[np.float64]], Callable[[int], str], Callable[[int], int]]:
+    """Return a column of numbers, and the functions that return the text and the line of a row, as `finish_numbers` takes them."""
+    return floats(values), lambda row: str(values[row]), lambda row: row + 1
 
 
 def _by_run(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -157,7 +183,7 @@ def _by_run(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _rows(
-    value: Any, headers: tuple[str, ...], fields: tuple[str, ...], forms: str, argument: str
+    value: Any, headers: tuple[str, ...], field: str, forms: str, argument: str
 ) -> Iterator[Row]:
     """Return rows of one run, or of judgements, in any form."""
     value = contents_of(value)
@@ -169,7 +195,7 @@ def _rows(
         raise BadInput(
             f"{argument}: found {type(value).__name__}; expected {forms}", option=argument
         )
-    return _rows_of_records(value, fields[0], forms, argument)
+    return _rows_of_records(value, field, forms, argument)
 
 
 def _rows_of_mapping(value: Mapping[Any, Any], forms: str, argument: str) -> Iterator[Row]:
@@ -179,13 +205,13 @@ def _rows_of_mapping(value: Mapping[Any, Any], forms: str, argument: str) -> Ite
                 f"{argument}: {topic!r} holds {type(documents).__name__}, not documents; expected {forms}",
                 option=argument,
             )
-        for document, number in documents.items():
-            if isinstance(number, Mapping):
+        for document, item in documents.items():
+            if isinstance(item, Mapping):
                 raise BadInput(
                     f"{argument}: {topic!r} has one level of dictionaries too many; expected {forms}",
                     option=argument,
                 )
-            yield topic, document, number, None
+            yield topic, document, item, None
 
 
 def _rows_of_records(
@@ -220,31 +246,7 @@ def _rows_of_frame(
     return zip(*chosen, ranks, strict=True)
 
 
-def _padded(lines: Iterable[str]) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    content = "".join(lines).encode("utf-8", "surrogatepass")
-    return np.frombuffer(content + bytes(PADDING), np.uint8)
-
-
-def _word(label: Any, what: str) -> str:
-    text = str(label)
-    if not text or len(text.split()) != 1 or text.strip() != text:
+def _word(text: str, what: str) -> str:
+    if len(text.split()) != 1 or text.strip() != text:
         raise BadInput(f"the {what} {text!r} is empty or has blanks; replace them", option=None)
     return text
-
-
-def _number(value: Any, convert: Callable[[Any], Any]) -> str:
-    try:
-        return repr(convert(value))
-    except (TypeError, ValueError, OverflowError):
-        return str(value).replace(" ", "_") or "-"  # the reader refuses it with its line
-
-
-def _score(value: Any) -> str:
-    return _number(value, float)
-
-
-def _level(value: Any) -> str:
-    if isinstance(value, str):
-        return value.replace(" ", "_") or "-"
-    number = _number(value, float)
-    return number.removesuffix(".0")

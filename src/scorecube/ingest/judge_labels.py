@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 
 from scorecube.errors import BadInput
-from scorecube.files import write_file
 from scorecube.ingest.delimited import read_rows, refuse_other_width
 from scorecube.ingest.files import PathLike, bare_name, refuse_unprintable
 from scorecube.ingest.roles import TOPIC_HEADERS, header_word
@@ -19,6 +18,8 @@ HEADERS = {
     "label": ("label", "level", "relevance", "rel", "grade", "judgement", "judgment"),
 }
 NEEDED = ("topic", "document", "label")
+Judgements = dict[str, dict[str, int]]
+"""Topic -> document -> level."""
 NOT_JUDGED = ("", "na", "nan", "none", "null")
 """Labels of a judge that did not answer, in any case: the document counts as not judged."""
 
@@ -34,20 +35,18 @@ def is_label_table(path: PathLike) -> bool:
     return set(NEEDED) <= set(_columns(header))
 
 
-def write_qrels(path: PathLike, folder: Path) -> dict[str, Path]:
-    """Write a table of labels as one file of judgements for each judge.
+def read_labels(path: PathLike) -> dict[str, Judgements]:
+    """Read a table of labels as judgements of each judge.
 
     Parameters
     ----------
     path
         Cells between commas, semicolons or tabs, with a header; without a column judge all labels are of one judge, named after the file.
-    folder
-        Where to write.
 
     Returns
     -------
-    paths
-        Judge -> file of judgements, in the order of the table.
+    judgements
+        Judge -> topic -> document -> level, in the order of the table.
 
     Raises
     ------
@@ -63,32 +62,26 @@ def write_qrels(path: PathLike, folder: Path) -> dict[str, Path]:
             first,
         )
     own = bare_name(path).split(".")[0]
-    lines: dict[str, list[str]] = {}
-    seen: set[tuple[str, str, str]] = set()
+    found: dict[str, Judgements] = {}
     for line, cells in body:
         refuse_other_width(cells, header, path, line)
-        topic, document = (cells[columns[name]].strip() for name in ("topic", "document"))
-        judge = cells[columns["judge"]].strip() if "judge" in columns else own
+        topic, document = (cells[columns[name]] for name in ("topic", "document"))
+        judge = cells[columns["judge"]] if "judge" in columns else own
         for value, what in ((topic, "topic"), (document, "document"), (judge, "judge")):
             refuse_unprintable(value, what, path, line)
             if not value or (what != "judge" and len(value.split()) != 1):
                 raise BadInput(f"the {what} is missing or has blanks", path, line)
-        if (judge, topic, document) in seen:
+        levels = found.setdefault(judge, {}).setdefault(topic, {})
+        if document in levels:
             raise BadInput(
                 f"{judge} has a second label for document {document!r} in topic {topic}; remove one of the lines",
                 path,
                 line,
             )
-        seen.add((judge, topic, document))
-        level = _level(cells[columns["label"]].strip(), path, line)
-        lines.setdefault(judge, []).append(f"{topic} 0 {document} {level}\n")
-    if not lines:
+        levels[document] = _level(cells[columns["label"]], path, line)
+    if not found:
         raise BadInput("a header without labels", path, first)
-    paths = {}
-    for number, (judge, text) in enumerate(lines.items()):
-        paths[judge] = folder / f"{number}.qrels"
-        write_file(paths[judge], "".join(text))
-    return paths
+    return found
 
 
 def _columns(header: list[str]) -> dict[str, int]:

@@ -13,17 +13,19 @@ import numpy as np
 from scorecube.collection.judgements import Qrels, RunLines
 from scorecube.collection.rankings import Duplicates
 from scorecube.errors import BadInput, counted
+from scorecube.ingest.columns import packed
 from scorecube.ingest.files import MAGIC, PathLike, bare_name, expand, read_bytes
-from scorecube.ingest.in_memory_runs import RunInMemory, qrels_in_memory, runs_in_memory
+from scorecube.ingest.in_memory_runs import qrels_in_memory, runs_in_memory
 from scorecube.ingest.qrels import (
     Dialect,
     LevelMap,
     Probabilities,
-    Thresholds,
     check_level_map,
+    map_levels,
+    no_intents,
+    qrels_of_rows,
     read_qrels,
 )
-from scorecube.kernels.parsing.byte_words import PADDING
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
 REL, RES, LAB = ".rel", ".res", ".lab"
@@ -75,11 +77,11 @@ def read_judgements(
     qrels
         As from `read_qrels`.
     """
-    text = qrels_in_memory(path)
-    if text is not None:
-        return read_qrels(
-            "qrels", text=text, dialect=Dialect.TREC, level_map=level_map, intents=intents
-        )
+    in_memory = qrels_in_memory(path, level_map)
+    if in_memory is not None:
+        if intents is not None:
+            raise no_intents(in_memory.path)
+        return in_memory
     by_topic = rel_files(path) if Dialect(dialect) is Dialect.AUTO and intents is None else []
     if by_topic:
         return read_rel(by_topic, level_map=level_map)
@@ -142,29 +144,23 @@ def read_rel(paths: Sequence[Path], *, level_map: LevelMap | None = None) -> Qre
         if topic in origin:
             raise BadInput(f"a second file of topic {topic}; the first is {origin[topic]}", path)
         origin[topic] = path
-    topics = sorted(origin)
-    parts = []
-    for topic in topics:
-        rows = [
-            (number, fields)
-            for number, fields in _rows(origin[topic], REL)
-            if not fields[0].startswith(b"#")
+    rows = []
+    for topic, path in origin.items():
+        part = [row for row in _rows(path, REL) if not row[1][0].startswith(b"#")]
+        if not part:
+            raise BadInput("no line of a .rel file; expected document level", path)
+        _refuse_repeated(part, path, f"is judged twice in topic {topic}")
+        rows += [
+            (topic, fields[0], _level(fields[1], path, number), number) for number, fields in part
         ]
-        if not rows:
-            raise BadInput("no line of a .rel file; expected document level", origin[topic])
-        _refuse_repeated(rows, origin[topic], f"is judged twice in topic {topic}")
-        parts.append(rows)
-    text, documents, topic_of, numbers = _concatenate(parts)
-    found = [
-        _level(fields[1], origin[t], n)
-        for t, rows in zip(topics, parts, strict=True)
-        for n, fields in rows
-    ]
-    levels = np.array([_mapped(level, level_map) for level in found], np.int16)
-    return Qrels(str(paths[0].parent), text, topics, topic_of, documents, levels, numbers)
+    of_row, documents, levels, numbers = zip(*rows, strict=True)
+    mapped = map_levels(np.array(levels, np.float64), level_map)
+    return qrels_of_rows(str(paths[0].parent), of_row, documents, mapped, numbers)
 
 
-def run_sources(runs: Any, topics: Iterable[str]) -> list[Path | RankedLists | RunInMemory]:
+def run_sources(
+    runs: Any, topics: Iterable[str], *, with_ranks: bool = False
+) -> list[Path | RankedLists | RunLines]:
     """Return the sources of runs: run files, and ranked lists of one topic each, grouped by run.
 
     Of a folder with ranked lists, in it or in its subfolders, only these are read: the .lab files if there are no .res
@@ -177,11 +173,13 @@ def run_sources(runs: Any, topics: Iterable[str]) -> list[Path | RankedLists | R
         Files, folders or globs, or runs in memory, see `scorecube.ingest.in_memory_runs.RUN_FORMS`.
     topics
         Judged topics, to find topic and run in names of files.
+    with_ranks
+        Whether ranks of runs in memory must be numbers (they are ignored otherwise).
 
     Returns
     -------
     sources
-        Run files, and runs as ranked lists.
+        Run files, runs as ranked lists, and lines of runs in memory.
 
     Raises
     ------
@@ -189,7 +187,7 @@ def run_sources(runs: Any, topics: Iterable[str]) -> list[Path | RankedLists | R
         No files; a list with a name that does not identify topic and run; two lists of one run and topic.
     """
     runs = list(runs) if isinstance(runs, Iterator) else runs
-    in_memory = runs_in_memory(runs)
+    in_memory = runs_in_memory(runs, with_ranks=with_ranks)
     if in_memory is not None:
         return list(in_memory)
     paths = [runs] if isinstance(runs, str) or not isinstance(runs, Iterable) else list(runs)
@@ -248,7 +246,9 @@ def read_lists(
         if _suffix(path) == LAB and judged is not None:
             _check_levels(rows, path, topic, judged().get(topic), level_map)
         parts.append(rows)
-    text, documents, topic_of, numbers = _concatenate(parts)
+    text, documents = packed([fields[0] for rows in parts for _, fields in rows])
+    topic_of = np.repeat(np.arange(len(parts), dtype=np.int32), list(map(len, parts)))
+    numbers = np.array([number for rows in parts for number, _ in rows], np.int32)
     ranks = np.concatenate([np.zeros(0), *(np.arange(1.0, len(rows) + 1) for rows in parts)])
     return RunLines(
         name=source.name,
@@ -402,12 +402,6 @@ def _level(field: bytes, path: Path, line: int) -> int:
     return int(found[1])
 
 
-def _mapped(level: int, level_map: LevelMap | None) -> int:
-    if isinstance(level_map, Thresholds):
-        return int(level_map.apply(np.array([level], np.float64))[0])
-    return (level_map or {}).get(level, level)
-
-
 def _check_levels(
     rows: Sequence[Row],
     path: Path,
@@ -420,7 +414,8 @@ def _check_levels(
         return
     for number, fields in rows:
         found = _level(fields[1], path, number) if len(fields) > 1 else None
-        found = None if found is None else _mapped(found, level_map)
+        if found is not None:
+            found = int(map_levels(np.array([found], np.float64), level_map)[0])
         expected = judged.get(fields[0])
         if found != expected:
             texts = ["unjudged" if level is None else f"L{level}" for level in (found, expected)]
@@ -430,15 +425,3 @@ def _check_levels(
                 path,
                 number,
             )
-
-
-def _concatenate(parts: Sequence[Sequence[Row]]) -> tuple[Any, Any, Any, Any]:
-    """Return the documents of all parts as one padded text, with their offsets, parts and line numbers."""
-    documents = [fields[0] for rows in parts for _, fields in rows]
-    text = np.frombuffer(b"\n".join(documents) + bytes(PADDING), np.uint8)
-    lengths = np.array([len(document) for document in documents], np.int64)
-    stops = np.cumsum(lengths + 1) - 1
-    spans = np.stack([stops - lengths, stops], axis=1).astype(np.int32)
-    topic_of = np.repeat(np.arange(len(parts), dtype=np.int32), [len(rows) for rows in parts])
-    numbers = np.array([number for rows in parts for number, _ in rows], np.int32)
-    return text, spans, topic_of, numbers

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from scorecube.errors import BadInput
+from scorecube.ingest.collector import Collector, matrices_of
 from scorecube.ingest.delimited import read_text, score
 from scorecube.ingest.files import PathLike, bare_name
-from scorecube.ingest.in_memory import matrices_of
 from scorecube.ingest.records import Matrices
 
 Record = tuple[int, str, str, str]
@@ -56,46 +56,33 @@ class OneRunReader:
             topic; two files of one run; a file without scores of topics or of `metric`.
         """
         origin: dict[str, PathLike] = {}
-        nested: dict[str, dict[str, dict[str, float]]] = {}
+        found = Collector(self.label, metric, self.counts)
         for path in paths:
-            run, scores = self._read_file(path, metric)
+            name, records = self.parse(read_text(path), path)
+            run = name or re.sub(rf"\.({self.extensions})$", "", bare_name(path))
             if run in origin:
                 raise BadInput(f"a second file of run {run!r}; the first is {origin[run]}", path)
             origin[run] = path
-            for label, row in scores.items():
-                nested.setdefault(label, {})[run] = row
-        return {"": matrices_of(nested)}
+            self._collect(records, run, path, found)
+            if not any(run in scores for scores in found.scores.values()):
+                known = f"; there are {', '.join(sorted(found.others))}" if found.others else ""
+                raise BadInput(f"no scores of {metric or 'topics'} in the file{known}", path)
+        return {"": matrices_of(found.scores)}
 
-    def _read_file(
-        self, path: PathLike, metric: str | None
-    ) -> tuple[str, dict[str, dict[str, float]]]:
-        """Return the name of the run, and metric -> topic -> score."""
-        run, records = self.parse(read_text(path), path)
-        scores: dict[str, dict[str, float]] = {}
-        others: set[str] = set()
-        summary = False
+    def _collect(
+        self, records: Iterable[Record], run: str, path: PathLike, found: Collector
+    ) -> None:
+        """Collect the scores of a file; means over all topics are no scores."""
+        topics, means = 0, False
         for line, topic, measure, value in records:
-            is_count = self.counts is not None and self.counts.fullmatch(measure)
-            if topic == self.summary:
-                summary = True
-                if not is_count:
-                    score(value, path, line)
+            if topic != self.summary:
+                topics += 1
+                if (label := found.wanted(measure)) is not None:
+                    number = score(value, path, line)
+                    found.add(label, run, sys.intern(topic), number, path, line)
                 continue
-            label = self.label(measure)
-            if is_count if metric is None else metric not in (measure, label):
-                others.add(label)
-                continue
-            row = scores.setdefault(label, {})
-            if topic in row:
-                raise BadInput(
-                    f"a second value of {label} on topic {topic!r}; one file holds one run",
-                    path,
-                    line,
-                )
-            row[sys.intern(topic)] = score(value, path, line)
-        if not scores:
-            if summary and not others:
-                raise BadInput(self.only_means, path)
-            known = f"; there are {', '.join(sorted(others))}" if others else ""
-            raise BadInput(f"no scores of {metric or 'topics'} in the file{known}", path)
-        return run or re.sub(rf"\.({self.extensions})$", "", bare_name(path)), scores
+            means = True
+            if self.counts is None or not self.counts.fullmatch(measure):
+                score(value, path, line)
+        if means and not topics:
+            raise BadInput(self.only_means, path)

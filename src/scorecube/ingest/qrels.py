@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -22,6 +22,7 @@ from scorecube.ingest.columns import (
     finite_number,
     label_text,
     number,
+    packed,
     read_padded,
     split_columns,
 )
@@ -94,7 +95,6 @@ Probabilities = Mapping[str, Mapping[str, float]]
 def read_qrels(
     path: PathLike,
     *,
-    text: np.ndarray[Any, np.dtype[np.uint8]] | None = None,
     dialect: str = Dialect.AUTO,
     level_map: LevelMap | None = None,
     intents: PathLike | Probabilities | None = None,
@@ -105,8 +105,6 @@ def read_qrels(
     ----------
     path
         Lines of topic, a second column, document and level, or another `Dialect`.
-    text
-        uint8 (byte,): the lines and `PADDING` zero bytes, for judgements in memory; messages name `path` as their file.
     dialect
         A `Dialect`. ``auto`` never reads the second column as intents or classes, and refuses further columns; with a
         dialect they are ignored. The lines of run files are refused in any case.
@@ -128,16 +126,12 @@ def read_qrels(
         Naming file and line: too few or too many columns, a level that is not an integer, a document judged twice in a
         topic, an intent without probability.
     """
-    text = read_padded(path, PADDING, Workspace()) if text is None else text
+    text = read_padded(path, PADDING, Workspace())
     check_level_map(level_map)
     auto = Dialect(dialect) is Dialect.AUTO
     chosen = detect(text[:BEGINNING].tobytes()) if auto else Dialect(dialect)
     if intents is not None and chosen is not Dialect.TREC_INTENTS:
-        raise BadInput(
-            f"probabilities of intents need judgements by intent; use {option('dialect', 'trec-intents')}",
-            path,
-            option="intents",
-        )
+        raise no_intents(path)
     columns = split_columns(text, path, LAYOUTS[chosen], more=not auto)
     levels = _levels(columns, chosen, path, level_map)
     order, topic_of = _sorted_topics(columns, path)
@@ -160,20 +154,79 @@ def read_qrels(
     return qrels
 
 
+def no_intents(path: PathLike) -> BadInput:
+    """Return the error about probabilities of intents for judgements without intents."""
+    return BadInput(
+        f"probabilities of intents need judgements by intent; use {option('dialect', 'trec-intents')}",
+        path,
+        option="intents",
+    )
+
+
+def qrels_of_rows(
+    path: str,
+    topics: Sequence[str],
+    documents: Sequence[bytes],
+    levels: np.ndarray[Any, np.dtype[np.int16]],
+    numbers: Sequence[int],
+) -> Qrels:
+    """Return judgements whose rows are in memory.
+
+    Parameters
+    ----------
+    path
+        What messages name as the file.
+    topics, documents, levels, numbers
+        Of each row; the numbers are those of lines, for messages.
+
+    Raises
+    ------
+    BadInput
+        No row; a document that is judged twice in a topic.
+    """
+    if not topics:
+        raise BadInput(f"no line of a qrels file; expected {LAYOUTS[Dialect.TREC].line}", path)
+    place = {topic: k for k, topic in enumerate(sorted(set(topics)))}
+    text, spans = packed(documents)
+    topic_of = np.fromiter(map(place.__getitem__, topics), np.int32, len(topics))
+    qrels = Qrels(path, text, list(place), topic_of, spans, levels, np.array(numbers, np.int32))
+    qrels.tables  # noqa: B018 - refuses repeated documents
+    return qrels
+
+
+def finish_levels(
+    values: np.ndarray[Any, np.dtype[np.float64]],
+    field: Callable[[int], str],
+    line: Callable[[int], int],
+    path: PathLike,
+    level_map: LevelMap | None,
+) -> np.ndarray[Any, np.dtype[np.int16]]:
+    """Return the levels of numbers in judgements; what is no level is read again, or refused, by `finish_numbers`."""
+    kind, read = "a number", finite_number
+    if not isinstance(level_map, Thresholds):
+        kind, read = f"an integer up to {HIGHEST_LEVEL}", _level
+        values[~((values == np.floor(values)) & (np.abs(values) <= HIGHEST_LEVEL))] = np.nan
+    finish_numbers(values, field, line, path, "level", kind, read)
+    return map_levels(values, level_map)
+
+
 def _levels(
     columns: Columns, dialect: Dialect, path: PathLike, level_map: LevelMap | None
 ) -> np.ndarray[Any, np.dtype[np.int16]]:
     """Return the level of each line."""
-    values = columns.values
-    kind, read = f"an integer up to {HIGHEST_LEVEL}", _level
-    if dialect is Dialect.NTCIR_GRADES:
-        values[:] = np.nan
-        kind, read = "one of the grades S, A, B, C", _grade
-    elif isinstance(level_map, Thresholds):
-        kind, read = "a number", finite_number
-    else:
-        values[~_whole(values)] = np.nan
-    finish_numbers(columns, values, LAYOUTS[dialect].value, path, "level", kind, read)
+    values, field = columns.values, partial(columns.field, LAYOUTS[dialect].value)
+    if dialect is not Dialect.NTCIR_GRADES:
+        return finish_levels(values, field, columns.line, path, level_map)
+    values[:] = np.nan
+    kind = "one of the grades S, A, B, C"
+    finish_numbers(values, field, columns.line, path, "level", kind, GRADES.get)
+    return map_levels(values, level_map)
+
+
+def map_levels(
+    values: np.ndarray[Any, np.dtype[np.float64]], level_map: LevelMap | None
+) -> np.ndarray[Any, np.dtype[np.int16]]:
+    """Return the levels to use for those of judgements; see `read_qrels`."""
     if isinstance(level_map, Thresholds):
         return level_map.apply(values).astype(np.int16)
     mapped: np.ndarray[Any, np.dtype[np.int16]] = values.astype(np.int16)
@@ -385,21 +438,10 @@ def print_level_map(level_map: LevelMap | None) -> str:
     return ",".join(f"{old}:{new}" for old, new in (level_map or {}).items())
 
 
-def _grade(field: str) -> float | None:
-    return GRADES.get(field)
-
-
 def _level(field: str) -> float | None:
     value = number(field[1:] if re.fullmatch(r"L[0-9]+", field) else field)
-    return value if value is not None and bool(_whole(np.array([value]))[0]) else None
-
-
-def _whole(values: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    with np.errstate(invalid="ignore"):
-        whole: np.ndarray[Any, np.dtype[np.bool_]] = (values == np.floor(values)) & (
-            np.abs(values) <= HIGHEST_LEVEL
-        )
-    return whole
+    is_level = value is not None and value.is_integer() and abs(value) <= HIGHEST_LEVEL
+    return value if is_level else None
 
 
 def _sorted_topics(

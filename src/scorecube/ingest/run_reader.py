@@ -9,12 +9,11 @@ from pathlib import Path
 from threading import local
 from typing import Any
 
-from scorecube.collection.judgements import Qrels
+from scorecube.collection.judgements import Qrels, RunLines
 from scorecube.collection.rankings import JudgedRun, judge
-from scorecube.ingest.in_memory_runs import RunInMemory
 from scorecube.ingest.ntcireval import Levels, RankedLists, levels_of, read_lists
 from scorecube.ingest.qrels import LevelMap
-from scorecube.ingest.trec import read_run, read_run_in_memory
+from scorecube.ingest.trec import read_run
 from scorecube.kernels.workspace import Workspace
 
 
@@ -46,18 +45,18 @@ class FileJudge:
         """Levels of the judgements by topic and document."""
         return levels_of(self.qrels)
 
-    def __call__(self, source: Path | RankedLists | RunInMemory) -> JudgedRun:
+    def __call__(self, source: Path | RankedLists | RunLines) -> JudgedRun:
         """Return the levels of one run."""
         space: Workspace = self._threads.__dict__.setdefault("space", Workspace())
-        if isinstance(source, RankedLists):
+        if isinstance(source, RunLines):
+            lines = source
+        elif isinstance(source, RankedLists):
             lines = read_lists(
                 source,
                 duplicates=self.duplicates,
                 judged=lambda: self.labels,
                 level_map=self.level_map,
             )
-        elif isinstance(source, RunInMemory):
-            lines = read_run_in_memory(source, with_ranks=self.order == "rank")
         else:
             lines = read_run(
                 source, run_name=self.run_name, with_ranks=self.order == "rank", workspace=space

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import NamedTuple
 
 from scorecube.collection.judgements import RunLines
 from scorecube.errors import BadInput
 from scorecube.ingest.columns import (
-    Columns,
     Layout,
     finish_numbers,
     finite_number,
     label_text,
     number,
     read_columns,
-    split_columns,
 )
 from scorecube.ingest.delimited import read_rows, read_table
 from scorecube.ingest.files import PathLike, bare_name, refuse_unprintable
-from scorecube.ingest.in_memory_runs import RunInMemory
 from scorecube.ingest.roles import header_word
 from scorecube.kernels.workspace import Workspace
 
@@ -61,39 +59,12 @@ def read_run(
         path, RUN, with_ranks=with_ranks, one_tag=run_name == "tag", workspace=workspace
     )
     name = columns.run(path) if run_name == "tag" else file_label(path)
-    return _lines(columns, name, path)
-
-
-def read_run_in_memory(run: RunInMemory, *, with_ranks: bool = False) -> RunLines:
-    """Read a run whose text is in memory.
-
-    Parameters
-    ----------
-    run
-        As from `runs_in_memory`.
-    with_ranks
-        As of `read_run`.
-
-    Returns
-    -------
-    lines
-        As from `read_run`.
-
-    Raises
-    ------
-    BadInput
-        As of `read_run`; a name that is empty or has control characters.
-    """
-    refuse_unprintable(run.name, "run", None)
-    if not run.name:
-        raise BadInput("the name of a run is empty", option="runs")
-    return _lines(split_columns(run.text, run.path, RUN, with_ranks=with_ranks), run.name, run.path)
-
-
-def _lines(columns: Columns, name: str, path: PathLike) -> RunLines:
-    """Return the lines of a run; refuse texts in the place of numbers."""
-    finish_numbers(columns, columns.values, RUN.value, path, "score", "a number", number)
-    finish_numbers(columns, columns.ranks, RUN.rank, path, "rank", "a number", finite_number)
+    for what, values, at, read in (
+        ("score", columns.values, RUN.value, number),
+        ("rank", columns.ranks, RUN.rank, finite_number),
+    ):
+        field = partial(columns.field, at)
+        finish_numbers(values, field, columns.line, path, what, "a number", read)
     return RunLines(
         name=name,
         path=str(path),

@@ -6,7 +6,6 @@ import dataclasses
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import xarray as xr
@@ -31,7 +30,7 @@ from scorecube.ingest.delimited import read_table
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.formats import read_collections
 from scorecube.ingest.in_memory import cubes_of, only_cube, read_objects, with_axes
-from scorecube.ingest.judge_labels import is_label_table, write_qrels
+from scorecube.ingest.judge_labels import Judgements, is_label_table, read_labels
 from scorecube.ingest.ntcireval import read_judgements, run_sources
 from scorecube.ingest.qrels import Dialect, LevelMap, Probabilities, print_level_map
 from scorecube.ingest.roles import ColumnOptions, chosen_columns
@@ -157,7 +156,7 @@ def read_rankings(
     elif teams is not None:
         team_of = dict(teams)
     judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates, level_map)
-    sources = run_sources(runs, judged.topics)
+    sources = run_sources(runs, judged.topics, with_ranks=order == Order.RANK)
     executor = Executor(client, workers or default_workers())
     judged_runs = call_all(executor, judge_file, sources, progress)
     attrs = {
@@ -269,9 +268,9 @@ def judged_documents(
     }
 
 
-def judges_of_table(path: PathLike, folder: Path) -> dict[str, Path]:
-    """Write the labels of each judge of a table as a file of judgements into a folder; return them by judge, none of a file that is no such table."""
-    return write_qrels(path, folder) if is_label_table(path) else {}
+def judges_of_table(path: PathLike) -> dict[str, Judgements]:
+    """Return the judgements of each judge of a table of labels, as `read_rankings` takes them; none of a file that is no such table."""
+    return read_labels(path) if is_label_table(path) else {}
 
 
 def read_families(path: PathLike) -> list[str]:

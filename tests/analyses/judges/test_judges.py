@@ -17,7 +17,7 @@ import scorecube as sc
 from scorecube.analyses.judges.halves import half_taus, judge_part
 from scorecube.collection.many_judgements import label_counts
 from scorecube.errors import BadInput, BadName, BadPlan
-from scorecube.ingest.judge_labels import is_label_table, write_qrels
+from scorecube.ingest.judge_labels import is_label_table, read_labels
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
 from scorecube.names import Purpose
@@ -446,7 +446,7 @@ def test_files_in_one_step(scorecube: Cli, files: Path) -> None:
 
 def test_documents_are_matched_by_runs_where_keys_are_unknown(files: Path) -> None:
     truth = sc.read_rankings(files / "runs", files / "nist.txt")
-    other = write_qrels(files / "labels.csv", files)["llama"]
+    other = read_labels(files / "labels.csv")["llama"]
     judge = sc.read_rankings(files / "runs", other)
     topics = truth["topic"].values.tolist()
     every = label_counts(truth, judge, topics)
@@ -460,12 +460,10 @@ def test_label_tables(tmp_path: Path) -> None:
     path = tmp_path / "labels.tsv"
     path.write_text("qid\tdocno\trelevance\n1\td1\t2\n1\td2\t\n2\td1\t0.0\n")
     assert is_label_table(path)
-    (written,) = write_qrels(path, tmp_path).items()
-    assert written[0] == "labels"
-    assert written[1].read_text() == "1 0 d1 2\n1 0 d2 -1\n2 0 d1 0\n"
+    assert read_labels(path) == {"labels": {"1": {"d1": 2, "d2": -1}, "2": {"d1": 0}}}
     for line, message in (("1\td1\tgood\n", "relevance level"), ("1\td1\t1\n1\td1\t2\n", "second label"), ("1\t\t1\n", "document is missing")):  # fmt: skip
         path.write_text("qid\tdocno\trelevance\n" + line)
         with pytest.raises(BadInput, match=message):
-            write_qrels(path, tmp_path)
+            read_labels(path)
     path.write_text("1 0 d1 2\n")
     assert not is_label_table(path)

@@ -152,12 +152,11 @@ def _run(name: Any, run: Any, *, with_ranks: bool) -> RunLines:
     text, documents = packed(columns.documents)
     scores, field, line = _numbers(columns.values)
     finish_numbers(scores, field, line, path, "score", "a number", number)
-    ranks: np.ndarray[Any, np.dtype[np.float64]] = np.empty(0)
-    if with_ranks and None in columns.ranks:
-        ranks = pd.Series(topic_of).groupby(topic_of).cumcount().to_numpy() + 1.0
-    elif with_ranks:
-        ranks, field, line = _numbers(columns.ranks)
-        finish_numbers(ranks, field, line, path, "rank", "a number", finite_number)
+    ranks, field, line = _numbers(columns.ranks if with_ranks else [])
+    if with_ranks and set(columns.ranks) == {None}:
+        place = pd.Series(topic_of).groupby(topic_of).cumcount() + 1
+        ranks = np.asarray(place, np.float64)
+    finish_numbers(ranks, field, line, path, "rank", "a number", finite_number)
     numbers = np.arange(1, len(scores) + 1, dtype=np.int32)
     return RunLines(name, path, text, columns.topics, topic_of, documents, scores, ranks, numbers)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.simulations import truths
+from tests.simulations import families, truths
 from tests.simulations.__main__ import ROWS, SEED, lines
 from tests.simulations.truths import Truth, samples
 
@@ -84,3 +84,10 @@ def test_every_row_prints_its_rates(name: str, data: Path) -> None:
     assert found
     assert all(line.count("|") == 8 for line in found)
     assert SEED == 37
+
+
+def test_topics_whose_ids_are_numbers_are_no_run(tmp_path: Path) -> None:
+    path = tmp_path / "ap.csv"
+    for header, first in (("topic,a,b", "301,"), ("a,b", "")):
+        path.write_text(f"{header}\n{first}0.5,0.25\n{first}0.75,0.5\n")
+        assert families.scores_of(path).tolist() == [[0.5, 0.75], [0.25, 0.5]]

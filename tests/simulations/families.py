@@ -38,8 +38,9 @@ Draw = Callable[[np.random.Generator], Any]
 
 
 def scores_of(path: Path) -> Any:
-    """Return the scores (run, topic) of a file with a row for each topic."""
-    return pd.read_csv(path).select_dtypes("number").to_numpy(float).T
+    """Return the scores (run, topic) of a file with a row for each topic, whose ids may be numbers."""
+    frame = pd.read_csv(path).drop(columns="topic", errors="ignore")
+    return frame.select_dtypes("number").to_numpy(float).T
 
 
 def centred_topics(scores: Any) -> Draw:

@@ -19,7 +19,7 @@ def call_each(
         from scorecube.execute.clients import call_on_client
 
         call_on_client(executor.client, function, items, on_result)
-    elif executor.pool is None and (executor.workers == 1 or len(items) == 1):
+    elif executor.pool is None and 1 in (executor.workers, len(items)):
         for position, item in enumerate(items):
             on_result(position, function(item))
     else:
@@ -35,14 +35,16 @@ def call_all(
     progress: Progress | None = None,
 ) -> list[Any]:
     """Return what a function returns for every item, in their order."""
-    results: dict[int, Any] = {}
+    results: list[Any] = [None] * len(items)
+    done = 0
 
     def keep(position: int, result: Any) -> None:
-        results[position] = result
+        nonlocal done
+        results[position], done = result, done + 1
         if progress is not None:
-            progress(len(results), len(items))
+            progress(done, len(items))
 
     if progress is not None:
         progress(0, len(items))
     call_each(executor, function, items, keep)
-    return [results[position] for position in range(len(items))]
+    return results

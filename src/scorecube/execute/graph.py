@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import Any
 
-from dask.threaded import get as threaded_get
+from dask.threaded import get
 
 from scorecube.execute.executor import OnResult
 
@@ -24,15 +24,13 @@ def call_on_threads(
 ) -> None:
     """Call a function with every item on local threads, or on those of a pool; see `call_each`."""
 
-    def boxed(item: Any) -> list[Any]:
-        return [function(item)]
-
-    def finished(position: int, box: list[Any], *_: Any) -> None:
-        on_result(position, box.pop())  # dask keeps what calls return until the end: empty boxes
+    def finished(position: int, result: Any, _: Any, state: Any, __: Any) -> None:
+        state["cache"][position] = None  # dask keeps results until the end
+        on_result(position, result)
 
     # Passed to this call: callbacks that are registered globally would be shared by all threads of the process.
-    threaded_get(
-        {position: (partial(boxed, item),) for position, item in enumerate(items)},
+    get(
+        {position: (partial(function, item),) for position, item in enumerate(items)},
         list(range(len(items))),
         num_workers=workers,
         pool=pool,

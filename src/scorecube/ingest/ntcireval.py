@@ -22,9 +22,9 @@ from scorecube.ingest.qrels import (
     Probabilities,
     check_level_map,
     map_levels,
-    no_intents,
     qrels_of_rows,
     read_qrels,
+    refuse_intents,
 )
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
@@ -80,7 +80,7 @@ def read_judgements(
     in_memory = qrels_in_memory(path, level_map)
     if in_memory is not None:
         if intents is not None:
-            raise no_intents(in_memory.path)
+            refuse_intents(in_memory.path)
         return in_memory
     by_topic = rel_files(path) if Dialect(dialect) is Dialect.AUTO and intents is None else []
     if by_topic:

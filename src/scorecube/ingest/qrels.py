@@ -131,7 +131,7 @@ def read_qrels(
     auto = Dialect(dialect) is Dialect.AUTO
     chosen = detect(text[:BEGINNING].tobytes()) if auto else Dialect(dialect)
     if intents is not None and chosen is not Dialect.TREC_INTENTS:
-        raise no_intents(path)
+        refuse_intents(path)
     columns = split_columns(text, path, LAYOUTS[chosen], more=not auto)
     levels = _levels(columns, chosen, path, level_map)
     order, topic_of = _sorted_topics(columns, path)
@@ -154,9 +154,20 @@ def read_qrels(
     return qrels
 
 
-def no_intents(path: PathLike) -> BadInput:
-    """Return the error about probabilities of intents for judgements without intents."""
-    return BadInput(
+def refuse_intents(path: PathLike) -> None:
+    """Refuse probabilities of intents.
+
+    Parameters
+    ----------
+    path
+        Judgements without intents.
+
+    Raises
+    ------
+    BadInput
+        In any case.
+    """
+    raise BadInput(
         f"probabilities of intents need judgements by intent; use {option('dialect', 'trec-intents')}",
         path,
         option="intents",
@@ -178,6 +189,11 @@ def qrels_of_rows(
         What messages name as the file.
     topics, documents, levels, numbers
         Of each row; the numbers are those of lines, for messages.
+
+    Returns
+    -------
+    qrels
+        As from `read_qrels`.
 
     Raises
     ------
@@ -201,7 +217,20 @@ def finish_levels(
     path: PathLike,
     level_map: LevelMap | None,
 ) -> np.ndarray[Any, np.dtype[np.int16]]:
-    """Return the levels of numbers in judgements; what is no level is read again, or refused, by `finish_numbers`."""
+    """Turn numbers in judgements into levels; what is no level is read again, or refused, by `finish_numbers`.
+
+    Parameters
+    ----------
+    values, field, line, path
+        As of `scorecube.ingest.columns.finish_numbers`.
+    level_map
+        As of `read_qrels`.
+
+    Returns
+    -------
+    levels
+        int16, as of `map_levels`.
+    """
     kind, read = "a number", finite_number
     if not isinstance(level_map, Thresholds):
         kind, read = f"an integer up to {HIGHEST_LEVEL}", _level
@@ -226,7 +255,20 @@ def _levels(
 def map_levels(
     values: np.ndarray[Any, np.dtype[np.float64]], level_map: LevelMap | None
 ) -> np.ndarray[Any, np.dtype[np.int16]]:
-    """Return the levels to use for those of judgements; see `read_qrels`."""
+    """Map the levels of judgements.
+
+    Parameters
+    ----------
+    values
+        Levels in the judgements.
+    level_map
+        As of `read_qrels`.
+
+    Returns
+    -------
+    levels
+        Levels to use.
+    """
     if isinstance(level_map, Thresholds):
         return level_map.apply(values).astype(np.int16)
     mapped: np.ndarray[Any, np.dtype[np.int16]] = values.astype(np.int16)

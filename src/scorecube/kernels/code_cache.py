@@ -2,17 +2,20 @@
 
 numba does not notice that a function changed which a cached kernel calls, and fails where a record in a cached
 signature was renamed. Files of other versions of the kernels are never opened, and removed when a kernel is stored.
+
+No other module uses what is private in numba; `tests/kernels/test_code_cache.py` and `test_jit.py` fail if that changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
@@ -77,6 +80,23 @@ class KernelCache(FunctionCache):
             if not path.name.startswith(f"{name}."):
                 with suppress(OSError):  # another process removes it
                     path.unlink()
+
+
+def dispatcher(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+    """Return the dispatcher of numba that compiles a function, or loads its code from the disk.
+
+    Parameters
+    ----------
+    function
+        What is compiled.
+    options
+        Of `numba.njit`; ``borrows`` for code without numba's runtime (NRT), which counts references. numba documents
+        that for helpers of extensions (``register_jitable(_nrt=False)``), not for `numba.njit`.
+    """
+    known = {name: value for name, value in options.items() if name != "borrows"}
+    made = numba.njit(**known, **({"_nrt": False} if options.get("borrows") else {}))(function)
+    made._cache = KernelCache(function)
+    return made
 
 
 @contextmanager

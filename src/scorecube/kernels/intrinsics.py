@@ -12,10 +12,16 @@ import numpy as np
 
 from scorecube.kernels.arrays import Float, Integer
 from scorecube.kernels.jit import instruction
-from scorecube.kernels.registers import ROWS, STEPS, VECTOR_BYTES, VECTORS
+from scorecube.kernels.registers import ROWS, STEPS, VECTOR_BYTES, VECTORS, has_wide_registers
 
 MASK_LENGTH = 64
 """Bytes or numbers that one mask is about."""
+
+
+@instruction
+def wide_registers() -> bool:
+    """Return `has_wide_registers`: a constant of the code, from which the branch that is not taken is left out."""
+    return has_wide_registers()
 
 
 @instruction

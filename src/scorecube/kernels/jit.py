@@ -8,27 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property, update_wrapper
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from scorecube.kernels.code_cache import KernelCache
-
 Function = TypeVar("Function", bound=Callable[..., Any])
-Number = TypeVar("Number", bound=float)
 Ufunc = Callable[..., NDArray[Any]]
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 HELPER: dict[str, Any] = {"inline": "never", "no_cpython_wrapper": True}
 """Without the code that takes Python objects apart, a tenth less is compiled."""
-BORROWING: dict[str, Any] = OPTIONS | {"_nrt": False}
-"""Without numba's runtime (NRT): arrays are borrowed from the caller, their references are not counted, and none can be
-made.
+BORROWING: dict[str, Any] = OPTIONS | {"borrows": True}
+"""Arrays are borrowed from the caller, their references are not counted, and none can be made; see `code_cache.dispatcher`.
 
-numba documents the option for helpers of extensions (``register_jitable(_nrt=False)``), not for `numba.njit`. Without
-it, leaving teams out takes 1.5 times as long (40 runs, 3 metrics: 378 ms instead of 245 ms), as the kernel takes many
-short slices. `tests/kernels/test_jit.py` fails if numba ignores or drops the option.
+Without it, leaving teams out takes 1.5 times as long (40 runs, 3 metrics: 378 ms instead of 245 ms), as the kernel takes
+many short slices.
 """
 
 
@@ -70,7 +64,7 @@ class Kernel:
     function
         What is compiled.
     options
-        Options of `numba.njit`.
+        Of `scorecube.kernels.code_cache.dispatcher`.
     """
 
     def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
@@ -80,22 +74,9 @@ class Kernel:
     @cached_property
     def dispatcher(self) -> Any:
         """The Dispatcher of numba, which compiles for each combination of argument types."""
-        import numba
+        from scorecube.kernels.code_cache import dispatcher
 
-        constants = self.py_func.__globals__
-        for name in self.py_func.__code__.co_names:
-            if isinstance(constants.get(name), Constant):
-                constants[name] = constants[name].value()
-        made = numba.njit(**self.options)(self.py_func)
-        made._cache = self.cache  # tests/kernels/test_code_cache.py fails if numba does not use it
-        return made
-
-    @cached_property
-    def cache(self) -> KernelCache:
-        """Machine code on the disk."""
-        from scorecube.kernels.code_cache import KernelCache
-
-        return KernelCache(self.py_func)
+        return dispatcher(self.py_func, self.options)
 
     @property
     def signatures(self) -> list[Any]:
@@ -121,24 +102,6 @@ class Kernel:
     def __reduce__(self) -> str:
         """Pickle by name."""
         return self.py_func.__qualname__
-
-
-class Constant:
-    """A number that is found out when a kernel that reads it is made, as numba has to be imported for it.
-
-    Parameters
-    ----------
-    value
-        Returns the number, which then takes this object's place in the module.
-    """
-
-    def __init__(self, value: Callable[[], Any]) -> None:
-        self.value = value
-
-
-def constant(value: Callable[[], Number]) -> Number:
-    """Declare a constant of a module of kernels; see `Constant`."""
-    return cast("Number", Constant(value))
 
 
 class Instruction:

@@ -17,7 +17,14 @@ from numba.core.cgutils import get_or_insert_function
 from numba.core.typing.context import Context
 from numba.core.typing.templates import Signature
 
-from scorecube.kernels.registers import ROWS, STEPS, UNROLLED, VECTOR_BYTES, VECTORS
+from scorecube.kernels.registers import (
+    ROWS,
+    STEPS,
+    UNROLLED,
+    VECTOR_BYTES,
+    VECTORS,
+    has_wide_registers,
+)
 
 Builder: TypeAlias = ir.IRBuilder
 Value: TypeAlias = ir.Value
@@ -25,6 +32,17 @@ Values: TypeAlias = Sequence[ir.Value]
 Type: TypeAlias = types.Type
 Generate = Callable[[BaseContext, Builder, Signature, Values], Value]
 Instruction = tuple[Signature, Generate]
+
+
+def wide_registers(typing_context: Context) -> Instruction:
+    """Return whether the processor has wide registers, as a constant."""
+
+    def generate(
+        context: BaseContext, builder: Builder, signature: Signature, arguments: Values
+    ) -> Value:
+        return context.get_constant(types.boolean, has_wide_registers())
+
+    return types.boolean(), generate
 
 
 def multiply_high(typing_context: Context, a: Type, b: Type) -> Instruction:

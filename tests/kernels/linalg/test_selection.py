@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scorecube.kernels import machine_code
 from scorecube.kernels.linalg import selection
 from scorecube.kernels.linalg.selection import FEW, MANY, STRIDE, keep_from
 from scorecube.kernels.registers import has_wide_registers
@@ -146,7 +147,7 @@ def test_few_values_are_left_where_the_guess_is_good() -> None:
 def test_what_is_kept_is_in_order(
     kind: type[np.floating[Any]], wide: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selection, "WIDE", wide)
+    monkeypatch.setattr(machine_code, "has_wide_registers", lambda: wide)
     keep = compiled_anew(keep_from)
     chance = np.random.default_rng(2)
     for n in (1, STRIDE - 1, STRIDE, STRIDE + 1, 1000):
@@ -166,7 +167,7 @@ def test_what_is_kept_is_in_order(
 
 
 def compiled_anew(kernel: Any) -> Any:
-    """Return a kernel compiled with the constants of its module as they are now."""
+    """Return a kernel compiled for the processor as it is said to be now."""
     return numba.njit(kernel.py_func)
 
 

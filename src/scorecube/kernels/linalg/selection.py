@@ -7,9 +7,15 @@ import math
 import numpy as np
 
 from scorecube.kernels.arrays import Float, FloatArray1, Integer, IntegerArray1
-from scorecube.kernels.intrinsics import compress, mask_between, steps_reached, trailing_zeros
-from scorecube.kernels.jit import constant, inlined
-from scorecube.kernels.registers import STEPS, has_wide_registers
+from scorecube.kernels.intrinsics import (
+    compress,
+    mask_between,
+    steps_reached,
+    trailing_zeros,
+    wide_registers,
+)
+from scorecube.kernels.jit import inlined
+from scorecube.kernels.registers import STEPS
 
 FEW = 16
 """Number of candidates for the K-th largest below which each is examined."""
@@ -25,7 +31,6 @@ MANY = 320
 """Number of values from which on bisection is faster than comparing each value with several thresholds at once."""
 STRIDE = 64
 """Values that are skipped together if none is wanted: the number of bits of a word."""
-WIDE = constant(has_wide_registers)
 
 
 @inlined
@@ -184,7 +189,7 @@ def keep_from(values: FloatArray1, low: Float, kept: FloatArray1, places: Intege
     """
     low = values.dtype.type(low)
     n = 0
-    if WIDE:
+    if wide_registers():
         address, kept_address, places_address = (
             values.ctypes.data,
             kept.ctypes.data,

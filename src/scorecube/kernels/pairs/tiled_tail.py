@@ -21,6 +21,7 @@ from scorecube.kernels.arrays import (
     Int32Array1,
     Int64Array1,
 )
+from scorecube.kernels.intrinsics import wide_registers
 from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.linalg.panel_product import (
     Element,
@@ -30,7 +31,6 @@ from scorecube.kernels.linalg.panel_product import (
 )
 from scorecube.kernels.linalg.selection import (
     STRIDE,
-    WIDE,
     bracket,
     count_from,
     first_equal,
@@ -125,9 +125,7 @@ def tail_tiles(
         np.empty((3, n_trials)),
     )
     widest = int(levels.ranks.argmax())
-    if (
-        has_wide_registers()
-    ):  # not WIDE, which is no number yet where no kernel of this module has been made
+    if has_wide_registers():
         _tail_tiles(weights, resamples, pairs, comparison, levels, widest, tails, room)
         return
     for low in range(0, n, tile):  # the library's product cannot be called from compiled code
@@ -175,7 +173,7 @@ def _tail_tiles(
     snap_sum, infinite, ceiling = n_topics * snap, n_topics * (1.0 - tie), 2.0 * n_topics
     for pair in range(first.shape[0]):
         row = pair % products.shape[0]
-        if WIDE and row == 0:
+        if wide_registers() and row == 0:
             squared_differences(centred, first[pair:], second[pair:], snap, squares)
             multiply_wide(squares, weights, products[: first.shape[0] - pair])
         x, y = centred[first[pair]], centred[second[pair]]

@@ -93,8 +93,10 @@ def dispatcher(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
         Of `numba.njit`; ``borrows`` for code without numba's runtime (NRT), which counts references. numba documents
         that for helpers of extensions (``register_jitable(_nrt=False)``), not for `numba.njit`.
     """
-    known = {name: value for name, value in options.items() if name != "borrows"}
-    made = numba.njit(**known, **({"_nrt": False} if options.get("borrows") else {}))(function)
+    flags = {name: value for name, value in options.items() if name != "borrows"}
+    if options.get("borrows"):
+        flags["_nrt"] = False
+    made: Any = numba.njit(**flags)(function)
     made._cache = KernelCache(function)
     return made
 

@@ -10,7 +10,7 @@ import pytest
 
 from scorecube.cli.compilation import prepare
 from scorecube.cli.kernel_parts import parts
-from scorecube.kernels.jit import Kernel, is_kernel
+from scorecube.kernels.jit import Kernel
 
 BY_PRECISION = {
     "scorecube.kernels.linalg.panel_product.multiply_wide",
@@ -28,7 +28,7 @@ def kernels() -> dict[str, Kernel]:
         for module in list(sys.modules.values())
         if module.__name__.startswith("scorecube.")
         for value in vars(module).values()
-        if is_kernel(value) and "no_cpython_wrapper" not in value.options
+        if isinstance(value, Kernel) and "no_cpython_wrapper" not in value.options
     ]
     return {f"{kernel.__module__}.{kernel.py_func.__name__}": kernel for kernel in found}
 

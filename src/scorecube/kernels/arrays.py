@@ -45,9 +45,7 @@ Float = float | np.floating[Any]
 """One number in double or single precision."""
 IntegerArray1 = Array1[np.integer[Any]]
 IntegerArray2 = Array2[np.integer[Any]]
-IntegerArray3 = Array3[np.integer[Any]]
 """Integers of any width."""
 FloatArray1 = Array1[np.floating[Any]]
 FloatArray2 = Array2[np.floating[Any]]
-FloatArray3 = Array3[np.floating[Any]]
 """float32 or float64."""

@@ -134,11 +134,6 @@ class Instruction:
         return self.py_func(*arguments)
 
 
-def is_kernel(value: object) -> bool:
-    """Whether a value is a function that is compiled at its first call."""
-    return isinstance(value, Kernel)
-
-
 RANKING_SIGNATURE = "(int8[:], int64[:], float64[:], int64, float64[:], float64[:])"
 RANKING_LAYOUT = "(rank),(level),(level),(),(parameter)->()"
 INTENT_SIGNATURE = "(int32[:], int8[:,:], int64[:], float64[:], float64[:], int64, float64[:], float64, float64[:])"

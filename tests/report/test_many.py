@@ -96,8 +96,8 @@ def test_only_what_changed_is_written_again(
     assert first["index.html"][0] != digest
     study.add("e", cube=simulate_cube(n_runs=5, seed=9))
     assert changed() == {"index.html", "e.html"}
-    with study.lock(), study.lock("c2"):
-        study.change_list(remove=["c2"])
+    with study.lock() as listing, study.lock("c2"):
+        listing.change(remove=["c2"])
     assert changed() == {"index.html", "c2.html"}
     assert "c2.html" not in first
     (out / "c1.html").write_text("<html>of somebody else</html>")
@@ -106,11 +106,11 @@ def test_only_what_changed_is_written_again(
 
 
 def test_blocks_and_notes_change_no_page(study: Study) -> None:
-    collection = study["c1"]
     before = freshness.source_digest(study, ["c1"], "c1.html")
     assert re.fullmatch("[0-9a-f]{64}", before)
     assert freshness.source_digest(study, ["c1"], "other.html") != before
-    collection.note({"anything": 1})
+    with study.lock("c1") as writer:
+        writer.note({"anything": 1})
     assert freshness.source_digest(study, ["c1"], "c1.html") == before
 
 
@@ -331,7 +331,7 @@ def test_results_that_the_index_lacks_are_read(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = many.overview_rows(study, NAMES)
-    row = study.rows(stored_tables.describe())["c1"]
+    row = stored_tables.rows_with_facts(study)["c1"]
     facts = {
         digest: each | dict.fromkeys((stored_tables.TABLE, stored_tables.CAUTIONS))
         for digest, each in row.results("swap").items()

@@ -14,7 +14,7 @@ import xarray as xr
 
 from scorecube.analyses import Bootstrap, Reliability, Swap, Tukey
 from scorecube.errors import CorruptStudy
-from scorecube.report.stored_tables import decode, describe, encode
+from scorecube.report.stored_tables import decode, encode, rows_with_facts
 from scorecube.storage import index, open_catalogue, open_study, small_groups
 from scorecube.storage.datasets import _objects_of_zarr, read_dataset, write_dataset
 from scorecube.storage.encoding import pairs_as_positions
@@ -214,9 +214,9 @@ def test_facts_that_an_earlier_version_did_not_note_are_made_once(
     shown = scorecube("show", path, "swap", "--format", "csv").succeeded().stdout
     monkeypatch.setattr("scorecube.report.stored_tables.package_version", lambda: "later")
     assert scorecube("show", path, "swap", "--format", "csv").succeeded().stdout == shown
-    rows = open_study(path).rows(describe("swap"))
+    rows = rows_with_facts(open_study(path), "swap")
     assert [facts["made_by"] for facts in rows["b"].results("swap").values()] == ["later"]
-    monkeypatch.setattr("scorecube.storage.collection.Collection.with_facts", None)
+    monkeypatch.setattr("scorecube.report.stored_tables.result_facts", None)
     assert scorecube("show", path, "swap", "--format", "csv").succeeded().stdout == shown
 
 

@@ -18,8 +18,8 @@ import xarray as xr
 from scorecube.analyses import Swap
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy
 from scorecube.storage.catalogue import in_order
-from scorecube.storage.collection import Collection, NewResult
 from scorecube.storage.lock import machine_name
+from scorecube.storage.writer import NewResult, Writer
 from scorecube.workflow.api import analyse, cube_from_scores, open_study
 from tests.conftest import Cli, Files
 
@@ -114,7 +114,7 @@ with location.failures():
 def test_a_study_that_is_moved_during_a_run_is_not_made_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch, scorecube: Cli, step: str
 ) -> None:
-    made = getattr(Collection, step)
+    made = getattr(Writer, step)
 
     def moved(*args: Any, **options: Any) -> Any:
         if path.exists():
@@ -122,7 +122,7 @@ def test_a_study_that_is_moved_during_a_run_is_not_made_anew(
         return made(*args, **options)
 
     with monkeypatch.context() as changed:
-        changed.setattr(Collection, step, moved)
+        changed.setattr(Writer, step, moved)
         told = scorecube("swap", path, "--trials", 20, "--seed", 1)
     assert told.status == 1
     assert "error: " in told.stderr
@@ -143,7 +143,8 @@ def test_the_latest_result_is_the_last_that_was_stored(path: Path) -> None:
     for seed, finished in ((1, "2030-01-01T00:00:00.000+00:00"), (2, "2020"), (3, "")):
         result = analyse(make_cube(), Swap(), trials=20, seed=seed, workers=1)
         result = result.assign_attrs(finished=finished)
-        study["demo"].write_results([NewResult("swap", result.attrs["digest"], result)])
+        with study.lock("demo") as writer:
+            writer.write_results([NewResult("swap", result.attrs["digest"], result)])
         assert study["demo"].result("swap").attrs["seed"] == str(seed)
     assert [each.attrs["seed"] for each in study["demo"].results("swap")] == ["1", "2", "3"]
     latest = in_order(study.rows()["demo"].results("swap"))[-1]

@@ -19,6 +19,7 @@ from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage import NewResult, Study
 from scorecube.storage.location import Location, open_location
 from scorecube.storage.verify import verify_study
+from scorecube.storage.writer import ListWriter
 from scorecube.testing import simulate_cube
 from tests.conftest import Cli, Tree
 from tests.workflow.test_sweep_parts import contents
@@ -266,7 +267,8 @@ def test_another_content_of_the_same_result_is_refused(
     digest = str(result.attrs["digest"])
     changed = result.copy(deep=True)
     changed["p_value"] = changed["p_value"] * 0.5
-    collection.write_results([NewResult("tukey", digest, changed)])
+    with sc.open_study(twin, mode="a").lock("a") as writer:
+        writer.write_results([NewResult("tukey", digest, changed)])
     refused(
         tmp_path / "out.zarr",
         [*parts, twin],
@@ -337,16 +339,16 @@ def test_a_part_that_another_process_writes_is_refused(
 def test_what_is_written_to_a_moved_part_after_it_was_taken_is_kept(
     parts: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, change_list = tmp_path / "out.zarr", Study.change_list
+    out, change = tmp_path / "out.zarr", ListWriter.change
     late = simulate_cube(metrics=("AP", "RR"), n_runs=5, seed=ord("c"))
 
-    def listed(study: Study, *, add: Iterable[str] = (), **others: Any) -> None:
-        change_list(study, add=add, **others)
-        if "c" in add:
+    def listed(writer: ListWriter, *, add: Iterable[str] = (), **others: Any) -> None:
+        change(writer, add=add, **others)
+        if "c" in add and writer.study.path == str(out):
             sc.open_study(parts[1], mode="a").add("c", cube=late)
 
     with monkeypatch.context() as changed, pytest.raises(BadStudy, match="c was changed while"):
-        changed.setattr(Study, "change_list", listed)
+        changed.setattr(ListWriter, "change", listed)
         sc.merge(out, parts, move=True)
     assert sc.open_study(parts[1])["c"].cube.metric.values.tolist() == ["AP", "RR"]
     assert is_whole(out)

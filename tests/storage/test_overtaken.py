@@ -23,7 +23,7 @@ from scorecube.errors import BadStudy, StoreFailed
 from scorecube.storage import files, open_study
 from scorecube.storage.location import Location, open_location
 from scorecube.storage.lock import EXPIRY_SECONDS, LockLost, hold_lock, machine_name
-from scorecube.storage.study import merge_cubes
+from scorecube.storage.merge_cubes import merge_cubes
 from scorecube.storage.verify import verify_study
 from scorecube.workflow.api import cube_from_scores
 from tests.cluster.lab import wait_until
@@ -156,8 +156,11 @@ def test_a_commit_without_its_lock_is_refused(path: Path) -> None:
         lock_file.remove(found[0])
         other = {"machine": "elsewhere 0", "process": 1, "since": "2026-11-21 12:00 UTC"}
         lock_file.create(json.dumps(other))
-        with pytest.raises(LockLost, match="its lock is now that of process 1 on elsewhere since"):
-            study["demo"].note({"x": 1})
+        with (
+            pytest.raises(LockLost, match="its lock is now that of process 1 on elsewhere since"),
+            study.lock("demo") as writer,
+        ):
+            writer.note({"x": 1})
         with pytest.raises(LockLost, match="nothing was stored since"):
             study.add("demo", cube=make_cube(1.0), replace=True)
     assert study["demo"].facts == {}
@@ -178,7 +181,7 @@ def test_scores_that_were_changed_while_a_metric_was_added_are_kept(
         open_study(path, mode="a").add("demo", cube=cube("RR"))
         return merge_cubes(*args)
 
-    monkeypatch.setattr("scorecube.storage.study.merge_cubes", overtaken)
+    monkeypatch.setattr("scorecube.storage.writer.merge_cubes", overtaken)
     study = open_study(path, mode="a")
     with pytest.raises(BadStudy, match="another process changed its scores meanwhile"):
         study.add("demo", cube=cube("AP"))
@@ -232,24 +235,33 @@ def test_readers_beside_a_writer_see_old_or_new(path: Path) -> None:
     assert seen == {0.0, 1.0}
 
 
-def test_a_reader_keeps_no_manifest_that_a_writer_replaced_meanwhile(
+def test_a_session_keeps_no_manifest_that_another_thread_replaced_meanwhile(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study = open_study(path, mode="a")
-    study.add("demo", cube=make_cube(0.0))
-    reader = open_study(path)["demo"]
-    newer = (reader.manifest, b"newer")
-    read = type(reader.location).read
+    """Two studies of one process: one reads the manifest while the other commits."""
+    study, other = open_study(path, mode="a"), open_study(path, mode="a")
+    reading, read = threading.Event(), type(study.location).read
 
-    def overtaken(location: Location, key: str) -> bytes | None:
+    def slowly(location: Location, key: str) -> bytes | None:
         content = read(location, key)
-        study.hold_manifest("demo", newer)
+        if location is study.location:
+            reading.set()
+            time.sleep(0.2)  # of which the other makes use if it can
         return content
 
-    with study.lock("demo"):
-        monkeypatch.setattr(type(reader.location), "read", overtaken)
-        assert reader.manifest.entries
-        assert study.held_manifest("demo") == newer
+    def note() -> None:
+        assert reading.wait(20)
+        with other.lock("demo") as writer:
+            writer.note({"x": 1})
+
+    with study.lock("demo") as writer:
+        monkeypatch.setattr(type(study.location), "read", slowly)
+        thread = threading.Thread(target=note)
+        thread.start()
+        assert writer.manifest.facts == {}
+        thread.join()
+        assert writer.manifest.facts == study["demo"].facts == {"x": 1}
+    assert study["demo"].facts == {"x": 1}
 
 
 def test_a_file_of_the_index_is_written_where_its_empty_directory_was_removed(

@@ -16,7 +16,7 @@ from scorecube.analyses import Swap
 from scorecube.cli.program import main
 from scorecube.errors import BadInput, BadStudy, CorruptStudy
 from scorecube.storage import NewResult, Study, datasets
-from scorecube.storage import collection as collection_module
+from scorecube.storage import writer as writer_module
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube, simulate_rankings
 from scorecube.workflow.api import cube_from_scores, evaluate_into, open_study, plan_in_study
@@ -263,7 +263,8 @@ def test_a_large_group_is_written_and_read_in_pieces(
     monkeypatch.setattr(datasets, "MAX_BUFFERED_BYTES", 0)
     monkeypatch.setattr(datasets, "MAX_LOADED_BYTES", 0)
     large = NewResult("swap", "pieces", whole.assign_attrs(digest="pieces"))
-    filled["demo"].write_results([large])
+    with filled.lock("demo") as writer:
+        writer.write_results([large])
     found = filled["demo"].find_result("swap", "pieces")
     assert found is not None
     assert not found.variables["count"]._in_memory
@@ -307,7 +308,7 @@ def test_an_interruption_leaves_what_was_there(
     if how != "new":
         empty.add("demo", cube=small_cube("m1"))
     with monkeypatch.context() as patch:
-        patch.setattr(collection_module, "write_dataset", interrupted)
+        patch.setattr(writer_module, "write_dataset", interrupted)
         with pytest.raises(KeyboardInterrupt):
             empty.add("demo", cube=small_cube("m2"), replace=how == "replace")
     again = open_study(path, mode="a")

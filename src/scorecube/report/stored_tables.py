@@ -17,9 +17,13 @@ from scorecube.report.cautions import cautions_of
 from scorecube.report.results import Tables, view_of_result
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.views.view import Source
-from scorecube.storage.catalogue import MADE_BY, Describe
+from scorecube.storage import Study
+from scorecube.storage.entry_facts import attribute_facts
 from scorecube.storage.fact_types import unreadable
+from scorecube.storage.index import Row
 
+MADE_BY = "made_by"
+"""Fact of a result: the version that made the facts that are shown."""
 TABLE = "table"
 """Fact of a result: its default table; None for one that is made when it is shown."""
 CAUTIONS = "cautions"
@@ -36,9 +40,34 @@ def package_version() -> str:
     return f"{version('scorecube')}/{FORM}"
 
 
-def describe(analysis: str | None = None) -> Describe:
-    """Return how facts of the results of an analysis, or of all, are made."""
-    return Describe(analysis, package_version(), result_facts)
+def rows_with_facts(study: Study, analysis: str | None = None) -> dict[str, Row]:
+    """Return the rows of a study's index; results of the stored scores have the facts of this version.
+
+    Those that another version made are made anew of the results, and kept in the index.
+
+    Parameters
+    ----------
+    study
+        The study.
+    analysis
+        Whose results need the facts; None for those of all.
+    """
+    rows, made = study.rows(), dict[str, Row]()
+    for name, row in rows.items():
+        for kind in row.texts if analysis is None else [analysis]:
+            lacking = {
+                digest: facts
+                for digest, facts in row.results(kind).items()
+                if facts.get(MADE_BY) != package_version()
+            }
+            for digest, facts in lacking.items():
+                result = study[name].find_result(kind, digest)
+                if result is not None:  # replaced since
+                    own = {**facts, **attribute_facts(result), **result_facts(result)}
+                    made[name] = made.get(name, row).with_result(kind, digest, own)
+    if made:
+        study.keep_rows(made)
+    return rows | made
 
 
 def result_facts(result: xr.Dataset) -> dict[str, Any]:

@@ -85,5 +85,5 @@ def outdated_text(outdated: Mapping[str, int]) -> str:
 
 def index_note(study: Study | Catalogue) -> list[str]:
     """Return a note if the last call of `rows` has made the index of a study that had none."""
-    made = study.catalogue.made
+    made = study.made
     return [f"{study.path}: made the index of {counted(made, 'collection')}"] if made else []

@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube.errors import BadName, BadStudy, did_you_mean, option
-from scorecube.report.stored_tables import TABLE, decode, describe, shape_of
+from scorecube.report.stored_tables import TABLE, decode, rows_with_facts, shape_of
 from scorecube.report.tables.rows import COLLECTION, averages, combine
 from scorecube.report.views.registry import view_names, view_of
 from scorecube.report.views.view import Source, Table, View
@@ -140,7 +140,7 @@ def _indexed(
     study: Study, view: View, collections: Sequence[str] | None, every: bool
 ) -> list[pd.DataFrame]:
     """Return the default tables of the latest results, or of all, see `frames_of`."""
-    rows, found = study.rows(describe(view.name)), list[Found]()
+    rows, found = rows_with_facts(study, view.name), list[Found]()
     for name in collections if collections is not None else rows:
         results = in_order(rows[name].results(view.name) if name in rows else {})
         if not results and collections is not None:

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scorecube.storage.catalogue import Catalogue, open_catalogue
-    from scorecube.storage.collection import Collection, NewResult
+    from scorecube.storage.collection import Collection
     from scorecube.storage.location import exists
     from scorecube.storage.study import Study, open_study
+    from scorecube.storage.writer import NewResult, Writer
 
 _MODULES = {
     "Catalogue": "catalogue",
     "Collection": "collection",
-    "NewResult": "collection",
+    "NewResult": "writer",
     "Study": "study",
+    "Writer": "writer",
     "exists": "location",
     "open_catalogue": "catalogue",
     "open_study": "study",
@@ -36,6 +38,7 @@ __all__ = [
     "Collection",
     "NewResult",
     "Study",
+    "Writer",
     "exists",
     "open_catalogue",
     "open_study",

@@ -11,14 +11,15 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Output
+from scorecube.errors import BadStudy
 from scorecube.storage.encoding import ZARR_FORMAT, compressor, plain_bytes
 from scorecube.storage.location import Location
 from scorecube.storage.manifest import Entry, digests_of
@@ -67,17 +68,10 @@ def content_hash(arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
     return hasher.hexdigest()
 
 
-class BlockEntry(Protocol):
-    """The entry of a block store in the manifest of its collection."""
-
-    def read(self) -> Entry | None:
-        """Return the entry; None if there is none."""
-
-    def commit(self, entry: Entry) -> None:
-        """Write the entry."""
-
-    def check_lock(self) -> None:
-        """Refuse to go on if the lock of the collection was lost."""
+def _for_reading(*_: object) -> None:
+    raise BadStudy(
+        "these blocks are open for reading; write them under the lock of their collection"
+    )
 
 
 class BlockStore:
@@ -92,21 +86,31 @@ class BlockStore:
     work
         Digest of the work.
     entry
-        In the manifest.
+        Returns their entry in the manifest; None if there is none.
+    commit
+        Writes the entry.
+    check_lock
+        Refuses to go on if the lock of the collection was lost.
     """
 
-    def __init__(self, location: Location, path: str, work: str, entry: BlockEntry) -> None:
-        self._location = location
-        self._path = path
-        self._work = work
-        self._entry = entry
+    def __init__(
+        self,
+        location: Location,
+        path: str,
+        work: str,
+        entry: Callable[[], Entry | None],
+        commit: Callable[[Entry], None] = _for_reading,
+        check_lock: Callable[[], None] = _for_reading,
+    ) -> None:
+        self._location, self._path, self._work = location, path, work
+        self._entry, self._commit, self._check_lock = entry, commit, check_lock
         self._arrays: dict[str, zarr.Array[Any]] = {}
         """Opened once by `reserve`: on an object store each opening is a request."""
         self._synced = time.monotonic()
 
     def _group(self, mode: Literal["r", "a"] = "r") -> zarr.Group | None:
         """Return the group of the blocks; None if no segment has been reserved, or if it is damaged."""
-        if self._entry.read() is None:
+        if self._entry() is None:
             return None
         try:
             with self._location.failures():
@@ -133,7 +137,7 @@ class BlockStore:
 
     def find_damage(self) -> list[str]:
         """Return one line for each segment that does not match its record, and for missing or changed metadata."""
-        entry = self._entry.read()
+        entry = self._entry()
         if entry is None:
             return []
         if entry.files is not None:
@@ -178,7 +182,7 @@ class BlockStore:
 
     def reserve(self, outputs: Sequence[Output], intervals: Sequence[tuple[int, int]]) -> int:
         """Extend the arrays for more segments; return the index of the first."""
-        self._entry.check_lock()
+        self._check_lock()
         longest, count = max(stop - start for start, stop in intervals), len(intervals)
         with self._location.failures():
             first = self._extend(outputs, longest, count)
@@ -208,11 +212,11 @@ class BlockStore:
         self._location.remove(self._path)
         self._location.write_new(self._path, contents)
         self._location.sync(self._path)
-        self._entry.commit(Entry(self._path, _digests(contents), {SEGMENTS: count}))
+        self._commit(Entry(self._path, _digests(contents), {SEGMENTS: count}))
 
     def _extend(self, outputs: Sequence[Output], longest: int, count: int) -> int | None:
         """Extend arrays that are there; None if there are none that can be."""
-        group, entry = self._group("a"), self._entry.read()
+        group, entry = self._group("a"), self._entry()
         if group is None or entry is None:
             return None
         files = _digests(self._location.metadata(self._path))
@@ -230,7 +234,7 @@ class BlockStore:
             record.resize((first + count,))
         except (ValueError, KeyError, TypeError, FileNotFoundError):
             return None
-        self._entry.commit(Entry(self._path, files, {SEGMENTS: first + count}))
+        self._commit(Entry(self._path, files, {SEGMENTS: first + count}))
         return first
 
     def write(self, segment: Segment, facts: Mapping[str, Any]) -> None:
@@ -239,7 +243,7 @@ class BlockStore:
         They are synced together, at most every `SYNC_SECONDS`: after a power failure, a block whose data does not match its record is
         computed again.
         """
-        self._entry.check_lock()
+        self._check_lock()
         with self._location.failures():
             for name, array in segment.arrays.items():
                 target = self._arrays[name]
@@ -261,10 +265,10 @@ class BlockStore:
 
     def finish(self) -> None:
         """Note in the manifest how many records there are, so that a missing one is noticed."""
-        entry = self._entry.read()
+        entry = self._entry()
         if entry is not None and WHOLE not in entry.facts:
             records = {WHOLE: len(self.records())}
-            self._entry.commit(Entry(entry.path, entry.files, {**entry.facts, **records}))
+            self._commit(Entry(entry.path, entry.files, {**entry.facts, **records}))
 
 
 def _digests(objects: Mapping[str, bytes]) -> dict[str, str]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
-from scorecube.errors import BadStudy, CorruptStudy
+from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError
 from scorecube.storage.index import (
     Row,
     is_current,
@@ -20,16 +19,14 @@ from scorecube.storage.index import (
     with_facts,
     write_rows,
 )
-from scorecube.storage.layout import FORMAT_VERSION, METADATA, VERSION, inside
-from scorecube.storage.location import Location, open_location
+from scorecube.storage.layout import FORMAT_VERSION, METADATA, NEW, OLD, VERSION, inside
+from scorecube.storage.location import STAGED, Location, open_location
 from scorecube.storage.manifest import (
     COMMIT,
     CUBE,
     DIGEST,
     MANIFEST,
-    OUTDATED,
     RANKINGS,
-    RESULTS,
     Manifest,
     decode,
     digest_of,
@@ -38,35 +35,10 @@ from scorecube.storage.manifest import (
 
 FIRST_FORMAT = 1
 """Format of version 0.1.0, without manifests."""
-ATTRIBUTES, MADE_BY = "attributes", "made_by"
-"""Facts of a result: its attributes, and the version that made the facts which are shown."""
-
-
-@dataclass(frozen=True)
-class Describe:
-    """How facts of a result that are shown are made, for results that were stored without them.
-
-    Parameters
-    ----------
-    analysis
-        Whose results are to have the facts; None for those of all.
-    version
-        Facts of other versions are made anew.
-    facts
-        Makes them of a result, an `xarray.Dataset`.
-    """
-
-    analysis: str | None
-    version: str
-    facts: Callable[[Any], dict[str, Any]]
-
-    def lacks(self, analysis: str, facts: Mapping[str, Any]) -> bool:
-        """Whether a result of an analysis, of the stored scores, lacks the facts."""
-        return (
-            self.analysis in (None, analysis)
-            and not facts.get(OUTDATED)
-            and facts.get(MADE_BY) != self.version
-        )
+ATTRIBUTES = "attributes"
+"""Fact of a result: its attributes."""
+MAX_NAME_BYTES: Final = 150
+"""Of a collection: its lock file has a longer name, and file systems allow 255 bytes."""
 
 
 class Catalogue:
@@ -89,11 +61,6 @@ class Catalogue:
         """Numbers of parts of the sweeps whose parts were merged into the study, see `merge`."""
         self.made = 0
         """Rows that the last call of `rows` made of a study without an index."""
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """Itself, as of a `Study`."""
-        return self
 
     def refresh(self) -> bytes | None:
         """Read the list of collections again and return the metadata file that holds it."""
@@ -131,13 +98,19 @@ class Catalogue:
         self.version = version
         return content
 
-    def rows(self, describe: Describe | None = None) -> dict[str, Row]:
-        """Return the rows of all collections, sorted by name; those that are not current are made of the manifests and stored.
+    def path_of(self, name: str) -> str:
+        """Return the path of a collection's group, for one that is new the path that it will have."""
+        return self.paths.get(name, name)
 
-        Parameters
-        ----------
-        describe
-            Also make facts of results that lack them.
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str) or is_reserved(name):
+            return False
+        if name not in self.paths:
+            self.refresh()
+        return name in self.paths
+
+    def rows(self) -> dict[str, Row]:
+        """Return the rows of all collections, sorted by name; those that are not current are made of the manifests and stored.
 
         Raises
         ------
@@ -154,42 +127,44 @@ class Catalogue:
             current = {
                 name: row
                 for name, row in stored.items()
-                if name in keys and not found.damaged and is_current(row, stamps[name])
+                if name in keys
+                and not found.damaged
+                and is_current(row, stamps[name])
+                and row.is_complete()
             }
-            complete = {name for name, row in current.items() if _is_complete(row, describe)}
-            needed = [name for name in keys if name not in complete]
+            needed = [name for name in keys if name not in current]
             if not needed:
                 return dict(sorted(current.items()))
-            made = self._make(needed, keys, stored, stamps, describe)
+            contents = self.location.read_many([keys[name] for name in needed])
+            made = {
+                name: self._row(name, contents[keys[name]], stamps[name], stored.get(name))
+                for name in needed
+            }
             self.made = 0 if found.names else len(made)
-            if self.version == FORMAT_VERSION:
-                with suppress(Exception):  # perhaps it may not be written to
-                    write_rows(self.location, made, merge_all=not current)
+            self.keep_rows(made, merge_all=not current)
         return dict(sorted((current | made).items()))
 
-    def _make(
-        self,
-        names: list[str],
-        keys: Mapping[str, str],
-        stored: Mapping[str, Row],
-        stamps: Mapping[str, str],
-        describe: Describe | None,
-    ) -> dict[str, Row]:
-        """Return rows of the manifests of some collections."""
-        contents = self.location.read_many([keys[name] for name in names])
-        made = {}
-        for name in names:
-            content, stamp = contents[keys[name]], stamps[name]
-            row = restamped(stored[name], content, stamp) if name in stored else None
-            if row is None or not _is_complete(row, describe):
-                manifest = self.manifest_of(name, content)
-                manifest = manifest if row is None else with_facts(manifest, row)
-                if _lacks_facts(manifest, describe):
-                    study = import_module(f"{__package__}.study").Study(self)  # needs xarray
-                    manifest = study.with_facts(name, manifest, describe)
-                row = row_of(manifest, digest_of(content or b""), stamp)
-            made[name] = row
-        return made
+    def keep_rows(self, rows: Mapping[str, Row], *, merge_all: bool = False) -> None:
+        """Write rows to the index, if it may be written to."""
+        if self.version == FORMAT_VERSION:
+            with suppress(OSError, ScorecubeError), self.location.failures():
+                write_rows(self.location, rows, merge_all=merge_all)
+
+    def _row(self, name: str, content: bytes | None, stamp: str, stored: Row | None) -> Row:
+        """Return the row of a manifest: the stored one if it is of the same content."""
+        row = None if stored is None else restamped(stored, content, stamp)
+        if row is not None and row.is_complete():
+            return row
+        manifest = self.manifest_of(name, content)
+        manifest = manifest if row is None else with_facts(manifest, row)
+        if any(
+            not manifest.entries[each].facts
+            for each in (CUBE, RANKINGS)
+            if each in manifest.entries
+        ):  # of an earlier version
+            module = import_module(f"{__package__}.collection")  # needs xarray
+            manifest = module.Collection(self, name).with_facts(manifest)
+        return row_of(manifest, digest_of(content or b""), stamp)
 
     def manifest_of(self, name: str, content: bytes | None) -> Manifest:
         """Return the manifest of a collection from its metadata file."""
@@ -198,6 +173,33 @@ class Catalogue:
 
             return version_1.read_manifest(self.location, self.paths.get(name, name), name)
         return decode(content, name, f"{self.path}: {name}")
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a name cannot be that of a collection."""
+    try:
+        length = len(name.encode())
+    except UnicodeEncodeError:  # of bytes of the command line that are not UTF-8
+        return True
+    return (
+        not name
+        or length > MAX_NAME_BYTES
+        or name.startswith(".")
+        or name.endswith((NEW, OLD, STAGED, METADATA))
+        or any(
+            character in "/\\" or ord(character) < 32 or ord(character) == 127 for character in name
+        )
+    )
+
+
+def check_collection_name(name: str) -> None:
+    """Refuse names that cannot be groups of a store."""
+    if is_reserved(name):
+        raise BadStudy(
+            f"{name!r} cannot name a collection: it must not be empty, start with a dot, contain a slash, end in "
+            f"{NEW}, {OLD}, {STAGED} or {METADATA}, be longer than {MAX_NAME_BYTES} bytes, or hold control "
+            "characters or bytes that are not UTF-8"
+        )
 
 
 def in_order(results: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -250,28 +252,3 @@ def open_catalogue(path: str | os.PathLike[str]) -> Catalogue:
 def no_study(location: Location) -> str:
     """Return the message of the error for a location without a study."""
     return f"{location.name}: no study there; make one with: scorecube evaluate {location.name} --name NAME --runs ... --qrels ..."
-
-
-def _is_complete(row: Row, describe: Describe | None) -> bool:
-    rankings = row.facts[RANKINGS]
-    if not row.facts[CUBE] or (rankings is not None and not rankings):
-        return False
-    if describe is None:
-        return True
-    return not any(
-        describe.lacks(analysis, facts)
-        for analysis in (row.texts if describe.analysis is None else [describe.analysis])
-        for facts in row.results(analysis).values()
-    )
-
-
-def _lacks_facts(manifest: Manifest, describe: Describe | None) -> bool:
-    """Whether facts of a manifest must be made from arrays, as it was stored by an earlier version."""
-    return not all(
-        entry.facts
-        if name in (CUBE, RANKINGS)
-        else describe is None
-        or not name.startswith(f"{RESULTS}/")
-        or not describe.lacks(name.split("/")[1], entry.facts)
-        for name, entry in manifest.entries.items()
-    )

@@ -19,11 +19,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from scorecube.errors import BadStudy
 from scorecube.storage.files import write_file
@@ -216,28 +215,76 @@ class LockLost(BadStudy):
     """A lock that another process took over while this one was stopped; nothing was stored since."""
 
 
-@dataclass
-class _HeldLock:
-    """A lock that this process holds, and how many of its writers share it.
+class HeldLock:
+    """A lock that this process holds, and that its writers share.
 
-    Without `content` there is no lock file, as its directory may not be written to, and the user asked to go on.
+    Parameters
+    ----------
+    lock_file
+        Of the lock.
+    content
+        Of the file; None if there is none, as its directory may not be written to and the user asked to go on.
+    taken_over
+        Whether the file was that of a process that has ended, whose rest is to be removed.
     """
 
-    content: str | None
-    writers: int = 0
-    taken_over: bool = False
-    kept: bool = False
-    released: threading.Event = field(default_factory=threading.Event)
+    def __init__(self, lock_file: LockFile, content: str | None, *, taken_over: bool) -> None:
+        self.lock_file, self.content, self.taken_over = lock_file, content, taken_over
+        self.writers = 0
+        self.kept = False
+        """Whether the file stays: a later process takes it over and repairs what this one left."""
+        self.known: Any = None
+        """What the writers know of what is locked, which no other process can change."""
+        self.guard = threading.RLock()
+        """Held while a writer looks at what is known, or changes it."""
+        self.released = threading.Event()
+
+    def check(self) -> None:
+        """Refuse to go on without a lock that another process has taken over.
+
+        Raises
+        ------
+        LockLost
+            The lock file is gone, or of another process.
+        """
+        if self.content is None:
+            return
+        found = self.lock_file.read()
+        if found is None or found[0] != self.content:
+            raise LockLost(
+                f"{self.lock_file.subject}: the lock of this process is gone, perhaps because it stood still for longer than "
+                f"{EXPIRY_SECONDS:.0f} s; nothing was stored since. Run the same command again"
+                if found is None
+                else f"{self.lock_file.subject}: this process stood still for longer than {EXPIRY_SECONDS:.0f} s, and its lock is now that of "
+                f"{_owner(found[0])}; nothing was stored since. Run the same command again when the other has ended"
+            )
+
+    def renew(self) -> None:
+        """Renew the lock file until the lock is released."""
+        while not self.released.wait(RENEWAL_SECONDS):
+            # A store that fails now may answer the next time.
+            with suppress(Exception):
+                self.lock_file.renew(self.content or "")
+
+    def release(self) -> None:
+        """Remove the lock file."""
+        self.released.set()
+        # Finished work must not fail because its lock file cannot be removed: it is taken over when this process has ended.
+        for _ in range(2):
+            with suppress(Exception):
+                if self.content is not None and not self.kept:
+                    self.lock_file.remove(self.content)
+                return
 
 
-_HELD: dict[tuple[int, str], _HeldLock] = {}
+_HELD: dict[tuple[int, str], HeldLock] = {}
 """By process and name: a forked process inherits this dictionary, but not the locks."""
 _HELD_GUARD = threading.Lock()
 
 
 @contextmanager
-def hold_lock(lock_file: LockFile, *, needed: bool = True) -> Iterator[bool]:
-    """Hold a lock; writers in the same process share it. Yield whether it was taken over from a process that has ended.
+def hold_lock(lock_file: LockFile, *, needed: bool = True) -> Iterator[HeldLock]:
+    """Hold a lock; writers in the same process share it.
 
     Parameters
     ----------
@@ -257,107 +304,40 @@ def hold_lock(lock_file: LockFile, *, needed: bool = True) -> Iterator[bool]:
             _HELD[key] = _acquire(lock_file, needed=needed)
         held = _HELD[key]
         held.writers += 1
-        taken_over, held.taken_over = held.taken_over, False
     try:
-        yield taken_over
+        yield held
     finally:
         with _HELD_GUARD:
             held.writers -= 1
             if not held.writers:
                 del _HELD[key]
-                held.released.set()
-                _release(lock_file, held)
+                held.release()
 
 
-def is_held(lock_file: LockFile) -> bool:
-    """Whether this process holds a lock, with a lock file."""
-    held = _HELD.get((os.getpid(), lock_file.name))
-    return held is not None and held.content is not None
-
-
-def keep(lock_file: LockFile) -> None:
-    """Do not remove the lock file of a lock that this process holds: a later process takes it over and repairs what this one left."""
-    held = _HELD.get((os.getpid(), lock_file.name))
-    if held is not None:
-        held.kept = True
-
-
-def check_held(lock_file: LockFile) -> None:
-    """Refuse to go on without a lock that this process held and another has taken over.
-
-    Raises
-    ------
-    LockLost
-        The lock file is gone, or of another process.
-    """
-    held = _HELD.get((os.getpid(), lock_file.name))
-    if held is None or held.content is None:
-        return
-    found = lock_file.read()
-    if found is None or found[0] != held.content:
-        raise LockLost(
-            f"{lock_file.subject}: the lock of this process is gone, perhaps because it stood still for longer than "
-            f"{EXPIRY_SECONDS:.0f} s; nothing was stored since. Run the same command again"
-            if found is None
-            else f"{lock_file.subject}: this process stood still for longer than {EXPIRY_SECONDS:.0f} s, and its lock is now that of "
-            f"{_owner(found[0])}; nothing was stored since. Run the same command again when the other has ended"
-        )
-
-
-def _acquire(lock_file: LockFile, *, needed: bool) -> _HeldLock:
+def _acquire(lock_file: LockFile, *, needed: bool) -> HeldLock:
     since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     content = json.dumps(
-        {
-            "machine": machine_name(),
-            "process": os.getpid(),
-            "started": started(os.getpid()),
-            "since": since,
-            "token": secrets.token_hex(8),
-        },
-        sort_keys=True,
+        {**this_process(), "since": since, "token": secrets.token_hex(8)}, sort_keys=True
     )
     taken_over = False
     try:
-        while not lock_file.create(content):
+        while not taken_over and not lock_file.create(content):
             found = lock_file.read()
             if found is None:
                 continue
             if not is_stale(*found):
                 raise BadStudy(_refusal(lock_file, *found))
-            if lock_file.take_over(content):
-                taken_over = True
-                break
+            taken_over = lock_file.take_over(content)
     except PermissionError:
         if needed and os.environ.get(LOCK) != UNLOCKED:
             raise BadStudy(
                 f"{lock_file.subject}: no lock can be held, because {lock_file.name} cannot be made, and two processes that write "
                 f"at once could lose results. Allow writing to the directory; or, if nothing else writes, set {LOCK}={UNLOCKED}"
             ) from None
-        return _HeldLock(None)
-    held = _HeldLock(content, taken_over=taken_over)
-    threading.Thread(
-        target=_renew_until_released,
-        args=(lock_file, content, held),
-        name="renew-lock",
-        daemon=True,
-    ).start()
+        return HeldLock(lock_file, None, taken_over=False)
+    held = HeldLock(lock_file, content, taken_over=taken_over)
+    threading.Thread(target=held.renew, name="renew-lock", daemon=True).start()
     return held
-
-
-def _renew_until_released(lock_file: LockFile, content: str, held: _HeldLock) -> None:
-    while not held.released.wait(RENEWAL_SECONDS):
-        # A store that fails now may answer the next time.
-        with suppress(Exception):
-            lock_file.renew(content)
-
-
-def _release(lock_file: LockFile, held: _HeldLock) -> None:
-    # Finished work must not fail because its lock file cannot be removed: it is taken over when this process has ended.
-    for _ in range(2):
-        with suppress(Exception):
-            if held.content is not None and not held.kept:
-                lock_file.remove(held.content)
-            return
 
 
 def is_stale(content: str, age: float) -> bool:
@@ -387,6 +367,12 @@ def is_stale(content: str, age: float) -> bool:
         return True
     except (ValueError, KeyError, TypeError, RecursionError):
         return False  # not one of ours: left to its age
+
+
+def this_process() -> dict[str, Any]:
+    """Return the facts from which another process can find out whether this one still runs."""
+    process = os.getpid()
+    return {"machine": machine_name(), "process": process, "started": started(process)}
 
 
 def started(process: int) -> str:

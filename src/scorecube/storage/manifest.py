@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
@@ -229,43 +229,6 @@ def _entry_name(name: str, where: str) -> str:
 
 def _checked_files(files: Mapping[str, str] | None, where: str) -> Mapping[str, str] | None:
     return None if files is None else {inside(key, where): digest for key, digest in files.items()}
-
-
-def commit(
-    location: Location,
-    path: str,
-    read: Callable[[bytes | None], Manifest],
-    change: Callable[[Manifest], Manifest],
-    check_lock: Callable[[], None],
-    expected: bytes | None = None,
-) -> tuple[Manifest, bytes]:
-    """Change the manifest of a collection in one step, and return it with its metadata file.
-
-    Parameters
-    ----------
-    location
-        Of the study.
-    path
-        Of the collection's group.
-    read
-        Returns the manifest of a metadata file, or a first one.
-    change
-        Returns the changed manifest.
-    check_lock
-        Raises an error if the lock was lost.
-    expected
-        The metadata file as it was read last; None reads it.
-    """
-    key = f"{path}/{METADATA}"
-    while True:
-        content = location.read(key) if expected is None else expected
-        expected = None
-        before = read(content)
-        after = replace(change(before), commit=before.commit + 1)
-        check_lock()
-        new = encode(after)
-        if location.exchange(key, content, new):
-            return after, new
 
 
 def check_files(location: Location, path: str, files: Mapping[str, str] | None) -> list[str]:

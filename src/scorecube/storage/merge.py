@@ -19,13 +19,14 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, counted
-from scorecube.storage.collection import Collection, create_parents
+from scorecube.storage.collection import Collection
 from scorecube.storage.layout import METADATA, PART_OF
 from scorecube.storage.location import Location, is_url, open_location
 from scorecube.storage.manifest import RESULTS, Entry, Manifest, digests_of, encode, group_metadata
 from scorecube.storage.merge_rules import conflicts_of, difference, is_blocks, is_same, superseded
 from scorecube.storage.study import BATCH_ROWS, Study, open_study
 from scorecube.storage.verify import verify_collection
+from scorecube.storage.writer import ListWriter, Writer, create_parents
 
 Progress = Callable[[int, int], None]
 LIST_SECONDS = 2.0
@@ -109,9 +110,9 @@ def merge(
     """
     target = open_study(out, mode="a")
     studies = _open_parts(target, parts, "a" if move else "r")
-    if move:
-        for study in studies:
-            study.upgrade()
+    for study in studies if move else ():
+        with study.lock():  # gives one of format 1 its manifests
+            pass
     merger = _Merger(target, studies, move=move, progress=progress)
     merger.verify()
     merger.refuse_conflicts()
@@ -142,7 +143,7 @@ def _open_parts(out: Study, parts: Sequence[str | os.PathLike[str]], mode: str) 
 
 def _refuse_other_parts(out: Study, paths: Sequence[str]) -> None:
     """Refuse parts of one sweep in different numbers of parts, also of those that were merged before: together they seem complete and are not (BadStudy)."""
-    known = {sweep: {number: out.path} for sweep, number in out.catalogue.parts.items()}
+    known = {sweep: {number: out.path} for sweep, number in out.parts.items()}
     for path, (sweep, number) in _parts_of(paths).items():
         known.setdefault(sweep, {}).setdefault(number, path)
     for several in known.values():
@@ -199,6 +200,7 @@ def _expanded(path: str) -> list[str]:
 class _Holding:
     """A collection of a part, and its manifest when it was verified."""
 
+    study: Study
     collection: Collection
     manifest: Manifest
 
@@ -217,6 +219,7 @@ class _Merger:
         self._taken: list[_Holding] = []
         """Collections of parts that are in the target, and are removed from the parts once they are listed."""
         self._listed_at = time.monotonic()
+        self._listing: ListWriter
 
     def _step(self) -> None:
         self._done += 1
@@ -230,7 +233,7 @@ class _Merger:
         for study, name in self._names:
             collection = study[name]
             try:
-                holding, found = self._verified(collection, there)
+                holding, found = self._verified(study, collection, there)
             except CorruptStudy as error:
                 problems.append(str(error))
             else:
@@ -244,7 +247,7 @@ class _Merger:
             )
 
     def _verified(
-        self, collection: Collection, there: Container[str]
+        self, study: Study, collection: Collection, there: Container[str]
     ) -> tuple[_Holding, list[str]]:
         """Verify what the target lacks of a collection, again if it was replaced meanwhile."""
         name, manifest = collection.name, collection.manifest
@@ -254,11 +257,11 @@ class _Merger:
             lacking = {
                 key for key, entry in manifest.entries.items() if not is_same(key, entry, held)
             }
-            with self._locked(collection):
+            with self._locked(study, collection):
                 _, found = verify_collection(collection, lacking)
             before, manifest = manifest, collection.manifest
             if manifest == before:
-                return _Holding(collection, manifest), found
+                return _Holding(study, collection, manifest), found
         raise _changed(collection)
 
     def refuse_conflicts(self) -> None:
@@ -280,8 +283,8 @@ class _Merger:
     def take(self) -> Merged:
         """Take everything."""
         new = extended = unchanged = results = 0
-        with self._out.lock():
-            self._out.change_list()  # makes the study
+        with self._out.lock() as self._listing:
+            self._listing.change()  # makes the study
             there = set(self._out)
             try:
                 for name in sorted(self._holders):
@@ -314,23 +317,23 @@ class _Merger:
             with out.location.failures():
                 out.location.sync("")
             sources = _parts_of([study.path for study in self._parts])
-            out.change_list(add=self._unlisted, parts=dict(sources.values()))
+            self._listing.change(add=self._unlisted, parts=dict(sources.values()))
             self._unlisted = []
         self._listed_at = time.monotonic()
         taken, self._taken = self._taken, []
         for study in self._parts if self._move else ():
-            own = [each for each in taken if each.collection.study is study]
+            own = [each for each in taken if each.study is study]
             for start in range(0, len(own), BATCH_ROWS):
                 self._remove(study, own[start : start + BATCH_ROWS])
 
     def _remove(self, study: Study, moved: Sequence[_Holding]) -> None:
         """Remove collections from a part, unless one was written to since it was verified (BadStudy)."""
-        with study.lock(), ExitStack() as locks:
+        with study.lock() as listing, ExitStack() as locks:
             for holding in moved:
                 locks.enter_context(study.lock(holding.collection.name))
                 _check_unchanged(holding)
             paths = [each.collection.group_path for each in moved]
-            study.change_list(remove=[each.collection.name for each in moved])
+            listing.change(remove=[each.collection.name for each in moved])
             for path in paths:
                 study.location.remove(path)
 
@@ -359,8 +362,7 @@ class _Merger:
         """Take what the target lacks of a collection; return the number of results, and whether anything was lacking."""
         collection, out = holding.collection, self._out
         name, location = collection.name, out.location
-        own = out[name]
-        with out.lock(name), location.failures(), self._unchanged(holding) as manifest:
+        with out.lock(name) as own, location.failures(), self._unchanged(holding) as manifest:
             before = own.manifest
             wanted, current = difference(own, before, collection, manifest)
             facts = {**manifest.facts, **before.facts}
@@ -386,13 +388,12 @@ class _Merger:
                     now.with_entries(marked).with_new(entries).without(obsolete), facts=facts
                 )
             )
-            for path in sorted(before.paths() - after.paths()):
-                location.remove(f"{own.group_path}/{path}")
+            own.remove_unlisted(before, after)
         self._taken.append(holding)
         return _n_results(entries), True
 
     def _install(
-        self, own: Collection, before: Manifest, collection: Collection, key: str, entry: Entry
+        self, own: Writer, before: Manifest, collection: Collection, key: str, entry: Entry
     ) -> Entry:
         """Copy or link the group of an entry beside those of the target's collection; return its entry. Sync it afterwards."""
         location, root = own.location, own.group_path
@@ -407,10 +408,10 @@ class _Merger:
         return replace(taken, path=installed.removeprefix(f"{root}/"))
 
     @contextmanager
-    def _locked(self, collection: Collection) -> Iterator[None]:
+    def _locked(self, study: Study, collection: Collection) -> Iterator[None]:
         """Hold the lock of a part's collection that has blocks, which are modified in place, or that is moved."""
         if self._move or any(map(is_blocks, collection.manifest.entries)):
-            with collection.study.lock(collection.name, needed=self._move):
+            with study.lock(collection.name, needed=self._move):
                 yield
         else:
             yield
@@ -418,7 +419,7 @@ class _Merger:
     @contextmanager
     def _unchanged(self, holding: _Holding) -> Iterator[Manifest]:
         """Yield the manifest that was verified; what fails because another process writes the collection is said to."""
-        with self._locked(holding.collection):
+        with self._locked(holding.study, holding.collection):
             _check_unchanged(holding)
             try:
                 yield holding.manifest

@@ -326,20 +326,30 @@ class ObjectLockFile(LockFile):
             return False
         return True
 
-    def read(self) -> tuple[str, float] | None:
+    def _get(self) -> tuple[str, Any] | None:
+        """Return its content and what the store knows of it."""
         try:
             with translate_errors(self.name):
                 response = obstore.get(self._store, self._key)
-                content = bytes(response.bytes()).decode()
+                return bytes(response.bytes()).decode(), response.meta
         except (FileNotFoundError, NotFoundError):
             return None
-        self._tag = response.meta.get("e_tag")
-        return content, (datetime.now(UTC) - response.meta["last_modified"]).total_seconds()
+
+    def read(self) -> tuple[str, float] | None:
+        found = self._get()
+        if found is None:
+            return None
+        content, meta = found
+        self._tag = meta.get("e_tag")
+        return content, (datetime.now(UTC) - meta["last_modified"]).total_seconds()
 
     def take_over(self, content: str) -> bool:
+        return self._replace(content, self._tag)
+
+    def _replace(self, content: str, tag: str | None) -> bool:
         try:
             with translate_errors(self.name):
-                unchanged: Any = {"e_tag": self._tag}
+                unchanged: Any = {"e_tag": tag}
                 obstore.put(
                     self._store, self._key, content.encode(), mode=unchanged, use_multipart=False
                 )
@@ -348,13 +358,13 @@ class ObjectLockFile(LockFile):
         return True
 
     def renew(self, content: str) -> None:
-        found = self.read()
+        found = self._get()  # another thread may read it meanwhile
         if found is not None and found[0] == content:
-            self.take_over(content)
+            self._replace(content, found[1].get("e_tag"))
 
     def remove(self, content: str) -> None:
         """See `LockFile`; between looking and removing it, another process may take over a stale one."""
-        found = self.read()
+        found = self._get()
         if found is not None and found[0] == content:
             obstore.delete(self._store, self._key)
 

@@ -6,14 +6,13 @@ It is not part of the study, and nothing is computed from it.
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 from scorecube.storage import files
 from scorecube.storage.location import LocalDirectory, Location, is_url
-from scorecube.storage.lock import is_stale, machine_name, started
+from scorecube.storage.lock import is_stale, this_process
 
 SUFFIX = ".status"
 """Of its name, behind that of the study."""
@@ -29,13 +28,8 @@ def beat_seconds(location: Location) -> float:
 
 
 def process_facts() -> dict[str, Any]:
-    """Return the facts from which another process can find out whether this one still runs."""
-    return {
-        "machine": machine_name(),
-        "process": os.getpid(),
-        "started": started(os.getpid()),
-        BEAT: time.time(),
-    }
+    """Return the facts from which another process can find out whether this one still runs, and when it gave a sign of life."""
+    return {**this_process(), BEAT: time.time()}
 
 
 def has_ended(status: dict[str, Any]) -> bool:

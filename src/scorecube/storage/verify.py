@@ -91,13 +91,13 @@ def check_index(study: Study) -> list[str]:
     problems = [f"{INDEX}/{name}: cannot be read" for name in found.damaged]
     if found.names and not _is_plain_group(location.read(f"{INDEX}/{METADATA}")):
         problems.append(f"{INDEX}/{METADATA}: missing or changed")
-    for name, path in sorted(study.catalogue.paths.items()):
+    for name, path in sorted(study.paths.items()):
         row, key = found.rows.get(name), f"{path}/{METADATA}"
         content = location.read(key)
         if row is None or content is None or location.stamps({name: key})[name] != row.stamp:
             continue
         try:
-            expected = row_of(study.catalogue.manifest_of(name, content), digest_of(content), "")
+            expected = row_of(study.manifest_of(name, content), digest_of(content), "")
         except ScorecubeError:
             continue  # listed as damage of the collection
         if row.digest != expected.digest or not _agree(row, expected):

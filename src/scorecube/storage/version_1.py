@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorecube.storage.layout import METADATA
+from scorecube.storage.layout import METADATA, NEW, OLD
 from scorecube.storage.location import Location
 from scorecube.storage.manifest import (
     BLOCKS,
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 FORMAT = 1
 COMPLETE, PLACES = "complete", "places"
 """Attributes of a complete group, and of a parent: name of a group -> name under which it lies, if they differ."""
-NEW, OLD = ".new", ".old"
-"""Suffixes of groups that were being replaced."""
 
 
 def collection_paths(location: Location) -> dict[str, str]:

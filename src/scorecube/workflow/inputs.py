@@ -39,7 +39,7 @@ from scorecube.ingest.tables import is_frame
 from scorecube.ingest.trec import RunLabels, read_run_labels, read_topic_groups
 from scorecube.metrics import Metric
 from scorecube.storage import Study
-from scorecube.storage.study import check_collection_name
+from scorecube.storage.catalogue import check_collection_name
 
 if TYPE_CHECKING:
     from distributed import Client

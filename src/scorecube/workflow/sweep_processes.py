@@ -11,7 +11,7 @@ from itertools import chain
 from scorecube.execute.executor import Executor, Progress
 from scorecube.execute.memory import WORKER_BYTES
 from scorecube.execute.processes import is_stopped, run_portions
-from scorecube.storage import Study, open_study
+from scorecube.storage import Study, Writer, open_study
 from scorecube.storage.index import Row
 from scorecube.workflow.sweep_file import Entry
 from scorecube.workflow.sweep_journal import LEFT_OUT, THERE, Ending, Journal, failures_noted
@@ -101,27 +101,28 @@ def _run(path: str, wanted: Wanted, impossible: str) -> Done:
         for name, entries in wanted.items():
             if is_stopped():
                 break
-            with study.lock(name):
-                _run_collection(study, name, entries, impossible, endings.append)
+            with study.lock(name) as writer:
+                _run_collection(study, writer, entries, impossible, endings.append)
     return endings, (time.perf_counter() - busy, time.process_time() - on_core)
 
 
 def _run_collection(
     study: Study,
-    name: str,
+    writer: Writer,
     entries: Sequence[Entry],
     impossible: str,
     note: Callable[[Ending], None],
 ) -> None:
     """Compute and store what is wanted of a collection; failures are noted, and the others go on."""
-    rows, cubes = {name: study[name].row()}, ReadCubes()
+    name, cubes = writer.name, ReadCubes()
+    rows = {name: writer.row()}
     computed: dict[str, Computed] = {}
     for request in requests_of(entries, [name], rows):
         analysis = request.entry.analysis.name
         with failures_noted(name, [analysis], note):
             plan = plan_requests(study, [request], impossible=impossible, cubes=cubes)
             new = [task for task in plan.tasks if task.plan.digest not in computed]
-            computed |= {task.plan.digest: task.compute() for task in new}
+            computed |= {task.plan.digest: task.compute(writer) for task in new}
             for *_, reason in plan.skipped:
                 note(Ending(name, analysis, reason, LEFT_OUT))
             if not new and not plan.skipped:
@@ -129,6 +130,6 @@ def _run_collection(
     if computed:
         analyses = [each.task.plan.analysis.name for each in computed.values()]
         with failures_noted(name, analyses, note):
-            store_computed(list(computed.values()), packed=True)
+            store_computed(writer, list(computed.values()), packed=True)
             for analysis in analyses:
                 note(Ending(name, analysis))

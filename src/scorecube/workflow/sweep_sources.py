@@ -113,8 +113,8 @@ def _import_in_processes(
         for part in parts
     ]
     written, count, said = list[str](), 0, time.monotonic()
-    with study.lock():
-        study.prepare()
+    with study.lock() as listing:
+        listing.change()
         try:
             for names, lines, failures in run_portions(_import, portions, workers):
                 written += names
@@ -128,10 +128,10 @@ def _import_in_processes(
                     assert journal is not None
                     journal.fail(failure)
                 if len(written) >= LISTED_AT_ONCE:
-                    study.list_collections(written)
+                    listing.change(add=written)
                     written = []
         finally:
-            study.list_collections(written)
+            listing.change(add=written)
 
 
 def _import(
@@ -150,7 +150,10 @@ def _import(
             with note if go_on else nullcontext():
                 api.check_names(source.name, [])
                 cube = _import_scores(source, partial(_about, source.name, lines.append))
-                study.write_unlisted(source.name, cube, {SOURCE: digests[source.name]})
+                with study.lock(
+                    source.name
+                ) as writer:  # listed by the process that holds the lock of the list
+                    writer.add(cube, facts={SOURCE: digests[source.name]})
                 names.append(source.name)
     return names, lines, failures
 
@@ -287,7 +290,8 @@ def _note_source(
     for line in left:
         notify(line)
     if not left:
-        study[name].note({SOURCE: digest})
+        with study.lock(name) as writer:
+            writer.note({SOURCE: digest})
 
 
 def claim(name: str, source: Source, collections: Container[str]) -> None:

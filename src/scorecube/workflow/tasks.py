@@ -33,7 +33,7 @@ from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
 from scorecube.execute.run import run
 from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
 from scorecube.report.stored_tables import result_facts
-from scorecube.storage import Collection, NewResult, Study
+from scorecube.storage import Collection, NewResult, Study, Writer
 from scorecube.storage.blocks import BlockStore, select_disjoint
 from scorecube.storage.fact_types import plan_of
 
@@ -131,6 +131,7 @@ class Task:
     plan and the width, so it is the same on every machine.
     """
 
+    study: Study
     collection: Collection
     prepared: PreparedPlan
     until: Until | None = None
@@ -184,7 +185,7 @@ class Task:
 
     def recorded(self) -> int:
         """Return the number of the plan's units (trials, or pairs of runs) in recorded blocks."""
-        records = select_disjoint(self._blocks().records(), self.prepared.n_units)
+        records = select_disjoint(self._blocks(self.collection).records(), self.prepared.n_units)
         return sum(record.stop - record.start for record in records)
 
     def estimate(self, workers: int, memory: int | None = None) -> Estimate:
@@ -200,32 +201,33 @@ class Task:
         before_finalize: Callable[[], None] | None = None,
     ) -> xr.Dataset:
         """Run the plan, record its blocks, and store and return its result; arguments as of `execute.run.run`."""
-        with self.collection.study.lock(self.collection.name):
+        with self.study.lock(self.collection.name) as writer:
             computed = self.compute(
+                writer,
                 executor,
                 block_units=block_units,
                 progress=progress,
                 before_finalize=before_finalize,
             )
-            executor.call(store_computed, [computed])
+            executor.call(store_computed, writer, [computed])
         return computed.result
 
     def compute(
         self,
+        writer: Writer,
         executor: Executor = CALLING_THREAD,
         *,
         block_units: int | None = None,
         progress: Progress | None = None,
         before_finalize: Callable[[], None] | None = None,
     ) -> Computed:
-        """Run the plan and record its blocks, under the lock of its collection; store the result with `store_computed`."""
+        """Run the plan and record its blocks with the writer of its collection; store the result with `store_computed`."""
         steps = self._steps()
-        self.collection.study.upgrade()
         self.refuse_changed()
         for step in steps:
             last = step is steps[-1]
             # A block of pairs holds all trials of its pairs, so later steps cannot use it.
-            blocks = step._blocks() if last or step.plan.analysis.unit == "trials" else None
+            blocks = step._blocks(writer) if last or step.plan.analysis.unit == "trials" else None
             result = run(
                 step.prepared,
                 executor,
@@ -257,7 +259,8 @@ class Task:
         if len(trials) == 1:
             return [dataclasses.replace(self, until=None)]
         return [
-            Task(self.collection, self.prepared.with_trials(n), origin=self.origin) for n in trials
+            dataclasses.replace(self, prepared=self.prepared.with_trials(n), until=None)
+            for n in trials
         ]
 
     def _is_precise(self, result: xr.Dataset) -> bool:
@@ -271,8 +274,8 @@ class Task:
     def _has_result(self) -> bool:
         return self.collection.has_result(self.plan.analysis.name, self.plan.digest)
 
-    def _blocks(self) -> BlockStore:
-        return self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
+    def _blocks(self, collection: Collection) -> BlockStore:
+        return collection.blocks(self.plan.analysis.name, self.plan.work_digest)
 
 
 @dataclass(frozen=True)
@@ -290,16 +293,15 @@ class Computed:
     blocks: BlockStore | None
 
 
-def store_computed(computed: Sequence[Computed], *, packed: bool = False) -> None:
-    """Store results of one collection together, under its lock, see `Collection.write_results`.
+def store_computed(writer: Writer, computed: Sequence[Computed], *, packed: bool = False) -> None:
+    """Store results of one collection together, see `Writer.write_results`.
 
     Raises BadStudy: Scores have been replaced since they were read.
     """
     for each in computed:
         each.task.refuse_changed()  # those of another collection may have been, too
-    collection = computed[0].task.collection
     results = [each.task.new_result(each.digest, each.result) for each in computed]
-    collection.write_results(results, packed=packed)
+    writer.write_results(results, packed=packed)
     for each in computed:
         if each.blocks is not None:
             each.blocks.finish()
@@ -377,7 +379,7 @@ def plan_in_study(
         known = {dim: labels_of(cube, dim) for dim in (METRIC, GAIN, RUN, TOPIC)}
         anew = partial(_read_anew, read)
         origin = Origin(versions, anew, known, prepared.plan.cube_digest)
-        tasks.append(Task(collection, prepared, origin=origin))
+        tasks.append(Task(study, collection, prepared, origin=origin))
     return tasks
 
 

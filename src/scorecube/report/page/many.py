@@ -23,7 +23,7 @@ from scorecube.report.page.html import HEADINGS, OF_PAIRS, embedded_json
 from scorecube.report.page.sections import in_report_order, options_text
 from scorecube.report.page.templates import page_file, script_and_hash, template
 from scorecube.report.results import Tables
-from scorecube.report.stored_tables import CAUTIONS, describe
+from scorecube.report.stored_tables import CAUTIONS, rows_with_facts
 from scorecube.report.study_contents import contents_of
 from scorecube.report.study_overview import Found, frames_of
 from scorecube.report.tables.rows import COLLECTION
@@ -55,7 +55,7 @@ def overview_rows(study: Study, names: Iterable[str]) -> list[dict[str, Any]]:
         One for each collection: ``name``, ``runs``, ``topics``, ``cautions`` (texts) and ``results``, the latest result of each analysis and
         its options with ``kind``, ``heading``, ``title``, ``column`` and ``numbers`` (see `key_numbers`).
     """
-    indexed = study.rows(describe())
+    indexed = rows_with_facts(study)
     rows = {name: _row(contents_of(name, indexed[name])) for name in names}
     found: dict[tuple[str, str], list[Found]] = {}
     for name in rows:

@@ -98,14 +98,16 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def partial_file(path: Path) -> Iterator[Path]:
+def partial_file(path: Path, suffix: str = PARTIAL) -> Iterator[Path]:
     """Yield where to write the new content of a file, which then replaces it; what does not is removed."""
-    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}{PARTIAL}")
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}{suffix}")
     try:
         yield partial
     finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+        for _ in range(2):  # or one failing call leaves the file
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+                break
 
 
 def exchange_file(path: Path, new: bytes, may: Callable[[], bool]) -> bool:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from scorecube.errors import BadStudy
-from scorecube.storage.files import write_file
+from scorecube.storage.files import partial_file, write_file
 
 LOCK, UNLOCKED = "SCORECUBE_LOCK", "0"
 """Environment variable, and its value that allows writing where no lock can be held."""
@@ -104,8 +104,7 @@ class LocalLockFile(LockFile):
     def create(self, content: str) -> bool:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         remove_left(self.path.parent)
-        temporary = self._temporary_path()
-        try:
+        with partial_file(self.path, "") as temporary:
             write_file(temporary, content.encode())
             try:
                 os.link(temporary, self.path)  # in one step, with its content
@@ -115,9 +114,6 @@ class LocalLockFile(LockFile):
                 if error.errno in (errno.ENOSPC, errno.EDQUOT):
                     raise
                 return self._create_empty(content)
-        finally:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
         return True
 
     def _create_empty(self, content: str) -> bool:
@@ -141,15 +137,10 @@ class LocalLockFile(LockFile):
 
     def _now(self) -> float:
         """Return the time of the file system's clock, which may be another machine's."""
-        temporary = self._temporary_path()
-        try:
+        with partial_file(self.path, "") as temporary, suppress(OSError):
             temporary.touch()
             return temporary.stat().st_mtime
-        except OSError:
-            return time.time()
-        finally:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+        return time.time()
 
     def take_over(self, content: str) -> bool:
         return self._remove(self._last_read) and self.create(content)
@@ -168,24 +159,19 @@ class LocalLockFile(LockFile):
 
     def _remove(self, content: str) -> bool:
         """Remove the file if it has this content; of several processes one succeeds."""
-        renamed = self._temporary_path()
-        try:
-            self.path.rename(renamed)
-        except FileNotFoundError:
-            return False
-        ours = False
-        try:
-            ours = renamed.read_text(encoding="utf-8", errors="replace") == content
-        finally:
-            with suppress(OSError):
-                if not ours:
-                    os.link(renamed, self.path)  # unless another process has created it since
-            with suppress(OSError):
-                renamed.unlink()
-        return ours
-
-    def _temporary_path(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
+        with partial_file(self.path, "") as renamed:
+            try:
+                self.path.rename(renamed)
+            except FileNotFoundError:
+                return False
+            ours = False
+            try:
+                ours = renamed.read_text(encoding="utf-8", errors="replace") == content
+            finally:
+                with suppress(OSError):
+                    if not ours:
+                        os.link(renamed, self.path)  # unless another process has created it since
+            return ours
 
 
 _CLEANED: set[tuple[int, Path]] = set()

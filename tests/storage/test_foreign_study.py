@@ -312,7 +312,6 @@ def test_forged_results_are_shown_or_end_in_a_message(
 def test_variables_of_other_dims_or_kinds_are_refused() -> None:
     result = sc.analyse(simulate_cube(n_runs=4), sc.Splits(), trials=5, seed=1)
     check_arrays(result, "splits", "study")
-    check_arrays(result.drop_vars("settled"), "splits", "study")
     turned = result.transpose("gain", "metric", ...)
     words = result.assign(tau_mean=result["tau_mean"].astype(str))
     for forged, name in ((turned, "tau"), (words, "tau_mean")):

@@ -220,6 +220,21 @@ def test_facts_that_an_earlier_version_did_not_note_are_made_once(
     assert scorecube("show", path, "swap", "--format", "csv").succeeded().stdout == shown
 
 
+def test_a_result_that_cannot_be_described_is_stored_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    study = open_study(tmp_path / "s.zarr", mode="a")
+    study.add("a", cube=simulate_cube(n_runs=4))
+    (task,) = plan_in_study(study, Swap(size=10), trials=5, seed=1)
+    with monkeypatch.context() as broken:
+        broken.setattr("scorecube.report.stored_tables.cautions_of", fail)
+        task.run()
+    assert "a: the result of swap is stored, and cannot be described: RuntimeError" in caplog.text
+    (facts,) = study.rows()["a"].results("swap").values()
+    assert facts["undescribed"].startswith("RuntimeError")
+    assert study["a"].result("swap").attrs["trials"] == 5
+
+
 def test_show_reads_no_arrays(path: Path, scorecube: Cli) -> None:
     shown = scorecube("show", path, "swap", "--format", "json").succeeded().stdout
     for chunk in path.glob("b/results/swap/*/*/c"):

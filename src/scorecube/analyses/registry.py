@@ -28,7 +28,7 @@ class Entry:
     references
         Keys of the papers whose method it is, in ``data/references.bib``; reports cite them.
     quantities
-        Module that declares what a result holds, ``VARIABLES``, and what follows from it, ``DERIVED``, if anything does.
+        Module that declares what a result holds, ``VARIABLES``, which of them may be absent, ``OPTIONAL``, and what follows from them, ``DERIVED``, if anything does.
     """
 
     name: str
@@ -210,6 +210,11 @@ def load(name: str) -> type[Analysis]:
 def variables(name: str) -> tuple[Variable, ...]:
     """Return what the results of an analysis hold, without importing its kernels; nothing where that is not declared."""
     return _declared(name, "VARIABLES")
+
+
+def optional(name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of variables, each whole or absent, that some options or earlier versions leave out of results of an analysis."""
+    return _declared(name, "OPTIONAL")
 
 
 def derived(name: str) -> tuple[Derived, ...]:

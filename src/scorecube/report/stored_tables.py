@@ -28,6 +28,8 @@ TABLE = "table"
 """Fact of a result: its default table; None for one that is made when it is shown."""
 CAUTIONS = "cautions"
 """Fact of a result: the texts of its cautions; None for those that are made when they are shown."""
+GAP = "undescribed"
+"""Fact of a result: the error that kept its view from making the others."""
 FORM = 2
 """Of these facts; those of another form are made anew."""
 MOST_BYTES, MOST_INDEXED = 2**14, 200
@@ -71,34 +73,25 @@ def rows_with_facts(study: Study, analysis: str | None = None) -> dict[str, Row]
 
 
 def result_facts(result: xr.Dataset) -> dict[str, Any]:
-    """Return the facts of a result that the index holds beside its attributes."""
-    tables = Tables(result)
-    return {
-        MADE_BY: package_version(),
-        TABLE: _table(result, tables),
-        CAUTIONS: _cautions(result, tables),
-    }
-
-
-def _cautions(result: xr.Dataset, tables: Tables) -> list[str] | None:
-    """Return the texts of the cautions of a result; None if a plugin's view fails."""
+    """Return the facts of a result that the index holds beside its attributes; `GAP` where they cannot be made."""
+    facts: dict[str, Any] = {MADE_BY: package_version(), TABLE: None, CAUTIONS: None}
     try:
-        found = cautions_of(view_of_result(result).name, result, tables)
-    except Exception:  # it is raised where the report shows the result
-        return None
-    return list(dict.fromkeys(each.text for each in found))
+        tables, view = Tables(result), view_of_result(result)
+        facts[TABLE] = _table(result, tables)
+        texts = [each.text for each in cautions_of(view.name, result, tables)]
+        facts[CAUTIONS] = list(dict.fromkeys(texts))
+    except Exception as error:  # of a plugin's view; raised again where the result is shown
+        facts[GAP] = f"{type(error).__name__}: {error}"
+    return facts
 
 
 def _table(result: xr.Dataset, tables: Tables) -> dict[str, Any] | None:
     """Return the default table of a result; None if it is large, or not made of the result."""
-    try:
-        name, table = view_of_result(result).find_table(None)
-        if table.source is not Source.RESULT or table.rows(result) > MOST_INDEXED:
-            return None
-        frame = tables[name]
-        encoded = encode(frame) if len(frame) <= MOST_INDEXED else None
-    except Exception:  # of a plugin's view; it is raised where the table is shown
+    name, table = view_of_result(result).find_table(None)
+    if table.source is not Source.RESULT or table.rows(result) > MOST_INDEXED:
         return None
+    frame = tables[name]
+    encoded = encode(frame) if len(frame) <= MOST_INDEXED else None
     return None if len(json.dumps(encoded)) > MOST_BYTES else encoded
 
 

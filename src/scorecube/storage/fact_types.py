@@ -105,7 +105,7 @@ def _require(values: Mapping[str, Any], *keys: str) -> None:
 
 def unreadable(what: str, error: Exception) -> str:
     """Return the message on a part of a study that holds something else than it should."""
-    reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+    reason = f"it lacks {error.args[0]}" if isinstance(error, KeyError) else str(error)
     return f"{what} cannot be read: {reason}; run scorecube verify, and compute it again"
 
 
@@ -119,9 +119,21 @@ def checked_attributes(attributes: Mapping[str, Any], where: str) -> dict[str, A
 
 
 def check_arrays(result: xr.Dataset, analysis: str, where: str) -> None:
-    """Refuse a result with a variable of other dims or another kind of values than the analysis declares (CorruptStudy, which begins with `where`)."""
-    from scorecube.analyses.registry import variables
+    """Refuse a result that lacks a variable, or has one of other dims or another kind of values than the analysis declares.
 
+    Raises
+    ------
+    CorruptStudy
+        The message begins with `where`, the study, collection and result.
+    """
+    from scorecube.analyses.registry import optional, variables
+
+    absent = {each.name for each in variables(analysis)} - set(result.variables)
+    for group in optional(analysis):
+        if absent.issuperset(group):
+            absent.difference_update(group)
+    if absent:
+        raise CorruptStudy(unreadable(f"{where}: the result", KeyError(", ".join(sorted(absent)))))
     for each in variables(analysis):
         found = result.variables.get(each.name)
         if found is not None and (found.dims != each.dims or found.dtype.kind not in each.kinds):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,11 +33,12 @@ from scorecube.execute.estimate import Estimate, estimate
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
 from scorecube.execute.run import run
 from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
-from scorecube.report.stored_tables import result_facts
+from scorecube.report.stored_tables import GAP, result_facts
 from scorecube.storage import Collection, NewResult, Study, Writer
 from scorecube.storage.blocks import BlockStore, select_disjoint
 from scorecube.storage.fact_types import plan_of
 
+LOGGER = logging.getLogger("scorecube")
 REQUEST = "request"
 """Fact of a result of a sweep: digest of what was asked for."""
 
@@ -243,8 +245,15 @@ class Task:
 
     def new_result(self, digest: str, result: xr.Dataset) -> NewResult:
         """Return the result with what the index says of it."""
-        facts = result_facts(result) | ({REQUEST: self.request} if self.request else {})
-        return NewResult(self.plan.analysis.name, digest, result, facts)
+        name, facts = self.plan.analysis.name, result_facts(result)
+        if GAP in facts:
+            LOGGER.warning(
+                "%s: the result of %s is stored, and cannot be described: %s",
+                *(self.collection.name, name, facts[GAP]),
+            )
+        return NewResult(
+            name, digest, result, facts | ({REQUEST: self.request} if self.request else {})
+        )
 
     def refuse_changed(self) -> None:
         """Refuse scores that have been replaced since the plan (BadStudy)."""

@@ -113,6 +113,7 @@ VARIABLES = (
     ),
 )
 """Along leave: 0 for the whole collection, then numbers of teams. Along topic_step: numbers of topics, all topics first."""
+OPTIONAL = (("judged_share", "rbp_residual"),)
 
 
 def topics_needed(variances: xr.DataArray, mode: str = "exact") -> xr.DataArray:

@@ -65,6 +65,13 @@ VARIABLES = (
     *EQUIVALENCE,
     *REPETITIONS,
 )
+OPTIONAL = (
+    ("common_topics", "common_difference", "untested_pairs"),
+    ("standard_error",),
+    ("degrees_of_freedom",),
+    ("difference_low", "difference_high", "difference_p_value", "equivalence_p_value"),
+    ("repetitions",),
+)
 VERDICTS = np.array(["equivalent", "different", "inconclusive", "not tested"], object)
 MARGIN = "equivalence"
 """Attribute of a result with a margin."""

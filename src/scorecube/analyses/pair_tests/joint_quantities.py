@@ -29,6 +29,11 @@ MAXT_VARIABLES = (
     ),
 )
 VARIABLES = (*pair_quantities.VARIABLES, *MAXT_VARIABLES)
+OPTIONAL = (
+    *pair_quantities.OPTIONAL,
+    ("estimated_difference", "kth_difference", "undefined_replicates", "infinite_replicates"),
+    ("standard_error", "moderated_error", "critical_value", "residual_variance"),
+)
 
 
 def _limit(result: xr.Dataset, sign: int) -> xr.DataArray:

@@ -74,6 +74,7 @@ VARIABLES = (
     *PAIRWISE_VARIABLES,
     *REPETITIONS,
 )
+OPTIONAL = (("common_topics", "common_difference", "untested_pairs"), ("repetitions",))
 
 
 def by_row(

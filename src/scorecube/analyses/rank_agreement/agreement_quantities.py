@@ -86,6 +86,7 @@ VARIABLES = (
     ),
     *variables((*_CELL, names.ALPHA), "count", "pairs", **DECISIONS, **TOP_PAIR_COUNTS),
 )
+OPTIONAL = (("population", "population_low", "population_high"),)
 
 
 def _contained(result: xr.Dataset, end: str) -> xr.DataArray:

@@ -63,6 +63,7 @@ VARIABLES = (
         mean="mean score of a run, or the metric's other summary",
     ),
 )
+OPTIONAL = (("standard_error", "low", "high"), ("population", "population_low", "population_high"))
 
 
 def _value(result: xr.Dataset) -> xr.DataArray:

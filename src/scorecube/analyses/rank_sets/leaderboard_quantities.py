@@ -34,6 +34,11 @@ VARIABLES = (
         losses="topics with a lower score than the baseline",
     ),
 )
+OPTIONAL = (
+    ("difference", "difference_low", "difference_high", "p_baseline", "wins", "losses", "ties"),
+    ("winner_low", "winner_high"),
+    ("repetitions",),
+)
 
 
 def _group_text(first: int, last: int, lettered: bool) -> str:

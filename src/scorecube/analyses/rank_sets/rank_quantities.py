@@ -22,6 +22,7 @@ VARIABLES = (
     *variables(_RUN, "high", "1", "iu", of="rank", rank_high="worst rank of the confidence set"),
     *variables((names.RUN,), "count", "runs", repetitions="runs of the system"),
 )
+OPTIONAL = (("repetitions",),)
 
 
 def _in_top(result: xr.Dataset) -> xr.DataArray:

@@ -94,6 +94,10 @@ FACET_VARIABLES = (
 )
 VARIABLES = (*ALWAYS, *TEAM_VARIABLES, *FACET_VARIABLES)
 """Those of teams, and of a third facet, where there are several."""
+OPTIONAL = (
+    tuple(each.name for each in TEAM_VARIABLES),
+    tuple(each.name for each in FACET_VARIABLES),
+)
 
 
 def _error(result: xr.Dataset) -> xr.DataArray:

@@ -137,6 +137,23 @@ VARIABLES = (
         common="mean number of distinct topics common to both samples",
     ),
 )
+OPTIONAL = (
+    (
+        "first_probability",
+        "open_bin",
+        "required_difference_smooth",
+        "required_high",
+        "required_low",
+        "required_suffix",
+        "share_behind",
+        "share_behind_high",
+        "share_behind_low",
+        "share_high",
+        "share_low",
+        "swap_rate_fitted",
+        "tie_share",
+    ),
+)
 
 
 def _on_curve(result: xr.Dataset) -> tuple[Any, Any]:

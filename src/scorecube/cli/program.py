@@ -231,7 +231,7 @@ def evaluate(
     opened = api.open_study(study, mode="a")
     api.check_names(name, split(metrics) or [])
     reading: dict[str, Any] = {
-        **{"topic_groups": topic_groups, "order": order, "precision": precision, "depth": depth},
+        "topic_groups": topic_groups, "order": order, "precision": precision, "depth": depth,
         "run_name": run_name,
         "duplicates": duplicates,
         "dialect": qrels_format,

@@ -14,9 +14,8 @@ from scorecube.analyses import registry
 from scorecube.analyses.designs import design_of
 from scorecube.report.results import headline
 from scorecube.report.tables.rows import COLLECTION
-from scorecube.report.views.phrases import decimals
+from scorecube.report.views.phrases import with_limits
 from scorecube.report.views.registry import view_of
-from scorecube.report.views.view import ResultGroup
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
 from tests.simulations.margins import Population
@@ -28,31 +27,32 @@ CUBE = simulate_cube(n_runs=9, seed=4, metrics=METRICS, gains=("3:2:1",))
 
 def answers_of(analysis: str, result: xr.Dataset) -> list[tuple[str, str]]:
     """Return the answers of a view to its question, with their conditions."""
-    view = view_of(analysis)
-    named = result.assign_attrs({COLLECTION: "c"})
-    frames = {name: table.make(named) for name, table in view.tables.items()}
-    (question,) = view.answers
-    group = ResultGroup(view.heading, "title", frames, [named.attrs])
-    return [(each.sentence, each.conditions) for each in view.answered(question, group)]
+    (question,) = view_of(analysis).answers
+    found = sc.findings(result.assign_attrs({COLLECTION: "c"}))
+    return [(each.sentence, each.conditions) for each in found if each.question == question.text]
 
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [(0.1, 0.9, 2), (0.156, 0.232, 2), (0.1, 0.1392, 2), (0.1, 0.138, 3), (0, 1e-9, 6), (1, 1, 6)],
+    [(0.1, 0.9, 1), (0.156, 0.232, 2), (0.1, 0.18, 2), (0, 1e-9, 6), (1, 1, 3), (20, 90, 0)],
 )
-def test_decimals_end_with_the_first_digit_of_the_standard_error(
+def test_estimates_have_the_digits_that_their_limits_allow(
     low: float, high: float, expected: int
 ) -> None:
-    assert decimals(low, high) == expected
+    value = (low + high) / 2
+    shown = with_limits(value, low, high)
+    assert shown == f"{value:.{expected}f} ({low:.{expected}f} to {high:.{expected}f})"
+    percent = with_limits(value, low, high, ".1%")
+    places = 1 if low == high else max(expected - 2, 0) if expected < 6 else 6
+    assert percent == f"{value:.{places}%} ({low:.{places}%} to {high:.{places}%})"
 
 
 def test_the_mean_of_the_leader_has_limits_by_itself_and_borne_decimals() -> None:
     result = analyse(CUBE, sc.Leaderboard(), trials=400, seed=1)
     (line, *_) = headline(result)
     rows = sc.table(result).query("metric == 'AP' and rank == 1").iloc[0]
-    places = decimals(rows["mean_low"], rows["mean_high"])
-    shown = f"{rows['mean']:.{places}f} ({rows['mean_low']:.{places}f} to {rows['mean_high']:.{places}f} by itself)"
-    assert f" leads with {shown}; " in line
+    shown = with_limits(*rows[["mean", "mean_low", "mean_high"]])
+    assert f" leads with {shown.removesuffix(')')} by itself); " in line
     assert line.endswith("[95%, sets together]")
     remarks = " ".join(text for text, _ in view_of("leaderboard").cautions(result, {}))
     assert "named beforehand" in remarks
@@ -101,14 +101,14 @@ def test_pairs_on_which_metrics_disagree_are_counted() -> None:
     cube = simulate_cube(n_runs=30, seed=4, metrics=METRICS)
     result = analyse(cube, sc.Correlation(), trials=60, seed=1)
     frame = sc.table(result, "metrics").sort_values("tau", kind="stable")
-    ((line, where),) = answers_of("correlate", result)
+    ((line, _),) = answers_of("correlate", result)
     for row in (frame.iloc[0], frame.iloc[-1]):
-        assert f"tau {row['tau']:.2f}, {row['discordant'] / 435:.0%} of the pairs" in line
-    assert "on these topics" in line
-    assert "each interval by itself" in where
+        assert f"({row['tau']:.3f}, {row['discordant'] / 435:.0%} of the pairs in" in line
+    assert "on these 50 topics" in line
+    assert f"each interval by itself, chosen from {len(frame)}" in line
     other = headline(analyse(cube, sc.Correlation(confidence=0.9), trials=60, seed=1))[0]
-    assert ", 90% [" in other
-    assert ", 95% [" in headline(result)[0]
+    assert "; 90%)" in other
+    assert "; 95%)" in headline(result)[0]
     few = headline(analyse(CUBE, sc.Correlation(), trials=60, seed=1))[0]
     assert "interval" not in few
 
@@ -119,7 +119,7 @@ def test_numbers_of_topics_have_their_intervals() -> None:
     lines = [line for line, _ in answers_of("design", result)]
     assert len(lines) == 2
     assert all(len(re.findall(r"about [\d,]+ \([\d,]+ to [\d,]+\) topics", line)) == 2 for line in lines)  # fmt: skip
-    assert "by these intervals, each by itself" in lines[0]
+    assert all("95% intervals over topics and runs, each by itself" in line for line in lines)
     said = " ".join(headline(analyse(CUBE, sc.Reliability(), trials=1)))
     assert "scorecube design has its interval" in said
     assert "takes more" not in said

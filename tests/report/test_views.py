@@ -16,6 +16,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import registry as analyses
+from scorecube.report.findings import Finding
 from scorecube.report.page.writing import write_page
 from scorecube.report.results import headline
 from scorecube.report.views import registry
@@ -64,7 +65,7 @@ def toy_view() -> Iterator[View]:
         heading="Toy method",
         tables={"errors": Table(errors)},
         caption=lambda _: "A caption of the toy.",
-        headline=lambda result: [f"{result.attrs['n_runs']} runs are a toy"],
+        findings=lambda result: [Finding(f"{result.attrs['n_runs']} runs are a toy")],
     )
     register_view(view)
     yield view

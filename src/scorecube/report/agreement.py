@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +14,9 @@ from scorecube.analyses.rank_agreement.agreement_quantities import DECISIONS, TO
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
-from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.findings import Finding
 from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.population import estimate_text, estimates, no_interval
+from scorecube.report.tables.population import estimate_text, estimates, no_interval, of_tau
 from scorecube.report.tables.rows import as_records
 from scorecube.report.text_formats import cell_text, with_labels
 from scorecube.report.views.phrases import NONE
@@ -89,38 +89,25 @@ def title(options: Mapping[str, Any]) -> str:
     return f"{options['first']} against {options['second']}, {options['test']} test, top {options['top']}, RBO with p = {options['p']:g}"
 
 
-def findings(result: xr.Dataset) -> list[Finding]:
-    """Return for each metric how similarly two sets of judgements rank the runs, and which run loses most ranks."""
-    rows = as_records(with_labels(RANKINGS.make(result)))
-    found = [_similarity(row, result.attrs) for row in rows]
-    if reason := no_interval(result):
-        found.append(Finding(f"no interval over infinitely many topics: {reason}"))
-    return found
-
-
-def _similarity(row: Mapping[str, Any], facts: Mapping[str, Any]) -> Finding:
-    drop = (
-        f"{row['drop_run']} loses the most ranks ({row['largest_drop']})"
-        if row["largest_drop"]
-        else "no run loses a rank"
-    )
-    tau, rbo = (cell_text(row[name]) for name in ("tau", "rbo"))
-    confidence = float(facts["confidence"])
-    estimate = estimate_text(row, confidence=confidence)
+def findings(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield for each metric how similarly two sets of judgements rank the runs, and which run loses most ranks."""
+    facts, confidence = result.attrs, float(result.attrs["confidence"])
     sets = f"{facts['set_a']} and {facts['set_b']}"
-    return Finding(
-        f"{row['label']}: tau {tau} between {sets} on these {facts['n_topics']} topics{estimate} "
-        f"for these {facts['n_runs']} runs; RBO {rbo}; {drop}",
-        subject=f"tau between {sets}{' over infinitely many topics' if estimate else ''}, {row['label']}",
-        estimate=row["tau_population" if estimate else "tau"],
-        low=row["tau_population_low"],
-        high=row["tau_population_high"],
-        unit="1",
-        confidence=confidence,
-        conditions=f"these {facts['n_runs']} runs",
-        cautions=() if estimate else (OF_THESE_TOPICS,),
-        table="rankings",
-    )
+    for row in as_records(with_labels(RANKINGS.make(result))):
+        drop = "no run loses a rank"
+        if row["largest_drop"]:
+            drop = f"{row['drop_run']} loses the most ranks ({row['largest_drop']})"
+        tau, rbo = (cell_text(row[name]) for name in ("tau", "rbo"))
+        yield of_tau(
+            f"{row['label']}: tau {tau} between {sets} on these {facts['n_topics']} topics{estimate_text(row, confidence=confidence)} "
+            f"for these {facts['n_runs']} runs; RBO {rbo}; {drop}",
+            f"tau between {sets}, {row['label']}",
+            row,
+            confidence,
+            "rankings",
+        )
+    if reason := no_interval(result):
+        yield Finding(f"no interval over infinitely many topics: {reason}")
 
 
 def page_tables(frames: Frames) -> Headed:

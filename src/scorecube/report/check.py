@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +12,10 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, MARKERS
-from scorecube.report.findings import Finding
+from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.text_formats import with_labels
+from scorecube.report.views.phrases import number_of, with_limits
 from scorecube.report.views.view import Frames, Headed, Table, View
 
 if TYPE_CHECKING:
@@ -58,54 +59,45 @@ def claims(result: xr.Dataset) -> pd.DataFrame:
     return frame.drop(columns=["estimated", "short", "far"]).assign(gain=gain)
 
 
-def decimal(share: Any) -> str:
-    """Return a share with three decimals and without a leading zero."""
-    return f"{share:.3f}".removeprefix("0") if share < 1 else "1"
-
-
 def failures(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows whose coverage is below the nominal one, beyond the Monte Carlo error."""
     failing: pd.DataFrame = frame[frame["held_high"] < frame["nominal"]]
     return failing
 
 
-def findings(result: xr.Dataset) -> list[Finding]:
-    """Return what fails, else what holds least often; for claims without intervals, the largest errors."""
+def findings(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield what fails, else what holds least often; for claims without intervals, the largest errors."""
     frame = with_labels(claims(result))
     stated = frame[frame["nominal"].notna()]
     failing = failures(stated)
     kind = "fails" if len(failing) else "least often true"
-    chosen = (failing if len(failing) else stated).head(MOST_LINES)
-    lines = [
-        Finding(
-            f"{row['label']}: {kind}: {row['quantity']} ({row['size']}): holds in {decimal(row['held'])} (95% {decimal(row['held_low'])}-{decimal(row['held_high'])}) of "
-            f"{row['samples']:,} samples, nominal {row['nominal']:g}",
-            subject=f"share of samples in which {row['quantity']} ({row['size']}) holds, {row['label']}",
-            estimate=row["held"],
-            low=row["held_low"],
-            high=row["held_high"],
-            unit="1",
+    for row in (failing if len(failing) else stated).head(MOST_LINES).to_dict("records"):
+        claim = f"{row['quantity']} ({row['size']})"
+        yield with_number(
+            f"{row['label']}: {kind}: {claim}: holds in {_held(row)} of {row['samples']:,} samples, nominal {row['nominal']:g}",
+            f"share of samples in which {claim} holds, {row['label']}",
+            number_of(row, "held"),
             confidence=0.95,
-            conditions=f"nominal {row['nominal']:g}",
             table="claims",
         )
-        for row in chosen.to_dict("records")
-    ]
     others = frame[frame["nominal"].isna()].sort_values("error", ascending=False, kind="stable")
-    lines += [
-        Finding(
-            f"{row['label']}: {row['quantity']} ({row['size']}): {row['estimate']:.3g} on average, true {row['truth']:.3g}",
-            subject=f"mean of {row['quantity']} ({row['size']}), {row['label']}",
-            estimate=row["estimate"],
-            cautions=(f"a mean over samples of a model in which {row['truth']:.3g} is true",),
+    for row in others.head(MOST_LINES).to_dict("records"):
+        claim = f"{row['quantity']} ({row['size']})"
+        yield with_number(
+            f"{row['label']}: {claim}: {row['estimate']:.3g} on average, true {row['truth']:.3g}",
+            f"mean of {claim}, {row['label']}",
+            [row["estimate"]],
+            unlimited=f"a mean over samples of a model in which {row['truth']:.3g} is true",
             table="claims",
         )
-        for row in others.head(MOST_LINES).to_dict("records")
-    ]
     if len(failing) > MOST_LINES:
         more = f"{len(failing) - MOST_LINES} more claims fail; see the table claims"
-        lines.append(Finding(more, table="claims"))
-    return lines
+        yield Finding(more, table="claims")
+
+
+def _held(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
+    """Return how often a claim holds, with limits."""
+    return with_limits(*number_of(row, "held")).replace(")", "; 95%)")
 
 
 def page_tables(frames: Frames) -> Headed:
@@ -146,7 +138,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
         remarks.append(
             (
                 "Some intervals or sets hold less often than stated: do not rely on them for collections like this one.",
-                f"{len(failing)} claims; the worst: {worst['quantity']} by {worst['metric']}, {decimal(worst['held'])} (95% {decimal(worst['held_low'])}-{decimal(worst['held_high'])}) instead of {worst['nominal']:g}",
+                f"{len(failing)} claims; the worst: {worst['quantity']} by {worst['metric']}, {_held(worst)} instead of {worst['nominal']:g}",
             )
         )
     return remarks

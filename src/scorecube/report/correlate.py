@@ -22,9 +22,9 @@ from scorecube.analyses.rank_agreement.correlation_quantities import (
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, CURVE_DASHES
-from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.findings import Finding
 from scorecube.report.tables.declaration import declared
-from scorecube.report.tables.population import PARTS, estimate_text, no_interval
+from scorecube.report.tables.population import PARTS, estimate_text, no_interval, of_tau
 from scorecube.report.tables.rows import COLLECTION, averages
 from scorecube.report.text_formats import estimates_first, merge_gains
 from scorecube.report.views.phrases import NONE, on_collection, value_range
@@ -154,54 +154,43 @@ def caption(result: xr.Dataset) -> str:
     )
 
 
-def findings(result: xr.Dataset) -> list[Finding]:
-    """Return the most and the least similar pair of metrics, and the gain setting that changes a ranking most."""
-    found = []
-    for name, table in (("metrics", METRICS), ("gains", GAINS)):
-        rows = _by_tau(table.make(result))
+def answer(group: ResultGroup) -> Iterator[Finding]:
+    """Yield the metrics that rank the runs most and least similarly, and the gain settings that do."""
+    confidence = float(group.facts[0]["confidence"])
+    topics, runs = (
+        value_range([int(facts[name]) for facts in group.facts], "d")
+        for name in ("n_topics", "n_runs")
+    )
+    for name in LABELS:
+        rows = _by_tau(group.frames[name]) if len(group.frames.get(name, ())) else []
         if not rows:
             continue
-        least, most = rows[0], rows[-1]
-        what = "metrics" if name == "metrics" else f"gain settings, against {least['default']}"
-        tied = int(max(row["tied_pairs"] for row in rows))
+        row, tied = rows[0], int(max(each["tied_pairs"] for each in rows))
+        ends = [
+            f"{_sides(each, name)}{on_collection(each, group.several)} ({each['tau']:.3f}, {_discordant(each):.0%} of the pairs in different "
+            f"order{estimate_text(each, confidence=confidence)})"
+            for each in (rows[0], rows[-1])
+        ]
+        said = f"of {ends[0]}"
+        itself = ", each interval by itself" if estimate_text(row) else ""
+        if len(rows) > 1:
+            said = f"is lowest for {ends[0]} and highest for {ends[1]}"
+            itself += f", chosen from {len(rows)}"
         ties = f"; up to {counted(tied, 'pair')} of runs tied" if tied else ""
-        level = float(result.attrs["confidence"])
-        high, low = (
-            f"{_sides(row, name)} ({row['tau']:.3f}{estimate_text(row, confidence=level)})"
-            for row in (most, least)
+        what = "metrics" if name == "metrics" else f"gain settings, against {row['default']}"
+        yield of_tau(
+            f"{what}: tau on these {topics} topics {said}; these {runs} runs{itself}{ties}",
+            f"tau of {_sides(row, name)}{on_collection(row, group.several)}",
+            row,
+            confidence,
+            name,
         )
-        said = f"is highest for {high} and lowest for {low}" if len(rows) > 1 else f"of {high}"
-        found.append(
-            Finding(
-                f"{what}: tau on these {result.attrs['n_topics']} topics {said}; these {result.attrs['n_runs']} runs{_by_itself(least)}{ties}",
-                table=name,
-                **_tau(most, name, result.attrs),
-            )
-        )
-    if reason := no_interval(result):
-        found.append(Finding(f"no interval over infinitely many topics: {reason}"))
-    return found
 
 
-def _sides(row: Mapping[str, Any], name: str, link: str = " with ") -> str:
+def _sides(row: Mapping[str, Any], name: str) -> str:
     """Return the two rankings of a row of a table."""
     first, second = LABELS[name]
-    return f"{row[first]}{' and ' if name == 'metrics' else link}{row[second]}"
-
-
-def _tau(row: Mapping[str, Any], name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tau of a row over infinitely many topics with its limits, or the observed one where these are missing, as parts of a finding."""
-    known = bool(estimate_text(row))
-    subject = f"tau of {_sides(row, name)}"
-    return {
-        "subject": f"{subject} over infinitely many topics" if known else subject,
-        "estimate": row["tau_population" if known else "tau"],
-        "low": row["tau_population_low"] if known else None,
-        "high": row["tau_population_high"] if known else None,
-        "unit": "1",
-        "confidence": float(facts["confidence"]) if known else None,
-        "cautions": () if known else (OF_THESE_TOPICS,),
-    }
+    return f"{row[first]}{' and ' if name == 'metrics' else ' with gains '}{row[second]}"
 
 
 def _by_tau(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -210,6 +199,18 @@ def _by_tau(frame: pd.DataFrame) -> list[dict[str, Any]]:
         merge_gains(frame).dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
     )
     return [{str(key): value for key, value in row.items()} for row in rows]
+
+
+def _discordant(row: Mapping[str, Any]) -> float:
+    """Return the share of pairs of runs that two rankings order differently; pairs with equal means are not."""
+    n_runs = int(row["n_runs"])
+    return float(row["discordant"]) / (n_runs * (n_runs - 1) // 2)
+
+
+def findings(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield why there are no intervals over infinitely many topics, if there are none."""
+    if reason := no_interval(result):
+        yield Finding(f"no interval over infinitely many topics: {reason}")
 
 
 def page_tables(frames: Frames) -> Headed:
@@ -235,47 +236,6 @@ def lowest_tau(frame: pd.DataFrame) -> str:
     """Return the two metrics that rank the runs least similarly."""
     rows = frame.dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
     return f"{rows[0]['metric_a']}, {rows[0]['metric_b']} {rows[0]['tau']:.2f}" if rows else NONE
-
-
-def answer(group: ResultGroup) -> Iterator[Finding]:
-    """Yield the metrics that rank the runs most and least similarly, and the gain settings that do."""
-    n_runs = value_range([int(facts["n_runs"]) for facts in group.facts], "d")
-    for name in LABELS:
-        rows = _by_tau(group.frames[name]) if len(group.frames.get(name, ())) else []
-        if not rows:
-            continue
-        several = len({row[COLLECTION] for row in rows}) > 1
-        least, most = (
-            f"{_sides(row, name, ' with gains ')}{on_collection(row, several)} (tau {row['tau']:.2f}, {_discordant(row):.0%} of the pairs"
-            f"{estimate_text(row, confidence=float(group.facts[0]['confidence']))})"
-            for row in (rows[0], rows[-1])
-        )
-        what = "Metrics" if name == "metrics" else f"Gain settings, against {rows[0]['default']},"
-        median = (
-            f"; the median tau is {pd.Series([row['tau'] for row in rows]).median():.2f}"
-            if len(rows) > 2
-            else ""
-        )
-        sentence = (
-            f"{what} disagree most often on these topics on which of two runs is better for {least}"
-        )
-        yield Finding(
-            f"{sentence}, and least often for {most}{median}." if len(rows) > 1 else f"{sentence}.",
-            conditions=f"Kendall's tau of {n_runs} runs on the collections' topics, and its estimate for these runs over infinitely many topics{_by_itself(rows[0])}",
-            table=name,
-            **_tau(rows[0], name, group.facts[0]),
-        )
-
-
-def _by_itself(row: Mapping[str, Any]) -> str:
-    """Return that intervals are not joint, where a row has one."""
-    return ", each interval by itself" if estimate_text(row) else ""
-
-
-def _discordant(row: Mapping[str, Any]) -> float:
-    """Return the share of pairs of runs that two rankings order differently; pairs with equal means are not."""
-    n_runs = int(row["n_runs"])
-    return float(row["discordant"]) / (n_runs * (n_runs - 1) // 2)
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:

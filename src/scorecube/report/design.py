@@ -27,11 +27,11 @@ from scorecube.analyses.designs import (
 )
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
-from scorecube.report.findings import Finding
+from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.views.others import topics_and_teams
-from scorecube.report.views.phrases import about, on_collection, value_range
+from scorecube.report.views.phrases import about, number_of, on_collection, value_range
 from scorecube.report.views.questions import TOPICS
 from scorecube.report.views.view import (
     Column,
@@ -41,7 +41,7 @@ from scorecube.report.views.view import (
     ResultGroup,
     Table,
     View,
-    headline_of_variables,
+    names_of_variables,
 )
 
 if TYPE_CHECKING:
@@ -141,89 +141,51 @@ def title(options: Mapping[str, Any]) -> str:
     return f"{options['method']}, {options['mode']}, {wanted}, alpha {options['alpha']:g}, beta {options['beta']:g}"
 
 
+def answer(group: ResultGroup) -> Iterator[Finding]:
+    """Yield the metrics that need fewest and most topics, also if systems are compared on the same topics; nothing for designs from numbers."""
+    if not all(TOPICS_AT_HAND in facts for facts in group.facts):
+        return
+    at_hand = {str(facts[COLLECTION]): int(facts[TOPICS_AT_HAND]) for facts in group.facts}
+    frame = with_labels(group.first_table)
+    first = frame.iloc[0]
+    wanted = (
+        f"to detect a difference of {first['min_diff']:g} between the best and the worst of {first['systems']:g} systems "
+        f"(alpha {first['alpha']:g}, power {1 - first['beta']:.0%}) takes"
+    )
+    limits = f"{INTERVAL} over {topics_and_teams(*group.facts)}, each by itself"
+    for column, how in (("topics", ""), (PAIRED, ", if systems are compared on the same topics,")):
+        rows = frame[frame[column] > 0].sort_values(column, kind="stable").to_dict("records")
+        if not rows:
+            continue
+        known = [(at_hand[row[COLLECTION]], *number_of(row, column)[1:]) for row in rows]
+        enough = sum(high <= topics for topics, _, high in known)
+        too_few = sum(low > topics for topics, low, _ in known)
+        spans = [
+            f"about {about(*number_of(row, column))} topics by {row['label']}{on_collection(row, group.several)}"
+            for row in (rows[0], *rows[1:][-1:])
+        ]
+        what = f"{'case' if group.several else 'metric'}{'s' if len(rows) > 1 else ''}"
+        yield with_number(
+            f"{wanted}{how} {'from ' * (len(spans) > 1)}{' to '.join(spans)}; the {value_range(at_hand.values(), 'd')} topics at hand are enough for {enough} of "
+            f"{len(rows)} {what}, too few for {too_few}, and either is possible for {len(rows) - enough - too_few}; {limits}",
+            f"topics needed{' on the same topics' if how else ''}, {rows[0]['label']}{on_collection(rows[0], group.several)}",
+            number_of(rows[0], column),
+            "topics",
+            CONFIDENCE,
+            NO_LIMITS,
+            table="sizes",
+        )
+
+
 def findings(result: xr.Dataset) -> list[Finding]:
-    """Return the metrics of a collection that need fewest and most topics; for designs from numbers what they have."""
-    if TOPICS_AT_HAND not in result.attrs:
-        return [Finding(line) for line in headline_of_variables(result)]
-    rows = with_labels(sizes(result)).sort_values("topics", kind="stable").to_dict("records")
-    least, most = (
-        f"about {about(row)} topics by {row['label']}, {about(row, PAIRED)} if systems are compared on the same topics"
-        for row in (rows[0], rows[-1])
-    )
-    sentence = (
-        f"to detect a difference of {rows[0]['min_diff']:g} between the best and the worst of {rows[0]['systems']} systems takes {least}"
-        + (f"; and {most}" if len(rows) > 1 else "")
-        + f"; the collection has {result.attrs[TOPICS_AT_HAND]}; {INTERVAL} over its {topics_and_teams(result.attrs)}"
-    )
-    return [_needed(rows[0], sentence)]
-
-
-def _needed(
-    row: Mapping[Any, Any],
-    sentence: str,
-    column: str = "topics",
-    where: str = "",
-    conditions: str = "",
-) -> Finding:
-    """Return a finding about the number of topics of a row."""
-    low, high = (row[f"{column}_{end}"] for end in ("low", "high"))
-    return Finding(
-        sentence,
-        subject=f"topics needed{' on the same topics' if column == PAIRED else ''}, {row['label']}{where}",
-        estimate=row[column],
-        low=low,
-        high=high,
-        unit="topics",
-        confidence=CONFIDENCE,
-        conditions=conditions,
-        cautions=() if np.isfinite([low, high]).all() else (NO_LIMITS,),
-        table="sizes",
-    )
+    """Return for designs from numbers what they have."""
+    return [] if TOPICS_AT_HAND in result.attrs else names_of_variables(result)
 
 
 def topics_needed(frame: pd.DataFrame) -> str:
     """Return the smallest and the largest number of topics."""
     topics = frame["topics"]
     return f"{topics.min()} to {topics.max()}" if len(topics) > 1 else f"{topics.min()}"
-
-
-def answer(group: ResultGroup) -> Iterator[Finding]:
-    """Yield how many topics the metrics need."""
-    rows = with_labels(group.first_table).sort_values("topics", kind="stable").to_dict("records")
-    first = rows[0]
-    at_hand = {facts[COLLECTION]: int(facts[TOPICS_AT_HAND]) for facts in group.facts}
-    several = len(at_hand) > 1
-    least, most = (
-        f"about {about(row)} topics by {row['label']}{on_collection(row, several)}"
-        for row in (first, rows[-1])
-    )
-    known = [(at_hand[row[COLLECTION]], row["topics_low"], row["topics_high"]) for row in rows]
-    enough = sum(high <= topics for topics, _, high in known)
-    too_few = sum(low > topics for topics, low, _ in known)
-    what = "cases (metric and collection)" if several else "metrics"
-    span = f"From {least} to {most}" if len(rows) > 1 else f"{least[0].upper()}{least[1:]}"
-    yield _needed(
-        first,
-        f"{span}; by these intervals, each by itself, the {value_range(at_hand.values(), 'd')} topics of the collection{'s' if several else ''} are enough for "
-        f"{enough} of {len(rows)} {what}, too few for {too_few}, and either is possible for {len(rows) - enough - too_few}.",
-        where=on_collection(first, several),
-        conditions=f"to detect a difference of {first['min_diff']:g} between the best and the worst of {first['systems']:g} systems, alpha {first['alpha']:g}, "
-        f"power {1 - first['beta']:.0%}; {INTERVAL} over {topics_and_teams(*group.facts)} like those of the collection",
-    )
-    paired = sorted((row for row in rows if row[PAIRED] > 0), key=lambda row: float(row[PAIRED]))
-    if paired:
-        fewest, most = (
-            f"about {about(row, PAIRED)} topics by {row['label']}{on_collection(row, several)}"
-            for row in (paired[0], paired[-1])
-        )
-        span = f"from {fewest} to {most}" if len(paired) > 1 else fewest
-        yield _needed(
-            paired[0],
-            f"If systems are compared on the same topics, {span}.",
-            PAIRED,
-            on_collection(paired[0], several),
-            "two-way residual variance instead of the variance within systems; the same difference, systems, alpha, power and intervals",
-        )
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:

@@ -13,10 +13,10 @@ from scorecube import names
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, MARKERS
-from scorecube.report.findings import Finding
+from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.rows import parts, where
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import decimals, value_range
+from scorecube.report.views.phrases import number_of, value_range, with_limits
 from scorecube.report.views.view import Frames, Headed, Table, View
 
 if TYPE_CHECKING:
@@ -103,44 +103,32 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
     return part
 
 
-def decimal(rate: float, places: int = 4) -> str:
-    """Return a rate with so many decimals and without a leading zero."""
-    return f"{rate:.{places}f}".removeprefix("0") if rate < 1 else "1"
-
-
-def with_limits(rate: float, low: float, high: float) -> str:
-    """Return a rate with its limits and as many decimals as they allow.
-
-    Examples
-    --------
-    >>> with_limits(0.0511, 0.0470, 0.0556)
-    '.051 (.047-.056)'
-    """
-    value, lower, upper = (decimal(each, decimals(low, high)) for each in (rate, low, high))
-    return f"{value} ({lower}-{upper})"
-
-
-def findings(result: xr.Dataset) -> list[Finding]:
-    """Return the type I error rates of each test, or its power, with intervals."""
+def findings(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield the type I error rates of each test, or its power, with intervals."""
     frame = with_labels(shown(rates(result)))
-    lines = []
     sizes = sorted(frame["n_topics"].unique())
     size = max([n for n in sizes if n <= 50], default=sizes[0])
-    frame = frame[frame["n_topics"] == size]
-    for (label, kind, delta), part in frame[frame["kind"] != TYPE_3].groupby(
-        ["label", "kind", "delta"], sort=False
-    ):
-        found = ", ".join(
-            f"{TEST_NAMES[row.test]} {with_limits(row.rate, row.rate_low, row.rate_high)}"
-            for row in part.itertuples()
-        )
+    frame = frame[(frame["n_topics"] == size) & (frame["kind"] != TYPE_3)]
+    for (label, kind, delta), part in frame.groupby(["label", "kind", "delta"], sort=False):
+        rows = part.to_dict("records")
+        seen = [f"{TEST_NAMES[row['test']]} {_rate(row)}" for row in rows]
+        level = f"at {rows[0]['alpha']:g}"
         what = "type I" if kind == TYPE_1 else f"power for a difference of {delta:g}"
         if kind == FAMILY:
             what = "family-wise errors" + (f", one run better by {delta:g}," if delta else "")
         trials = value_range(part["trials"], ",d")
-        sentence = f"{label}, {size} topics: {what} at {part['alpha'].iloc[0]:g}: {found}; 95% intervals over {trials} simulated experiments"
-        lines.append(Finding(sentence, subject=f"{what}, {label}", unit="1", table="rates"))
-    return lines
+        yield with_number(
+            f"{label}, {size} topics: {what} {level}: {', '.join(seen)}; 95% intervals over {trials} simulated experiments",
+            f"{what} {level} of the {TEST_NAMES[rows[0]['test']]} with {size} topics, {label}",
+            number_of(rows[0], "rate"),
+            confidence=0.95,
+            table="rates",
+        )
+
+
+def _rate(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
+    """Return a rate with its limits."""
+    return with_limits(*number_of(row, "rate"), form=".4f")
 
 
 def page_tables(frames: Frames) -> Headed:
@@ -192,7 +180,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
             (
                 "Tests of all pairs are to err in at most alpha of the collections. Tukey's test asks that runs without differences can be exchanged for each other, and the t "
                 "distribution does not hold so far out as Holm's adjustment needs it.",
-                f"largest: {TEST_NAMES[worst['test']]} {with_limits(*worst[LIMITED])} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
+                f"largest: {TEST_NAMES[worst['test']]} {_rate(worst)} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
             )
         )
     if len(exceeding):
@@ -201,7 +189,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
             (
                 "The null hypothesis is that means are equal. Wilcoxon and sign tests are about symmetric differences, so that they reject more often where differences are "
                 "skewed, all the more with more topics.",
-                f"largest: {TEST_NAMES[worst['test']]} {with_limits(*worst[LIMITED])} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
+                f"largest: {TEST_NAMES[worst['test']]} {_rate(worst)} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
             )
         )
     return remarks

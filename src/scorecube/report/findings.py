@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 OF_THESE_TOPICS = "a fact of these runs and topics; no interval for others is known"
 """Caution of counts and largest values, for which no interval is known."""
@@ -66,3 +68,40 @@ class Finding:
             raise ValueError(
                 f"{self.sentence!r}: an estimate has limits, or says that none are known"
             )
+
+
+def with_number(
+    sentence: str,
+    subject: str,
+    number: Sequence[Any],
+    unit: str = "1",
+    confidence: float | None = None,
+    unlimited: str = OF_THESE_TOPICS,
+    **others: Any,
+) -> Finding:
+    """Return a finding with a number.
+
+    Parameters
+    ----------
+    sentence, subject, unit, confidence
+        As of `Finding`.
+    number
+        The estimate alone, or the estimate and its limits.
+    unlimited
+        Caution if a limit is missing.
+    others
+        Further parts of the finding.
+    """
+    limited = len(number) > 1 and all(each is not None and math.isfinite(each) for each in number)
+    estimate, low, high = number if len(number) > 1 else (*number, None, None)
+    return Finding(
+        sentence,
+        subject=subject,
+        estimate=estimate,
+        low=low,
+        high=high,
+        unit=unit,
+        confidence=confidence if limited else None,
+        cautions=() if limited else (unlimited,),
+        **others,
+    )

@@ -15,14 +15,22 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
-from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import declared
-from scorecube.report.tables.population import estimate_text
+from scorecube.report.tables.population import estimate_text, of_tau
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import NONE
+from scorecube.report.views.phrases import LIMITS, NONE, number_of, with_limits
 from scorecube.report.views.questions import JUDGES
-from scorecube.report.views.view import Column, Frames, Headed, ResultGroup, View, select_tables
+from scorecube.report.views.view import (
+    Column,
+    Frames,
+    Headed,
+    ResultGroup,
+    View,
+    by_collection,
+    select_tables,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,13 +43,11 @@ OF_CHOICES = (
     "a mean over random choices of the labelled topics; no interval for other topics is known"
 )
 """Caution of the widths of intervals."""
-ADDS_NOTHING = ", and adds nothing that counts"
 MOST_METRICS = 4
 """In one figure; the tables have all."""
 MOST_CURVES = 6
 """Judges with a curve; of more judges those that rank most alike."""
 ROW_HEIGHT, BAR_HEIGHT = 1.6, 0.16
-LIMITS = ("", "_low", "_high")
 OF_JUDGE = (names.JUDGE, names.METRIC, names.GAIN)
 """Dims of most tables."""
 _JUDGE = ("truth", names.JUDGE)
@@ -271,24 +277,21 @@ def title(options: Mapping[str, Any]) -> str:
     return f"{shown} against {options['truth']}, {options['test']} test, top {options['top']}"
 
 
-def findings(result: xr.Dataset) -> list[Finding]:
-    """Return for each metric the judge that ranks most alike and its decisions; then what labels buy, topics apart, and labels."""
-    confidence = float(result.attrs["confidence"])
-    found = []
-    for _, rows in with_labels(AGREEMENT.make(result)).groupby("label", sort=False):
-        records = rows.sort_values("tau", ascending=False, kind="stable").to_dict("records")
-        found += [_ranking(records, confidence), _decisions(records[0])]
-    found += [_labels(row, confidence) for row in LABELS.make(result).to_dict("records")]
-    found += price_findings(PRICE.make(result), NEEDED.make(result))
-    rows_of = (with_labels(each.make(result)).to_dict("records") for each in (DISJOINT, PREFERENCE))
-    apart, preferences = rows_of
-    found += [_disjoint(row, confidence) for row in apart]
-    return [*found, *(_preference(row, confidence) for row in preferences)]
+@by_collection
+def answer(group: ResultGroup) -> Iterator[Finding]:
+    """Yield for the first metric the judge that ranks most alike, its decisions, and what each judge saves of labels."""
+    frame = with_labels(group.first_table)
+    rows = frame[frame["label"] == frame["label"].iloc[0]]
+    yield from _as_the_truth(rows, float(group.facts[0]["confidence"]))
+    if "price" in group.frames and "needed" in group.frames:
+        yield from price_findings(group.frames["price"], group.frames["needed"])
 
 
-def _tau(row: Mapping[Any, Any], confidence: float) -> str:
-    """Return the observed tau, and its estimate over infinitely many topics."""
-    return f"tau {row['tau']:.3f} on these topics{estimate_text(row, confidence=confidence)}"
+def _as_the_truth(rows: pd.DataFrame, confidence: float) -> Iterator[Finding]:
+    """Yield which judge ranks most alike by a metric, and its decisions."""
+    records = rows.sort_values("tau", ascending=False, kind="stable").to_dict("records")
+    yield _ranking(records, confidence)
+    yield _decisions(records[0])
 
 
 def _ranking(records: list[dict[Any, Any]], confidence: float) -> Finding:
@@ -299,99 +302,67 @@ def _ranking(records: list[dict[Any, Any]], confidence: float) -> Finding:
         if row["largest_drop"]
         else "no run loses a rank"
     )
-    bias = f"{row['bias']:+.3f} [{row['bias_low']:+.3f}, {row['bias_high']:+.3f}]"
+    bias = with_limits(*number_of(row, "bias"), form="+.3f")
     biased = "" if np.isnan(row["bias"]) else f"; bias {bias}"
     least = f"; the least alike of {len(records)}: {last['judge']} ({last['tau']:.3f})"
-    return Finding(
-        f"{row['label']}: {row['judge']} ranks {counted(row['n_runs'], 'run')} as {row['truth']} with {_tau(row, confidence)}; {moved}{biased}"
-        f"{least if len(records) > 1 else ''}",
-        **_number_of_tau(row, confidence),
+    return of_tau(
+        f"{row['label']}: {row['judge']} ranks {counted(row['n_runs'], 'run')} as {row['truth']} with tau {row['tau']:.3f} on these topics"
+        f"{estimate_text(row, confidence=confidence)}; {moved}{biased}{least if len(records) > 1 else ''}",
+        f"tau of {row['judge']} and {row['truth']}, {row['label']}",
+        row,
+        confidence,
+        "agreement",
     )
 
 
-def _number_of_tau(row: Mapping[Any, Any], confidence: float) -> dict[str, Any]:
-    """Return the number of a finding on a ranking: over infinitely many topics, where that is known."""
-    known = bool(estimate_text(row))
-    where = " over infinitely many topics" if known else ""
-    return {
-        "subject": f"tau of {row['judge']} and {row['truth']}{where}, {row['label']}",
-        "estimate": row["tau_population" if known else "tau"],
-        "low": row["tau_population_low"],
-        "high": row["tau_population_high"],
-        "unit": "1",
-        "confidence": confidence,
-        "cautions": () if known else (OF_THESE_TOPICS,),
-        "table": "agreement",
-    }
-
-
 def _decisions(row: Mapping[Any, Any]) -> Finding:
+    """Return which differences a judge finds, and for which decisions it can stand in."""
     decided = row["agree"] + row["only_truth"] + row["opposite"]
     share = f"{row['agree']:,} of {decided:,}" if decided else "none"
-    return Finding(
+    use = "contradicts no significant difference, and none among the leading runs is false"
+    if row["opposite"]:
+        reversed_ = counted(row["opposite"], "significant difference")
+        use = f"reverses {reversed_}: it cannot replace the truth for them"
+    elif row["false_positives"]:
+        named = counted(row["false_positives"], "difference")
+        use = f"names {named} among the top {row['top']} that the truth does not confirm: the leading runs need labels of the truth"
+    return with_number(
         f"{row['label']}: {row['judge']} finds {share} significant differences of {row['truth']} (alpha {row['alpha']:g}), {row['only_judge']:,} that it does not find, "
-        f"and {row['opposite']:,} of the opposite sign; among the top {row['top']}, {row['false_positives']} of {row['top_judge']} are false positives",
-        subject=f"significant differences of {row['truth']} that {row['judge']} finds, {row['label']}",
-        estimate=row["agree"],
-        unit="pairs",
-        conditions=f"alpha {row['alpha']:g}",
-        cautions=(OF_THESE_TOPICS,),
+        f"and {row['opposite']:,} of the opposite sign; among the top {row['top']}, {row['false_positives']} of {row['top_judge']} are false positives; it {use}",
+        f"significant differences of {row['truth']} that {row['judge']} finds, {row['label']}",
+        [row["agree"]],
+        "pairs",
         table="agreement",
     )
 
 
-def _labels(row: Mapping[Any, Any], confidence: float) -> Finding:
-    limited = not np.isnan(row["kappa_low"])
-    limits = f" [{row['kappa_low']:.2f}, {row['kappa_high']:.2f}]" if limited else ""
-    return Finding(
-        f"labels of {row['judge']}: kappa {row['kappa']:.2f}{limits}, weighted {row['weighted_kappa']:.2f}, alpha {row['alpha']:.2f}, "
-        f"of {row['n_documents']:,} documents; mean level {row['mean_level_judge']:.2f}, of {row['truth']} {row['mean_level_truth']:.2f}",
-        subject=f"kappa of the labels of {row['judge']} and {row['truth']}",
-        estimate=row["kappa"],
-        low=row["kappa_low"],
-        high=row["kappa_high"],
-        unit="1",
-        confidence=confidence,
-        cautions=() if limited else (OF_THESE_TOPICS,),
-        table="labels",
-    )
-
-
-def price_findings(price: pd.DataFrame, needed: pd.DataFrame) -> list[Finding]:
-    """Return what each judge saves of the width of intervals of means, by the first metric, and which judges add nothing."""
+def price_findings(price: pd.DataFrame, needed: pd.DataFrame) -> Iterator[Finding]:
+    """Yield what each judge saves of the width of intervals of means, by the first metric, and which judges add nothing."""
     rows = price[(price["of"] == "mean") & price["lambda"].notna()] if len(price) else price
     if rows.empty:
-        return []
+        return
     rows = with_labels(rows)
     rows = rows[rows["n_labelled"] < rows["n_topics_judge"]]
-    if rows.empty:
-        return []
-    first = rows["label"].iloc[0]
-    found = []
+    first = rows["label"].iloc[0] if len(rows) else ""
     for judge, own in rows[rows["label"] == first].groupby("judge", sort=False):
         some = own[own["n_labelled"] < own["n_topics"]]
         row = (some if len(some) else own).iloc[-1]
         widths = f"intervals of means by {row['n_labelled']} labelled topics and {judge} are {row['width']:.3f} wide, by these topics alone {row['width_truth']:.3f}"
-        verdict = (
-            f"{judge} narrows them by less than {NOTHING:.0%}{ADDS_NOTHING} (lambda {row['lambda']:.2f})"
+        saved = (
+            f"by less than {NOTHING:.0%}, and adds nothing that counts"
             if row["narrowed"] < NOTHING
-            else f"{judge} narrows them by {row['narrowed']:.0%} (lambda {row['lambda']:.2f})"
+            else f"by {row['narrowed']:.0%}"
         )
-        found.append(
-            Finding(
-                f"{first}: {widths}: {verdict}{_needed(needed, row)}",
-                subject=f"share of the width of intervals of means that {judge} saves, {first}",
-                estimate=row["narrowed"],
-                unit="1",
-                conditions=f"{row['n_labelled']} labelled topics",
-                cautions=(OF_CHOICES,),
-                table="price",
-            )
+        yield with_number(
+            f"{first}: {widths}: {judge} narrows them {saved} (lambda {row['lambda']:.2f}){_needed(needed, row)}",
+            f"share of the width of intervals of means that {judge} saves, {first}",
+            [row["narrowed"]],
+            unlimited=OF_CHOICES,
+            table="price",
         )
-    return found
 
 
-def _needed(needed: pd.DataFrame, row: Mapping[Any, Any]) -> str:
+def _needed(needed: pd.DataFrame, row: pd.Series[Any]) -> str:
     same = needed[
         (needed["judge"] == row["judge"])
         & (needed["metric"] == row["metric"])
@@ -407,36 +378,41 @@ def _needed(needed: pd.DataFrame, row: Mapping[Any, Any]) -> str:
     return f"; a width of {one['width']:g} takes {with_judge} with it, {one['n_labelled_truth']:,.0f} labelled topics without"
 
 
-def _disjoint(row: Mapping[Any, Any], confidence: float) -> Finding:
-    """Return the comparison of rankings from other topics."""
-    part = f"{row['judge_part']:.3f} [{row['judge_part_low']:.3f}, {row['judge_part_high']:.3f}]"
-    return Finding(
-        f"{row['label']}: no topics are shared: two halves of {row['n_topics']} topics of {row['truth']} rank with tau {row['tau_truth_halves']:.3f}, "
-        f"two of {row['judge']} with {row['tau_judge_halves']:.3f}, one of each with {row['tau_with_judge']:.3f}: the judge's part is {part}",
-        subject=f"tau that {row['judge']} takes from rankings of other topics, {row['label']}",
-        estimate=row["judge_part"],
-        low=row["judge_part_low"],
-        high=row["judge_part_high"],
-        unit="1",
-        confidence=confidence,
-        table="disjoint",
-    )
-
-
-def _preference(row: Mapping[Any, Any], confidence: float) -> Finding:
-    low, high = row["preference_low"], row["preference_high"]
-    return Finding(
-        f"{row['label']}: {row['judge']} scores {counted(row['n_own'], 'run')} of its own family {row['preference']:+.3f} [{low:+.3f}, {high:+.3f}] "
-        f"above the others, relative to {row['truth']}",
-        subject=f"preference of {row['judge']} for its own family, {row['label']}",
-        estimate=row["preference"],
-        low=low,
-        high=high,
-        unit="score",
-        confidence=confidence,
-        cautions=() if np.isfinite([low, high]).all() else (OF_THESE_TOPICS,),
-        table="preference",
-    )
+def findings(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield the same by further metrics, how labels agree, how rankings of other topics do, and what judges prefer."""
+    confidence = float(result.attrs["confidence"])
+    by_metric = with_labels(AGREEMENT.make(result)).groupby("label", sort=False)
+    for _, rows in [*by_metric][1:]:
+        yield from _as_the_truth(rows, confidence)
+    for row in LABELS.make(result).to_dict("records"):
+        yield with_number(
+            f"labels of {row['judge']}: kappa {with_limits(*number_of(row, 'kappa'), form='.2f')}, weighted {row['weighted_kappa']:.2f}, "
+            f"alpha {row['alpha']:.2f}, of {row['n_documents']:,} documents; mean level {row['mean_level_judge']:.2f}, of {row['truth']} {row['mean_level_truth']:.2f}",
+            f"kappa of the labels of {row['judge']} and {row['truth']}",
+            number_of(row, "kappa"),
+            confidence=confidence,
+            table="labels",
+        )
+    for row in with_labels(DISJOINT.make(result)).to_dict("records"):
+        yield with_number(
+            f"{row['label']}: no topics are shared: two halves of {row['n_topics']} topics of {row['truth']} rank with tau {row['tau_truth_halves']:.3f}, "
+            f"two of {row['judge']} with {row['tau_judge_halves']:.3f}, one of each with {row['tau_with_judge']:.3f}: "
+            f"the judge's part is {with_limits(*number_of(row, 'judge_part'))}",
+            f"tau that {row['judge']} takes from rankings of other topics, {row['label']}",
+            number_of(row, "judge_part"),
+            confidence=confidence,
+            table="disjoint",
+        )
+    for row in with_labels(PREFERENCE.make(result)).to_dict("records"):
+        yield with_number(
+            f"{row['label']}: {row['judge']} scores {counted(row['n_own'], 'run')} of its own family "
+            f"{with_limits(*number_of(row, 'preference'), form='+.3f')} above the others, relative to {row['truth']}",
+            f"preference of {row['judge']} for its own family, {row['label']}",
+            number_of(row, "preference"),
+            "score",
+            confidence,
+            table="preference",
+        )
 
 
 def page_tables(frames: Frames) -> Headed:
@@ -463,42 +439,6 @@ def best_judge(frame: pd.DataFrame) -> str:
         if len(rows)
         else NONE
     )
-
-
-def answer(group: ResultGroup) -> Iterator[Finding]:
-    """Yield which judge to use, for which decisions, and at which price."""
-    found = with_labels(group.first_table)
-    found = found[found["label"] == found["label"].iloc[0]]
-    rows = found.sort_values("tau", ascending=False, kind="stable").to_dict("records")
-    best = rows[0]
-    confidence = float(group.facts[0]["confidence"])
-    tau = _tau(best, confidence)
-    decided = best["agree"] + best["only_truth"] + best["opposite"]
-    wrong = best["only_judge"] + best["opposite"]
-    claimed = best["agree"] + wrong
-    share = f"{best['agree'] / decided:.0%}" if decided else "none"
-    false = f"{wrong / claimed:.0%}" if claimed else "none"
-    yield Finding(
-        f"By {best['label']}, {best['judge']} ranks runs most like {best['truth']} ({tau}). It finds {share} of the significant differences; {false} of those that it "
-        f"finds are not confirmed. It {_use(best)}.",
-        conditions=f"{group.heading}; {best['n_runs']} runs, {group.facts[0]['test']} test, alpha {best['alpha']:g}",
-        **_number_of_tau(best, confidence),
-    )
-    if "price" not in group.frames or "needed" not in group.frames:
-        return
-    widths = f"{group.heading}; mean widths over random choices of the labelled topics"
-    for each in price_findings(group.frames["price"], group.frames["needed"]):
-        if f"and {best['judge']} are" in each.sentence or ADDS_NOTHING in each.sentence:
-            yield replace(each, sentence=f"{each.sentence}.", conditions=widths)
-
-
-def _use(row: Mapping[Any, Any]) -> str:
-    """Return for which decisions a judge can stand in."""
-    if row["opposite"]:
-        return f"reverses {counted(row['opposite'], 'significant difference')}: it cannot replace the truth for them"
-    if row["false_positives"]:
-        return f"names {counted(row['false_positives'], 'difference')} among the top {row['top']} that the truth does not confirm: the leading runs need labels of the truth"
-    return "contradicts no significant difference, and none among the leading runs is false"
 
 
 def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:

@@ -14,20 +14,29 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, round_ticks
-from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.tables.rows import COLLECTION, where
 from scorecube.report.text_formats import Bold, Marked, with_labels
 from scorecube.report.views.phrases import (
     about_repetitions,
     by_system,
-    decimals,
-    first_of,
+    is_known,
     noun,
-    value_range,
+    number_of,
+    with_limits,
 )
 from scorecube.report.views.questions import LEADERBOARD
-from scorecube.report.views.view import Column, Frames, Headed, ResultGroup, Table, View, rows_along
+from scorecube.report.views.view import (
+    Column,
+    Frames,
+    Headed,
+    ResultGroup,
+    Table,
+    View,
+    notes_of,
+    rows_along,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +46,7 @@ if TYPE_CHECKING:
 BETTER, WORSE = "†", "‡"
 """Marks of runs that are significantly better and worse than the baseline."""
 ANSWERED = 3
-"""Metrics that an answer is about; the chapter has all."""
+"""Metrics that an answer is about; further ones come behind all answers."""
 ROW_HEIGHT, MOST_HEIGHT, MOST_LABELS = 0.155, 24.0, 150
 """Inches of a row and of the figure; rows up to which runs are named."""
 LONGEST = 28
@@ -123,119 +132,86 @@ def caption(result: xr.Dataset) -> str:
     )
 
 
-def best_runs(rows: pd.DataFrame) -> str:
-    """Return which run leads, and how many may be the best: one metric of one collection."""
-    compared = "system" if "repetitions" in rows and rows["repetitions"].notna().all() else "run"
-    rows = rows.sort_values("rank", kind="stable")
-    first, n = rows.iloc[0], len(rows)
+def answer(group: ResultGroup) -> Iterator[Finding]:
+    """Yield which run leads by each metric, and how many may; of several collections in how many cases a single one may."""
+    facts, frame = group.facts[0], with_labels(group.first_table)
+    cells = [rows for _, rows in frame.groupby([COLLECTION, "label"], sort=False)]
+    if not group.several:
+        yield from (_leader(rows, facts) for rows in cells[:ANSWERED])
+        return
+    may_lead = [int((rows["rank_low"] == 1).sum()) for rows in cells]
+    largest = max(count / len(rows) for count, rows in zip(may_lead, cells, strict=True))
+    alone, cases = may_lead.count(1), counted(len(cells), "case")
+    yield with_number(
+        f"in {alone or 'none'} of {cases} (collection and metric) only one run may be the best; in the others up to {largest:.0%} of the "
+        f"runs may be {_confidence(facts)}",
+        "collections and metrics in which only one run may be the best",
+        [alone],
+        "cases",
+    )
+
+
+def _confidence(facts: Mapping[Any, Any]) -> str:
+    """Return with which confidence rank sets hold, and what they are about."""
+    together = "each set by itself" if facts.get("marginal") else "sets together"
+    over = ", over topics and repetitions" if noun(facts) == "system" else ""
+    return f"[{100 * (1 - float(facts['alpha'])):g}%, {together}{over}]"
+
+
+def _leader(rows: pd.DataFrame, facts: Mapping[Any, Any]) -> Finding:
+    """Return which run leads, how many may be the best, and how wide rank sets are: one metric of one collection."""
+    compared, rows = noun(facts), rows.sort_values("rank", kind="stable")
+    first, label = rows.iloc[0], rows["label"].iloc[0]
     leaders = rows.loc[rows["rank"] == 1, names.RUN].tolist()
-    may_lead = int((rows["rank_low"] == 1).sum())
-    lead = f"{leaders[0]} leads"
-    if len(leaders) > 1:
-        lead = f"{leaders[0]} and {len(leaders) - 1} more lead"
+    lead = (
+        f"{leaders[0]} and {len(leaders) - 1} more lead" if leaders[1:] else f"{leaders[0]} leads"
+    )
     mean = f"{first['mean']:.3f} on these topics"
-    if "mean_low" in rows and not pd.isna(first[["mean_low", "mean_high"]]).any():
-        mean = _with_limits(*first[["mean", "mean_low", "mean_high"]])
+    if "mean_low" in rows and is_known(first["mean_low"]):
+        limits = first["mean_low"], first["mean_high"]
+        mean = with_limits(first["mean"], *limits).replace(")", " by itself)")
+        if (
+            limits[0] == limits[1]
+        ):  # equal scores have no spread, which does not make their mean certain
+            mean = f"{first['mean']:.3f} on every topic"
+    may_lead = int((rows["rank_low"] == 1).sum())
     others = (
         f"no other {compared} may be the best"
         if may_lead == 1
-        else f"{may_lead} of {n} {compared}s may be the best"
+        else f"{may_lead} of {len(rows)} {compared}s may be the best"
     )
-    place = (
-        "its rank is 1"
-        if first["rank_high"] == 1
-        else f"its rank lies between {first['rank_low']} and {first['rank_high']}"
-    )
-    return f"{first['label']}: {lead} with {mean}; {place}, and {others}"
-
-
-def _with_limits(mean: float, low: float, high: float) -> str:
-    """Return a mean with its limits and no more decimals than they allow."""
-    if low == high:  # equal scores have no spread, which does not make their mean certain
-        return f"{mean:.3f} on every topic"
-    places = decimals(low, high)
-    return f"{mean:.{places}f} ({low:.{places}f} to {high:.{places}f} by itself)"
-
-
-def neighbours(rows: pd.DataFrame) -> str:
-    """Return how wide rank sets are."""
-    widths = rows["rank_high"] - rows["rank_low"] + 1
-    return f"the median rank set has {widths.median():.0f} of {len(rows)} ranks"
-
-
-def findings(result: xr.Dataset) -> list[Finding]:
-    """Return for each metric which run leads and how many may, and how wide rank sets are."""
-    frame = with_labels((_RUNS if "best" in result else RANKS).make(result))
-    cells = [rows for _, rows in frame.groupby("label", sort=False)]
-    percent = f"{100 * (1 - float(result.attrs['alpha'])):g}%"
-    together = "each set by itself" if result.attrs.get("marginal") else "sets together"
-    together += ", over topics and repetitions" if noun(result.attrs) == "system" else ""
-    found = [_leader(rows, f" [{percent}, {together}]", result.attrs) for rows in cells]
-    if "baseline" in result.attrs:
-        found += [_against_baseline(rows, result.attrs) for rows in cells]
-    return [*found, *map(Finding, result.attrs.get("notes", []))]
-
-
-def _leader(
-    rows: pd.DataFrame, end: str, facts: Mapping[str, Any], conditions: str = ""
-) -> Finding:
-    """Return what is known of the rank of the run that leads: one metric of one collection."""
-    first = rows.sort_values("rank", kind="stable").iloc[0]
-    return Finding(
-        f"{best_runs(rows)}; {neighbours(rows)}{end}",
-        subject=f"rank of {first[names.RUN]} by {first['label']} over infinitely many topics",
-        estimate=first["rank"],
-        low=first["rank_low"],
-        high=first["rank_high"],
-        unit="rank",
-        confidence=1 - float(facts["alpha"]),
-        jointly="" if facts.get("marginal") else f"rank sets of all {noun(facts)}s",
-        conditions=conditions,
+    place = f"its rank lies between {first['rank_low']} and {first['rank_high']}"
+    place = "its rank is 1" if first["rank_high"] == 1 else place
+    width = (rows["rank_high"] - rows["rank_low"] + 1).median()
+    return with_number(
+        f"{label}: {lead} with {mean}; {place}, and {others}; the median rank set has {width:.0f} of {len(rows)} ranks {_confidence(facts)}",
+        f"rank of {first[names.RUN]} by {label} over infinitely many topics",
+        number_of(first, "rank"),
+        "rank",
+        1 - float(facts["alpha"]),
+        jointly="" if facts.get("marginal") else f"rank sets of all {compared}s",
         table="systems" if "best" in rows else "ranks",
     )
 
 
-def _against_baseline(rows: pd.DataFrame, facts: Mapping[str, Any]) -> Finding:
-    label, better, worse = rows["label"].iloc[0], rows["better"].sum(), rows["worse"].sum()
-    return Finding(
-        f"{label}: of {len(rows) - 1} {noun(facts)}s {better} are significantly better than {facts['baseline']} and {worse} "
-        f"significantly worse (max-T test, p < {facts['alpha']:g}, all comparisons with it together)",
-        subject=f"{noun(facts)}s that are significantly better than {facts['baseline']}, {label}",
-        estimate=better,
-        unit=f"{noun(facts)}s",
-        jointly=f"all comparisons with {facts['baseline']}",
-        cautions=(OF_THESE_TOPICS,),
-        table="systems",
-    )
-
-
-def answer(group: ResultGroup) -> Iterator[Finding]:
-    """Yield which runs lead, and what a rank is worth."""
-    frame = with_labels(group.first_table)
-    together = f"rank sets of all {noun(group.facts[0])}s together"
-    where = f"{group.heading}, {group.title}, {together}, {group.trials:,} trials"
-    if frame[COLLECTION].nunique() == 1:
-        where = f"{where}; {frame[COLLECTION].iloc[0]}"
-        by_metric = [rows for _, rows in frame.groupby("label", sort=False)]
-        for rows in by_metric[:ANSWERED]:
-            yield _leader(rows, ".", group.facts[0], where)
-        if len(by_metric) > ANSWERED:
-            more = [str(rows["label"].iloc[0]) for rows in by_metric[ANSWERED:]]
-            yield Finding(f"More metrics in the chapter: {first_of(more)}.", conditions=where)
-        return
-    cells = frame.groupby([COLLECTION, "label"], sort=False)
-    may_lead = [(rows["rank_low"] == 1).sum() / len(rows) for _, rows in cells]
-    alone = sum((rows["rank_low"] == 1).sum() == 1 for _, rows in cells)
-    cases = counted(len(may_lead), "case")
-    yield Finding(
-        f"In {alone or 'none'} of {cases} (collection and metric) only one run may be the best; in the others up to "
-        f"{value_range([max(may_lead)], '.0%')} of the runs may be.",
-        subject="collections and metrics in which only one run may be the best",
-        estimate=alone,
-        unit="cases",
-        conditions=where,
-        cautions=(OF_THESE_TOPICS,),
-    )
+def findings(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield which run leads by further metrics, how many are significantly better than the baseline, if there is one, and notes."""
+    facts, one = result.attrs, noun(result.attrs)
+    frame = with_labels((_RUNS if "best" in result else RANKS).make(result))
+    cells = [rows for _, rows in frame.groupby("label", sort=False)]
+    yield from (_leader(rows, facts) for rows in cells[ANSWERED:])
+    for rows in cells if "baseline" in facts else ():
+        label, better, worse = rows["label"].iloc[0], rows["better"].sum(), rows["worse"].sum()
+        yield with_number(
+            f"{label}: of {len(rows) - 1} {one}s {better} are significantly better than {facts['baseline']} and {worse} "
+            f"significantly worse (max-T test, p < {facts['alpha']:g}, all comparisons with it together)",
+            f"{one}s that are significantly better than {facts['baseline']}, {label}",
+            [better],
+            f"{one}s",
+            jointly=f"all comparisons with {facts['baseline']}",
+            table="systems",
+        )
+    yield from notes_of(result)
 
 
 def cell(rows: pd.DataFrame) -> str:
@@ -406,6 +382,7 @@ _RANKS = View(
     page_tables=page_tables,
     figure=leaderboard,
     column=Column("runs that may be the best", cell),
+    answers={LEADERBOARD: answer},
     cautions=cautions,
 )
 _LEADERBOARD = replace(
@@ -421,6 +398,5 @@ _LEADERBOARD = replace(
         "matrix": Table(matrix, rows_along(names.RUN)),
         "top": TOP,
     },
-    answers={LEADERBOARD: answer},
 )
 VIEWS = {each.name: each for each in (_LEADERBOARD, _RANKS)}

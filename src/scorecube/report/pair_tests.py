@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +14,11 @@ from scorecube.analyses.quantities import has_quantity, quantity
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, CURVE_DASHES, FIGURE_SIZE
-from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import (
-    MOST_NAMED,
     about_repetitions,
     by_system,
     first_of,
@@ -30,7 +27,7 @@ from scorecube.report.views.phrases import (
     noun,
     value_range,
 )
-from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION, Question
+from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION
 from scorecube.report.views.view import (
     Column,
     Frames,
@@ -39,6 +36,7 @@ from scorecube.report.views.view import (
     ResultGroup,
     Table,
     View,
+    notes_of,
     select_tables,
 )
 
@@ -64,7 +62,7 @@ IN_PAIRS = (*CELL, names.PAIR)
 RUNS = (*CELL, names.RUN_A, names.RUN_B)
 DIFFERENCES = (*RUNS, ("n_topics?", "common_topics"), "mean_difference")
 P_VALUES = ("p_value", "p_value_holm", "p_value_bh")
-ESTIMATES = ("estimated_difference", "largest_not_significant")
+TEST_NAMES = {"t": "paired t test", "wilcoxon": "Wilcoxon test", "sign": "sign test"}
 UNDECIDED = "undecided_pairs"
 
 
@@ -170,31 +168,134 @@ def page_tables(frames: Frames) -> Headed:
     return [*tables, *select_tables(frames, {"Adjusted for the number of pairs": "adjusted"})]
 
 
-def findings(result: xr.Dataset) -> list[Finding]:
-    """Return the metric that separates most pairs of runs, or most runs from the baseline, and how many pairs have equal scores."""
-    frame = with_labels(POWER.make(result))
-    rows = frame[frame["alpha"] == frame["alpha"].max()]
-    best = rows.iloc[0]
-    main = separated(result, rows)
-    sentence, lines = main.sentence, []
-    near = _count(result, best, UNDECIDED) if has_quantity(result, UNDECIDED) else 0
-    if near:
-        error = f"within the Monte Carlo error of {best['alpha']:g}"
-        sentence += f"; {counted(near, 'p-value')} {error}"
-    difference, largest = (best.get(each, math.nan) for each in ESTIMATES)
-    if best["significant"] and not math.isnan(difference):
-        sentence += f"; Sakai's estimated difference of {best['label']} is {difference:.2f}"
-        if not math.isnan(largest):
-            sentence += f" and the largest difference that is not significant {largest:.2f}"
-        sentence += "; no interval for it is known"
-    if best["significant"] and result.attrs.get("analysis") in MEASURED:
-        lines.append(measured(result.attrs))
-    equal = int(frame["degenerate_pairs"].max())
-    if equal:
-        lines.append(
-            f"{'1 pair of runs has' if equal == 1 else f'up to {equal:,} pairs of runs have'} equal scores on every topic: not different"
+def discrimination(group: ResultGroup) -> Iterator[Finding]:
+    """Yield the metric that separates most pairs of runs, or most runs from the baseline; of several collections which do, and by mean share.
+
+    By the t test, where there are several tests.
+    """
+    frame = with_labels(group.first_table)
+    frame = frame[frame["alpha"] == frame["alpha"].max()]
+    test = ""
+    if "adjustment" in frame:
+        chosen = "t" if (frame["test"] == "t").any() else frame["test"].iloc[0]
+        frame = frame[(frame["adjustment"] == "none") & (frame["test"] == chosen)]
+        test = f"{TEST_NAMES[chosen]}: "
+    frame = frame.dropna(subset="share").sort_values("share", ascending=False, kind="stable")
+    if frame.empty:
+        return
+    if not group.several:
+        yield separated(group.results[0], frame)
+        return
+    facts = group.facts[0]
+    compared, level = what_is_compared(facts), f"p < {frame['alpha'].iloc[0]:g}, {family(facts)}"
+    means = frame.groupby("label", sort=False)["share"].agg(["mean", "count"])
+    everywhere = means[means["count"] == len(group.results)]["mean"].sort_values(ascending=False)
+    shares = [f"{label} {share:.1%}" for label, share in everywhere.items()]
+    listed = f"; mean share, of the metrics of all collections: {first_of(shares, rest='')}"
+    places = first_places(frame)
+    line = (
+        f"the most {compared} are separated by {places}{listed if shares else ''}"
+        if places
+        else f"each collection has one metric, which separates {value_range(frame['share'], '.1%')} of the {compared}"
+    )
+    sentence = f"{test}{line}; {level}, on the topics of each collection"
+    if not shares:
+        yield Finding(sentence, table="power")
+        return
+    subject = f"mean over collections of the share of {compared} separated, {everywhere.index[0]}"
+    yield with_number(sentence, subject, [everywhere.iloc[0]], table="power")
+
+
+def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
+    """Return how many pairs a metric separates on these topics, and the next metric; for a baseline, how many runs are better and worse.
+
+    Parameters
+    ----------
+    result
+        Of tests of pairs of runs.
+    rows
+        Of the table of discriminative power of one test at one level, with labels, the most pairs first.
+    """
+    row, facts, baseline = rows.iloc[0], result.attrs, result.attrs.get("baseline")
+    level, one = f"p < {row['alpha']:g}, {family(facts)}", noun(facts)
+    compared, test = (
+        what_is_compared(facts),
+        f"{TEST_NAMES[row['test']]}: " if "test" in row else "",
+    )
+    if row["significant"] == 0:
+        no = f"no pair of {one}s is separated"
+        what = counted(int(row["pairs"]), "pair" if baseline is None else one)
+        no = no if baseline is None else f"no {one} is separated from {baseline}"
+        sentence = f"{no} with {level}, whatever the metric ({what})"
+    else:
+        share = f"{row['share']:.1%}"
+        if baseline is not None:
+            share = ", ".join(
+                f"{_count(result, row, f'significant_{side}')} {side}"
+                for side in ("better", "worse")
+            )
+        most, after = "", ""
+        if len(rows) > 1:
+            most = "the most "
+            after = f"; next is {rows['label'].iloc[1]} with {rows['significant'].iloc[1]:,}"
+        sentence = (
+            f"{row['label']} separates {most}{compared}: {row['significant']:,} of {row['pairs']:,} ({share}) have {level}, "
+            f"on these {facts['n_topics']} topics{after}"
         )
-    return [replace(main, sentence=sentence), *map(Finding, [*lines, *result.attrs["notes"]])]
+    near = _count(result, row, UNDECIDED) if has_quantity(result, UNDECIDED) else 0
+    if near:
+        sentence += f"; {counted(near, 'p-value')} within the Monte Carlo error of {row['alpha']:g}"
+    subject = f"share of {compared} separated, {row['label']}"
+    return with_number(f"{test}{sentence}", subject, [row["share"]], table="power")
+
+
+def _count(result: xr.Dataset, row: Any, name: str) -> int:
+    """Return a count of pairs that a row of a table is about: of millions of pairs, those of one metric alone are read."""
+    at = result.sel({names.METRIC: row["metric"]})
+    gains = labels_of(result, names.GAIN)
+    at = at.isel({names.GAIN: gains.index(row["gain"]) if row.get("gain") in gains else 0})
+    counts = quantity(at, name).sel({names.ALPHA: row["alpha"]})
+    return int(counts.sel({names.TEST: row["test"]}) if names.TEST in counts.dims else counts)
+
+
+def estimated_differences(group: ResultGroup) -> Iterator[Finding]:
+    """Yield Sakai's estimated differences, and the largest differences that are not significant."""
+    frame = with_labels(group.first_table)
+    frame = frame[frame["alpha"] == frame["alpha"].max()].dropna(subset="estimated_difference")
+    if frame.empty:
+        return
+    of_metrics = {
+        label: frame.loc[frame["label"] == label, "estimated_difference"]
+        for label in labels_by_share(frame)
+    }
+    needs = [f"{label} {value_range(values, '.2f')}" for label, values in of_metrics.items()]
+    seen = ""
+    if len(largest := frame.get("largest_not_significant", pd.Series(dtype=float)).dropna()):
+        metric = ", depending on the metric" if largest.nunique() > 1 else ""
+        seen = f"; the largest difference that is not significant is {value_range(largest, '.2f')}{metric}"
+    topics = value_range([int(facts["n_topics"]) for facts in group.facts], "d")
+    pairs_tested = ", ".join(["each pair by itself", *against(group.facts[0])])
+    label, values = next(iter(of_metrics.items()))
+    yield with_number(
+        f"with all {topics} topics, Sakai's estimated differences for p < {frame['alpha'].iloc[0]:g}, {pairs_tested}: "
+        f"{first_of(needs, rest='')}{seen}; no interval for them is known",
+        f"{'largest ' if len(values) > 1 else ''}estimated difference, {label}",
+        [values.max()],
+        "score",
+        table="power",
+    )
+
+
+def findings(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield what is known of the error rates of the test, how many pairs have equal scores, and notes."""
+    frame = POWER.make(result)
+    largest = frame[frame["alpha"] == frame["alpha"].max()]
+    if largest["significant"].any() and measured(result.attrs):
+        yield Finding(measured(result.attrs))
+    if equal := int(frame["degenerate_pairs"].max()):
+        pairs = "1 pair of runs has" if equal == 1 else f"up to {equal:,} pairs of runs have"
+        yield Finding(f"{pairs} equal scores on every topic: not different", table="power")
+    yield from notes_of(result)
 
 
 def measured(facts: Mapping[str, Any]) -> str:
@@ -235,150 +336,12 @@ def family(facts: Mapping[str, Any]) -> str:
     return "all pairs together" if baseline is None else f"all comparisons with {baseline} together"
 
 
-def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
-    """Return how many pairs a metric separates on these topics, and the next metric; for a baseline, how many runs are better and worse.
-
-    Parameters
-    ----------
-    result
-        Of one test of pairs of runs.
-    rows
-        Of the table of discriminative power at one level, with labels, the most pairs first.
-    """
-    row, facts, baseline = rows.iloc[0], result.attrs, result.attrs.get("baseline")
-    level, together, one = f"p < {row['alpha']:g}", family(facts), noun(facts)
-    counts, share = f"{row['significant']:,} of {row['pairs']:,}", f"{row['share']:.1%}"
-    most, after = "", ""
-    if len(rows) > 1:
-        most = "the most "
-        after = f"; next is {rows['label'].iloc[1]} with {rows['significant'].iloc[1]:,}"
-    if row["significant"] == 0:
-        no, what = (
-            (f"no pair of {one}s has", "pairs")
-            if baseline is None
-            else (f"no {one} is separated from {baseline} with", f"{one}s")
-        )
-        sentence = f"{no} {level}, whatever the metric ({row['pairs']:,} {what}, {together})"
-    else:
-        if baseline is not None:
-            sides = ("better", "worse")
-            share = ", ".join(
-                f"{_count(result, row, f'significant_{each}')} {each}" for each in sides
-            )
-        sentence = (
-            f"{row['label']} separates {most}{what_is_compared(facts)}: {counts} ({share}) have {level}, {together}, "
-            f"on these {facts['n_topics']} topics{after}"
-        )
-    return Finding(
-        sentence,
-        question=DISCRIMINATION.text,
-        subject=f"share of {what_is_compared(facts)} separated, {row['label']}",
-        estimate=row["share"],
-        unit="1",
-        conditions=f"{level}, {together}",
-        cautions=(OF_THESE_TOPICS,),
-        table="power",
-    )
-
-
-def _count(result: xr.Dataset, row: Any, name: str) -> int:
-    """Return a count of pairs that a row of a table is about: of millions of pairs, those of one metric alone are read."""
-    at = result.sel({names.METRIC: row["metric"]})
-    gains = labels_of(result, names.GAIN)
-    at = at.isel({names.GAIN: gains.index(row["gain"]) if row.get("gain") in gains else 0})
-    return int(quantity(at, name).sel({names.ALPHA: row["alpha"]}))
-
-
 def strongest(frame: pd.DataFrame) -> str:
     """Return the metric with the largest share of significant pairs at the largest level."""
     frame = frame[frame["alpha"] == frame["alpha"].max()].sort_values(
         "share", ascending=False, kind="stable"
     )
     return f"{frame['label'].iloc[0]} {frame['share'].iloc[0]:.1%}"
-
-
-def discrimination(group: ResultGroup) -> Iterator[Finding]:
-    """Yield the metrics that separate most pairs of runs; by the t test where there are several tests."""
-    frame = with_labels(group.first_table)
-    test = ""
-    if "adjustment" in frame:
-        chosen = "t" if (frame["test"] == "t").any() else frame["test"].iloc[0]
-        frame = frame[(frame["adjustment"] == "none") & (frame["test"] == chosen)]
-        test = f" ({chosen} test)"
-    frame = frame[frame["alpha"] == frame["alpha"].max()].dropna(subset="share")
-    frame = frame.sort_values("share", ascending=False, kind="stable")
-    if frame.empty:
-        return
-    trials = f", {group.trials:,} trials" if group.trials else ""
-    facts, n_collections = group.facts[0], frame[COLLECTION].nunique()
-    compared = what_is_compared(facts)
-    rates = f"; {measured(facts)}" if measured(facts) else ""
-    means = frame.groupby("label", sort=False)["share"].agg(["mean", "count"])
-    everywhere = means[means["count"] == n_collections].sort_values("mean", ascending=False)["mean"]
-    shares = ", ".join(f"{label} {share:.1%}" for label, share in everywhere[:MOST_NAMED].items())
-    listed = f" Mean share, of the metrics of all collections: {shares}." if shares else ""
-    sentence = f"Each collection has one metric, which separates {value_range(frame['share'], '.1%')} of the {compared}."
-    if n_collections == 1:
-        sentence = _of_one_collection(frame, compared)
-    elif places := first_places(frame):
-        sentence = f"The most {compared} are separated by {places}.{listed}"
-    label, best = next(iter(everywhere.items()), ("", None))
-    share = "share" if n_collections == 1 else "mean over collections of the share"
-    yield Finding(
-        sentence,
-        subject=f"{share} of {compared} separated, {label}" if shares else "",
-        estimate=best,
-        unit="1",
-        conditions=(
-            f"{group.heading}{test}, p < {frame['alpha'].iloc[0]:g}, {family(facts)}{trials}; counts of these runs and topics, without an interval "
-            f"for others{rates}"
-        ),
-        cautions=(OF_THESE_TOPICS,),
-        table="power",
-    )
-
-
-def _of_one_collection(frame: pd.DataFrame, compared: str) -> str:
-    """Return the shares of the metrics of one collection, the largest first; and of what."""
-    n_pairs = f"{frame['pairs'].iloc[0]:,}"
-    if frame["significant"].max() == 0:
-        return f"No metric separates any of {n_pairs} {compared}."
-    shares = [f"{row['label']} {row['share']:.1%}" for row in frame.to_dict("records")]
-    last = f"; the fewest by {shares[-1]}" if len(shares) > MOST_NAMED else ""
-    return f"Separated {compared}, of {n_pairs}: {first_of(shares, rest='')}{last}."
-
-
-def estimated_differences(group: ResultGroup) -> Iterator[Finding]:
-    """Yield Sakai's estimated differences, and the largest differences that are not significant."""
-    frame = with_labels(group.first_table)
-    frame = frame[frame["alpha"] == frame["alpha"].max()].dropna(subset="estimated_difference")
-    if frame.empty:
-        return
-    of_metrics = {
-        label: frame.loc[frame["label"] == label, "estimated_difference"]
-        for label in labels_by_share(frame)
-    }
-    needs = [f"{label} {value_range(values, '.2f')}" for label, values in of_metrics.items()]
-    largest = (
-        frame["largest_not_significant"].dropna() if "largest_not_significant" in frame else ()
-    )
-    seen = (
-        f" The largest difference of a pair that is not significant is {value_range(largest, '.2f')}, depending on the metric."
-        if len(largest)
-        else ""
-    )
-    topics = value_range([int(facts["n_topics"]) for facts in group.facts], "d")
-    pairs_tested = ", ".join(["each pair by itself", *against(group.facts[0])])
-    label, values = next(iter(of_metrics.items()))
-    yield Finding(
-        f"With all {topics} topics, Sakai's estimated differences for p < {frame['alpha'].iloc[0]:g}: {first_of(needs, rest='')}.{seen}",
-        subject=f"{'largest ' if len(values) > 1 else ''}estimated difference, {label}",
-        estimate=values.max(),
-        unit="score",
-        conditions=f"{group.heading}, {pairs_tested}, {group.trials:,} trials; for these runs and topics, without an interval, as none is known to hold",
-        cautions=(OF_THESE_TOPICS,),
-        table="power",
-    )
 
 
 def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
@@ -515,15 +478,7 @@ def power_bars(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
 COLUMN = Column("most separated pairs", strongest)
 
 
-def _view(
-    name: str,
-    heading: str,
-    about: str,
-    pairs: Table,
-    *,
-    answers: Mapping[Question, Any] | None = None,
-    joint: bool = False,
-) -> View:
+def _view(name: str, heading: str, about: str, pairs: Table, *, joint: bool = False) -> View:
     """Return the view of a resampling test of pairs of runs.
 
     Parameters
@@ -532,8 +487,6 @@ def _view(
         As of `View`.
     pairs
         Table of all pairs.
-    answers
-        To further questions than which metric separates most pairs.
     joint
         Whether p-values account for all pairs together.
     """
@@ -558,7 +511,8 @@ def _view(
         bars=True,
         column=COLUMN,
         order=Order("share", more_is_better=True, conditions=("alpha",)),
-        answers={DISCRIMINATION: discrimination, **(answers or {})},
+        answers={DISCRIMINATION: discrimination}
+        | ({} if joint else {DIFFERENCE: estimated_differences}),
         cautions=cautions_of_pairs if joint else cautions,
     )
 
@@ -572,7 +526,6 @@ BOOTSTRAP = _view(
     "a pair with a smaller difference can be significant. As the largest of many estimates it is too large on average, and no interval for it is known to hold. Pairs are tested one by one: of many "
     "pairs without any difference, a share of about alpha is expected to be significant (measured at 0.05 in simulations: 0.06 to 0.07 with 25 topics, 0.06 with 50).",
     ASL_PAIRS,
-    answers={DIFFERENCE: estimated_differences},
 )
 RANDOMISATION = _view(
     "randomisation",

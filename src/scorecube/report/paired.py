@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.quantities import quantity
-from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.findings import Finding, with_number
 from scorecube.report.pair_tests import (
     ADJUSTED_COUNTS,
     COLUMN,
@@ -35,7 +33,6 @@ from scorecube.report.views.view import Frames, Headed, Order, View
 if TYPE_CHECKING:
     from scorecube.report.figures.canvas import Canvas
 
-TEST_NAMES = {"t": "paired t test", "wilcoxon": "Wilcoxon test", "sign": "sign test"}
 MARGIN = "equivalence"
 VERDICTS = ("equivalent", "different", "inconclusive")
 LEVELS = (names.ADJUSTMENT, names.ALPHA)
@@ -78,49 +75,39 @@ difference that is there, and smaller than the margin.
 """
 
 
-def findings(result: xr.Dataset) -> list[Finding]:
-    """Return, for each test, the metric that separates most pairs of runs; with a margin, how many pairs are equivalent."""
+def findings(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield, for each further test, the metric that separates most pairs of runs; with a margin, how many pairs are equivalent."""
     frame = with_labels(POWER.make(result))
     plain = frame[(frame["adjustment"] == "none") & (frame["alpha"] == frame["alpha"].max())]
-    tests = labels_of(result, names.TEST)
-    found = []
-    for test, rows in plain.groupby("test", sort=False):
-        one = separated(result.isel({names.TEST: tests.index(str(test))}), rows)
-        found.append(replace(one, sentence=f"{TEST_NAMES[str(test)]}: {one.sentence}"))
-    return [*found, *(equivalences(result) if MARGIN in result.attrs else ())]
+    first = "t" if (frame["test"] == "t").any() else frame["test"].iloc[0]
+    for _, rows in plain[plain["test"] != first].groupby("test", sort=False):
+        yield separated(result, rows)
+    if MARGIN in result.attrs:
+        yield from equivalences(result)
 
 
-def equivalences(result: xr.Dataset) -> list[Finding]:
-    """Return the number of pairs of each verdict at the largest level, of each metric."""
+def equivalences(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield the number of pairs of each verdict at the largest level, of each metric."""
     frame = with_labels(EQUIVALENCE.make(result))
     frame = frame[(frame["adjustment"] == "none") & (frame["alpha"] == frame["alpha"].max())]
     margin, baseline = result.attrs[MARGIN], result.attrs.get("baseline")
     compared = "pairs" if baseline is None else f"{noun(result.attrs)}s compared with {baseline}"
-    frame["pairs"] = frame[list(VERDICTS)].sum(axis=1)
-    together = family(result.attrs)
-    found = [
-        Finding(
-            f"{row['label']}, margin {margin:g}, alpha {row['alpha']:g}: equivalent {row['equivalent']:,} of {row['pairs']:,} {compared}"
-            f"{_though_different(row)}, different {row['different']:,}, inconclusive {row['inconclusive']:,}; {together}",
-            subject=f"number of {compared} that are equivalent, {row['label']}",
-            estimate=row["equivalent"],
-            unit="pairs",
-            conditions=f"margin {margin:g}, alpha {row['alpha']:g}, {together}",
-            cautions=(OF_THESE_TOPICS,),
+    for row in frame.to_dict("records")[:MOST_NAMED]:
+        trivial, pairs = row["trivial"], sum(row[each] for each in VERDICTS)
+        smaller = f" ({trivial:,} with a difference that is significant but smaller)" * bool(
+            trivial
+        )
+        yield with_number(
+            f"{row['label']}, margin {margin:g}, alpha {row['alpha']:g}: equivalent {row['equivalent']:,} of {pairs:,} {compared}{smaller}, "
+            f"different {row['different']:,}, inconclusive {row['inconclusive']:,}; {family(result.attrs)}",
+            f"number of {compared} that are equivalent, {row['label']}",
+            [row["equivalent"]],
+            "pairs",
             table="equivalence",
         )
-        for row in frame.to_dict("records")[:MOST_NAMED]
-    ]
-    more = len(frame) - len(found)
-    if more:
-        sentence = f"{counted(more, 'more metric')} in the table equivalence"
-        found.append(Finding(sentence, table="equivalence"))
-    return found
-
-
-def _though_different(row: Mapping[Any, Any]) -> str:
-    both = row["trivial"]
-    return f" ({both:,} with a difference that is significant but smaller)" if both else ""
+    if len(frame) > MOST_NAMED:
+        more = counted(len(frame) - MOST_NAMED, "more metric")
+        yield Finding(f"{more} in the table equivalence", table="equivalence")
 
 
 def title(options: Mapping[str, Any]) -> str:

@@ -18,12 +18,12 @@ from scorecube.analyses.reliability.reliability_quantities import (
 )
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
-from scorecube.report.findings import Finding
+from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.tables.rows import where
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.others import topics_and_teams
-from scorecube.report.views.phrases import NONE, about, on_collection
+from scorecube.report.views.phrases import NONE, about, number_of, on_collection, with_limits
 from scorecube.report.views.questions import TOPICS
 from scorecube.report.views.view import (
     Column,
@@ -32,6 +32,7 @@ from scorecube.report.views.view import (
     Order,
     ResultGroup,
     View,
+    notes_of,
     select_tables,
 )
 
@@ -160,101 +161,46 @@ def title(options: Mapping[str, Any]) -> str:
 
 def limits(row: Mapping[Any, Any], name: str) -> tuple[float, float, str]:
     """Return the limits of a value by the jackknife; by F distributions where there are none, and says so."""
-    low, high = (row[f"{name}_jackknife_{end}"] for end in ("low", "high"))
+    _, low, high = number_of(row, name, ("", *BY_JACKKNIFE))
     if np.isfinite(low) and np.isfinite(high):
         return low, high, ""
     return row[f"{name}_low"], row[f"{name}_high"], " by F"
 
 
-def interval(row: Mapping[Any, Any], name: str, form: str = ".2f") -> str:
+def interval(row: Mapping[Any, Any], name: str) -> str:
     """Return a value with its interval, see `limits`."""
     low, high, by = limits(row, name)
     if np.isnan(row[name]):
         return "not defined"
-    return f"{row[name]:{form}} ({low:{form}} to {high:{form}}{by})"
+    return with_limits(row[name], low, high, ".2f").replace(")", f"{by})")
 
 
-def topics_text(row: Mapping[Any, Any]) -> str:
-    """Return a number of topics with its interval."""
-    shown = {"topics": row["n_topics"]} | {
-        f"topics_{end}": row[f"n_topics_jackknife_{end}"] for end in ("low", "high")
-    }
-    return about(shown)
-
-
-def findings(result: xr.Dataset) -> list[Finding]:
-    """Return the most and the least reliable metric, and the topics that a target takes beside those of topic set size design."""
-    found = with_labels(COEFFICIENTS.make(result)).dropna(subset="erho2")
-    confidence = float(result.attrs["confidence"])
-    if found.empty:
-        return [Finding("all scores are equal: no coefficient is defined")]
-    found = found[found["n_topics"] == _size(result, found)]
-    rows = found.sort_values("erho2", ascending=False, kind="stable").to_dict("records")
-    shown = [rows[0], *([rows[-1]] if len(rows) > 1 else [])]
-    values = "; ".join(
-        f"{row['label']}: E rho^2 {interval(row, 'erho2')}, Phi {interval(row, 'phi')}"
-        for row in shown
-    )
-    low, high, _ = limits(rows[0], "erho2")
-    lines = [
-        Finding(
-            f"with {rows[0]['n_topics']} topics, {values}; {confidence:.0%} intervals for systems and topics like these, each by itself",
-            subject=f"E rho^2 of {rows[0]['n_topics']} topics, {rows[0]['label']}",
-            estimate=rows[0]["erho2"],
-            low=low,
-            high=high,
-            unit="1",
-            confidence=confidence,
-            conditions="for systems and topics like these, each by itself",
-            cautions=() if np.isfinite(low) else ("no interval is defined",),
-            table="coefficients",
+def answer(group: ResultGroup) -> Iterator[Finding]:
+    """Yield the topics that reliability asks for beside those of topic set size design, of the metrics that need fewest and most."""
+    if "topics" not in group.frames or group.first_table["erho2"].isna().all():
+        return
+    frame = with_labels(group.frames["topics"])
+    frame = frame[(frame["target"] == frame["target"].max()) & (frame["coefficient"] == "erho2")]
+    rows = frame.sort_values("n_topics", kind="stable").to_dict("records")
+    for row in [rows[0], *rows[1:][-1:]]:
+        where = on_collection(row, group.several)
+        yield with_number(
+            f"{row['label']}{where}: {_comparison(row)}; jackknife intervals over {topics_and_teams(*group.facts)}, each by itself",
+            f"topics for an E rho^2 of {row['target']:g}, {row['label']}{where}",
+            number_of(row, "n_topics", ("", *BY_JACKKNIFE)),
+            "topics",
+            float(group.facts[0]["confidence"]),
+            "no number of topics is a limit on one side or both",
+            table="topics",
         )
-    ]
-    needed = with_labels(NEEDED.make(result))
-    needed = needed[
-        (needed["coefficient"] == "erho2") & (needed["target"] == needed["target"].max())
-    ]
-    records = needed.to_dict("records")
-    for name in shown:
-        lines += [
-            _comparison(row, f"{row['label']}: {_comparison_text(row)}", confidence)
-            for row in records
-            if row["label"] == name["label"]
-        ]
-    return [*lines, *map(Finding, [*_negative(result), *result.attrs["notes"]])]
 
 
-def _size(result: xr.Dataset, rows: pd.DataFrame) -> int:
-    """Return the number of topics at hand if there are coefficients of it, else the first one."""
-    own = int(result.attrs["n_topics"])
-    return own if (rows["n_topics"] == own).any() else int(rows["n_topics"].iloc[0])
-
-
-def _comparison(
-    row: Mapping[Any, Any], sentence: str, confidence: float, where: str = "", conditions: str = ""
-) -> Finding:
-    """Return a finding about the topics that reliability asks for."""
-    low, high = (row[f"n_topics_jackknife_{end}"] for end in ("low", "high"))
-    limited = np.isfinite(low) and np.isfinite(high)
-    return Finding(
-        sentence,
-        subject=f"topics for an E rho^2 of {row['target']:g}, {row['label']}{where}",
-        estimate=row["n_topics"],
-        low=low,
-        high=high,
-        unit="topics",
-        confidence=confidence,
-        conditions=conditions,
-        cautions=() if limited else ("no number of topics is a limit on one side or both",),
-        table="topics",
-    )
-
-
-def _comparison_text(row: Mapping[Any, Any]) -> str:
+def _comparison(row: Mapping[Any, Any]) -> str:
     """Return the answers of reliability and of topic set size design in words."""
     if np.isnan(row["n_topics"]):
         return f"no number of topics gives an E rho^2 of {row['target']:g}, as systems' variance is not above 0"
-    first = f"an E rho^2 of {row['target']:g} takes {topics_text(row)} topics"
+    topics = number_of(row, "n_topics", ("", *BY_JACKKNIFE))
+    first = f"an E rho^2 of {row['target']:g} takes {about(*topics)} topics"
     if np.isnan(row["design_topics"]):
         return first
     seen = (
@@ -262,18 +208,43 @@ def _comparison_text(row: Mapping[Any, Any]) -> str:
         if np.isnan(row["detectable"])
         else f"; that many topics detect a difference of about {row['detectable']:.2f} between two systems with power .8"
     )
-    asked = about({"topics": row["design_topics"]})
-    return f"{first}{seen}; {DESIGN}, by the same residual variance, takes about {asked} (scorecube design has its interval)"
+    return f"{first}{seen}; {DESIGN}, by the same residual variance, takes about {about(row['design_topics'])} (scorecube design has its interval)"
 
 
-def _negative(result: xr.Dataset) -> list[str]:
+def findings(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield the coefficients of the most and the least reliable metric, negative estimates of variance, and notes."""
+    found = with_labels(COEFFICIENTS.make(result)).dropna(subset="erho2")
+    if found.empty:
+        yield Finding("all scores are equal: no coefficient is defined")
+        return
+    confidence, own = float(result.attrs["confidence"]), int(result.attrs["n_topics"])
+    size = own if (found["n_topics"] == own).any() else int(found["n_topics"].iloc[0])
+    rows = found[found["n_topics"] == size].sort_values("erho2", ascending=False, kind="stable")
+    shown = rows.iloc[[0, -1] if len(rows) > 1 else [0]].to_dict("records")
+    values = "; ".join(
+        f"{row['label']}: E rho^2 {interval(row, 'erho2')}, Phi {interval(row, 'phi')}"
+        for row in shown
+    )
+    yield with_number(
+        f"with {size} topics, {values}; {confidence:.0%} intervals for systems and topics like these, each by itself",
+        f"E rho^2 of {size} topics, {shown[0]['label']}",
+        (shown[0]["erho2"], *limits(shown[0], "erho2")[:2]),
+        confidence=confidence,
+        unlimited="no interval is defined",
+        table="coefficients",
+    )
+    if negative := _negative(result):
+        yield Finding(f"negative estimates of variance, which count as 0: {negative}")
+    yield from notes_of(result)
+
+
+def _negative(result: xr.Dataset) -> str:
     """Return which components are negative and count as 0."""
     components = COMPONENTS.make(result)
     if not components["negative"].any():
-        return []
+        return ""
     rows = with_labels(components).to_dict("records")
-    found = [f"{row['negative']} by {row['label']}" for row in rows if row["negative"]]
-    return [f"negative estimates of variance, which count as 0: {'; '.join(found)}"]
+    return "; ".join(f"{row['negative']} by {row['label']}" for row in rows if row["negative"])
 
 
 def page_tables(frames: Frames) -> Headed:
@@ -303,46 +274,14 @@ def most_reliable(frame: pd.DataFrame) -> str:
     return f"{best['label']} {best['erho2']:.2f} ({best['n_topics']} topics)"
 
 
-def answer(group: ResultGroup) -> Iterator[Finding]:
-    """Yield the topics that reliability asks for, beside those of topic set size design."""
-    frame = with_labels(group.frames["topics"]) if "topics" in group.frames else None
-    if frame is None or frame.empty:
-        return
-    frame = frame[frame["target"] == frame["target"].max()]
-    several = frame["collection"].nunique() > 1
-    rows = frame[frame["coefficient"] == "erho2"].dropna(subset=["n_topics", "design_topics"])
-    rows = rows.sort_values("n_topics", kind="stable")
-    if rows.empty:
-        return
-    records = rows.to_dict("records")
-    least, most = (
-        f"{topics_text(row)} topics by {row['label']}{on_collection(row, several)}"
-        for row in (records[0], records[-1])
-    )
-    span = f"From {least} to {most}" if len(records) > 1 else least
-    designs = [about({"topics": number}) for number in sorted(rows["design_topics"])]
-    asked = designs[0] if designs[0] == designs[-1] else f"{designs[0]} to {designs[-1]}"
-    yield _comparison(
-        records[0],
-        f"{span} give differences between systems an E rho^2 of {records[0]['target']:g}; topic set size design by the same variances asks for about {asked} "
-        "(its chapter has their intervals). "
-        "The two differ because reliability is relative to how much the systems differ, and design to a difference that is named: alike systems need more "
-        "topics for the same reliability, while the design stays as it is.",
-        float(group.facts[0]["confidence"]),
-        on_collection(records[0], several),
-        f"{group.heading}; {DESIGN}, alpha 0.05, power 80%, same topics for all systems; jackknife intervals over {topics_and_teams(*group.facts)}, each by itself",
-    )
-
-
 def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
     """Return remarks on negative components, teams, dropped runs, and third facets of few levels."""
     remarks = []
-    negative = _negative(result)
-    if negative:
+    if negative := _negative(result):
         remarks.append(
             (
                 "Estimates of variance are negative and count as 0: the true ones are small.",
-                negative[0].partition(": ")[2],
+                negative,
             )
         )
     if result.attrs["n_teams"] < result.attrs["n_runs"]:

@@ -14,7 +14,7 @@ from scorecube.errors import BadName, BadPlan, CorruptStudy
 from scorecube.report.findings import Finding
 from scorecube.report.tables.rows import combine
 from scorecube.report.views.registry import view_of
-from scorecube.report.views.view import ResultGroup
+from scorecube.report.views.view import Frames, ResultGroup
 from scorecube.storage.fact_types import plan_of, unreadable
 
 if TYPE_CHECKING:
@@ -177,8 +177,8 @@ def most_rows(view: View, name: str) -> int:
 
 
 def headline(result: xr.Dataset) -> list[str]:
-    """Return the main findings of a result, the most important first."""
-    return view_of_result(result).reading(result)
+    """Return the main findings of a result in sentences, the most important first."""
+    return [each.sentence for each in findings(result)]
 
 
 def findings(results: xr.Dataset | Sequence[xr.Dataset]) -> list[Finding]:
@@ -187,8 +187,8 @@ def findings(results: xr.Dataset | Sequence[xr.Dataset]) -> list[Finding]:
     Parameters
     ----------
     results
-        One result of an analysis: its findings, the most important first. Or results of one analysis, each with its attribute
-        ``collection``: the answers to the questions that the analysis is for, over all collections.
+        One result of an analysis; or results of one analysis, each with its attribute ``collection``: the answers to the questions that
+        the analysis is for, over all collections, then what else each of them says.
 
     Returns
     -------
@@ -209,24 +209,20 @@ def findings(results: xr.Dataset | Sequence[xr.Dataset]) -> list[Finding]:
     >>> sc.findings(result)[0].confidence
     0.9
     """
-    if isinstance(results, xr.Dataset):
-        return view_of_result(results).found(results)
-    kinds = {str(each.attrs.get("analysis", "scores")) for each in results}
+    several = [results] if isinstance(results, xr.Dataset) else list(results)
+    kinds = {str(each.attrs.get("analysis", "scores")) for each in several}
     if len(kinds) != 1:
         raise BadPlan(
             f"results of one analysis are needed; found {', '.join(sorted(kinds)) or 'none'}"
         )
-    view = view_of_result(results[0])
-    tables = [Tables(each) for each in results]
-    frames = {
-        name: combine([each[name] for each in tables])
-        for name in view.tables
-        if all(name in list(each) for each in tables)
-    }
-    facts = [dict(each.attrs) for each in results]
-    title = view.title(options_of_result(facts[0])) if "plan" in facts[0] else ""
-    group = ResultGroup(view.heading, title, frames, facts)
-    return [each for question in view.answers for each in view.answered(question, group)]
+    view, tables = view_of_result(several[0]), [Tables(each) for each in several]
+    frames: Frames = tables[0]
+    if len(several) > 1:
+        shared = [name for name in view.tables if all(name in list(each) for each in tables)]
+        frames = {name: combine([each[name] for each in tables]) for name in shared}
+    facts = several[0].attrs
+    title = view.title(options_of_result(facts)) if "plan" in facts else ""
+    return view.found(ResultGroup(view.heading, title, frames, several))
 
 
 def no_figure(view: View) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +12,11 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
-from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.tables.topic_samples import conditions
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import sample_title
+from scorecube.report.views.phrases import number_of, sample_title
 from scorecube.report.views.view import Column, Frames, Headed, View, select_tables
 
 if TYPE_CHECKING:
@@ -58,51 +59,37 @@ TRIALS = declared(
 """Every trial's rank correlation, largest rank change of a run, and whether the best run is the same."""
 
 
-def findings(result: xr.Dataset) -> list[Finding]:
-    """Return the metric whose ranking depends least on the topics, and how many topics it takes."""
+def findings(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield the metric whose ranking depends least on the topics, and how many topics it takes."""
     frame = with_labels(QUANTILES.make(result))
     rows = frame[frame["size"] == frame["size"].iloc[0]]
-    best = rows.iloc[0]
-    most = " most similarly" if len(rows) > 1 else ""
-    after = (
-        f"; next is {rows['label'].iloc[1]} with {rows['tau_mean'].iloc[1]:.2f}"
-        if len(rows) > 1
-        else ""
+    best, label = rows.iloc[0], rows["label"].iloc[0]
+    most, after = "", ""
+    if len(rows) > 1:
+        most = " most similarly"
+        after = f"; next is {rows['label'].iloc[1]} with {rows['tau_mean'].iloc[1]:.2f}"
+    yield with_number(
+        f"{label} ranks the runs{most} on two samples of {best['size']} of these {result.attrs['n_topics']} topics: tau {best['tau_mean']:.2f} on average, "
+        f"{best['tau_5']:.2f} to {best['tau_95']:.2f} in 90% of the trials{after}; the same run is best by {label} in {best['share_same_best']:.0%}",
+        f"tau of two samples of {best['size']} topics, {label}",
+        number_of(best, "tau", ("_mean", "_5", "_95")),
+        confidence=0.9,
+        conditions="quantiles of the trials with these topics",
+        table="quantiles",
     )
-    sentence = (
-        f"{best['label']} ranks the runs{most} on two samples of {best['size']} of these {result.attrs['n_topics']} topics: tau {best['tau_mean']:.2f} on average, "
-        f"{best['tau_5']:.2f} to {best['tau_95']:.2f} in 90% of the trials{after}; the same run is best by {best['label']} in {best['share_same_best']:.0%}"
-    )
-    found = [
-        Finding(
-            sentence,
-            subject=f"tau of two samples of {best['size']} topics, {best['label']}",
-            estimate=best["tau_mean"],
-            low=best["tau_5"],
-            high=best["tau_95"],
-            unit="1",
-            confidence=0.9,
-            conditions="quantiles of the trials with these topics",
-            table="quantiles",
-        )
-    ]
     for level, rows in SETTLED.make(result).groupby("tau", sort=False):
         if rows["settled_at"].isna().all():
             sentence = f"no metric reaches a tau of {level!s} in 95% of the trials with up to {rows['largest_size'].iloc[0]} topics"
-            found.append(Finding(sentence, table="settled"))
+            yield Finding(sentence, table="settled")
             continue
         soonest = rows.sort_values("settled_at", kind="stable").iloc[0]
-        found.append(
-            Finding(
-                f"95% of the trials reach a tau of {level!s} with {soonest['settled_at']:.0f} or more topics by {soonest['metric']}",
-                subject=f"topics from which on tau is {level!s}, {soonest['metric']}",
-                estimate=soonest["settled_at"],
-                unit="topics",
-                cautions=(OF_THESE_TOPICS,),
-                table="settled",
-            )
+        yield with_number(
+            f"95% of the trials reach a tau of {level!s} with {soonest['settled_at']:.0f} or more topics by {soonest['metric']}",
+            f"topics from which on tau is {level!s}, {soonest['metric']}",
+            [soonest["settled_at"]],
+            "topics",
+            table="settled",
         )
-    return found
 
 
 def page_tables(frames: Frames) -> Headed:

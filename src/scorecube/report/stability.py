@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
-from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.tables.topic_samples import conditions
 from scorecube.report.text_formats import with_labels
@@ -35,33 +35,24 @@ def title(options: Mapping[str, Any]) -> str:
     return f"{sample_title(options)}, fuzziness {', '.join(f'{each:.0%}' for each in options['fuzziness'])}"
 
 
-def findings(result: xr.Dataset) -> list[Finding]:
-    """Return the metrics with the lowest error rates, which are about these topics."""
+def findings(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield the metrics with the lowest error rates, which are about these topics."""
     frame = with_labels(RATES.make(result))
     rows = frame[frame["size"] == frame["size"].max()]
-    best = rows.iloc[0]
-    rows = rows[rows["fuzziness"] == best["fuzziness"]]
-    first = f"{best['label']} has the lowest error rate" if len(rows) > 1 else str(best["label"])
-    after = (
-        f"; next is {rows['label'].iloc[1]} with {rows['error_rate'].iloc[1]:.1%} and {rows['ties'].iloc[1]:.1%}"
-        if len(rows) > 1
-        else ""
-    )
-    sentence = (
+    rows = rows[rows["fuzziness"] == rows["fuzziness"].iloc[0]]
+    best, first, after = rows.iloc[0], str(rows["label"].iloc[0]), ""
+    if len(rows) > 1:
+        label, rate, ties = rows.iloc[1][["label", "error_rate", "ties"]]
+        first += " has the lowest error rate"
+        after = f"; next is {label} with {rate:.1%} and {ties:.1%}"
+    yield with_number(
         f"{first}: {best['error_rate']:.1%} of the comparisons contradict the majority of their "
         f"pair and {best['ties']:.1%} are ties, with fuzziness {best['fuzziness']:.0%}, in {result.attrs['trials']:,} trials of {best['size']} of these "
-        f"{result.attrs['n_topics']} topics{after}; no interval for other topics is known"
+        f"{result.attrs['n_topics']} topics{after}; no interval for other topics is known",
+        f"error rate, {best['label']}, {best['size']} topics",
+        [best["error_rate"]],
+        table="stability",
     )
-    return [
-        Finding(
-            sentence,
-            subject=f"error rate, {best['label']}, {best['size']} topics",
-            estimate=best["error_rate"],
-            unit="1",
-            cautions=(OF_THESE_TOPICS,),
-            table="stability",
-        )
-    ]
 
 
 def fewest_errors(frame: pd.DataFrame) -> str:

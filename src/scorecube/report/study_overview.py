@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube.errors import BadName, BadStudy, did_you_mean, option
+from scorecube.report.results import findings
 from scorecube.report.stored_tables import TABLE, decode, rows_with_facts, shape_of
 from scorecube.report.tables.rows import COLLECTION, averages, combine
 from scorecube.report.views.registry import view_names, view_of
@@ -109,7 +110,7 @@ def collect_findings(
         {COLLECTION: name, **asdict(each), "cautions": "; ".join(each.cautions)}
         for name in (collections if collections is not None else study)
         for source in _sources(study[name], view, table, every, collections is not None)
-        for each in view.found(source.assign_attrs({COLLECTION: name}))
+        for each in findings(source.assign_attrs({COLLECTION: name}))
     ]
     if not records:
         raise _without_results(study, analysis)

@@ -14,21 +14,22 @@ from scorecube.analyses.quantities import quantity
 from scorecube.analyses.topic_samples.swap_quantities import CURVE_SIZE
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, TICKS
-from scorecube.report.findings import Finding
+from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.tables.rows import COLLECTION, combine
-from scorecube.report.tables.topic_samples import conditions, sizes_of
-from scorecube.report.text_formats import cell_text, merge_gains, with_labels
+from scorecube.report.tables.topic_samples import conditions
+from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.views.others import topics_and_teams
 from scorecube.report.views.phrases import (
-    MOST_NAMED,
     NONE,
     enumerated,
     first_of,
     labels_by_share,
+    number_of,
     occurrences,
     sample_title,
     value_range,
+    with_limits,
 )
 from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION
 from scorecube.report.views.view import Column, Frames, Headed, Order, ResultGroup, View
@@ -42,6 +43,8 @@ SMALL = 0.01
 """Upper limit of a share below which shares have a decimal."""
 SAME_LEVEL = 1e-9
 """Relative difference up to which two confidence levels are one: they may have been computed, as 1 - 0.05."""
+CONFIDENCE = 0.95
+"""Of limits for other topics and teams."""
 EVERY = 3
 """Bins from one marker of a curve to the next."""
 LEAST_BAND = 0.001
@@ -179,48 +182,75 @@ def caption(result: xr.Dataset) -> str:
     )
 
 
-def findings(result: xr.Dataset) -> list[Finding]:
-    """Return the metrics that are not separated from the most sensitive one, with their numbers and limits."""
-    frame = with_labels(SENSITIVITY.make(result))
-    size = sizes_of(result)[-1]
-    strictest = frame[(frame["confidence"] == frame["confidence"].max()) & (frame["size"] == size)]
-    samples = (
-        f"{result.attrs['n_runs']} runs, samples of {size} topics ({result.attrs['sampling']})"
-    )
-    at = f"at {strictest['confidence'].iloc[0]:.0%} confidence"
-    if strictest["share"].isna().all():
-        none = f"{at} no metric has a required difference{_open_bins(strictest)}; {samples}"
-        return [Finding(none, table="sensitivity")]
-    first = leaders(strictest)
-    limited = strictest["share_low"].notna().any()
-    what = f" (95% limits for other {topics_and_teams(result.attrs)})" if limited else ""
-    numbers = "; ".join(_numbers(row) for _, row in first[:MOST_NAMED].iterrows())
-    of_size = _by_size(frame[frame["label"] == first["label"].iloc[0]], first)
-    return [
-        Finding(f"{at} {_who_is_first(strictest, first)}; {samples}", table="sensitivity"),
-        _required(
-            first, f"required difference, share of comparisons with it{what}: {numbers}", samples
-        ),
-        *(Finding(line, table="sensitivity") for line in of_size),
-    ]
+def discrimination(group: ResultGroup) -> Iterator[Finding]:
+    """Yield the metrics that are not separated from the most sensitive one, of each collection."""
+    frame = _strictest(with_labels(group.first_table))
+    if frame["share"].isna().all():
+        return
+    at, samples = f"at {frame['confidence'].iloc[0]:.0%} confidence", _samples(group, frame)
+    if not group.several:
+        first = leaders(frame)
+        shares = "; ".join(f"{row['label']} {_share(row)}" for _, row in first.iterrows())
+        yield with_number(
+            f"{at} {_who_is_first(frame, first)}; share of comparisons with the required difference"
+            f"{_about_limits(group, first['share_low'])}: {shares}; {samples}",
+            f"share of comparisons with the required difference, {first['label'].iloc[0]}",
+            number_of(first.iloc[0], "share"),
+            confidence=CONFIDENCE,
+            table="sensitivity",
+        )
+        return
+    parts = [part for _, part in frame.groupby(COLLECTION, sort=False)]
+    several = [part for part in parts if len(part) > 1 and part["share"].notna().any()]
+    if several:
+        named = [label for part in several for label in leaders(part)["label"]]
+        limited = all(part["share_behind_low"].notna().any() for part in several)
+        what = "not separable from the most sensitive metric:"
+        what = what if limited else "largest share (limits missing):"
+        line = f"{what} {occurrences(named)} of {len(several)} collections with several metrics"
+    else:
+        shares = value_range(frame["share"].dropna(), ".0%")
+        line = f"each collection has one metric: {shares} of the comparisons reach its required difference"
+    yield Finding(f"{at} {line}; {samples}", table="sensitivity")
 
 
-def _required(first: pd.DataFrame, sentence: str, conditions: str) -> Finding:
-    """Return a finding on the required difference of the most sensitive metric."""
-    row = first.iloc[0]
-    unlimited = pd.isna(row["required_low"]) or pd.isna(row["required_high"])
-    return Finding(
-        sentence,
-        subject=f"required difference, {row['label']}",
-        estimate=row["required_difference"],
-        low=row["required_low"],
-        high=row["required_high"],
+def required_differences(group: ResultGroup) -> Iterator[Finding]:
+    """Yield the differences that the swap method requires, of the most sensitive metrics."""
+    frame = _strictest(with_labels(group.first_table))
+    at, samples = f"at {frame['confidence'].iloc[0]:.0%} confidence", _samples(group, frame)
+    known = frame.dropna(subset="required_difference")
+    if known.empty:
+        none = f"{at} no metric has a required difference{_open_bins(frame)}; {samples}"
+        yield Finding(none, table="sensitivity")
+        return
+    needs = [_need(label, frame[frame["label"] == label]) for label in labels_by_share(frame)]
+    named = first_of(needs, rest=", and {} more in the table")
+    if group.several:
+        line = f"{at} required differences in mean score over {len(group.results)} collections: {named}; {samples}"
+        yield Finding(line, table="sensitivity")
+        return
+    first = leaders(known).iloc[0]
+    yield with_number(
+        f"{at} required differences in mean score{_about_limits(group, known['required_low'])}: {named}; {samples}",
+        f"required difference, {first['label']}",
+        (first["required_difference"], first["required_low"], first["required_high"]),
         unit="score",
-        confidence=0.95,
-        conditions=conditions,
-        cautions=("limits on both sides are not known",) if unlimited else (),
+        confidence=CONFIDENCE,
+        unlimited="limits on both sides are not known",
         table="sensitivity",
     )
+
+
+def _samples(group: ResultGroup, frame: pd.DataFrame) -> str:
+    """Return what was drawn, in words."""
+    runs = value_range([int(facts["n_runs"]) for facts in group.facts], "d")
+    sizes = value_range(frame["size"], "d")
+    return f"{runs} runs, samples of {sizes} topics ({group.facts[0]['sampling']})"
+
+
+def _about_limits(group: ResultGroup, low: pd.Series[float]) -> str:
+    """Return what limits are about, if there are any."""
+    return f" (95% limits for other {topics_and_teams(*group.facts)})" if low.notna().any() else ""
 
 
 def leaders(strictest: pd.DataFrame) -> pd.DataFrame:
@@ -251,22 +281,29 @@ def _who_is_first(strictest: pd.DataFrame, first: pd.DataFrame) -> str:
     return f"{labels[0]} is the most sensitive metric, separated from all others (95% for all differences of shares together)"
 
 
-def _numbers(row: pd.Series) -> str:
-    """Return required difference and share of a metric, with limits."""
-    if pd.isna(row["required_difference"]):
-        return f"{row['label']} none"
-    from_open = ">= " if row["open_bin"] else ""
-    required = f"{from_open}{row['required_difference']:.2f}{_span(row, 'required', '.2f')}"
-    form = ".0%" if not row["share_high"] < SMALL else ".1%"
-    return f"{row['label']} {required}, {row['share']:{form}}{_span(row, 'share', form)}"
+def _share(row: pd.Series) -> str:
+    """Return the share of a metric, with limits."""
+    if pd.isna(row["share"]):
+        return "none"
+    return with_limits(*number_of(row, "share"), ".1%" if row["share"] < SMALL else ".0%")
 
 
-def _span(row: pd.Series, name: str, form: str) -> str:
-    """Return limits in parentheses; nothing without limits."""
-    low, high = row[f"{name}_low"], row[f"{name}_high"]
-    if pd.isna(low):
-        return ""
-    return f" ({format(low, form).removesuffix('%')} to {'no limit' if pd.isna(high) else format(high, form)})"
+def _need(label: str, rows: pd.DataFrame) -> str:
+    """Return the required differences of a metric over collections, and in how many it has none."""
+    known = rows.dropna(subset="required_difference")
+    none = f"none in {len(rows) - len(known)} of {len(rows)}"
+    if len(rows) == 1:
+        return f"{label} {_required(known.iloc[0]) if len(known) else 'none'}"
+    if known.empty:
+        return f"{label}: {none}"
+    span = value_range(known["required_difference"], ".2f")
+    return f"{label} {span}" if len(known) == len(rows) else f"{label} {span} ({none})"
+
+
+def _required(row: pd.Series) -> str:
+    """Return the required difference of a metric, with limits."""
+    limits = row["required_low"], row["required_high"]
+    return ">= " * bool(row["open_bin"]) + with_limits(row["required_difference"], *limits, ".2f")
 
 
 def _open_bins(strictest: pd.DataFrame) -> str:
@@ -276,19 +313,28 @@ def _open_bins(strictest: pd.DataFrame) -> str:
     return f" below the open bin ({first_of(named)})" if named else ""
 
 
-def _by_size(frame: pd.DataFrame, first: pd.DataFrame) -> list[str]:
-    """Return the differences that a metric needs by size, if there are several sizes."""
-    confidence = first["confidence"].iloc[0]
-    chosen = frame[frame["confidence"] == confidence].sort_values("size")
-    if len(chosen) < 2:
-        return []
+def _strictest(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the highest confidence and of each collection's largest size."""
+    frame = frame[frame["confidence"] == frame["confidence"].max()]
+    largest = frame.groupby(COLLECTION)["size"].transform("max")
+    strictest: pd.DataFrame = frame[frame["size"] == largest]
+    return strictest
+
+
+def findings(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield the differences that the most sensitive metric needs by size, if there are several sizes."""
+    frame = with_labels(SENSITIVITY.make(result))
+    strictest = _strictest(frame)
+    if len(result[names.SIZE]) < 2 or strictest["share"].isna().all():
+        return
+    label = leaders(strictest)["label"].iloc[0]
+    rows = frame[(frame["label"] == label) & (frame["confidence"] == frame["confidence"].max())]
     needs = [
-        f"{'none' if missing else cell_text(row.required_difference, '.2f')} with {row.size}"
-        for row, missing in zip(
-            chosen.itertuples(), chosen["required_difference"].isna(), strict=True
-        )
+        f"{_required(row) if row['required_difference'] >= 0 else 'none'} with {row['size']}"
+        for _, row in rows.sort_values("size").iterrows()
     ]
-    return [f"required difference of {first['label'].iloc[0]} by sample size: {', '.join(needs)}"]
+    line = f"required difference of {label} by sample size: {', '.join(needs)}"
+    yield Finding(line, table="sensitivity")
 
 
 def page_tables(frames: Frames) -> Headed:
@@ -310,9 +356,7 @@ def page_tables(frames: Frames) -> Headed:
 
 def most_sensitive(frame: pd.DataFrame) -> str:
     """Return the metrics not separated from the most sensitive, with required differences, at the highest confidence and the largest size."""
-    strictest = frame[
-        (frame["confidence"] == frame["confidence"].max()) & (frame["size"] == frame["size"].max())
-    ]
+    strictest = _strictest(frame)
     if strictest["share"].isna().all():
         return NONE
     first = leaders(strictest).dropna(subset="required_difference")
@@ -321,105 +365,11 @@ def most_sensitive(frame: pd.DataFrame) -> str:
     )
 
 
-def discrimination(group: ResultGroup) -> Iterator[Finding]:
-    """Yield the metrics that are not separated from the most sensitive one, of each collection."""
-    frame = _strictest(group)
-    known = frame.dropna(subset="share")
-    if known.empty:
-        return
-    where = f"swap method, {known['confidence'].iloc[0]:.0%} confidence, samples of {value_range(known['size'], 'd')} topics"
-    parts = [part for _, part in frame.groupby(COLLECTION, sort=False)]
-    if len(parts) == 1:
-        first = leaders(frame)
-        numbers = "; ".join(_numbers(row) for _, row in first[:MOST_NAMED].iterrows())
-        about = (
-            f" (95% limits for other {topics_and_teams(*group.facts)})"
-            if first["share_low"].notna().any()
-            else ""
-        )
-        sentence = f"{_who_is_first(frame, first)}. Required difference, share of comparisons with it{about}"
-        yield _required(first, f"{sentence}: {numbers}.", where)
-        return
-    several = [part for part in parts if len(part) > 1 and part["share"].notna().any()]
-    if several:
-        named = [label for part in several for label in leaders(part)["label"]]
-        limited = all(part["share_behind_low"].notna().any() for part in several)
-        what = (
-            "Not separable from the most sensitive metric"
-            if limited
-            else "Largest share (limits missing)"
-        )
-        yield Finding(
-            f"{what}: {occurrences(named)} of {len(several)} collections with several metrics.",
-            conditions=where,
-        )
-    else:
-        yield Finding(
-            f"Each collection has one metric: {value_range(known['share'], '.0%')} of the comparisons reach its required difference.",
-            conditions=where,
-        )
-
-
-def required_differences(group: ResultGroup) -> Iterator[Finding]:
-    """Yield the differences that the swap method requires, of the most sensitive metrics."""
-    frame = _strictest(group)
-    known = frame.dropna(subset="required_difference")
-    n_collections = frame[COLLECTION].nunique()
-    where = (
-        f"swap method, at most {1 - frame['confidence'].iloc[0]:.0%} of the comparisons swapped, {group.facts[0]['sampling']} samples "
-        f"of {value_range(frame['size'], 'd')} topics"
-    )
-    if known.empty:
-        none = f"No metric has a required difference{_open_bins(frame)}."
-        yield Finding(none, conditions=where)
-        return
-    needs = [_need(label, frame[frame["label"] == label]) for label in labels_by_share(frame)]
-    named = first_of(needs, rest=", and {} more in the table")
-    span = f" over {n_collections} collections" if n_collections > 1 else ""
-    limited = n_collections == 1 and known["required_low"].notna().any()
-    note = f" (95% limits for other {topics_and_teams(*group.facts)})" if limited else ""
-    sentence = f"Estimated required differences in mean score{note}: {named}{span}. They are about samples of {value_range(frame['size'], 'd')} topics."
-    yield (
-        _required(leaders(known), sentence, where)
-        if n_collections == 1
-        else Finding(sentence, conditions=where)
-    )
-
-
-def _need(label: str, rows: pd.DataFrame) -> str:
-    """Return the required differences of a metric over collections, and in how many it has none."""
-    known = rows.dropna(subset="required_difference")
-    none = f"none in {len(rows) - len(known)} of {len(rows)}"
-    if len(rows) == 1:
-        span = (
-            "none"
-            if known.empty
-            else f"{known['required_difference'].iloc[0]:.2f}{_span(known.iloc[0], 'required', '.2f')}"
-        )
-        return f"{label} {span}"
-    if known.empty:
-        return f"{label}: {none}"
-    span = value_range(known["required_difference"], ".2f")
-    return f"{label} {span}" if len(known) == len(rows) else f"{label} {span} ({none})"
-
-
-def _strictest(group: ResultGroup) -> pd.DataFrame:
-    """Return the rows of the highest confidence and of each collection's largest size."""
-    frame = with_labels(group.first_table)
-    frame = frame[frame["confidence"] == frame["confidence"].max()]
-    strictest: pd.DataFrame = frame[
-        frame["size"] == frame.groupby(COLLECTION)["size"].transform("max")
-    ]
-    return strictest
-
-
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     """Return remarks on metrics without a required difference, extrapolations, and topics in both samples."""
     remarks = []
     frame = merge_gains(frames["sensitivity"])
-    strictest = frame[
-        (frame["confidence"] == frame["confidence"].max()) & (frame["size"] == frame["size"].max())
-    ]
+    strictest = _strictest(frame)
     none = list(dict.fromkeys(strictest.loc[strictest["required_difference"].isna(), "metric"]))
     if none:
         text = f"Metrics have no required difference at {strictest['confidence'].iloc[0]:.0%} confidence."

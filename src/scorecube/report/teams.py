@@ -16,13 +16,20 @@ from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, round_ticks
-from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import COLLECTION, as_records
+from scorecube.report.tables.rows import as_records
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import first_of, value_range
+from scorecube.report.views.phrases import first_of, number_of, with_limits
 from scorecube.report.views.questions import TEAMS
-from scorecube.report.views.view import Column, ResultGroup, View, select_tables
+from scorecube.report.views.view import (
+    Column,
+    ResultGroup,
+    View,
+    by_collection,
+    notes_of,
+    select_tables,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +42,7 @@ WITHIN = {
     "tau": f"the mean tau of the remaining runs with the full evaluation stays at {LEAST_TAU:g} or above",
 }
 """Sentences about the quantities of `EQUIVALENCE`."""
+ENDS = ("_mean", "_low", "_high")
 MOST_NAMED = 6
 """Metrics that a finding names."""
 MOST_BANDS = 4
@@ -191,204 +199,109 @@ def caption(result: xr.Dataset) -> str:
     )
 
 
-def findings(result: xr.Dataset) -> list[Finding]:
-    """Return what a team that did not take part would lose, up to how many teams the variance holds, and how the order of the runs changes."""
-    return [
-        _absent(result),
-        *_equivalence(result),
-        *_order_kept(REUSABILITY.make(result)),
-        *_topics_needed(result),
-        *map(Finding, result.attrs.get("notes", [])),
-    ]
+@by_collection
+def answer(group: ResultGroup) -> Iterator[Finding]:
+    """Yield what a team that did not take part would lose, up to how many teams the variance holds, and how the order of the runs changes."""
+    (result,), frames = group.results, group.frames
+    if len(frames.get("absent", ())):
+        yield _absent(as_records(with_labels(frames["absent"])), result)
+    if len(frames.get("equivalence", ())):
+        equal = with_labels(frames["equivalence"])
+        equal = equal[equal[WANTED] == equal[WANTED].max()]
+        for name, what in WITHIN.items():
+            yield _up_to(what, as_records(equal[equal["quantity"] == name]), result)
+    if "reusability" in frames:
+        yield from _order_kept(frames["reusability"])
 
 
-def _absent(result: xr.Dataset) -> Finding:
+def _absent(rows: list[dict[str, Any]], result: xr.Dataset) -> Finding:
     """Return for each metric what a run loses whose team did not take part in the pool."""
-    rows = as_records(with_labels(ABSENT.make(result)))
     parts = [f"{row['label']} {_change(row)}" for row in rows]
     worst = max(rows, key=lambda row: row["rank_change_largest"])
-    largest = (
-        f"; the largest loss: {worst['run']}, {counted(worst['rank_change_largest'], 'rank')} by {worst['label']}"
-        if worst["rank_change_largest"] > 0
-        else "; no run loses a rank"
-    )
-    sentence = (
+    largest = "no run loses a rank"
+    if worst["rank_change_largest"] > 0:
+        ranks = counted(worst["rank_change_largest"], "rank")
+        largest = f"the largest loss: {worst['run']}, {ranks} by {worst['label']}"
+    return with_number(
         f"a team that did not take part in a pool of depth {result.attrs['pool_depth']} would score (mean over the {result.sizes[names.TEAM]} teams, 95% interval over "
-        f"teams): {first_of(parts, MOST_NAMED, rest='; {} more in the tables')}{largest}"
-    )
-    return _absent_team(sentence, rows[0], f"pool depth {result.attrs['pool_depth']}")
-
-
-def _absent_team(sentence: str, row: Mapping[str, Any], conditions: str) -> Finding:
-    """Return what a team loses that did not take part, with the numbers of the first metric."""
-    return Finding(
-        sentence,
-        subject=f"relative change of the mean score of a team that did not take part, {row['label']}",
-        estimate=row["change_mean"],
-        low=row["change_low"],
-        high=row["change_high"],
-        unit="1",
+        f"teams): {first_of(parts, MOST_NAMED, rest='; {} more in the tables')}; {largest}",
+        f"relative change of the mean score of a team that did not take part, {rows[0]['label']}",
+        number_of(rows[0], "change", ENDS),
         confidence=CONFIDENCE,
-        conditions=conditions,
-        cautions=() if row["change_low"] is not None else ("no interval over teams is known",),
+        unlimited="no interval over teams is known",
         table="absent",
     )
 
 
 def _change(row: Mapping[str, Any]) -> str:
     """Return the mean changes of score and rank with their intervals."""
-    score, ranks = (
-        [row[f"{name}_{end}"] for end in ("mean", "low", "high")]
-        for name in ("change", "rank_change")
-    )
-    if any(each is None for each in (*score, *ranks)):
+    score, ranks = (number_of(row, name, ENDS) for name in ("change", "rank_change"))
+    if None in (*score, *ranks):
         return "unknown"
-    return f"{score[0]:+.1%} [{score[1]:+.1%}, {score[2]:+.1%}] and lose {ranks[0]:.1f} [{ranks[1]:.1f}, {ranks[2]:.1f}] ranks"
+    return f"{with_limits(*score, '+.1%')} and lose {with_limits(*ranks, '.1f')} ranks"
 
 
-def _equivalence(result: xr.Dataset) -> list[Finding]:
-    """Return up to how many teams the variance is within the margin, and tau."""
-    frame = with_labels(EQUIVALENCE.make(result))
-    if frame.empty:
-        return []
-    frame = frame[frame[WANTED] == frame[WANTED].max()]
-    found = []
-    for name, what in WITHIN.items():
-        rows = as_records(frame[frame["quantity"] == name])
-        parts = [f"{row['label']} {_within(row)}" for row in rows]
-        sentence = (
-            f"{what} up to k teams left out, of {result.sizes[names.TEAM]} (95% limits over {result.attrs['trials']:,} trials for each k): "
-            f"{first_of(parts, MOST_NAMED, rest='; {} more in the tables')}"
-        )
-        found.append(_up_to(sentence, rows[0], rows[0]["label"]))
-    return found
-
-
-def _up_to(sentence: str, row: Mapping[Any, Any], label: str, conditions: str = "") -> Finding:
-    """Return up to how many teams a quantity is within the margin, with the numbers of one metric."""
-    return Finding(
-        sentence,
-        subject=f"teams left out up to which {row['quantity']} is within the margin, {label}",
-        estimate=row["within"],
-        low=row["within_low"],
-        high=row["within_high"],
-        unit="teams",
-        confidence=CONFIDENCE,
+def _up_to(what: str, rows: list[dict[str, Any]], result: xr.Dataset) -> Finding:
+    """Return up to how many teams a quantity is within the margin, with the numbers of the first metric."""
+    numbers = [number_of(row, "within") for row in rows]
+    parts = [
+        f"{row['label']} {value if low == high else with_limits(value, low, high, 'd')}"
+        for row, (value, low, high) in zip(rows, numbers, strict=True)
+    ]
+    return with_number(
+        f"{what} up to k teams left out, of {result.sizes[names.TEAM]} (95% limits over {result.attrs['trials']:,} trials for each k): "
+        f"{first_of(parts, MOST_NAMED, rest='; {} more in the tables')}",
+        f"teams left out up to which {rows[0]['quantity']} is within the margin, {rows[0]['label']}",
+        numbers[0],
+        "teams",
+        CONFIDENCE,
         jointly="all numbers of teams",
-        conditions=conditions,
         table="equivalence",
     )
 
 
-def _within(row: Mapping[str, Any]) -> str:
-    """Return the number of teams with its limits."""
-    low, high = int(row["within_low"]), int(row["within_high"])
-    return f"{row['within']}" if low == high else f"{row['within']} ({low} to {high})"
-
-
-def _topics_needed(result: xr.Dataset) -> list[Finding]:
-    """Return the numbers of topics that the variances of fewer topics ask for, of all teams (S3 Table 3)."""
-    if result.sizes[names.TOPIC_STEP] < 2:
-        return []
-    frame = with_labels(VARIANCE.make(result))
-    frame = frame[(frame[LEFT_OUT] == 0) & frame["topics_needed"].notna()]
-    rows = as_records(frame)
-    sizes = {row["label"]: list[str]() for row in rows}
-    for row in rows:
-        sizes[row["label"]].append(f"{row['topics_needed']:,} from {row[WANTED]}")
-    parts = [f"{label} {', '.join(each)}" for label, each in sizes.items()]
-    wanted = REQUIREMENTS
-    sentence = (
-        f"topics needed (difference {wanted['min_diff']:g}, {wanted['systems']} systems, alpha {wanted['alpha']:g}, power {1 - wanted['beta']:.0%}) as estimated from fewer "
-        f"topics: {first_of(parts, MOST_NAMED, rest='; {} more in the tables')}"
-    )
-    first = rows[0] if rows else dict.fromkeys(("label", "topics_needed", WANTED))
-    return [
-        Finding(
-            sentence,
-            subject=f"topics needed as estimated from {first[WANTED]}, {first['label']}",
-            estimate=first["topics_needed"],
-            unit="topics",
-            cautions=("no interval is computed of the variances of fewer topics",),
-            table="variance",
-        )
-    ]
-
-
-def _fewest(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the fewest teams left out, but any."""
+def _order_kept(frame: pd.DataFrame) -> Iterator[Finding]:
+    """Yield how leaving out the fewest teams changes the order of the runs; nothing where fewer than two are left."""
     left_out = frame[LEFT_OUT]
-    fewest: pd.DataFrame = frame[left_out == left_out[left_out > 0].min()]
-    return fewest
-
-
-def _order_kept(frame: pd.DataFrame) -> list[Finding]:
-    """Return how leaving out the fewest teams changes the order of the runs; nothing where fewer than two are left."""
-    fewest = _fewest(frame)
+    fewest = frame[left_out == left_out[left_out > 0].min()]
     # With equal means tau is below 1 even with all teams.
-    whole = frame.loc[frame[LEFT_OUT] == 0, "tau_mean"].to_numpy()
+    whole = frame.loc[left_out == 0, "tau_mean"].to_numpy()
     fewest = fewest.assign(whole=whole, loss=whole - fewest["tau_mean"]).dropna(subset="tau_mean")
     if fewest.empty:
-        return []
+        return
     worst = fewest.sort_values("loss", ascending=False, kind="stable").iloc[0]
-    sentence = (
-        f"without {counted(worst[LEFT_OUT], 'team')} the order of the other runs changes most by {worst['metric']}: tau with the full evaluation "
+    teams = counted(worst[LEFT_OUT], "team")
+    yield with_number(
+        f"without {teams} the order of the other runs changes most by {worst['metric']}: tau with the full evaluation "
         f"{worst['tau_mean']:.3f} on average and {worst['tau_lowest']:.3f} at the lowest, {worst['whole']:.3f} with all teams; no run loses more than "
-        f"{counted(int(fewest['rank_drop_largest'].max()), 'rank')} by any metric"
-    )
-    return [_mean_tau(sentence, worst)]
-
-
-def _mean_tau(sentence: str, row: pd.Series[Any], conditions: str = "") -> Finding:
-    """Return how the order of runs changes, with the numbers of one metric."""
-    return Finding(
-        sentence,
-        subject=f"mean tau of the other runs without {counted(row[LEFT_OUT], 'team')}, {row['metric']}",
-        estimate=row["tau_mean"],
-        unit="1",
-        conditions=conditions,
-        cautions=(OF_THESE_TOPICS,),
+        f"{counted(int(fewest['rank_drop_largest'].max()), 'rank')} by any metric",
+        f"mean tau of the other runs without {teams}, {worst['metric']}",
+        [worst["tau_mean"]],
         table="reusability",
     )
 
 
-def answer(group: ResultGroup) -> Iterator[Finding]:
-    """Yield what absent teams lose, how leaving out the fewest teams changes the order of the other runs, and where the variance changes."""
-    where = f"{group.title}, {group.trials:,} trials for each number of teams"
-    if len(group.frames.get("absent", ())):
-        for name, rows in group.frames["absent"].groupby(COLLECTION, sort=False):
-            each = as_records(with_labels(rows))
-            losses = "; ".join(f"{row['label']} {_change(row)}" for row in each)
-            yield _absent_team(
-                f"{name}: a team that did not take part would score, by {losses}.",
-                each[0],
-                f"pool depth {each[0]['pool_depth']}; mean over {each[0]['n_teams']} teams and 95% interval over teams",
-            )
-    if "reusability" in group.frames:
-        frame = group.frames["reusability"].dropna(subset="tau_mean")
-        for name, rows in _fewest(frame).groupby(COLLECTION, sort=False):
-            worst = rows.sort_values("tau_mean", kind="stable").iloc[0]
-            yield _mean_tau(
-                f"{name}: without {counted(worst[LEFT_OUT], 'team')} the order of the other runs has tau "
-                f"{value_range(rows['tau_mean'], '.3f')} on average, the lowest by {worst['metric']}; "
-                f"no run loses more than {counted(int(rows['rank_drop_largest'].max()), 'rank')}.",
-                worst,
-                where,
-            )
-    if len(group.frames.get("equivalence", ())):
-        frame = group.frames["equivalence"]
-        frame = frame[frame["quantity"] == "variance"]
-        for name in dict.fromkeys(map(str, frame[COLLECTION])):
-            rows = frame[frame[COLLECTION] == name]
-            rows = rows[rows[WANTED] == rows[WANTED].max()]
-            worst = rows.sort_values("within", kind="stable").iloc[0]
-            yield _up_to(
-                f"{name}: the variance that topic set size design uses stays within {MARGIN:.0%} up to {_within(worst)} of {worst['n_teams']} teams left out "
-                f"by {worst['metric']}, and further by the other metrics.",
-                worst,
-                worst["metric"],
-                f"{where}; 95% limits over trials, for all numbers of teams together",
-            )
+def findings(result: xr.Dataset) -> Iterator[Finding]:
+    """Yield the numbers of topics that the variances of fewer topics ask for, of all teams (S3 Table 3), and notes."""
+    if result.sizes[names.TOPIC_STEP] > 1:
+        frame = with_labels(VARIANCE.make(result))
+        rows = as_records(frame[(frame[LEFT_OUT] == 0) & frame["topics_needed"].notna()])
+        sizes = {row["label"]: list[str]() for row in rows}
+        for row in rows:
+            sizes[row["label"]].append(f"{row['topics_needed']:,} from {row[WANTED]}")
+        parts = [f"{label} {', '.join(each)}" for label, each in sizes.items()]
+        wanted = REQUIREMENTS
+        first = rows[0] if rows else dict.fromkeys(("label", "topics_needed", WANTED))
+        yield with_number(
+            f"topics needed (difference {wanted['min_diff']:g}, {wanted['systems']} systems, alpha {wanted['alpha']:g}, power {1 - wanted['beta']:.0%}) as estimated from fewer "
+            f"topics: {first_of(parts, MOST_NAMED, rest='; {} more in the tables')}",
+            f"topics needed as estimated from {first[WANTED]}, {first['label']}",
+            [first["topics_needed"]],
+            "topics",
+            unlimited="no interval is computed of the variances of fewer topics",
+            table="variance",
+        )
+    yield from notes_of(result)
 
 
 def leave_out_panels(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:

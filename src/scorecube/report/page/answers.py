@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scorecube.analyses import registry
-from scorecube.report.page.sections import Section
+from scorecube.report.page.sections import Section, sentence
 from scorecube.report.views.questions import ONLY_ANSWERED, QUESTIONS, Question
 
 
@@ -56,7 +56,7 @@ def answers(
     all_answers = []
     for question in (*QUESTIONS, *ONLY_ANSWERED):
         lines = [
-            (found.sentence, found.conditions, section.anchor)
+            (sentence(found.sentence), found.conditions, section.anchor)
             for section in sorted(chosen, key=lambda section: section.kind != question.analysis)
             if question in section.view.answers
             for found in section.view.answered(question, section.group())

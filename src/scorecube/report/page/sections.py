@@ -21,7 +21,14 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.cautions import Caution, cautions_of
 from scorecube.report.page.html import download, html_table, picture
 from scorecube.report.page.script_data import design_data, leaderboard_data
-from scorecube.report.results import MOST_ROWS, Tables, most_rows, options_of_result, view_of_result
+from scorecube.report.results import (
+    MOST_ROWS,
+    Tables,
+    headline,
+    most_rows,
+    options_of_result,
+    view_of_result,
+)
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.views.registry import view_names, view_of
 from scorecube.report.views.view import ResultGroup, View
@@ -166,7 +173,7 @@ class Section:
     def group(self) -> ResultGroup:
         """Return what answers are made from."""
         return ResultGroup(
-            self.name, self.title, self.frames(), [part.facts for part in self.parts]
+            self.name, self.title, self.frames(), [part.small for part in self.parts]
         )
 
     def chapter(self, *, curves: bool = True, overview: bool = True) -> dict[str, Any]:
@@ -286,7 +293,7 @@ def curve(result: xr.Dataset) -> dict[str, Any]:
         "picture": pictures[0][1] if pictures else "",
         "tall": bool(pictures) and pictures[0][1].startswith('<svg class="tall'),
         "caption": caption,
-        "reading": [sentence(line) for line in view.reading(result)],
+        "reading": [sentence(line) for line in headline(result)],
         "collection": str(result.attrs[COLLECTION]),
         "others": pictures[1:],
     }

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from scorecube.report.findings import Finding, with_number
+from scorecube.report.views.phrases import is_known, number_of, with_limits
+
 PARTS = ("population", "population_low", "population_high")
 EARLIER = "the result is of an earlier version; compute it anew"
 
@@ -25,21 +28,29 @@ def no_interval(result: xr.Dataset) -> str:
     return str(result.attrs.get("no_interval", "")) if PARTS[0] in result else EARLIER
 
 
-def estimate_text(row: Mapping[str, Any], statistic: str = "tau", confidence: float = 0.95) -> str:
+def estimate_text(row: Mapping[Any, Any], statistic: str = "tau", confidence: float = 0.95) -> str:
     """Return estimate and interval of a row for sentences, after the observed value; empty if they are missing.
 
     Examples
     --------
     >>> row = {"tau_population": 0.78, "tau_population_low": 0.72, "tau_population_high": 0.84}
     >>> estimate_text(row), estimate_text({})
-    ('; over infinitely many topics 0.78, 95% [0.72, 0.84]', '')
+    ('; over infinitely many topics 0.78 (0.72 to 0.84; 95%)', '')
     """
-    found = [row.get(f"{statistic}_{name}") for name in PARTS]
-    known = [float(each) for each in found if each is not None and np.isfinite(each)]
-    if len(known) < len(PARTS):
+    if not all(is_known(row.get(f"{statistic}_{name}")) for name in PARTS):
         return ""
-    value, low, high = (f"{each:.2f}" for each in known)
-    return f"; over infinitely many topics {value}, {100 * confidence:.4g}% [{low}, {high}]"
+    limited = with_limits(*number_of(row, f"{statistic}_population"), form=".2f")
+    return f"; over infinitely many topics {limited[:-1]}; {100 * confidence:.4g}%)"
+
+
+def of_tau(
+    sentence: str, subject: str, row: Mapping[Any, Any], confidence: float, table: str
+) -> Finding:
+    """Return a finding about tau: over infinitely many topics with its limits, or, where these are missing, on these topics."""
+    if not estimate_text(row):
+        return with_number(sentence, subject, [row["tau"]], table=table)
+    subject, number = f"{subject}, over infinitely many topics", number_of(row, "tau_population")
+    return with_number(sentence, subject, number, confidence=confidence, table=table)
 
 
 def containing(value: Any, low: Any, high: Any) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube.errors import counted
+from scorecube.report.columns import decimals_of
 from scorecube.report.tables.rows import COLLECTION
 
 MOST_NAMED = 4
@@ -18,7 +19,8 @@ MOST_NAMED = 4
 NONE = "-"
 """Cell of a collection that has no number."""
 Z = 1.96
-LEAST_DECIMALS, MOST_DECIMALS = 2, 6
+LIMITS = ("", "_low", "_high")
+"""Ends of the names of an estimate and its limits."""
 
 
 def value_range(values: Iterable[Any], form: str) -> str:
@@ -34,17 +36,43 @@ def value_range(values: Iterable[Any], form: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def decimals(low: float, high: float) -> int:
-    """Return how many decimals an estimate with these 95 % limits can bear: up to the first digit of its standard error.
+def with_limits(value: float, low: float, high: float, form: str = ".3f") -> str:
+    """Return an estimate and its limits with the digits that these allow, as in tables; without limits the estimate alone.
+
+    Parameters
+    ----------
+    value, low, high
+        Limits may be missing.
+    form
+        How the estimate is written without limits.
 
     Examples
     --------
-    >>> decimals(0.156, 0.232), decimals(0.047, 0.0556)
-    (2, 3)
+    >>> with_limits(0.6912, 0.6149, 0.7631), with_limits(0.031, 0.021, 0.0472, "+.1%")
+    ('0.69 (0.61 to 0.76)', '+3.1% (+2.1% to +4.7%)')
+    >>> with_limits(0.05, 0.04, math.nan, ".2f"), with_limits(0.05, math.nan, math.nan, ".2f")
+    ('0.05 (0.04 to no limit)', '0.05')
     """
-    error = (high - low) / (2 * Z)
-    needed = math.ceil(-math.log10(error)) if error > 0 else MOST_DECIMALS
-    return min(max(needed, LEAST_DECIMALS), MOST_DECIMALS)
+    if not is_known(low):
+        return format(value, form)
+    if is_known(high) and high > low and not form.endswith("d"):
+        places = decimals_of((high - low) / 2 * (100 if form.endswith("%") else 1))
+        form = f"{'+' * form.startswith('+')}z.{places}{form[-1]}"
+    upper = format(high, form) if is_known(high) else "no limit"
+    return f"{value:{form}} ({low:{form}} to {upper})"
+
+
+def is_known(value: Any) -> bool:
+    """Return whether a cell has a finite number."""
+    return value is not None and math.isfinite(value)
+
+
+def number_of(
+    row: Mapping[Any, Any] | pd.Series[Any], name: str, ends: Sequence[str] = LIMITS
+) -> tuple[Any, Any, Any]:
+    """Return an estimate of a row and its limits, from the columns that begin with a name."""
+    value, low, high = (row[f"{name}{end}"] for end in ends)
+    return value, low, high
 
 
 def first_of(parts: Sequence[str], most: int = MOST_NAMED, rest: str = " and {} more") -> str:
@@ -117,18 +145,17 @@ def on_collection(row: Mapping[Any, Any], several: bool) -> str:
     return f" on {row[COLLECTION]}" if several else ""
 
 
-def about(row: Mapping[Any, Any], column: str = "topics") -> str:
-    """Return a number of topics of a row with its interval, without digits that it does not bear.
+def about(topics: float, low: float | None = None, high: float | None = None) -> str:
+    """Return a number of topics with its interval, without digits that it does not bear.
 
     Examples
     --------
-    >>> about({"topics": 55, "topics_low": 31, "topics_high": 98}), about({"topics": 1263})
+    >>> about(55, 31, 98), about(1263)
     ('55 (31 to 98)', '1,300')
     """
-    value, low, high = (row.get(name) for name in (column, f"{column}_low", f"{column}_high"))
-    known = low is not None and high is not None and np.isfinite(low) and np.isfinite(high)
-    limits = f" ({_two_digits(low)} to {_two_digits(high)})" if known else ""
-    return _two_digits(value) + limits
+    if not (is_known(low) and is_known(high)):
+        return _two_digits(topics)
+    return f"{_two_digits(topics)} ({_two_digits(low)} to {_two_digits(high)})"
 
 
 def _two_digits(number: Any) -> str:

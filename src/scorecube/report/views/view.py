@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from scorecube.errors import BadName, did_you_mean
 from scorecube.report.columns import describe_columns
 from scorecube.report.figures.labels import with_figure_labels
 from scorecube.report.findings import Finding
+from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.tables.values import number_of_values, values
 from scorecube.report.views.questions import Question
 
@@ -124,14 +125,19 @@ class ResultGroup:
         Of the section that shows the results.
     frames
         Their tables; the first is not empty.
-    facts
-        Attributes of each result.
+    results
+        One of each collection; without its large arrays on a page.
     """
 
     heading: str
     title: str
     frames: Frames
-    facts: Sequence[Mapping[str, Any]]
+    results: Sequence[xr.Dataset]
+
+    @property
+    def facts(self) -> list[Mapping[Any, Any]]:
+        """Attributes of each result."""
+        return [each.attrs for each in self.results]
 
     @property
     def first_table(self) -> pd.DataFrame:
@@ -139,9 +145,47 @@ class ResultGroup:
         return next(iter(self.frames.values()))
 
     @property
-    def trials(self) -> int:
-        """Number of trials; 0 for an analysis without."""
-        return int(self.facts[0].get("trials") or 0)
+    def several(self) -> bool:
+        """Whether there are several collections."""
+        return len(self.results) > 1
+
+    @property
+    def conditions(self) -> str:
+        """What was computed, and with how many trials, in words."""
+        trials = int(self.facts[0].get("trials") or 0)
+        words = [self.heading, self.title, f"{trials:,} trials" if trials else ""]
+        return ", ".join(filter(None, words))
+
+    def each(self) -> Iterator[tuple[str, ResultGroup]]:
+        """Yield the name of each of several collections, and its part."""
+        for result in self.results:
+            name = str(result.attrs[COLLECTION])
+            own = {key: frame[frame[COLLECTION] == name] for key, frame in self.frames.items()}
+            yield name, replace(self, frames=own, results=[result])
+
+
+Answer = Callable[[ResultGroup], Iterable[Finding]]
+
+
+def by_collection(answer: Answer) -> Answer:
+    """Return an answer that says of each of several collections what another one says of one."""
+
+    def of_each(group: ResultGroup) -> Iterator[Finding]:
+        if not group.several:
+            yield from answer(group)
+            return
+        for name, own in group.each():
+            for found in answer(own):
+                subject = found.subject and f"{found.subject}, {name}"
+                yield replace(found, sentence=f"{name}: {found.sentence}", subject=subject)
+
+    return of_each
+
+
+def _of_groups(group: ResultGroup) -> Iterator[Finding]:
+    """Yield what it means that topics come in groups, where they do."""
+    if names.TOPIC_GROUPS in group.facts[0]:
+        yield Finding(group.facts[0][names.TOPIC_GROUPS])
 
 
 def title_of_options(options: Mapping[str, Any]) -> str:
@@ -165,15 +209,18 @@ def caption_of_sizes(result: xr.Dataset) -> str:
     return f"{', '.join([*sizes, *trials])}."
 
 
-def headline_of_variables(result: xr.Dataset) -> list[str]:
-    """Return one line that names the variables of a result with their dims."""
+def names_of_variables(result: xr.Dataset) -> list[Finding]:
+    """Return one line that names the variables of a result with their dims, and its notes."""
     variables = [
         f"{name}[{', '.join(map(str, array.dims))}]" for name, array in result.data_vars.items()
     ]
-    return [
-        f"{result.attrs.get('analysis', 'result')}: {', '.join(variables)}",
-        *result.attrs.get("notes", []),
-    ]
+    line = f"{result.attrs.get('analysis', 'result')}: {', '.join(variables)}"
+    return [Finding(line), *notes_of(result)]
+
+
+def notes_of(result: xr.Dataset) -> list[Finding]:
+    """Return what an analysis notes in its result."""
+    return [Finding(note) for note in result.attrs.get("notes", ())]
 
 
 def first_table_only(frames: Frames) -> Headed:
@@ -201,9 +248,7 @@ class View:
     caption
         Describes the figure of a result.
     findings
-        Makes what a result says, the most important first.
-    headline
-        Makes the sentences alone, of a view without findings.
+        Makes what a result says beside answers, the most important first.
     page_tables
         Makes the tables that a page shows from all tables; all but the first are folded. The first table is among the given ones.
     figure
@@ -217,7 +262,7 @@ class View:
     order
         How the first table orders metrics, if it does.
     answers
-        For each question that the analysis answers, a function that makes findings; or sentences with their conditions.
+        For each question that the analysis answers, a function that makes findings of the results of one collection or several.
     cautions
         Makes of a result and its tables remarks on its limits: what it is and what follows, and the numbers of this result.
     compute
@@ -235,38 +280,32 @@ class View:
     about: str = ""
     title: Callable[[Mapping[str, Any]], str] = title_of_options
     caption: Callable[[xr.Dataset], str] = caption_of_sizes
-    findings: Callable[[xr.Dataset], list[Finding]] | None = None
-    headline: Callable[[xr.Dataset], list[str]] = headline_of_variables
+    findings: Callable[[xr.Dataset], Iterable[Finding]] = names_of_variables
     page_tables: Callable[[Frames], Headed] = first_table_only
     figure: Callable[[Canvas, xr.Dataset, str | None], None] | None = None
     overview: Callable[[Canvas, Sequence[xr.Dataset]], None] | None = None
     bars: bool = False
     column: Column | None = None
     order: Order | None = None
-    answers: Mapping[Question, Callable[[ResultGroup], Iterator[Finding | tuple[str, str]]]] = (
-        field(default_factory=dict)
-    )
+    answers: Mapping[Question, Answer] = field(default_factory=dict)
     cautions: Callable[[xr.Dataset, Frames], list[tuple[str, str]]] = lambda _result, _frames: []
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
     page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
 
-    def found(self, result: xr.Dataset) -> list[Finding]:
-        """Return what a result says, the most important first."""
-        groups = [result.attrs[key] for key in (names.TOPIC_GROUPS,) if key in result.attrs]
-        if self.findings is not None:
-            return [*self.findings(result), *map(Finding, groups)]
-        return [Finding(line) for line in [*self.headline(result), *groups]]
-
-    def reading(self, result: xr.Dataset) -> list[str]:
-        """Return what a result says in sentences."""
-        return [each.sentence for each in self.found(result)]
+    def found(self, group: ResultGroup) -> list[Finding]:
+        """Return what results say, answers first."""
+        answers = [each for question in self.answers for each in self.answered(question, group)]
+        others = by_collection(lambda own: [*self.findings(own.results[0]), *_of_groups(own)])(group)
+        return [
+            replace(each, conditions=each.conditions or group.conditions)
+            for each in (*answers, *others)
+        ]
 
     def answered(self, question: Question, group: ResultGroup) -> Iterator[Finding]:
         """Yield what results say on a question that they answer."""
         for each in self.answers[question](group):
-            if isinstance(each, tuple):
-                each = Finding(each[0], conditions=each[1])
-            yield replace(each, question=question.text)
+            conditions = each.conditions or group.conditions
+            yield replace(each, question=question.text, conditions=conditions)
 
     def draw(self, result: xr.Dataset, gain: str | None = None, axes: Any = None) -> Figure:
         """Return the figure of a result at one gain setting, with labels as of `with_figure_labels`.

@@ -20,7 +20,7 @@ from scorecube.report.tables.population import estimate_text, estimates, no_inte
 from scorecube.report.tables.rows import as_records
 from scorecube.report.text_formats import cell_text, with_labels
 from scorecube.report.views.phrases import NONE
-from scorecube.report.views.view import Column, Frames, Headed, View, select_tables
+from scorecube.report.views.view import Column, Frames, HeadedTables, View, select_tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +110,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
         yield Finding(f"no interval over infinitely many topics: {reason}")
 
 
-def page_tables(frames: Frames) -> Headed:
+def page_tables(frames: Frames) -> HeadedTables:
     """Return the tables without the conditions that the title has."""
     headings = {"Rankings of runs": "rankings", "Decisions on pairs of runs": "decisions"}
     return select_tables(frames, headings, without=("trials", "set_a", "set_b"))
@@ -122,19 +122,12 @@ def lowest_tau(frame: pd.DataFrame) -> str:
     return f"{frame['label'].iloc[0]} {frame['tau'].iloc[0]:.2f}" if len(frame) else NONE
 
 
-def agreement_panels(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+def agreement_panels(canvas: Canvas, result: xr.Dataset) -> None:
     """Means under both sets with the diagonal, and ranks under both sets joined by lines; a row a metric.
 
     Runs that lose many ranks are red, those that gain many are blue; the one that loses most is ringed and named.
-
-    Parameters
-    ----------
-    result
-        Of the analysis ``agreement``.
-    gain
-        Gain setting; the first by default.
     """
-    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    cells = result.isel(gain=0)
     shown = labels_of(result, names.METRIC)[:MOST_METRICS]
     figure = canvas.figure((FIGURE_SIZE[0], 0.5 + ROW_HEIGHT * len(shown)))
     panels = figure.subplots(len(shown), 2, squeeze=False)

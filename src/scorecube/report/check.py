@@ -16,7 +16,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import number_of, with_limits
-from scorecube.report.views.view import Frames, Headed, Table, View
+from scorecube.report.views.view import Frames, HeadedTables, Table, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +100,7 @@ def _held(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
     return with_limits(*number_of(row, "held")).replace(")", "; 95%)")
 
 
-def page_tables(frames: Frames) -> Headed:
+def page_tables(frames: Frames) -> HeadedTables:
     """Return claims with a nominal coverage, then estimates without intervals."""
     frame = frames["claims"]
     parts = {
@@ -144,17 +144,9 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     return remarks
 
 
-def coverage(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
-    """Draw how often claims hold, by claim and metric; and estimates that have no interval against the truth.
-
-    Parameters
-    ----------
-    result
-        Of the analysis ``check``.
-    gain
-        Gain setting; the first by default.
-    """
-    data = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+def coverage(canvas: Canvas, result: xr.Dataset) -> None:
+    """Draw how often claims hold, by claim and metric; and estimates that have no interval against the truth."""
+    data = result.isel(gain=0)
     metrics = labels_of(data, names.METRIC)[:MOST_METRICS]
     stated = np.isfinite(data["nominal"].values)
     panels: list[tuple[Any, Any]] = []

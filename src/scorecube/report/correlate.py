@@ -32,7 +32,7 @@ from scorecube.report.views.questions import AGREEMENT
 from scorecube.report.views.view import (
     Column,
     Frames,
-    Headed,
+    HeadedTables,
     ResultGroup,
     Table,
     View,
@@ -213,9 +213,9 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
         yield Finding(f"no interval over infinitely many topics: {reason}")
 
 
-def page_tables(frames: Frames) -> Headed:
+def page_tables(frames: Frames) -> HeadedTables:
     """Return the tables along metrics and gain settings, and their averages over collections (S4 Tables 7 and 12)."""
-    tables: Headed = []
+    tables: HeadedTables = []
     for heading, name in (
         ("Between metrics", "metrics"),
         ("Gain settings against the default", "gains"),
@@ -268,17 +268,9 @@ def tau_matrix(result: xr.Dataset, gain: str) -> np.ndarray[Any, Any]:
     return matrix
 
 
-def correlation_figure(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
-    """Matrix of tau, with sorted-system curves and the distribution of mean scores below.
-
-    Parameters
-    ----------
-    result
-        Of `Correlation`.
-    gain
-        Gain setting; the first by default.
-    """
-    chosen = labels_of(result, names.GAIN)[0] if gain is None else gain
+def correlation_figure(canvas: Canvas, result: xr.Dataset) -> None:
+    """Matrix of tau, with sorted-system curves and the distribution of mean scores below."""
+    (chosen,) = labels_of(result, names.GAIN)
     metrics = labels_of(result, names.METRIC)
     compared = bool(np.isfinite(tau_matrix(result, chosen)).any())
     height, below = (

@@ -30,13 +30,18 @@ from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import merge_gains, with_labels
-from scorecube.report.views.others import topics_and_teams
-from scorecube.report.views.phrases import about, number_of, on_collection, value_range
+from scorecube.report.views.phrases import (
+    about,
+    number_of,
+    on_collection,
+    topics_and_teams,
+    value_range,
+)
 from scorecube.report.views.questions import TOPICS
 from scorecube.report.views.view import (
     Column,
     Frames,
-    Headed,
+    HeadedTables,
     Order,
     ResultGroup,
     Table,
@@ -199,7 +204,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     return [(text, ", ".join(dict.fromkeys(far["metric"])))] if len(far) else []
 
 
-def page_tables(frames: Frames) -> Headed:
+def page_tables(frames: Frames) -> HeadedTables:
     """Return the numbers of topics."""
     return [("Topics needed", frames["sizes"][SHOWN_COLUMNS])]
 
@@ -277,19 +282,17 @@ def tool_curves(
     panels[-1].legend()
 
 
-def wcw_panels(canvas: Canvas, results: Sequence[xr.Dataset], gain: str | None = None) -> None:
+def wcw_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     """Worst-case width by number of topics, a panel a collection, a curve a variance or metric: low is better (S2 Figure 3).
 
     Parameters
     ----------
     results
         Of `wcw`; several routes differ in their dashes.
-    gain
-        Gain setting, where a result has any; each result's first by default.
     """
     grid = _panels(canvas, len(results), 1.0, 1.0)
     for axes, result in zip(grid, results, strict=False):
-        chosen, setting = _at_gain(result, gain)
+        chosen, setting = _at_gain(result)
         for label, style, line in curves_of(chosen, "topics"):
             marker = "o" if line["width"].size == 1 else None
             axes.plot(
@@ -341,18 +344,16 @@ def designs_of_collections(canvas: Canvas, results: Sequence[xr.Dataset]) -> Non
     by_collection(canvas, values, names_of, "topics needed", logarithmic=True)
 
 
-def size_panels(canvas: Canvas, results: Sequence[xr.Dataset], gain: str | None = None) -> None:
+def size_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     """Topics by difference to be detected, or by interval width, with the requirements marked, a panel a collection; or an inverse question.
 
     Parameters
     ----------
     results
         Of `topic_set_size`, `detectable_difference`, `achieved_power` or `expected_width`.
-    gain
-        Gain setting, where a result has any; each result's first by default.
     """
     for axes, result in zip(_panels(canvas, len(results), 1.4, 1.2), results, strict=False):
-        _draw_sizes(axes, *_at_gain(result, gain))
+        _draw_sizes(axes, *_at_gain(result))
 
 
 def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
@@ -408,10 +409,10 @@ def _word(dim: str, part: xr.Dataset) -> str:
     )
 
 
-def _at_gain(result: xr.Dataset, gain: str | None) -> tuple[xr.Dataset, str]:
+def _at_gain(result: xr.Dataset) -> tuple[xr.Dataset, str]:
     if names.GAIN not in result.dims:
         return result, ""
-    chosen = result.isel({names.GAIN: 0}) if gain is None else result.sel({names.GAIN: gain})
+    chosen = result.isel({names.GAIN: 0})
     return chosen, f"gains {chosen[names.GAIN].item()}"
 
 
@@ -443,7 +444,7 @@ DESIGN = View(
     ),
     findings=findings,
     page_tables=page_tables,
-    figure=lambda canvas, result, gain: size_panels(canvas, [result], gain),
+    figure=lambda canvas, result: size_panels(canvas, [result]),
     overview=designs_of_collections,
     column=Column("topics needed", topics_needed),
     order=Order(
@@ -460,7 +461,7 @@ WCW = View(
     name="wcw",
     heading="Worst-case confidence interval widths",
     tables={"widths": Table(widths, variables=VARIABLES)},
-    figure=lambda canvas, result, gain: wcw_panels(canvas, [result], gain),
+    figure=lambda canvas, result: wcw_panels(canvas, [result]),
     overview=wcw_panels,
     compute=widths_of_cube,
 )

@@ -17,7 +17,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.rows import parts, where
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import number_of, value_range, with_limits
-from scorecube.report.views.view import Frames, Headed, Table, View
+from scorecube.report.views.view import Frames, HeadedTables, Table, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,7 +131,7 @@ def _rate(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
     return with_limits(*number_of(row, "rate"), form=".4f")
 
 
-def page_tables(frames: Frames) -> Headed:
+def page_tables(frames: Frames) -> HeadedTables:
     """Return two-sided rates at one level."""
     frame = shown(frames["rates"])
     headings = {
@@ -195,19 +195,12 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     return remarks
 
 
-def error_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+def error_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """Draw the two-sided error rates of tests, a row of panels a metric, at the largest number of topics up to 50.
 
     Left: the type I error rate by significance level, as a multiple of it, so that a test that keeps its level lies on 1. Right: power by true difference.
-
-    Parameters
-    ----------
-    result
-        Of the analysis ``errors``.
-    gain
-        Gain setting; the first by default.
     """
-    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    cells = result.isel(gain=0)
     sizes = cells[names.SIZE].values
     size = int(max(sizes[sizes <= 50], default=sizes.min()))
     at = cells.sel({names.SIZE: size, names.SIDED: 2})

@@ -25,7 +25,7 @@ from scorecube.report.views.questions import JUDGES
 from scorecube.report.views.view import (
     Column,
     Frames,
-    Headed,
+    HeadedTables,
     ResultGroup,
     View,
     by_collection,
@@ -415,7 +415,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
         )
 
 
-def page_tables(frames: Frames) -> Headed:
+def page_tables(frames: Frames) -> HeadedTables:
     """Return the tables of the chapter; those without rows are left out."""
     headings = {
         "Which judge: rankings and decisions": "agreement",
@@ -475,17 +475,9 @@ def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
     return remarks
 
 
-def judge_panels(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
-    """Tau of each judge with its interval, and widths of intervals of means by labelled topics; a row a metric.
-
-    Parameters
-    ----------
-    result
-        Of the analysis ``judges``.
-    gain
-        Gain setting; the first by default.
-    """
-    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+def judge_panels(canvas: Canvas, result: xr.Dataset) -> None:
+    """Tau of each judge with its interval, and widths of intervals of means by labelled topics; a row a metric."""
+    cells = result.isel(gain=0)
     shown = labels_of(result, names.METRIC)[:MOST_METRICS]
     height = ROW_HEIGHT + BAR_HEIGHT * min(result.sizes[names.JUDGE], 30)
     figure = canvas.figure((FIGURE_SIZE[0], 0.6 + height * len(shown)))

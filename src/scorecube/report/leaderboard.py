@@ -30,7 +30,7 @@ from scorecube.report.views.questions import LEADERBOARD
 from scorecube.report.views.view import (
     Column,
     Frames,
-    Headed,
+    HeadedTables,
     ResultGroup,
     Table,
     View,
@@ -223,7 +223,7 @@ def cell(rows: pd.DataFrame) -> str:
     return ", ".join(found[:3])
 
 
-def page_tables(frames: Frames) -> Headed:
+def page_tables(frames: Frames) -> HeadedTables:
     """Return the leaderboard of each metric, without what follows from other columns."""
     name, frame = next(iter(frames.items()))
     labelled = with_labels(frame)
@@ -267,17 +267,9 @@ def cautions(result: xr.Dataset, _: Frames) -> list[tuple[str, str]]:
     return remarks
 
 
-def leaderboard(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
-    """Runs of the first metric, best first: means with intervals, rank sets, and groups that are not separated.
-
-    Parameters
-    ----------
-    result
-        Of a leaderboard, or of rank sets, which has no intervals and groups.
-    gain
-        Gain setting; the first by default.
-    """
-    data = (result.isel(gain=0) if gain is None else result.sel(gain=gain)).isel(metric=0)
+def leaderboard(canvas: Canvas, result: xr.Dataset) -> None:
+    """Runs of the first metric, best first: means with intervals, rank sets, and groups that are not separated."""
+    data = result.isel(gain=0, metric=0)
     order = np.argsort(data["rank"].values, kind="stable")
     data = data.isel({names.RUN: order})
     n = len(order)

@@ -31,7 +31,7 @@ from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION
 from scorecube.report.views.view import (
     Column,
     Frames,
-    Headed,
+    HeadedTables,
     Order,
     ResultGroup,
     Table,
@@ -154,7 +154,7 @@ def what_is_compared(facts: Mapping[str, Any]) -> str:
     )
 
 
-def page_tables(frames: Frames) -> Headed:
+def page_tables(frames: Frames) -> HeadedTables:
     """Return discriminative power at each level, and how much is left after an adjustment for the number of pairs."""
     frame = frames["power"].drop(columns="trials")
     frame = frame.drop(
@@ -398,19 +398,11 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     return remarks
 
 
-def p_value_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
-    """Sorted p-values of all pairs, a curve a metric (S2, section 2): the lower, the more pairs a metric separates.
-
-    Parameters
-    ----------
-    result
-        Of the bootstrap, randomisation or Tukey test.
-    gain
-        Gain setting; the first by default.
-    """
+def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
+    """Sorted p-values of all pairs, a curve a metric (S2, section 2): the lower, the more pairs a metric separates."""
     from scorecube.report.figures.log_labels import whole_number_labels
 
-    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    cells = result.isel(gain=0)
     alphas = result[names.ALPHA].values
     n_pairs = result.sizes[names.PAIR]
     axes = canvas.panel(FIGURE_SIZE)

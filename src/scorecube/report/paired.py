@@ -28,7 +28,7 @@ from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import MOST_NAMED, about_repetitions, by_system, noun
 from scorecube.report.views.questions import DISCRIMINATION
-from scorecube.report.views.view import Frames, Headed, Order, View
+from scorecube.report.views.view import Frames, HeadedTables, Order, View
 
 if TYPE_CHECKING:
     from scorecube.report.figures.canvas import Canvas
@@ -143,7 +143,7 @@ def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
     return remarks
 
 
-def page_tables(frames: Frames) -> Headed:
+def page_tables(frames: Frames) -> HeadedTables:
     """Return the significant pairs at each level, and how many are left after an adjustment for the number of pairs."""
     frame = frames["power"]
     plain, others = frame[frame["adjustment"] == "none"], frame[frame["adjustment"] != "none"]
@@ -156,9 +156,9 @@ def page_tables(frames: Frames) -> Headed:
     return [*tables, ("Adjusted for the number of pairs", others), *shown]
 
 
-def classical_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+def classical_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """Sorted p-values of the first of the classical tests."""
-    p_value_curves(canvas, result.isel({names.TEST: 0}), gain)
+    p_value_curves(canvas, result.isel({names.TEST: 0}))
 
 
 VIEW = View(

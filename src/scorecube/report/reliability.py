@@ -22,13 +22,19 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.tables.rows import where
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.others import topics_and_teams
-from scorecube.report.views.phrases import NONE, about, number_of, on_collection, with_limits
+from scorecube.report.views.phrases import (
+    NONE,
+    about,
+    number_of,
+    on_collection,
+    topics_and_teams,
+    with_limits,
+)
 from scorecube.report.views.questions import TOPICS
 from scorecube.report.views.view import (
     Column,
     Frames,
-    Headed,
+    HeadedTables,
     Order,
     ResultGroup,
     View,
@@ -247,7 +253,7 @@ def _negative(result: xr.Dataset) -> str:
     return "; ".join(f"{row['negative']} by {row['label']}" for row in rows if row["negative"])
 
 
-def page_tables(frames: Frames) -> Headed:
+def page_tables(frames: Frames) -> HeadedTables:
     """Return the tables; further facets only where there are any."""
     headings = {
         "Variance components": "components",
@@ -315,20 +321,13 @@ def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
     return remarks
 
 
-def reliability_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """E rho^2 and Phi by number of topics, a curve and a band a metric.
 
     Bands are jackknife intervals over topics and teams, or intervals by F distributions where there are none. Vertical lines: topics at hand;
     horizontal lines: targets.
-
-    Parameters
-    ----------
-    result
-        Of the analysis ``reliability``.
-    gain
-        Gain setting; the first by default.
     """
-    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    cells = result.isel(gain=0)
     coefficients = labels_of(cells, names.COEFFICIENT)
     figure = canvas.figure(FIGURE_SIZE)
     panels = figure.subplots(1, len(coefficients), sharey=True)

@@ -14,10 +14,9 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.topic_samples import conditions
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import number_of, sample_title
-from scorecube.report.views.view import Column, Frames, Headed, View, select_tables
+from scorecube.report.views.phrases import number_of, sample_conditions, sample_title
+from scorecube.report.views.view import Column, Frames, HeadedTables, View, select_tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,7 +91,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
         )
 
 
-def page_tables(frames: Frames) -> Headed:
+def page_tables(frames: Frames) -> HeadedTables:
     """Return the tables without the conditions that the title has."""
     headings = {
         "Tau between two samples": "quantiles",
@@ -109,21 +108,14 @@ def highest_tau(frame: pd.DataFrame) -> str:
     return f"{frame['label'].iloc[0]} {frame['tau_mean'].iloc[0]:.2f}"
 
 
-def split_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+def split_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """Tau by topic set size, a curve and a band a metric, beside the distribution of tau at the largest size.
 
     Curves are means, bands reach from the 5 % to the 95 % quantile.
-
-    Parameters
-    ----------
-    result
-        Of the analysis ``splits``.
-    gain
-        Gain setting; the first by default.
     """
-    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    cells = result.isel(gain=0)
     several = result.sizes[names.SIZE] > 1
-    title = f"{conditions(result)}, gains {cells[names.GAIN].item()}"
+    title = f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}"
     if several:
         figure = canvas.figure(FIGURE_SIZE)
         left, right = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
@@ -213,7 +205,7 @@ VIEW = View(
     tables={"quantiles": QUANTILES, "settled": SETTLED, "trials": TRIALS},
     title=sample_title,
     caption=lambda result: (
-        f"{conditions(result)}. Tau by topic set size, and its distribution at the largest."
+        f"{sample_conditions(result)}. Tau by topic set size, and its distribution at the largest."
     ),
     findings=findings,
     page_tables=page_tables,

@@ -14,9 +14,8 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.topic_samples import conditions
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import sample_title
+from scorecube.report.views.phrases import sample_conditions, sample_title
 from scorecube.report.views.view import Column, Order, View, select_tables
 
 if TYPE_CHECKING:
@@ -63,17 +62,9 @@ def fewest_errors(frame: pd.DataFrame) -> str:
     return f"{row['label']} {row['error_rate']:.2%}"
 
 
-def errors_and_ties(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
-    """Error rate against ties, for each metric a line through its sizes for each fuzziness: left and low is better.
-
-    Parameters
-    ----------
-    result
-        Of the stability method.
-    gain
-        Gain setting; the first by default.
-    """
-    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+def errors_and_ties(canvas: Canvas, result: xr.Dataset) -> None:
+    """Error rate against ties, for each metric a line through its sizes for each fuzziness: left and low is better."""
+    cells = result.isel(gain=0)
     axes = canvas.panel(FIGURE_SIZE)
     for k, metric in enumerate(labels_of(result, names.METRIC)):
         at = cells.isel(metric=k)
@@ -98,7 +89,7 @@ def errors_and_ties(canvas: Canvas, result: xr.Dataset, gain: str | None = None)
     axes.set_ylabel("error rate, % of comparisons")
     axes.set_ylim(bottom=0.0)
     axes.set_xlim(left=0.0)
-    title = f"{conditions(result)}, gains {cells[names.GAIN].item()}"
+    title = f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}"
     if result.sizes[names.FUZZINESS] == 1:
         title += f", fuzziness {float(result[names.FUZZINESS][0]):.0%}"
     axes.set_title(title, loc="left", fontsize=9)
@@ -116,7 +107,7 @@ VIEW = View(
     tables={"stability": RATES},
     title=title,
     caption=lambda result: (
-        f"{conditions(result)}. Fewer ties (left) and fewer errors (low) are better."
+        f"{sample_conditions(result)}. Fewer ties (left) and fewer errors (low) are better."
     ),
     findings=findings,
     page_tables=lambda frames: select_tables(frames, {"Error rates and ties": "stability"}),

@@ -17,9 +17,7 @@ from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.tables.rows import COLLECTION, combine
-from scorecube.report.tables.topic_samples import conditions
 from scorecube.report.text_formats import merge_gains, with_labels
-from scorecube.report.views.others import topics_and_teams
 from scorecube.report.views.phrases import (
     NONE,
     enumerated,
@@ -27,12 +25,14 @@ from scorecube.report.views.phrases import (
     labels_by_share,
     number_of,
     occurrences,
+    sample_conditions,
     sample_title,
+    topics_and_teams,
     value_range,
     with_limits,
 )
 from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION
-from scorecube.report.views.view import Column, Frames, Headed, Order, ResultGroup, View
+from scorecube.report.views.view import Column, Frames, HeadedTables, Order, ResultGroup, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,11 +173,11 @@ def caption(result: xr.Dataset) -> str:
     support = support_note(result)
     if result.sizes[names.SIZE] == 1:
         return (
-            f"{conditions(result)}. Bands are {interval_note(result)}, of bins with 0.1% of the comparisons "
+            f"{sample_conditions(result)}. Bands are {interval_note(result)}, of bins with 0.1% of the comparisons "
             f"or more; gaps are empty bins.{support}"
         )
     return (
-        f"{conditions(result)}. Required difference and swap rates by topic set size; a gap is a bin that is empty or without any "
+        f"{sample_conditions(result)}. Required difference and swap rates by topic set size; a gap is a bin that is empty or without any "
         f"swap. Dashed curves are fitted decays; beyond the grey line they are extrapolated to untested sizes.{support}"
     )
 
@@ -337,7 +337,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
     yield Finding(line, table="sensitivity")
 
 
-def page_tables(frames: Frames) -> Headed:
+def page_tables(frames: Frames) -> HeadedTables:
     """Return the sensitivity table of each confidence, without the columns that are equal in all rows."""
     hidden = ["trials", "sampling", "share_behind", "share_behind_high", "max_difference"]
     frame = frames["sensitivity"].drop(columns=[*hidden, "required_difference_smooth"])
@@ -427,28 +427,21 @@ def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> list[tuple[str, str]
     return remarks
 
 
-def swap_figure(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+def swap_figure(canvas: Canvas, result: xr.Dataset) -> None:
     """Draw swap rates by difference for one sample size, by size for several."""
     draw = swap_rates if result.sizes[names.SIZE] == 1 else size_curves
-    draw(canvas, result, gain)
+    draw(canvas, result)
 
 
-def swap_rates(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
     """Swap rate against performance difference (S0 Figures 2-4): a curve a metric, 95 % intervals, accepted rates dashed.
 
     Of several sample sizes the largest is shown.
-
-    Parameters
-    ----------
-    result
-        Of the swap method.
-    gain
-        Gain setting; the first by default.
     """
     from scorecube.report.figures.direct_labels import direct_labels
 
     result = result.isel(size=[-1])
-    cells = (result.isel(gain=0) if gain is None else result.sel(gain=gain)).isel(size=0)
+    cells = result.isel(gain=0, size=0)
     axes = canvas.panel(FIGURE_SIZE)
     lower = result["lower"].values.copy()
     if np.isnan(lower[0]):  # the open bin of signed differences
@@ -485,7 +478,7 @@ def swap_rates(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> N
     axes.set_ylabel("swap rate")
     axes.set_ylim(bottom=0.0)
     axes.set_title(
-        f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
+        f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
     )
     direct_labels(axes)
 
@@ -555,24 +548,15 @@ def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataF
     return frame[np.isclose(frame["confidence"], confidence, rtol=SAME_LEVEL, atol=0.0)]
 
 
-def size_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """Required difference by topic set size, then the log swap rates of some bins, a panel a metric (Voorhees and Buckley 2002).
 
     Dashed curves are fits; without points they are extrapolated to untested sizes.
-
-    Parameters
-    ----------
-    result
-        Of the swap method, with several sizes.
-    gain
-        Gain setting; the first by default.
     """
     from scorecube.report.figures.canvas import shades
 
-    setting = gain or labels_of(result, names.GAIN)[0]
-    metrics = labels_of(result, names.METRIC)
-    frame = CURVES.make(result)
-    frame = frame[frame["gain"] == setting]
+    (setting,) = labels_of(result, names.GAIN)
+    metrics, frame = labels_of(result, names.METRIC), CURVES.make(result)
     bins = _some_bins(frame)
     colours = dict(zip(bins, shades(len(bins)), strict=True))
     columns = min(COLUMNS, len(metrics) + 1)
@@ -591,7 +575,7 @@ def size_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> 
         axes.set_xlim(right=frame["size"].max() * 1.02)
     for axes in grid[len(metrics) + 1 :]:
         axes.set_axis_off()
-    figure.suptitle(f"{conditions(result)}, gains {setting}", x=0.01, ha="left", fontsize=9)
+    figure.suptitle(f"{sample_conditions(result)}, gains {setting}", x=0.01, ha="left", fontsize=9)
     if bins:
         handles, labels = grid[1].get_legend_handles_labels()
         title = "difference from; dashed: fit, to the right of the grey line extrapolated"

@@ -304,21 +304,14 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
     yield from notes_of(result)
 
 
-def leave_out_panels(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
     """Variance by the number of teams left out (S3 Figure 1), the order of the runs, and the variance with fewer topics (S3 Figure 2).
 
     Horizontal lines are the variance of all runs; the last number of teams up to which the mean is near it has a ring.
-
-    Parameters
-    ----------
-    result
-        Of the analysis ``teams``.
-    gain
-        Gain setting; the first by default.
     """
     within = quantity(result, "within").isel({names.QUANTITY: 0}, drop=True)
     whole = result.assign(within=within)
-    cells = whole.isel({names.GAIN: 0}) if gain is None else whole.sel({names.GAIN: gain})
+    cells = whole.isel({names.GAIN: 0})
     chain = result.sizes[names.TOPIC_STEP] > 1
     metrics = labels_of(result, names.METRIC)
     panels: list[Any] = [["variance", "variance"], ["tau", "drop"], *[["fewest", "topics"]] * chain]

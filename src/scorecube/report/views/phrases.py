@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from scorecube import names
 from scorecube.errors import counted
 from scorecube.report.columns import decimals_of
 from scorecube.report.tables.rows import COLLECTION
+from scorecube.storage.fact_types import plan_of
 
 MOST_NAMED = 4
 """Metrics that a sentence names."""
@@ -172,6 +174,52 @@ def sample_title(options: Any) -> str:
         return f"{options['sampling']} samples"
     words = str(size) if isinstance(size, int) else f"{size[0]} to {size[-1]}"
     return f"{options['sampling']} samples of {words} topics"
+
+
+def sizes_text(result: xr.Dataset) -> str:
+    """Return the sample sizes in words.
+
+    Examples
+    --------
+    >>> sizes_text(xr.Dataset(coords={"size": [5, 10, 15, 20]}))
+    '5, 10, .. 20'
+    """
+    sizes = [str(size) for size in result[names.SIZE].values.tolist()]
+    return ", ".join(sizes) if len(sizes) <= 3 else f"{sizes[0]}, {sizes[1]}, .. {sizes[-1]}"
+
+
+def sample_conditions(result: xr.Dataset) -> str:
+    """Return collection and conditions of a result in one line."""
+    facts = result.attrs
+    own = ", own samples for every pair" if facts.get("share") == "none" else ""
+    return (
+        f"{facts.get(COLLECTION, '')}  {facts['n_runs']} runs, {facts['sampling']} samples of {sizes_text(result)} of "
+        f"{facts['n_topics']} topics, {facts['trials']:,} trials{own}".strip()
+    )
+
+
+def topics_and_teams(*facts: Mapping[str, Any]) -> str:
+    """Return ``topics and teams``, or ``topics and runs`` where no result has teams, or none that count together.
+
+    Parameters
+    ----------
+    facts
+        Attributes of the results.
+
+    Examples
+    --------
+    >>> topics_and_teams({"plan": '{"teams": "d3e8", "options": {}}'}), topics_and_teams({"plan": '{"options": {}}'})
+    ('topics and teams', 'topics and runs')
+    """
+    known = {_has_teams(each) for each in facts}
+    if len(known) > 1:
+        return "topics and teams (runs where no teams are known)"
+    return "topics and teams" if known == {True} else "topics and runs"
+
+
+def _has_teams(facts: Mapping[str, Any]) -> bool:
+    plan = plan_of(facts)
+    return "teams" in plan and plan["options"].get("run_groups", "teams") == "teams"
 
 
 def noun(facts: Mapping[str, Any]) -> str:

@@ -23,8 +23,7 @@ from scorecube.errors import BadName, did_you_mean
 from scorecube.report.columns import describe_columns
 from scorecube.report.figures.labels import with_figure_labels
 from scorecube.report.findings import Finding
-from scorecube.report.tables.rows import COLLECTION
-from scorecube.report.tables.values import number_of_values, values
+from scorecube.report.tables.rows import COLLECTION, number_of_values, values
 from scorecube.report.views.questions import Question
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 Frames = Mapping[str, pd.DataFrame]
 """Tables of an analysis by name, each over all collections; without those that are too long for a page."""
-Headed = list[tuple[str, pd.DataFrame]]
+HeadedTables = list[tuple[str, pd.DataFrame]]
 """Tables with their headings."""
 
 
@@ -223,7 +222,7 @@ def notes_of(result: xr.Dataset) -> list[Finding]:
     return [Finding(note) for note in result.attrs.get("notes", ())]
 
 
-def first_table_only(frames: Frames) -> Headed:
+def first_table_only(frames: Frames) -> HeadedTables:
     """Return the first table under its name."""
     name, frame = next(iter(frames.items()))
     return [(name.replace("_", " ").capitalize(), frame)]
@@ -252,7 +251,7 @@ class View:
     page_tables
         Makes the tables that a page shows from all tables; all but the first are folded. The first table is among the given ones.
     figure
-        Draws one result at one gain setting, the first by default, on a canvas; None if there is no figure.
+        Draws one result, of which it gets the part at one gain setting, on a canvas; None if there is no figure.
     overview
         Draws the results of several collections; None if they are drawn one by one.
     bars
@@ -281,8 +280,8 @@ class View:
     title: Callable[[Mapping[str, Any]], str] = title_of_options
     caption: Callable[[xr.Dataset], str] = caption_of_sizes
     findings: Callable[[xr.Dataset], Iterable[Finding]] = names_of_variables
-    page_tables: Callable[[Frames], Headed] = first_table_only
-    figure: Callable[[Canvas, xr.Dataset, str | None], None] | None = None
+    page_tables: Callable[[Frames], HeadedTables] = first_table_only
+    figure: Callable[[Canvas, xr.Dataset], None] | None = None
     overview: Callable[[Canvas, Sequence[xr.Dataset]], None] | None = None
     bars: bool = False
     column: Column | None = None
@@ -316,7 +315,9 @@ class View:
 
         assert self.figure is not None
         (shown,), setting = with_figure_labels([result], gain)
-        return drawn(self.figure, shown, setting, axes=axes, analysis=self.name)
+        if names.GAIN in shown.dims:
+            shown = shown.isel(gain=[0]) if setting is None else shown.sel(gain=[setting])
+        return drawn(self.figure, shown, axes=axes, analysis=self.name)
 
     def draw_overview(self, results: Sequence[xr.Dataset]) -> Figure:
         """Return the figure of the results of several collections, with labels as of `with_figure_labels`."""
@@ -365,7 +366,7 @@ class View:
 
 def select_tables(
     frames: Frames, headings: Mapping[str, str], without: Sequence[str] = ()
-) -> Headed:
+) -> HeadedTables:
     """Return the existing ones of some tables with their headings, without some columns.
 
     Parameters

@@ -254,8 +254,11 @@ TABLE_NAMES = [(analysis, table) for analysis in view_names() for table in view_
 @pytest.mark.parametrize(("analysis", "table"), TABLE_NAMES)
 def test_every_table_fits_a_terminal(analysed_study: Path, analysis: str, table: str) -> None:
     frame = collect_table(open_study(analysed_study), analysis, table).head(40)
-    shown = render(frame, "text", WIDTH)
-    assert [line for line in shown.splitlines() if len(line) > WIDTH] == []
+    brief = render(frame, "text", WIDTH)
+    shown = render(frame, "text", WIDTH, every=True)
+    for text in (brief, shown):
+        assert [line for line in text.splitlines() if len(line) > WIDTH] == []
+    assert ("--all-columns shows" in " ".join(brief.split())) == (brief != shown)
     # Only labels are shortened: a narrow table has all numbers of the wide one.
     missing = set(render(frame, "text").split()) - set(shown.split())
     numbers = {word for word in missing if re.fullmatch(r"-?[\d.]+%?", word)}
@@ -277,7 +280,7 @@ def test_a_fitted_table_keeps_rows_numbers_and_the_width(data: st.DataObject) ->
     cell = [st.integers(0, 9999).map(str) if right else words for right in numeric]
     body = data.draw(st.lists(st.tuples(*cell), min_size=1, max_size=5))
     width = data.draw(st.integers(40, 100))
-    shown = fit(columns, body, numeric, width)
+    shown = fit(columns, body, numeric, width, every=True)
     labels = sum(not right for right in numeric)
     if labels <= 2:  # as many as these have room beside a number
         assert all(len(line) <= width for line in shown.splitlines())

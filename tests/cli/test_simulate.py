@@ -60,6 +60,7 @@ def test_errors_is_stored_extended_and_shown(scorecube: Cli, scores: Path) -> No
     words = (
         "errors",
         scores,
+        "--verbose",
         "--metrics",
         "AP",
         "--n",

@@ -104,10 +104,15 @@ def design_of(cube: xr.Dataset, name: str) -> xr.Dataset | None:
         result = sizes_of_cube(cube.isel({names.METRIC: positive}))
     except BadPlan:  # more topics than any collection could have
         return None
+    return with_options(result).assign_attrs(collection=name)
+
+
+def with_options(result: xr.Dataset) -> xr.Dataset:
+    """Return a design for one difference with its options as those of a stored result."""
     options = {key: result.attrs[key] for key in DESIGN_OPTIONS} | {
         key: float(result[key]) for key in ("min_diff", "systems", "alpha", "beta")
     }
-    return result.assign_attrs(collection=name, plan=json.dumps({"options": options}))
+    return result.assign_attrs(plan=json.dumps({"options": options}))
 
 
 def widths_and_power(result: xr.Dataset, n: int | None = None) -> xr.Dataset:

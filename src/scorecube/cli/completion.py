@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from scorecube.cli.help_groups import GroupedCommand
+from scorecube.cli.help_groups import FURTHER, QUESTIONS, GroupedCommand
 from scorecube.cli.light_imports import import_xarray
 from scorecube.cli.terminal import discard_stdout
 from scorecube.errors import did_you_mean
@@ -85,9 +85,14 @@ class Commands(TyperGroup):
         return name, None if name is None else self.build(name), rest
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        """Write the list of commands, with wrapped summaries."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, source.summary) for name, source in self.sources.items()])
+        """Write the lists of commands by question, with wrapped summaries."""
+        known = {name for names in QUESTIONS.values() for name in names}
+        further = {FURTHER: tuple(name for name in self.sources if name not in known)}
+        for title, names in (QUESTIONS | further).items():
+            rows = [(name, self.sources[name].summary) for name in names if name in self.sources]
+            if rows:
+                with formatter.section(title.removesuffix("?")):
+                    formatter.write_dl(rows)
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
         """Parse the words; --help is printed here."""

@@ -1,4 +1,4 @@
-"""Help of a command: options in groups (what, where, how much, advanced), with names of values instead of types."""
+"""Help: commands in groups by question; options of a command in groups, with names of values instead of types."""
 
 from __future__ import annotations
 
@@ -6,16 +6,25 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+QUESTIONS = {
+    "Begin": ("demo", "evaluate", "import", "fetch", "simulate", "standardise"),
+    "Which systems lead, and which differ?": (
+        *("leaderboard", "ranks", "maxt", "paired", "bootstrap"),
+        *("randomisation", "tukey", "unpaired", "replicate"),
+    ),
+    "Which metric separates systems, and how large must a difference be?": (
+        *("swap", "stability", "correlate", "check", "errors"),
+    ),
+    "How many topics?": ("design", "wcw", "design-curves", "reliability", "splits"),
+    "Do judgements, judges and teams change the results?": ("agreement", "judges", "teams"),
+    "Show and publish": ("info", "show", "report", "figure", "list"),
+    "Many collections, clusters and upkeep": (*("sweep", "merge", "profile", "warm", "verify"),),
+}
+"""Commands in the order of the help; those of further packages stand behind them."""
+FURTHER = "Further analyses"
 WHERE = (
-    "collection",
-    "metrics",
-    "gains",
-    "runs",
-    "topics",
-    "top_runs",
-    "by",
-    "drop_missing",
-    "by_topic",
+    *("collection", "metrics", "gains", "runs", "topics", "top_runs", "by"),
+    *("drop_missing", "by_topic"),
 )
 HOW_MUCH = (
     "trials",

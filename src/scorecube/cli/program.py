@@ -64,7 +64,14 @@ class Program(Commands):
             entry.name: CommandSource(entry.summary, partial(analysis_command, entry.name))
             for entry in registry.entries()
         }
-        return _sources(FIRST) | analyses | _sources(LAST)
+        own = {
+            function.__name__.rstrip("_").replace("_", "-"): CommandSource(
+                (function.__doc__ or "").partition("\n\n")[0],
+                partial(lambda loaded: loaded, function),
+            )
+            for function in COMMANDS
+        }
+        return own | analyses
 
 
 app = typer.Typer(
@@ -123,7 +130,7 @@ def run(words: list[str]) -> None:
 
 
 def take_message_flags(words: list[str]) -> list[str]:
-    """Return the words without ``--quiet``, ``--log-file FILE`` and ``--progress FORM``, which stand anywhere; set `MESSAGES`.
+    """Return the words without flags of `Messages`, which stand anywhere, such as ``--quiet`` and ``--log-file FILE``; set `MESSAGES`.
 
     Raises
     ------
@@ -134,8 +141,8 @@ def take_message_flags(words: list[str]) -> list[str]:
     rest, given = [], iter(words)
     for word in given:
         name, equals, value = word.partition("=")
-        if name == "--quiet" and not equals:
-            messages.quiet = True
+        if word in ("--quiet", "--verbose", "--all-columns"):
+            setattr(messages, word[2:].replace("-", "_"), True)
         elif name in ("--log-file", "--progress"):
             found = value if equals else next(given, "")
             if not found or (name == "--progress" and found not in ("json", "auto")):
@@ -175,8 +182,9 @@ def program(
 ) -> None:
     """Resampling analyses for information-retrieval meta-evaluation.
 
-    Usual steps: scorecube evaluate, then analyses such as swap and bootstrap, then scorecube report. The --help of each command has an
-    example. Every command takes --quiet (errors only), --log-file FILE (all messages, with times) and --progress json.
+    Usual steps: scorecube evaluate, then analyses such as leaderboard and swap, then scorecube report. The --help of each command has an
+    example. Every command takes --quiet (errors only), --verbose (plans and all sentences, too), --all-columns (of wide tables), --log-file
+    FILE (all messages, with times) and --progress json.
 
     Example: scorecube demo
     """
@@ -231,7 +239,10 @@ def evaluate(
     opened = api.open_study(study, mode="a")
     api.check_names(name, split(metrics) or [])
     reading: dict[str, Any] = {
-        "topic_groups": topic_groups, "order": order, "precision": precision, "depth": depth,
+        "topic_groups": topic_groups,
+        "order": order,
+        "precision": precision,
+        "depth": depth,
         "run_name": run_name,
         "duplicates": duplicates,
         "dialect": qrels_format,
@@ -398,8 +409,9 @@ def remarks(rankings: Any, cube: Any, noted: list[str]) -> list[str]:
     return lines + [f"note: {line}" for line in [*others, *doubts_of(cube)]]
 
 
-FIRST: tuple[Callable[..., None], ...] = (evaluate, *import_command.COMMANDS, info)
-LAST: tuple[Callable[..., None], ...] = (
+COMMANDS: tuple[Callable[..., None], ...] = (
+    *(evaluate, info, verify, demo),
+    *import_command.COMMANDS,
     *design_commands.COMMANDS,
     *sweep_command.COMMANDS,
     *profile_command.COMMANDS,
@@ -410,19 +422,7 @@ LAST: tuple[Callable[..., None], ...] = (
     *simulate_command.COMMANDS,
     *report_commands.COMMANDS,
     *show_command.COMMANDS,
-    verify,
-    demo,
     *warm_command.COMMANDS,
     *list_commands.COMMANDS,
 )
-"""Commands listed before and after those of the analyses."""
-
-
-def _sources(functions: tuple[Callable[..., None], ...]) -> dict[str, CommandSource]:
-    """Return commands by the names of their functions, without the underscore of ``import_`` and ``list_``."""
-    return {
-        function.__name__.rstrip("_").replace("_", "-"): CommandSource(
-            (function.__doc__ or "").partition("\n\n")[0], partial(lambda loaded: loaded, function)
-        )
-        for function in functions
-    }
+"""All but those of the analyses, named as their functions; ``import_`` and ``list_`` without the underscore."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scorecube.analyses.base import Analysis
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.analyses.shared_options import SELECTION
 from scorecube.cli.compilation import announced_compilation
-from scorecube.cli.terminal import notify, track_progress
+from scorecube.cli.terminal import echo_results, notify, track_progress
 from scorecube.errors import BadPlan, ScorecubeError
 from scorecube.execute.clusters import choose_profile, open_executor
 from scorecube.execute.executor import Executor
@@ -20,9 +21,13 @@ from scorecube.execute.memory import parse_memory
 from scorecube.execute.profiles import Profile
 from scorecube.report.results import headline
 from scorecube.storage import exists, open_study
+from scorecube.storage.encoding import pairs_as_labels
 from scorecube.storage.samples import check_samples_target, read_samples, write_samples
 from scorecube.workflow.estimates import estimate_tasks
 from scorecube.workflow.tasks import Task, Until, plan_in_study
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
@@ -73,16 +78,17 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
     if values["until_width"] is not None:
         until = Until(values["until_width"], values["most_trials"])
         tasks = [dataclasses.replace(task, until=until) for task in tasks]
-    pending = [task for task in tasks if not report_stored(task)]
-    if not pending:  # start no cluster
-        return
-    with open_executor(profile) as executor:
-        for task in pending:
-            run_task(
-                task,
-                dataclasses.replace(executor, memory=memory or executor.memory),
-                values["block_units"],
-            )
+    results = {task.collection.name: find_stored(task) for task in tasks}
+    pending = [task for task in tasks if results[task.collection.name] is None]
+    with ExitStack() as stack:
+        executor = stack.enter_context(open_executor(profile)) if pending else None
+        for task in pending:  # without any, no cluster is started
+            assert executor is not None
+            limited = dataclasses.replace(executor, memory=memory or executor.memory)
+            results[task.collection.name] = run_task(task, limited, values["block_units"])
+    echo_results(
+        [result for result in results.values() if result is not None], values["out"] or study
+    )
 
 
 def refuse_too_large(
@@ -226,16 +232,25 @@ def note_warnings(task: Task) -> None:
         note(task.collection.name, warning)
 
 
-def report_stored(task: Task) -> bool:
-    """Return whether the result of a task is stored, and print a line and its headline if it is."""
+def find_stored(task: Task) -> xr.Dataset | None:
+    """Return the result of a task and say so, if it is stored."""
     result = task.stored()
-    if result is None:
-        return False
     name = task.collection.name
-    notify(f"{name}: the result is already there (plan {task.plan.digest}); nothing to do")
+    if result is not None:
+        notify(f"{name}: the result is already there (plan {task.plan.digest}); nothing to do")
+        note_findings(name, result)
+        return pairs_as_labels(result)
+    return None
+
+
+def note_findings(name: str, result: xr.Dataset) -> None:
+    """Print the notes of a result of a collection, and what it says, in detail."""
+    notes = result.attrs.get("notes", [])
     for line in headline(result):
-        notify(f"{name}: {line}")
-    return True
+        if line not in notes:
+            notify(f"{name}: {line}", detail=True)
+    for line in notes:
+        note(name, line)
 
 
 def redirected(task: Task, out: str) -> Task:
@@ -247,8 +262,8 @@ def redirected(task: Task, out: str) -> Task:
     return dataclasses.replace(task, collection=target[name])
 
 
-def run_task(task: Task, executor: Executor, block_units: int | None) -> None:
-    """Run one task with progress, and print the headline of its result."""
+def run_task(task: Task, executor: Executor, block_units: int | None) -> xr.Dataset:
+    """Run one task with progress, and return its result."""
     plan, name = task.plan, task.collection.name
     note_warnings(task)
     seed = (
@@ -259,7 +274,7 @@ def run_task(task: Task, executor: Executor, block_units: int | None) -> None:
         else f", seed {plan.seed}"
     )
     (estimate,) = estimate_tasks([task], executor.workers, executor.memory, executor.program)
-    notify(f"{name}: {plan.analysis.name}{seed}: {estimate.text(executor.workers)}")
+    notify(f"{name}: {plan.analysis.name}{seed}: {estimate.text(executor.workers)}", detail=True)
     if recorded := task.recorded():
         notify(
             f"{name}: {recorded:,} {plan.analysis.unit} are recorded already; {task.prepared.n_units - recorded:,} to go"
@@ -282,5 +297,5 @@ def run_task(task: Task, executor: Executor, block_units: int | None) -> None:
             f"{name}: {result.attrs['trials']:,} trials: the widest Monte Carlo interval is {width:.4f}; "
             f"--until-width {target:g} is {outcome}"
         )
-    for line in headline(result):
-        notify(f"{name}: {line}")
+    note_findings(name, result)
+    return result

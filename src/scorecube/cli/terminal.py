@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import shutil
 import sys
 import textwrap
@@ -36,6 +37,10 @@ class Messages:
     ----------
     quiet
         Whether only errors are printed.
+    verbose
+        Whether plans, estimates and all sentences on results are printed, too.
+    all_columns
+        Whether columns of tables for which a terminal has no room are shown below the others.
     log
         File that all messages are appended to, with times; None for none.
     json
@@ -43,17 +48,31 @@ class Messages:
     """
 
     quiet: bool = False
+    verbose: bool = False
+    all_columns: bool = False
     log: Path | None = None
     json: bool = False
 
 
 MESSAGES = Messages()
+STYLES = {"head": "1", "next": "2"}
+"""Headings of tables in bold, and commands that may follow in faint letters, as numbers of ANSI's SGR."""
 
 
-def notify(text: str, *, error: bool = False) -> None:
-    """Print a line on stderr, with control characters of names as escapes; append it to the log file, if there is one."""
+def notify(text: str, *, error: bool = False, detail: bool = False) -> None:
+    """Print a line on stderr, with control characters of names as escapes; append it to the log file, if there is one.
+
+    Parameters
+    ----------
+    text
+        The line.
+    error
+        Whether it is printed whatever else is.
+    detail
+        Whether it is printed with --verbose only.
+    """
     shown = visible(text, keep="\n")
-    if error or not MESSAGES.quiet:
+    if error or (not MESSAGES.quiet and (MESSAGES.verbose or not detail)):
         print(shown, file=sys.stderr, flush=True)
     if MESSAGES.log is not None:
         moment = datetime.now(UTC).isoformat(timespec="seconds")
@@ -82,8 +101,15 @@ def _json_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int]
     yield show
 
 
-def echo(text: str) -> None:
+def echo(text: str, style: str = "") -> None:
     """Print a text on stdout: as it is in files and pipes, with control characters as escapes on a terminal.
+
+    Parameters
+    ----------
+    text
+        The text.
+    style
+        Of `STYLES`, on a terminal with colours.
 
     Raises
     ------
@@ -91,6 +117,8 @@ def echo(text: str) -> None:
         The encoding of stdout does not have all characters, or the disk is full.
     """
     shown = visible(text, keep="\n") if sys.stdout.isatty() else text
+    if style and shown and has_colours():
+        shown = f"\x1b[{STYLES[style]}m{shown}\x1b[0m"
     try:
         print(shown, flush=True)
     except UnicodeEncodeError as error:
@@ -108,13 +136,47 @@ def echo_table(frame: Any, form: str, first: Sequence[str] = ()) -> None:
     """Print a data frame in one of the formats of `scorecube.report.text_formats`; of a wide table some columns first."""
     from scorecube.report.text_formats import formulas, render_parts
 
-    for part in render_parts(frame, form, terminal_width(), first):
+    for part in render_parts(frame, form, terminal_width(), first, MESSAGES.all_columns):
         echo(part)
     if form == "csv" and (changed := formulas(frame)):
         notify(
             f"note: {counted(len(changed), 'label')} begin like a formula of a spreadsheet ({changed[0]!r}) and stand behind an apostrophe, "
             "which scorecube import removes; --format json has them as they are"
         )
+
+
+def echo_results(results: Sequence[Any], study: str = "") -> None:
+    """Print what a terminal shows of results of one analysis: tables, what may be concluded, and the next commands.
+
+    Parameters
+    ----------
+    results
+        With equal options, one a collection.
+    study
+        Path or address of the study that holds them; empty for none.
+    """
+    from scorecube.report.text_summary import sentence, summaries
+
+    if MESSAGES.quiet:
+        return
+    width = shutil.get_terminal_size().columns
+    for shown in summaries(results, width, bars=sys.stdout.isatty(), every=MESSAGES.all_columns):
+        echo("\n".join(shown.head) + "\n")
+        echo(shown.table[0], "head")
+        echo("\n".join([*shown.table[1:], *shown.below]) + "\n")
+    if concluded := sentence(results):
+        echo(wrap_line(concluded, width, indent=0))
+    if study:
+        word, name = shlex.quote(study), results[0].attrs["analysis"]
+        commands = [f"all rows: scorecube show {word} {name}", f"page: scorecube report {word}"]
+        one_line = len("   ".join(commands)) <= width
+        echo(("   " if one_line else "\n").join(commands), "next")
+
+
+def has_colours() -> bool:
+    """Whether stdout is a terminal that shows colours, and the user has not refused them (NO_COLOR)."""
+    known = os.environ.get("TERM", "dumb") != "dumb"
+    return sys.stdout.isatty() and known and not os.environ.get("NO_COLOR")
 
 
 def split(values: str | None) -> list[str] | None:
@@ -135,8 +197,8 @@ def wrap_lines(text: str) -> str:
     return "\n".join(wrap_line(line, width) for line in text.splitlines())
 
 
-def wrap_line(line: str, width: int) -> str:
-    """Return a line wrapped between words; continuation lines are indented by two more columns.
+def wrap_line(line: str, width: int, indent: int = 2) -> str:
+    """Return a line wrapped between words; continuation lines are indented by two more columns, or as many as are given.
 
     Examples
     --------
@@ -144,11 +206,11 @@ def wrap_line(line: str, width: int) -> str:
       metrics  AP, Q,
         nDCG@10, P+
     """
-    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    before = " " * (len(line) - len(line.lstrip()) + indent)
     if len(line) <= width:
         return line
     return textwrap.fill(
-        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        line, width, subsequent_indent=before, break_long_words=False, break_on_hyphens=False
     )
 
 

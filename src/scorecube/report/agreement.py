@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from scorecube.report.tables.population import estimate_text, estimates, no_inte
 from scorecube.report.tables.rows import as_records
 from scorecube.report.text_formats import cell_text, with_labels
 from scorecube.report.views.phrases import NONE
-from scorecube.report.views.view import Column, Frames, HeadedTables, View, select_tables
+from scorecube.report.views.view import Column, Frames, HeadedTables, Summary, View, select_tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -217,6 +218,32 @@ VIEW = View(
         'tau in most simulations as often as stated; the documentation of scorecube lists the others ("Intervals: estimands and coverage"). '
         "Percentile intervals over resampled topics are no "
         "confidence intervals of either, and are left out where they exclude their value."
+    ),
+    summary=(
+        Summary(
+            {
+                "metric": "label",
+                "tau": "tau",
+                "over other topics": "tau_population tau_population_low tau_population_high",
+                "tau_ap": "tau_ap",
+                "largest drop": "largest_drop",
+                "of run": "drop_run",
+            },
+            most=4,
+            bar="over other topics",
+        ),
+        Summary(
+            {
+                "metric": "label",
+                "test": "test",
+                "pairs": "pairs",
+                **{each.replace("_", " "): each for each in DECISIONS},
+            },
+            table="decisions",
+            most=4,
+            at={names.ALPHA: math.inf},
+            title="pairs by their decisions",
+        ),
     ),
     tables={"rankings": RANKINGS, "decisions": PAIRS, "runs": RUNS},
     title=title,

@@ -16,7 +16,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import number_of, with_limits
-from scorecube.report.views.view import Frames, HeadedTables, Table, View
+from scorecube.report.views.view import Frames, HeadedTables, Summary, Table, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -235,6 +235,19 @@ VIEW = View(
     about=(
         "Samples of topics are drawn from a population that is fitted to this collection, and an analysis is run on each. The population is known, so that what the analysis "
         "says can be compared with what is true. An interval or a set with 95% confidence is right if it holds the truth in 95% of the samples."
+    ),
+    summary=(
+        Summary(
+            {
+                "metric": "label",
+                "subject": "subject",
+                "quantity": "quantity",
+                "truth": "truth",
+                "nominal": "nominal",
+                "held": "held held_low held_high",
+            },
+            bar="held",
+        ),
     ),
     tables={"claims": Table(claims)},
     title=title,

@@ -34,6 +34,7 @@ from scorecube.report.views.view import (
     Frames,
     HeadedTables,
     ResultGroup,
+    Summary,
     Table,
     View,
     select_tables,
@@ -419,6 +420,29 @@ VIEW = View(
         '("Intervals: estimands and coverage"). Percentile intervals over '
         "resampled topics are confidence intervals of neither: drawing topics anew adds noise to both rankings. They are left out where they exclude "
         "their tau. Intervals over runs keep the topics. A swop is a rise between neighbours when runs are sorted by the first metric."
+    ),
+    summary=(
+        Summary(
+            {
+                "gain": names.GAIN,
+                "metric": "metric_a",
+                "and": "metric_b",
+                "tau": "tau",
+                "over other topics": "tau_population tau_population_low tau_population_high",
+            },
+            bar="over other topics",
+        ),
+        Summary(
+            {
+                "metric": "metric",
+                "gain": names.GAIN,
+                "tau": "tau",
+                "over other topics": "tau_population tau_population_low tau_population_high",
+            },
+            table="gains",
+            most=4,
+            title="gain settings with the first",
+        ),
     ),
     tables={
         "metrics": METRICS,

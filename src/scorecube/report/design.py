@@ -44,6 +44,7 @@ from scorecube.report.views.view import (
     HeadedTables,
     Order,
     ResultGroup,
+    Summary,
     Table,
     View,
     names_of_variables,
@@ -437,6 +438,24 @@ DESIGN = View(
         "each topic and each team in turn; they are about collections whose topics, teams and pools are like these. A metric that needs fewer "
         "topics for a difference is not better for that reason alone: equal differences mean less on a metric with a wide range."
     ),
+    summary=(
+        Summary(
+            {
+                "metric": "label",
+                "difference": "min_diff",
+                "width": "width",
+                "topics needed": "topics topics_low topics_high",
+                "on the same topics": "paired_topics paired_topics_low paired_topics_high",
+                "have": names.N_TOPICS,
+                "expected width": "expected_width",
+                "systems": "systems",
+                "variance": "variance",
+                "alpha": "alpha",
+                "power": "power",
+            },
+            bar="topics needed",
+        ),
+    ),
     tables={"sizes": Table(sizes, variables=VARIABLES)},
     title=title,
     caption=lambda result: (
@@ -460,6 +479,19 @@ DESIGN = View(
 WCW = View(
     name="wcw",
     heading="Worst-case confidence interval widths",
+    summary=(
+        Summary(
+            {
+                "metric": "label",
+                "route": "route",
+                "topics": "topics",
+                "width": "width",
+                "variance": "variance",
+                "systems": "systems",
+                "alpha": "alpha",
+            }
+        ),
+    ),
     tables={"widths": Table(widths, variables=VARIABLES)},
     figure=lambda canvas, result: wcw_panels(canvas, [result]),
     overview=wcw_panels,

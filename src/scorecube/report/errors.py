@@ -17,7 +17,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.rows import parts, where
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import number_of, value_range, with_limits
-from scorecube.report.views.view import Frames, HeadedTables, Table, View
+from scorecube.report.views.view import Frames, HeadedTables, Summary, Table, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -275,6 +275,21 @@ VIEW = View(
         "Experiments are simulated in which the true difference of two systems is known: their scores on new topics come from distributions and copulas that are "
         "fitted to the runs of this collection. The type I error rate is the share of significant results if both systems have the same distribution; power, if the "
         "means differ by the stated amount; type III errors are significant results with the wrong sign. A test keeps its level if its type I rate is alpha."
+    ),
+    summary=(
+        Summary(
+            {
+                "test": names.TEST,
+                "metric": "label",
+                "kind": "kind",
+                "topics": "n_topics",
+                "delta": names.DELTA,
+                "rate": "rate rate_low rate_high",
+                "alpha": names.ALPHA,
+            },
+            at={names.ALPHA: LEVEL, names.SIDED: 2},
+            bar="rate",
+        ),
     ),
     tables={"rates": Table(rates)},
     title=title,

@@ -27,6 +27,7 @@ from scorecube.report.views.view import (
     Frames,
     HeadedTables,
     ResultGroup,
+    Summary,
     View,
     by_collection,
     select_tables,
@@ -598,6 +599,20 @@ VIEW = View(
         "by number of labelled topics, over random choices of the topics; the documentation of scorecube has their coverage "
         '("Judges: estimands and coverage"). Where no topics are shared, rankings are compared with those of '
         "halves of the truth's own topics."
+    ),
+    summary=(
+        Summary(
+            {
+                "judge": names.JUDGE,
+                "metric": "label",
+                "tau": "tau",
+                "over other topics": "tau_population tau_population_low tau_population_high",
+                "bias": "bias bias_low bias_high",
+                "agree": "agree",
+                "pairs": "pairs",
+            },
+            bar="over other topics",
+        ),
     ),
     tables={
         "agreement": AGREEMENT,

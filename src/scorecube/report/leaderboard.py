@@ -32,6 +32,7 @@ from scorecube.report.views.view import (
     Frames,
     HeadedTables,
     ResultGroup,
+    Summary,
     Table,
     View,
     notes_of,
@@ -368,6 +369,19 @@ _RANKS = View(
     "those that are shown to be worse, by the step-down max-T test. Simultaneous sets hold together with the stated confidence, a marginal set "
     "by itself. The runs whose set begins at k or before may be among the k best.",
     tables={"ranks": RANKS, "top": TOP},
+    summary=(
+        Summary(
+            {
+                "rank": "rank",
+                "run": "run",
+                "team": "team",
+                "mean": "mean mean_low mean_high",
+                "may be rank": "rank_low rank_high",
+            },
+            first_metric=True,
+            bar="mean",
+        ),
+    ),
     title=title,
     caption=caption,
     findings=findings,

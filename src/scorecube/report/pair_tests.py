@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ from scorecube.report.views.view import (
     HeadedTables,
     Order,
     ResultGroup,
+    Summary,
     Table,
     View,
     notes_of,
@@ -71,6 +73,33 @@ def at_largest_alpha(result: xr.Dataset) -> xr.Dataset:
     return result.isel({names.ALPHA: int(result[names.ALPHA].values.argmax())})
 
 
+COUNTS = Summary(
+    {
+        "metric": "label",
+        "significant": "significant",
+        "of": "pairs",
+        "share": "share",
+        "estimated difference": "estimated_difference",
+        "alpha": names.ALPHA,
+    },
+    at={names.TEST: "t", names.ADJUSTMENT: "none", names.ALPHA: math.inf},
+    most=5,
+)
+CLOSEST = Summary(
+    {
+        "run": "run_a",
+        "and run": "run_b",
+        "difference": "mean_difference difference_low difference_high",
+        "p": "p_value",
+    },
+    table="pairs",
+    most=5,
+    first_metric=True,
+    near="p_value",
+    bar="difference",
+    title="pairs whose p is closest to alpha",
+)
+"""Pairs whose decisions are closest."""
 POWER = declared(
     (*CELL, names.ALPHA),
     (
@@ -492,6 +521,7 @@ def _view(name: str, heading: str, about: str, pairs: Table, *, joint: bool = Fa
             "curve": CURVE,
             **({} if joint else {"adjusted": ADJUSTED}),
         },
+        summary=(COUNTS, CLOSEST),
         title=title,
         caption=lambda result: (
             f"{conditions(result)}. Sorted p-values: the lower a curve, the more pairs of runs a metric separates."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import xarray as xr
@@ -13,7 +14,9 @@ from scorecube.errors import counted
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.pair_tests import (
     ADJUSTED_COUNTS,
+    CLOSEST,
     COLUMN,
+    COUNTS,
     DIFFERENCES,
     IN_PAIRS,
     against,
@@ -170,6 +173,10 @@ VIEW = View(
         "means more often than alpha where differences are skewed. With a margin, two one-sided t tests tell pairs whose means differ by less than the "
         "margin (equivalent) from pairs that differ (different) and from those of which the topics do not tell (inconclusive): a pair that is not "
         "significantly different is not yet equivalent."
+    ),
+    summary=(
+        replace(COUNTS, columns={"test": names.TEST, **COUNTS.columns}),
+        replace(CLOSEST, columns=CLOSEST.columns | {"p": "p_t"}, near="p_t"),
     ),
     tables={"power": POWER, "pairs": PAIRS, "equivalence": EQUIVALENCE},
     title=title,

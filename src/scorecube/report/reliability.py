@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ from scorecube.report.views.view import (
     HeadedTables,
     Order,
     ResultGroup,
+    Summary,
     View,
     notes_of,
     select_tables,
@@ -393,6 +395,29 @@ VIEW = View(
         '("Reliability: estimands and coverage"). Headlines and figures therefore have the jackknife over topics and teams. With several gain settings '
         "or sets of judgements the third facet shows what remains if one of them is taken at random (erho2_one), or all as fixed (erho2_fixed). "
         "With teams, different_teams is about runs of different teams and same_team about runs of one team, which usually differ less; limits are by the jackknife."
+    ),
+    summary=(
+        Summary(
+            {
+                "metric": "label",
+                "E rho^2": "erho2 erho2_jackknife_low erho2_jackknife_high",
+                "Phi": "phi phi_jackknife_low phi_jackknife_high",
+            },
+            at={names.N_TOPICS: math.inf},
+            most=5,
+            bar="E rho^2",
+        ),
+        Summary(
+            {
+                "metric": "label",
+                "target": "target",
+                "topics": "n_topics n_topics_jackknife_low n_topics_jackknife_high",
+            },
+            table="topics",
+            most=5,
+            at={"coefficient": "erho2"},
+            title="topics needed for a reliability",
+        ),
     ),
     tables={
         "coefficients": COEFFICIENTS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import number_of, sample_conditions, sample_title
-from scorecube.report.views.view import Column, Frames, HeadedTables, View, select_tables
+from scorecube.report.views.view import Column, Frames, HeadedTables, Summary, View, select_tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -201,6 +202,18 @@ VIEW = View(
         "of (1 - tau) / 2 of the pairs of runs changes order. Where the curve has flattened, the rankings of two larger samples "
         "are hardly more similar. Quantiles are of trials with these topics, no intervals for others; two rankings of half of the topics are less similar than rankings by all would be. "
         "Samples are at most as large as the collection allows; larger ones are not extrapolated."
+    ),
+    summary=(
+        Summary(
+            {
+                "metric": "label",
+                "tau": "tau_mean",
+                "in 90% of the trials": "tau_5 tau_95",
+                "same best run": "share_same_best",
+                "topics": names.SIZE,
+            },
+            at={names.SIZE: math.inf},
+        ),
     ),
     tables={"quantiles": QUANTILES, "settled": SETTLED, "trials": TRIALS},
     title=sample_title,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import sample_conditions, sample_title
-from scorecube.report.views.view import Column, Order, View, select_tables
+from scorecube.report.views.view import Column, Order, Summary, View, select_tables
 
 if TYPE_CHECKING:
     from scorecube.report.figures.canvas import Canvas
@@ -103,6 +104,18 @@ VIEW = View(
         "Topic sets are drawn, and every pair of runs is compared on each. Two means that differ by less than the fuzziness (a share of the "
         "larger mean) are a tie. The error rate is the share of comparisons that contradict the majority of the comparisons of their pair; a good metric has "
         "few errors and few ties. The majority is that of the same trials, not the true order of the two runs; rates are about these topics and runs, and have no interval."
+    ),
+    summary=(
+        Summary(
+            {
+                "metric": "label",
+                "error rate": "error_rate",
+                "ties": "ties",
+                "topics": names.SIZE,
+                "fuzziness": "fuzziness",
+            },
+            at={"fuzziness": 0, names.SIZE: math.inf},
+        ),
     ),
     tables={"stability": RATES},
     title=title,

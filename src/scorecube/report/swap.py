@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,15 @@ from scorecube.report.views.phrases import (
     with_limits,
 )
 from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION
-from scorecube.report.views.view import Column, Frames, HeadedTables, Order, ResultGroup, View
+from scorecube.report.views.view import (
+    Column,
+    Frames,
+    HeadedTables,
+    Order,
+    ResultGroup,
+    Summary,
+    View,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -663,6 +672,19 @@ VIEW = View(
         "collections with as many other topics and teams of the same kind, each by itself; how far shares are behind the largest is limited for all pairs of metrics together, and "
         "metrics whose shares are not separated are named together. "
         "The rates are no significance test of any pair."
+    ),
+    summary=(
+        Summary(
+            {
+                "metric": "label",
+                "needed difference": "required_difference required_low required_high",
+                "share with it": "share share_low share_high",
+                "topics": names.SIZE,
+                "confidence": names.CONFIDENCE,
+            },
+            at={names.CONFIDENCE: math.inf, names.SIZE: math.inf},
+            bar="share with it",
+        ),
     ),
     tables={"sensitivity": SENSITIVITY, "rates": RATES, "overlap": OVERLAP, "curves": CURVES},
     title=title,

@@ -25,6 +25,7 @@ from scorecube.report.views.questions import TEAMS
 from scorecube.report.views.view import (
     Column,
     ResultGroup,
+    Summary,
     View,
     by_collection,
     notes_of,
@@ -420,6 +421,30 @@ VIEW = View(
         "Pools are rebuilt from these runs, to the depth at which runs of half of the teams are judged, if no other is stated: if other runs were pooled, "
         "too, or runs were cut before the pool depth, documents count as unique that were not. The less of a run is judged, the less its scores "
         "say: the residual of RBP is the range of its score if unjudged documents may be relevant. Equal means reduce tau, also with all teams."
+    ),
+    summary=(
+        Summary(
+            {
+                "metric": "label",
+                "change of score": "change_mean change_low change_high",
+                "ranks lost": "rank_change_mean rank_change_low rank_change_high",
+                "most ranks": "rank_change_largest",
+            },
+            table="absent",
+            most=5,
+            bar="change of score",
+        ),
+        Summary(
+            {
+                "metric": "label",
+                "quantity": "quantity",
+                "within": "margin",
+                "teams that can be missing": "within within_low within_high",
+            },
+            table="equivalence",
+            most=5,
+            title="how many teams can be missing",
+        ),
     ),
     tables={
         "variance": VARIANCE,

@@ -223,7 +223,11 @@ def _less_than_a_digit(value: float, decimals: int) -> str:
 
 
 def render(
-    frame: pd.DataFrame, form: str, width: int | None = None, first: Sequence[str] = ()
+    frame: pd.DataFrame,
+    form: str,
+    width: int | None = None,
+    first: Sequence[str] = (),
+    every: bool = False,
 ) -> str:
     """Return a table as text; csv and json have all rows in full precision, the others rounded numbers.
 
@@ -239,6 +243,8 @@ def render(
         Width of the terminal for ``text``; None for no limit.
     first
         Columns that a table which is too wide shows first: those by which it is sorted.
+    every
+        Show the columns of a table which is too wide in several parts.
 
     Raises
     ------
@@ -253,7 +259,7 @@ def render(
     if form == "csv":
         return _csv(frame)
     if form == "text":
-        return "\n".join(_text_parts(frame, width, first))
+        return "\n".join(_text_parts(frame, width, first, every))
     frame = merge_gains(estimates_first(without_second_names(frame)))
     records = as_records(frame)
     cells = Cells(frame)
@@ -302,7 +308,9 @@ def _portions(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
         yield frame.iloc[start : start + ROWS_AT_ONCE]
 
 
-def _text_parts(frame: pd.DataFrame, width: int | None, first: Sequence[str]) -> Iterator[str]:
+def _text_parts(
+    frame: pd.DataFrame, width: int | None, first: Sequence[str], every: bool
+) -> Iterator[str]:
     """Yield a table as text some rows at a time; one that a terminal is too narrow for, which is read on the screen, at once."""
     frame = merge_gains(estimates_first(without_second_names(frame)))
     cells = Cells(frame)
@@ -315,7 +323,7 @@ def _text_parts(frame: pd.DataFrame, width: int | None, first: Sequence[str]) ->
         numeric = [known or found for known, found in zip(numeric, numbers, strict=True)]
     if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
         body = _cells(as_records(frame), cells)[0]
-        yield fit(columns, body, numeric, width, with_role(frame, ("condition",)), first)
+        yield fit(columns, body, numeric, width, with_role(frame, ("condition",)), first, every)
         return
     head = [columns, ["-" * wide for wide in widths]]
     for portion in _portions(frame):
@@ -327,23 +335,27 @@ def _text_parts(frame: pd.DataFrame, width: int | None, first: Sequence[str]) ->
 
 
 def render_parts(
-    frame: pd.DataFrame, form: str, width: int | None = None, first: Sequence[str] = ()
+    frame: pd.DataFrame,
+    form: str,
+    width: int | None = None,
+    first: Sequence[str] = (),
+    every: bool = False,
 ) -> Iterator[str]:
     """Yield the text of `render` in parts without their last newline: csv and text some rows at a time, which bounds the memory.
 
     Parameters
     ----------
-    frame, form, width, first
+    frame, form, width, first, every
         As of `render`.
     """
     if form == "text":
-        yield from _text_parts(frame, width, first)
+        yield from _text_parts(frame, width, first, every)
     elif form == "csv":
         for k, portion in enumerate(_portions(frame)):
             text = render(portion, form)
             yield text.partition("\n")[2] if k else text
     else:
-        yield render(frame, form, width, first)
+        yield render(frame, form, width, first, every)
 
 
 def formulas(frame: pd.DataFrame) -> list[str]:

@@ -1,11 +1,12 @@
-"""Tables that fit a terminal: equal columns become one line, headings are broken, labels shortened, columns moved into further parts."""
+"""Tables that fit a terminal: equal columns become one line, labels are shortened, columns left out or moved into further parts."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection, Sequence
 
 GAP = 2
-LEAST = 8
+LEAST = 14
 """Columns that a shortened label keeps."""
 CUT = "…"
 
@@ -17,6 +18,7 @@ def fit(
     width: int,
     keys: Collection[str] = (),
     first: Sequence[str] = (),
+    every: bool = False,
 ) -> str:
     """Return a table as lines of at most `width` columns, if its narrowest column allows.
 
@@ -33,23 +35,27 @@ def fit(
     keys
         Columns of numbers that are labels of rows, too.
     first
-        Columns that stand right behind the labels, in each part: those by which the rows are sorted.
+        Columns that stand right behind the labels: those by which the rows are sorted.
+    every
+        Show the columns that have no room in further parts, which repeat the labels that distinguish rows.
 
     Returns
     -------
     text
-        A line for the values that all rows share, then the table; where it is too wide still, in parts that repeat the labels that distinguish rows.
+        A line for the values that all rows share, then the table, then the columns that are left out.
 
     Examples
     --------
-    >>> print(fit(["gain", "metric", "required_difference"], [["auto", "AP", "0.05"], ["auto", "Q", "-"]], [False, False, True], 20))
+    >>> print(fit(["gain", "metric", "share", "required"], [["auto", "AP", "10%", "0.05"], ["auto", "Q", "8%", "-"]], [False, False, True, True], 20))
     gain: auto
     <BLANKLINE>
-    metric   required_
-            difference
-    ------  ----------
-    AP            0.05
-    Q                -
+    metric  share
+    ------  -----
+    AP        10%
+    Q          8%
+    left out: required;
+    --all-columns shows
+    them
     """
     table = [[str(column), *(row[k] for row in body)] for k, column in enumerate(columns)]
     shared = (
@@ -65,11 +71,20 @@ def fit(
     if sorting:
         own = [*labels, *sorting, *(k for k in own if k not in labels and k not in sorting)]
         labels += sorting
-    for part in parts(own, labels, {k: narrowest(table[k], numeric[k]) for k in own}, width):
+    shown, *rest = within(own, labels, table, numeric, width)
+    for part in [shown, *rest] if every else [shown]:
         if lines:
             lines.append("")
         lines += block([table[k] for k in part], [numeric[k] for k in part], width)
+    if not every:
+        lines += left_out([columns[k] for part in rest for k in part if k not in labels], width)
     return "\n".join(lines)
+
+
+def left_out(columns: Sequence[str], width: int) -> list[str]:
+    """Return lines that say which columns are not shown; none where all are."""
+    text = f"left out: {', '.join(columns)}; --all-columns shows them"
+    return textwrap.wrap(text, width, break_on_hyphens=False) if columns else []
 
 
 def naming(labels: Sequence[int], table: Sequence[Sequence[str]]) -> list[int]:
@@ -106,31 +121,21 @@ def wrapped(phrases: Sequence[str], width: int) -> list[str]:
     return [shorten(line, width) for line in lines]
 
 
-def heading(text: str, width: int) -> list[str]:
-    """Return a heading in lines, broken behind underscores where it is wider than the column."""
-    lines = [""]
-    for piece in text.replace("_", "_\0").split("\0"):
-        if lines[-1] and len(lines[-1]) + len(piece) > width:
-            lines.append("")
-        lines[-1] += piece
-    return lines
-
-
-def widest_piece(text: str) -> int:
-    """Return the width that a heading needs at least."""
-    return max(map(len, heading(text, 1)))
-
-
 def narrowest(column: Sequence[str], numeric: bool) -> int:
-    """Return the width that a column needs at least."""
+    """Return the width that a column needs at least: headings are never broken."""
     cells = max(map(len, column[1:]), default=0)
-    return max(widest_piece(column[0]), cells if numeric else min(cells, LEAST))
+    return max(len(column[0]), cells if numeric else min(cells, LEAST))
 
 
-def parts(
-    columns: Sequence[int], labels: Sequence[int], least: dict[int, int], width: int
+def within(
+    columns: Sequence[int],
+    labels: Sequence[int],
+    table: Sequence[Sequence[str]],
+    numeric: Sequence[bool],
+    width: int,
 ) -> list[list[int]]:
-    """Return the columns of each part of a table: all labels, and as many numbers as find room."""
+    """Return the columns of each part of a table: all labels, and as many of the others, in their order, as have room."""
+    least = {k: narrowest(table[k], numeric[k]) for k in columns}
     room = width - sum(least[k] + GAP for k in labels)
     found: list[list[int]] = [[]]
     taken = 0
@@ -157,32 +162,24 @@ def shorten(text: str, width: int) -> str:
     return text[: width - 1 - behind] + CUT + (text[-behind:] if behind else "")
 
 
-def block(table: Sequence[Sequence[str]], numeric: Sequence[bool], width: int) -> list[str]:
-    """Return one part of a table, its columns as wide as there is room for."""
-    most = [max(map(len, column)) for column in table]
+def block(
+    table: Sequence[Sequence[str]], numeric: Sequence[bool], width: int, *, rule: bool = True
+) -> list[str]:
+    """Return one part of a table, its labels as wide as there is room for; with a rule below its headings."""
     widths = [narrowest(column, right) for column, right in zip(table, numeric, strict=True)]
     spare = width - sum(widths) - GAP * (len(widths) - 1)
-    # Labels first: they lose letters, while headings only need one more line.
-    for k in sorted(range(len(table)), key=lambda k: (numeric[k], most[k])):
-        cells = max(map(len, table[k][1:]), default=0)
-        wanted = most[k] if numeric[k] else max(cells, widths[k])
-        extra = max(0, min(spare, wanted - widths[k]))
-        if numeric[k] and extra < wanted - widths[k]:
-            continue  # a heading of two lines needs no wider column
+    wanted = {k: max(map(len, table[k])) - widths[k] for k in range(len(table))}
+    short = sorted((k for k in wanted if wanted[k]), key=wanted.__getitem__)
+    for n, k in enumerate(short):
+        extra = max(0, min(wanted[k], spare // (len(short) - n)))
         widths[k] += extra
         spare -= extra
-    heads = [heading(column[0], wide) for column, wide in zip(table, widths, strict=True)]
-    deepest = max(map(len, heads))
-    rows = [[head[k] if k < len(head) else "" for head in heads] for k in range(deepest)]
-    rows.append(["-" * wide for wide in widths])
-    rows += [
-        [shorten(cell, wide) for cell, wide in zip(row, widths, strict=True)]
-        for row in zip(*(column[1:] for column in table), strict=True)
-    ]
+    head, *body = zip(*table, strict=True)
+    rows = [head, *([["-" * wide for wide in widths]] if rule else []), *body]
     return [
         (" " * GAP)
         .join(
-            cell.rjust(wide) if right else cell.ljust(wide)
+            cell.rjust(wide) if right else shorten(cell, wide).ljust(wide)
             for cell, wide, right in zip(row, widths, numeric, strict=True)
         )
         .rstrip()

@@ -402,7 +402,7 @@ def test_any_cut_into_blocks_gives_the_same_result() -> None:
 
 def test_command_has_its_own_topics_and_no_seed(scorecube: Cli, study: Path) -> None:
     run = scorecube("reliability", study, "--topics", "4,8", "--target", "0.5,0.9").succeeded()
-    assert "E rho^2" in run.stderr
+    assert "E rho^2" in run.stdout
     assert "already" in scorecube("reliability", study, "--topics", "4,8", "--target", "0.5,0.9").succeeded().stderr  # fmt: skip
     shown = scorecube("show", study, "reliability", "--format", "csv").succeeded().stdout
     assert {line.split(",")[3] for line in shown.splitlines()[1:]} == {"4", "8"}

@@ -79,6 +79,41 @@ def rows_along(*dims: str) -> Callable[[xr.Dataset], int]:
 
 
 @dataclass(frozen=True)
+class Summary:
+    """What a terminal shows of a table first.
+
+    Parameters
+    ----------
+    columns
+        Headings, each with a column of the table; with two that are a range; or with an estimate, its lower and its upper limit. They are
+        separated by spaces; those that a table does not have are left out. The column ``label`` is the metric with its gain setting.
+    table
+        Name of the table; the first by default.
+    most
+        Rows of one collection.
+    at
+        Rows whose columns are nearest to these numbers, e.g. infinity for the largest, or have these texts, if any has.
+    first_metric
+        Rows of the first metric and gain setting only.
+    near
+        Column of p-values; those nearest to the largest significance level come first.
+    bar
+        Heading of the estimate whose limits are drawn, too, where there is room.
+    title
+        Line above the table, of a table behind another.
+    """
+
+    columns: Mapping[str, str]
+    table: str = ""
+    most: int = 10
+    at: Mapping[str, float | str] = field(default_factory=dict)
+    first_metric: bool = False
+    near: str = ""
+    bar: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True)
 class Column:
     """The column of an analysis in the comparison of collections.
 
@@ -240,6 +275,8 @@ class View:
         Of its sections in the report.
     tables
         Its tables by name; the first is the default. Without any there is one with all values of a result.
+    summary
+        What a terminal shows first: one table or two; by default the beginning of the first table.
     about
         What was done and how to read the results, with the conditions; a paragraph.
     title
@@ -276,6 +313,7 @@ class View:
     tables: Mapping[str, Table] = field(
         default_factory=lambda: {"values": Table(values, number_of_values)}
     )
+    summary: Sequence[Summary] = ()
     about: str = ""
     title: Callable[[Mapping[str, Any]], str] = title_of_options
     caption: Callable[[xr.Dataset], str] = caption_of_sizes
@@ -294,7 +332,9 @@ class View:
     def found(self, group: ResultGroup) -> list[Finding]:
         """Return what results say, answers first."""
         answers = [each for question in self.answers for each in self.answered(question, group)]
-        others = by_collection(lambda own: [*self.findings(own.results[0]), *_of_groups(own)])(group)
+        others = by_collection(lambda own: [*self.findings(own.results[0]), *_of_groups(own)])(
+            group
+        )
         return [
             replace(each, conditions=each.conditions or group.conditions)
             for each in (*answers, *others)

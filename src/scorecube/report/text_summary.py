@@ -1,0 +1,275 @@
+"""What a terminal shows of results first: a small table, as the view declares it, and one sentence."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.errors import counted, visible
+from scorecube.report.results import findings, headline, options_of_result, view_of_result
+from scorecube.report.tables.rows import COLLECTION, as_records, combine
+from scorecube.report.text_formats import NONE, Cells, with_labels
+from scorecube.report.text_layout import GAP, block, left_out, naming, within
+from scorecube.report.views.phrases import noun, value_range
+from scorecube.report.views.view import Summary, View, headline_of_variables
+
+MOST_ROWS = 200_000
+"""Of a table that is made for its few most important rows."""
+MOST_TOGETHER = 12
+"""Rows of several collections."""
+LEAST_BAR, MOST_BAR = 12, 40
+"""Width of the drawn limits."""
+LABEL = "label"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A small table.
+
+    Parameters
+    ----------
+    head
+        Lines above it.
+    table
+        Its lines, the headings first.
+    below
+        Lines on rows and columns that it does not show.
+    """
+
+    head: list[str]
+    table: list[str]
+    below: list[str]
+
+
+def summaries(
+    results: Sequence[xr.Dataset], width: int, *, bars: bool = False, every: bool = False
+) -> list[Shown]:
+    """Return the small tables of results of one analysis with equal options, one a collection.
+
+    Parameters
+    ----------
+    results
+        Of one collection or of several; of several only the first table is shown.
+    width
+        Columns of the terminal.
+    bars
+        Draw limits where there is room.
+    every
+        Show columns that have no room below the others.
+    """
+    view = view_of_result(results[0])
+    declared = view.summary or (_beginning(view, results[0]),)
+    found: list[Shown] = []
+    for summary in declared[: 1 if len(results) > 1 else None]:
+        frames = [_rows(view, summary, result) for result in results]
+        frames = [frame for frame in frames if len(frame)]
+        if not frames:
+            continue
+        own = summary.title and found
+        title = summary.title if own else _conditions(view, results)
+        if summary.first_metric and LABEL in frames[0]:
+            title = f"{title}, {frames[0][LABEL].iloc[0]}" if own else _with_metric(title, frames)
+        found.append(_shown(textwrap.wrap(title, width), frames, summary, width, bars, every))
+    return found
+
+
+def sentence(results: Sequence[xr.Dataset]) -> str:
+    """Return what may be concluded from results of one analysis, in one sentence; nothing of results that are not read."""
+    answers = [each.sentence for each in findings(results)] if len(results) > 1 else []
+    own = headline(results[0])
+    if not answers and own == headline_of_variables(results[0]):
+        return ""
+    where = f"{results[0].attrs[COLLECTION]}: " if len(results) > 1 else ""
+    found = answers[0] if answers else where + own[0]
+    return found if found.endswith((".", "?")) else f"{found}."
+
+
+def _beginning(view: View, result: xr.Dataset) -> Summary:
+    """Return what is shown of an analysis that declares nothing."""
+    frame = view.frame(view.find_table(None)[1], result)
+    return Summary({str(name): str(name) for name in frame.columns if name != COLLECTION})
+
+
+def _with_metric(title: str, frames: Sequence[pd.DataFrame]) -> str:
+    """Return the conditions with the metric that a table is about behind the name of the collection."""
+    where, gap, rest = title.partition("  ")
+    return f"{where}{gap}{frames[0][LABEL].iloc[0]}{gap}{rest}"
+
+
+def _conditions(view: View, results: Sequence[xr.Dataset]) -> str:
+    """Return which collection is shown, its size, and the options of the analysis."""
+    facts = [result.attrs for result in results]
+    where = str(facts[0].get(COLLECTION, ""))
+    if len(results) > 1:
+        where = counted(len(results), "collection")
+    sizes = [
+        f"{value_range([int(each[key]) for each in facts], ',d')} {word}s"
+        for key, word in (("n_runs", noun(facts[0])), ("n_topics", "topic"))
+        if all(key in each for each in facts)
+    ]
+    options = [str(facts[0][key]) for key in ("method", "mode") if key in facts[0]]
+    if "plan" in facts[0]:
+        options = [view.title(options_of_result(facts[0]))]
+    return visible("  ".join(filter(None, [where, ", ".join(sizes + options)])))
+
+
+def _rows(view: View, summary: Summary, result: xr.Dataset) -> pd.DataFrame:
+    """Return the rows of a result that may be shown, the most important first."""
+    table = view.find_table(summary.table or None)[1]
+    if summary.first_metric:
+        result = result.isel({names.METRIC: [0], names.GAIN: [0]}, missing_dims="ignore")
+    if table.rows(result) > MOST_ROWS:
+        return pd.DataFrame()
+    frame = view.frame(table, result)
+    for name, wanted in summary.at.items():
+        if name in frame and len(frame):
+            values = frame[name].dropna().unique().tolist()
+            frame = frame[frame[name] == min(values, key=partial(_distance, wanted))]
+    if names.N_TOPICS in result.attrs and names.N_TOPICS not in frame:
+        frame[names.N_TOPICS] = int(result.attrs[names.N_TOPICS])
+    if summary.near in frame:
+        level = float(result[names.ALPHA].max())
+        nearest = (frame[summary.near] - level).abs().sort_values(kind="stable").index
+        frame = frame.loc[nearest]
+    return with_labels(frame) if {names.METRIC, COLLECTION} <= set(frame.columns) else frame
+
+
+def _distance(wanted: Any, value: Any) -> float:
+    if isinstance(wanted, str):
+        return float(value != wanted)
+    return float(-value if math.isinf(wanted) else abs(value - wanted))
+
+
+def _shown(
+    head: list[str],
+    frames: Sequence[pd.DataFrame],
+    summary: Summary,
+    width: int,
+    bars: bool,
+    every: bool,
+) -> Shown:
+    """Return a table whose rows are shared among collections."""
+    most = summary.most if len(frames) == 1 else MOST_TOGETHER
+    frame = combine([rows.head(max(1, most // len(frames))) for rows in frames]).head(most)
+    frame.attrs = dict(frames[0].attrs)
+    columns = ({COLLECTION: COLLECTION} if len(frames) > 1 else {}) | dict(summary.columns)
+    columns = {
+        heading: " ".join(name for name in text.split() if name in frame)
+        for heading, text in columns.items()
+        if text.split()[0] in frame
+    }
+    shown = list(dict.fromkeys(name for text in columns.values() for name in text.split()))
+    for estimate, *limits in map(str.split, columns.values()):
+        frame.attrs["of"] = frame.attrs.get("of", {}) | dict.fromkeys(
+            limits[-2:] if len(limits) == 2 else [], estimate
+        )
+    cells = Cells(frame[shown])
+    records = as_records(frame[shown])
+    rows = [dict(zip(shown, cells.row(record), strict=True)) for record in records]
+    table: list[list[str]] = []
+    numeric: list[bool] = []
+    for heading, text in columns.items():
+        found = text.split()
+        right = any(isinstance(record[found[0]], int | float) for record in records)
+        own = [heading, *_column(rows, found)]
+        if not _says_nothing(own, table, right):
+            table.append(own)
+            numeric.append(right)
+    texts = [k for k, right in enumerate(numeric) if not right]
+    labels = naming(texts, table)
+    rest = [k for k in range(len(table)) if k not in labels]
+    by_need = [*labels, *sorted(rest, key=texts.__contains__)]
+    parts = [sorted(part) for part in within(by_need, labels, table, numeric, width)]
+    first, *others = (
+        block([table[k] for k in part], [numeric[k] for k in part], width, rule=False)
+        for part in parts
+    )
+    if bars and summary.bar in columns:
+        first = _with_bars(first, records, columns[summary.bar].split(), width)
+    more = sum(map(len, frames)) - len(frame)
+    below = [f"... {more:,} more"] if more else []
+    if every:
+        return Shown(head, first, below + [line for part in others for line in ["", *part]])
+    return Shown(
+        head,
+        first,
+        below
+        + left_out([table[k][0] for part in parts[1:] for k in part if k not in labels], width),
+    )
+
+
+def _column(rows: Sequence[Mapping[str, str]], found: Sequence[str]) -> list[str]:
+    """Return the cells of a column: a value, a range, or an estimate with its limits."""
+    if len(found) == 1:
+        return [row[found[0]] for row in rows]
+    if len(found) == 2:
+        ends = [[row[name] for name in found] for row in rows]
+        return [low if low == high else f"{low} to {high}" for low, high in ends]
+    limits = [_limits(*(row[name] for name in found)) for row in rows]
+    widest = max(map(len, limits))
+    return [f"{row[found[0]]} {limit:<{widest}}" for row, limit in zip(rows, limits, strict=True)]
+
+
+def _limits(estimate: str, low: str, high: str) -> str:
+    """Return the limits of an estimate in brackets; nothing where neither is known."""
+    if estimate == NONE or low == high == NONE:
+        return ""
+    low, high = ("no limit" if end == NONE else end for end in (low, high))
+    return f"({low.removesuffix('%')} to {high})"
+
+
+def _says_nothing(column: Sequence[str], others: Sequence[Sequence[str]], right: bool) -> bool:
+    """Whether a column repeats a label, has no number, or is a gain setting that all rows share."""
+    heading, *cells = column
+    if right:
+        return False
+    empty = all(cell.strip() in ("", NONE) for cell in cells)
+    same = any(cells == other[1:] for other in others)
+    return empty or same or (heading == names.GAIN and len(set(cells)) == 1)
+
+
+def _with_bars(
+    lines: list[str], records: Sequence[Mapping[str, Any]], found: Sequence[str], width: int
+) -> list[str]:
+    """Return lines with the limits of their estimates drawn on one scale, where there is room."""
+    wide = max(map(len, lines))
+    room = min(width - wide - GAP, MOST_BAR)
+    known = [
+        [None if end is None or math.isinf(end) else end for end in (record[k] for k in found)]
+        for record in records
+    ]
+    ends = [end for row in known if row[0] is not None for end in row if end is not None]
+    if room < LEAST_BAR or len(found) < 3 or not ends or min(ends) == max(ends):
+        return lines
+    scale = (room - 1) / (max(ends) - min(ends))
+    drawn = [""]
+    for row in known:
+        estimate, low, high = (
+            None if end is None else round((end - min(ends)) * scale) for end in row
+        )
+        drawn.append(_bar(estimate, low, high, room))
+    return [(line.ljust(wide + GAP) + bar).rstrip() for line, bar in zip(lines, drawn, strict=True)]
+
+
+def _bar(estimate: int | None, low: int | None, high: int | None, room: int) -> str:
+    """Return an estimate between its limits; those that are missing lie at the ends.
+
+    Examples
+    --------
+    >>> _bar(4, 1, 6, 8), _bar(4, 1, None, 8), _bar(None, 1, 6, 8)
+    (' ---|--', ' ---|---', '')
+    """
+    if estimate is None or low is high is None:
+        return ""
+    first, last = low or 0, room - 1 if high is None else high
+    letters = ["-" if first <= k <= last else " " for k in range(room)]
+    letters[estimate] = "|"
+    return "".join(letters).rstrip()

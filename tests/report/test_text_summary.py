@@ -1,0 +1,134 @@
+"""The small tables that terminals show of results: of every analysis, at every width."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses import registry
+from scorecube.cli.help_groups import QUESTIONS
+from scorecube.report.results import view_of_result
+from scorecube.report.tables.rows import as_records
+from scorecube.report.text_formats import Cells, with_labels
+from scorecube.report.text_summary import Shown, sentence, summaries
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+WIDTHS = (60, 80, 100, 120)
+MOST_LINES = 20
+
+
+@pytest.fixture(scope="module")
+def results(analysed_study: Path) -> dict[str, list[xr.Dataset]]:
+    """Results by analysis, one of each collection that has one."""
+    study = sc.open_study(analysed_study)
+    found: dict[str, list[xr.Dataset]] = {}
+    for name in registry.names():
+        for collection in (study[key] for key in study):
+            if collection.result_attributes(name):
+                found.setdefault(name, []).append(collection.result(name))
+    return found
+
+
+def lines_of(tables: list[Shown]) -> list[str]:
+    """Return all lines as they are printed, with the empty ones between them."""
+    lines: list[str] = []
+    for shown in tables:
+        lines += [*shown.head, "", *shown.table, *shown.below, ""]
+    return lines[:-1]
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in registry.BUILT_IN])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_analysis_has_a_small_table(
+    results: dict[str, list[xr.Dataset]], name: str, width: int
+) -> None:
+    for result in results[name]:
+        tables = summaries([result], width, bars=True)
+        lines = lines_of(tables)
+        assert tables
+        assert len(lines) <= MOST_LINES
+        assert [line for line in lines if len(line) > width] == []
+        declared = {text for each in view_of_result(result).summary for text in each.columns}
+        for shown in tables:
+            headings = re.split(r"  +", shown.table[0].strip())
+            assert set(headings) <= declared  # none is broken
+        assert sentence([result]).endswith((".", "?"))
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in registry.BUILT_IN])
+def test_numbers_are_those_of_the_table(results: dict[str, list[xr.Dataset]], name: str) -> None:
+    result = results[name][0]
+    view = view_of_result(result)
+    summary, shown = view.summary[0], summaries([result], 250)[0]
+    frame = view.frame(view.find_table(summary.table or None)[1], result)
+    labelled = with_labels(frame) if {"metric", "collection"} <= set(frame) else frame
+    first = next(iter(summary.columns.values())).split()[0]
+    columns = [text.split() for text in summary.columns.values()]
+    part = labelled[
+        [
+            name
+            for name in dict.fromkeys(name for found in columns for name in found)
+            if name in labelled
+        ]
+    ]
+    limits = {name: found[0] for found in columns if len(found) == 3 for name in found[1:]}
+    part.attrs = {**frame.attrs, "of": frame.attrs.get("of", {}) | limits}
+    cells, records = Cells(part), as_records(part)
+    known = {cell.removesuffix("%") for record in records for cell in cells.row(record)}
+    assert first in labelled
+    body = [line for line in shown.table[1:] if line.strip()]
+    numbers = {word for line in body for word in re.findall(r"(?<=[ (])-?\d+\.\d+(?=[ %)])", line)}
+    assert numbers <= known
+
+
+def test_bars_hold_the_limits(results: dict[str, list[xr.Dataset]]) -> None:
+    plain, drawn = (
+        summaries(results["leaderboard"][:1], 120, bars=bars)[0].table for bars in (False, True)
+    )
+    assert [line[: len(other)] for line, other in zip(drawn, plain, strict=True)] == plain
+    assert all(
+        re.fullmatch(r"( *-*\|-*)?", line[len(other) :])
+        for line, other in zip(drawn[1:], plain[1:], strict=True)
+    )
+
+
+def test_quiet_prints_nothing_and_verbose_the_plan(scorecube: Cli, study: Path) -> None:
+    words = ("leaderboard", study, "--trials", 50, "--seed", 1)
+    done = scorecube(*words).succeeded()
+    assert "may be rank" in done.stdout
+    assert f"scorecube show {study} leaderboard" in done.stdout
+    assert "blocks" not in done.stderr
+    assert "\x1b" not in done.stdout
+    quiet = scorecube(*words, "--quiet").succeeded()
+    assert (quiet.stdout, quiet.stderr) == ("", "")
+    loud = scorecube("leaderboard", study, "--trials", 60, "--seed", 1, "--verbose").succeeded()
+    assert re.search(r"60 trials x .* comparisons in \d+ blocks?; about", loud.stderr)
+    assert "may be the best" in loud.stderr
+
+
+def test_columns_without_room_are_named_and_shown_on_demand(
+    results: dict[str, list[xr.Dataset]],
+) -> None:
+    result = results["leaderboard"][:1]
+    (brief,) = summaries(result, 36)
+    (whole,) = summaries(result, 36, every=True)
+    named = " ".join(brief.below).partition("left out: ")[2].partition(";")[0].split(", ")
+    assert named != [""]
+    headings = " ".join([whole.table[0], *whole.below])
+    assert all(name in headings and name not in brief.table[0] for name in named)
+
+
+def test_commands_are_listed_once_by_question(scorecube: Cli) -> None:
+    listed = [name for names in QUESTIONS.values() for name in names]
+    assert len(listed) == len(set(listed))
+    shown = scorecube("--help").succeeded().stdout
+    assert "Further analyses" not in shown
+    places: list[Any] = [shown.index(title.removesuffix("?") + ":") for title in QUESTIONS]
+    assert places == sorted(places)

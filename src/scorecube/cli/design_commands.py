@@ -222,6 +222,7 @@ def find_variances(
         return [(variance, {})]
     from scorecube.collection.schema import labels_of
     from scorecube.collection.selection import select
+    from scorecube.collection.topic_groups import by_group
     from scorecube.design import variance_intervals
     from scorecube.design.uncertainty import teams_of_runs
     from scorecube.errors import BadStudy
@@ -238,7 +239,7 @@ def find_variances(
     found_variances = []
     for name in chosen:
         cube = select(opened[name].cube, **of_cube)
-        facts = {"collection": name, "n_runs": cube.sizes["run"], "n_topics": cube.sizes["topic"]}
+        facts = {"collection": name, "n_runs": cube.sizes["run"], "n_topics": by_group(cube).sizes["topic"]}
         found = variance_intervals(cube)
         if TOPIC_GROUPS in found.attrs:
             notify(f"{name}: {found.attrs[TOPIC_GROUPS]}")

@@ -14,12 +14,12 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.errors import counted, visible
-from scorecube.report.results import findings, headline, options_of_result, view_of_result
+from scorecube.report.results import findings, options_of_result, view_of_result
 from scorecube.report.tables.rows import COLLECTION, as_records, combine
 from scorecube.report.text_formats import NONE, Cells, with_labels
 from scorecube.report.text_layout import GAP, block, left_out, naming, within
 from scorecube.report.views.phrases import noun, value_range
-from scorecube.report.views.view import Summary, View, headline_of_variables
+from scorecube.report.views.view import Summary, View, names_of_variables
 
 MOST_ROWS = 200_000
 """Of a table that is made for its few most important rows."""
@@ -83,12 +83,10 @@ def summaries(
 
 def sentence(results: Sequence[xr.Dataset]) -> str:
     """Return what may be concluded from results of one analysis, in one sentence; nothing of results that are not read."""
-    answers = [each.sentence for each in findings(results)] if len(results) > 1 else []
-    own = headline(results[0])
-    if not answers and own == headline_of_variables(results[0]):
+    said = [each.sentence for each in findings(results)]
+    if not said or said[0].endswith(names_of_variables(results[0])[0].sentence):
         return ""
-    where = f"{results[0].attrs[COLLECTION]}: " if len(results) > 1 else ""
-    found = answers[0] if answers else where + own[0]
+    found = said[0]
     return found if found.endswith((".", "?")) else f"{found}."
 
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from scorecube.design import topic_set_size, variances, wcw
     from scorecube.errors import ScorecubeError
     from scorecube.ingest.public import fetch
+    from scorecube.report import report as report
+    from scorecube.report.paper_tables import latex, markdown
     from scorecube.workflow.api import (
         analyse,
         cube_from_scores,
@@ -69,6 +71,8 @@ _MODULES = {
     "ScorecubeError": "scorecube.errors",
     "fetch": "scorecube.ingest.public",
     "judgement_sets": "scorecube.collection.judgement_sets",
+    "latex": "scorecube.report.paper_tables",
+    "markdown": "scorecube.report.paper_tables",
     "many_judgement_sets": "scorecube.collection.many_judgements",
     "rank_sets": "scorecube.analyses.rank_sets.estimates",
     "removed_when_left_out": "scorecube.collection.pools",
@@ -115,9 +119,11 @@ __all__ = [
     "import_scores",
     "judged_documents",
     "judgement_sets",
+    "latex",
     "list_analyses",
     "list_metrics",
     "many_judgement_sets",
+    "markdown",
     "merge",
     "open_study",
     "rank_sets",
@@ -147,7 +153,13 @@ def __getattr__(name: str) -> Any:
         )
         _register_accessor()
         return found
-    raise AttributeError(f"module 'scorecube' has no attribute {name!r}")
+    from scorecube.errors import did_you_mean
+
+    raise AttributeError(
+        f"module 'scorecube' has no attribute {name!r}{did_you_mean(name, __all__)}",
+        name=name,
+        obj=None,
+    )
 
 
 _accessor: list[str] = []
@@ -162,7 +174,7 @@ def _register_accessor() -> None:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, "report"]
 
 
 _register_accessor()

@@ -13,7 +13,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def label_of_spreadsheet(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and is_formula(cell) else cell
 
 
-def write_file(path: PathLike, content: str | bytes) -> None:
+def write_file(path: PathLike, content: str | bytes | Iterable[str]) -> None:
     """Write a file, which has all of its old or all of its new content at any time.
 
     A file that is replaced passes its permissions on. A symbolic link is replaced, not followed.
@@ -68,7 +68,7 @@ def write_file(path: PathLike, content: str | bytes) -> None:
     path
         The file; its folder exists.
     content
-        Bytes, or text that is written in UTF-8.
+        Bytes, or text that is written in UTF-8, also in parts.
 
     Raises
     ------
@@ -173,14 +173,17 @@ def check_target(path: PathLike) -> None:
             )
 
 
-def _write_new(path: Path, content: str | bytes, mode: int | None = None) -> None:
+def _write_new(path: Path, content: str | bytes | Iterable[str], mode: int | None = None) -> None:
     """Write a file that does not exist; a name that exists, also of a link, is an error."""
-    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+    parts = [content] if isinstance(content, str | bytes) else content
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     with os.fdopen(handle, "wb") as file:
         if mode is not None:
             os.fchmod(handle, mode)
-        file.write(data)
+        for part in parts:
+            file.write(
+                part if isinstance(part, bytes) else part.encode("utf-8", "backslashreplace")
+            )
         file.flush()
         os.fsync(handle)
 

@@ -99,7 +99,7 @@ def test_joined_rows_are_announced(finished_study: Path, scorecube: Cli) -> None
 
 def test_the_column_of_the_order_stands_first_in_every_part() -> None:
     frame = pd.DataFrame({"metric": ["AP", "Q"]} | {f"number_{k}": [0.5, 0.25] for k in range(9)})
-    text = render(frame, "text", 50, ["number_8"], every=True)
+    text = render(frame, "text", 50, first=["number_8"], every=True)
     parts = text.split("\n\n")
     assert len(parts) > 1
     heads = [part.split("---")[0] for part in parts]

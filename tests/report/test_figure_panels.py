@@ -59,5 +59,9 @@ def test_what_has_no_panels_is_refused(study: sc.Study) -> None:
         draw(study, "swap", by="rule")
     with pytest.raises(BadPlan, match=r"expected gain, or an option of swap: .*sampling"):
         draw(study, "swap", by="colour")
-    with pytest.raises(BadPlan, match="the figure of correlate has several panels already"):
-        draw(study, "correlate", by="gain")
+
+
+def test_figures_of_several_panels_stand_below_each_other(study: sc.Study) -> None:
+    parts = draw(study, "correlate", by="gain").subfigs
+    assert [part.get_suptitle().split(": ")[0] for part in parts] == ["gain 3:2:1", "gain 1:1:1"]
+    assert all(len(part.get_axes()) == 3 for part in parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,15 @@ import pytest
 import xarray as xr
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import scorecube as sc
 from scorecube.errors import BadPlan
 from scorecube.report.figures.canvas import drawn
-from scorecube.report.figures.style import COLOURS, STYLE
+from scorecube.report.figures.style import COLOURS, PAGE_HEIGHT, STYLE
 from scorecube.report.page.html import picture
 from scorecube.report.page.templates import page_file
+from scorecube.report.study_figure import draw
 from scorecube.report.swap import sensitivity_bars, swap_rates
 from scorecube.testing import simulate_cube
 
@@ -34,9 +37,9 @@ def texts(svg: str) -> list[str]:
     return re.findall(r"<text[^>]*>\s*([^<]*?)\s*</text>", svg)
 
 
-@pytest.mark.parametrize("draw", ["rates", "bars"])
-def test_words_and_numbers_of_a_picture_reach_the_page(result: xr.Dataset, draw: str) -> None:
-    figure = drawn(swap_rates, result) if draw == "rates" else drawn(sensitivity_bars, [result])
+@pytest.mark.parametrize("kind", ["rates", "bars"])
+def test_words_and_numbers_of_a_picture_reach_the_page(result: xr.Dataset, kind: str) -> None:
+    figure = drawn(swap_rates, result) if kind == "rates" else drawn(sensitivity_bars, [result])
     raw = io.StringIO()
     with rc_context(STYLE):
         figure.savefig(raw, format="svg")
@@ -100,13 +103,79 @@ def test_a_figure_of_one_panel_is_drawn_into_given_axes(analysis: object) -> Non
     result = sc.analyse(cube, analysis, trials=30, seed=1)  # type: ignore[arg-type]
     own = Figure()
     left, right = own.subplots(1, 2)
-    assert sc.figure(result, ax=left) is own
+    assert sc.figure(result, ax=left) is left
     assert type(own) is Figure
     assert left.get_xlabel() == sc.figure(result).axes[0].get_xlabel() != ""
     assert len(left.get_children()) > len(right.get_children())
     assert not own.legends
     part: Any = own.subfigures()
-    assert sc.figure(result, ax=part.add_subplot()) is own
+    within = part.add_subplot()
+    assert sc.figure(result, ax=within) is within
+
+
+def test_results_in_the_same_axes_differ_in_colours_and_labels() -> None:
+    cube = simulate_cube(n_runs=4, seed=2, metrics=("AP", "RR"))
+    axes = Figure().add_subplot()
+    for sampling in ("disjoint", "replacement", "independent"):
+        result = sc.analyse(cube, sc.Swap(size=20, sampling=sampling), trials=30, seed=1)
+        sc.figure(result, ax=axes)
+    curves = [line for line in axes.get_lines() if str(line.get_label())[0] != "_"]
+    assert [line.get_label() for line in curves] == [
+        f"{metric} ({sampling})"
+        for sampling in ("disjoint", "replacement", "independent")
+        for metric in ("AP", "RR")
+    ]
+    assert [line.get_color() for line in curves] == list(COLOURS[:6])
+    legend = axes.get_legend()
+    assert legend is not None
+    assert len(legend.get_texts()) == 6
+
+
+def test_equal_results_in_the_same_axes_are_counted() -> None:
+    result = sc.analyse(simulate_cube(n_runs=4, seed=2), sc.Bootstrap(), trials=30, seed=1)
+    axes = Figure().add_subplot()
+    for _ in range(2):
+        sc.figure(result, ax=axes, metrics=["AP"])
+    labels = [str(line.get_label()) for line in axes.get_lines()]
+    assert [label for label in labels if label[0] != "_"] == ["AP (1)", "AP (2)"]
+
+
+def test_the_first_metric_is_drawn_and_others_where_they_are_named() -> None:
+    cube = simulate_cube(n_runs=4, seed=2, metrics=("AP", "RR"))
+    result = sc.analyse(cube, sc.Leaderboard(), trials=30, seed=1)
+    title = sc.figure(result).get_suptitle()
+    assert "AP" in title
+    assert "RR" not in title
+    parts = sc.figure(result, metrics=["RR", "AP"]).subfigs
+    assert [part.get_suptitle().split()[0] for part in parts] == ["RR,", "AP,"]
+
+
+def test_a_figure_is_at_most_a_page_high_and_says_what_it_leaves_out() -> None:
+    result = sc.analyse(
+        simulate_cube(n_runs=70, metrics=("AP",)), sc.Leaderboard(), trials=30, seed=1
+    )
+    drawn = sc.figure(result)
+    assert drawn.get_size_inches()[1] <= PAGE_HEIGHT
+    assert "the first 60 of 70 runs" in drawn.get_suptitle()
+    assert len(drawn.axes[0].get_yticks()) == 60
+
+
+def test_a_figure_of_some_metrics_of_a_correlation(tmp_path: Path) -> None:
+    cube = simulate_cube(n_runs=6, metrics=("AP", "RR", "nDCG@10"))
+    result = sc.analyse(cube, sc.Correlation(), trials=30, seed=1)
+    labels = {text.get_text() for text in sc.figure(result, metrics=["AP", "RR"]).findobj(Text)}
+    assert {"AP", "RR"} <= labels
+    assert "nDCG@10" not in labels
+
+
+def test_designs_are_drawn_by_gain(tmp_path: Path) -> None:
+    study = sc.open_study(str(tmp_path / "study.zarr"), mode="a")
+    study.add("demo", cube=simulate_cube(n_runs=6, gains=("3:2:1", "1:1:1")))
+    panels = draw(study, "design", by="gain").axes
+    assert [axes.get_title(loc="left").splitlines()[0] for axes in panels] == [
+        "gain 3:2:1",
+        "gain 1:1:1",
+    ]
 
 
 def test_a_figure_of_panels_does_not_fit_into_axes(result: xr.Dataset) -> None:

@@ -72,9 +72,13 @@ def test_the_parts_of_a_csv_are_the_csv(n_rows: int) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "latex"])
-def test_other_formats_are_one_part(form: str) -> None:
-    frame = pd.DataFrame({"collection": ["c", "d"], "value": [0.5, 0.25]})
-    assert list(render_parts(frame, form)) == [render(frame, form)]
+def test_other_formats_come_in_parts(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame({"collection": ["c"] * 9, "value": np.arange(9) / 8})
+    whole = render(frame, form)
+    monkeypatch.setattr(text_formats, "ROWS_AT_ONCE", 4)
+    parts = list(render_parts(frame, form))
+    assert len(parts) >= 3
+    assert "\n".join(parts) == whole
 
 
 def test_only_the_latest_result_is_read(

@@ -81,7 +81,7 @@ def ranked_cube(data: Path, name: str) -> xr.Dataset:
 def table_of(name: str, cube: xr.Dataset, subject: str, samples: int, **options: Any) -> Any:
     """Return the table of one check."""
     started = time.process_time()
-    analysis = sc.Check(subject=subject, **options)
+    analysis = sc.Check(subject=subject, **options)  # type: ignore[arg-type]
     result = sc.analyse(cube, analysis, trials=samples, seed=SEED)
     print(f"{name} {subject}: {time.process_time() - started:.0f} s of a core", file=sys.stderr)
     return sc.table(result.assign_attrs(collection=name))

@@ -10,6 +10,7 @@ from scorecube.analyses.options import DECLARED, Option
 
 SECTION = re.compile(r"^(\w+)\n-+$", re.MULTILINE)
 """A section of a docstring."""
+LITERAL = re.compile(r"(tuple\[)?Literal\[[^\]]*\](, \.\.\.\])?")
 WIDTH = 110
 """Letters of a line that is made."""
 
@@ -33,7 +34,10 @@ class Described:
             name: each for name, each in vars(cls).items() if isinstance(each, dataclasses.Field)
         }
         entries = [
-            _entry(dataclasses.replace(each.metadata[DECLARED], name=name, default=each.default))
+            _entry(
+                dataclasses.replace(each.metadata[DECLARED], name=name, default=each.default),
+                _choices(cls, name),
+            )
             for name, each in fields.items()
             if DECLARED in each.metadata
         ]
@@ -45,9 +49,16 @@ class Described:
             cls.__doc__ = "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _entry(declared: Option) -> str:
+def _choices(kind: type, name: str) -> list[str]:
+    """Return the values of a field that is a literal, or a tuple of it; the class is not a record yet."""
+    types = [vars(base).get("__annotations__", {}).get(name) for base in kind.__mro__]
+    hint = str(next(filter(None, types), ""))
+    return re.findall(r"[\"']([^\"']+)[\"']", hint) if LITERAL.fullmatch(hint) else []
+
+
+def _entry(declared: Option, choices_of: list[str]) -> str:
     """Return the lines about an option: name, values and default, then its description."""
-    choices = "{" + ", ".join(map(repr, declared.choices)) + "}" if declared.choices else ""
+    choices = "{" + ", ".join(map(repr, choices_of)) + "}" if choices_of else ""
     values = ", ".join(filter(None, [choices, declared.limits, f"default {declared.default!r}"]))
     lines = textwrap.wrap(
         declared.description, WIDTH, break_long_words=False, break_on_hyphens=False

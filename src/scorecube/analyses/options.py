@@ -43,7 +43,7 @@ class Option:
     detail
         What documentation says behind `help`; instead of it for an option that is true by default, whose `help` is about turning it off.
     choices
-        Allowed values, or allowed elements of a list; empty for any.
+        Allowed values, or allowed elements of a list; empty for any. Of a field whose type is a `Literal`, or a tuple of it, its values.
     minimum, maximum
         Limits of a number, or of the elements of a list; None for none.
     above, below
@@ -317,16 +317,16 @@ def options_of(kind: type) -> Mapping[str, Option]:
     >>> options_of(Swap)["rule"].choices, options_of(Swap)["rule"].flag
     (('s0', 's1'), '--rule')
     """
-    hints = typing.get_type_hints(kind)
-    return {
-        entry.name: dataclasses.replace(
-            entry.metadata.get(DECLARED, Option("")),
-            name=entry.name,
-            type=hints[entry.name],
-            default=entry.default,
-        )
-        for entry in dataclasses.fields(kind)
-    }
+    hints, found = typing.get_type_hints(kind), {}
+    for entry in dataclasses.fields(kind):
+        hint, declared = hints[entry.name], entry.metadata.get(DECLARED, Option(""))
+        facts = {"name": entry.name, "type": hint, "default": entry.default}
+        literal = typing.get_args(hint)[0] if typing.get_origin(hint) is tuple else hint
+        if typing.get_origin(literal) is typing.Literal:
+            plain = str if literal is hint else tuple[str, ...]
+            facts |= {"choices": typing.get_args(literal), "type": plain}
+        found[entry.name] = dataclasses.replace(declared, **facts)
+    return found
 
 
 def split_list(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from scorecube.analyses.base import Analysis, Array, Arrays, Prepared
 from scorecube.analyses.options import shown
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
-from scorecube.collection.arguments import check_cube, check_dataset
+from scorecube.collection.arguments import as_cube, check_dataset
 from scorecube.collection.selection import uses_gains
 from scorecube.collection.topic_groups import by_group, has_groups
 from scorecube.errors import BadPlan, option
@@ -162,7 +162,7 @@ def make_plan(
         No analysis, options that are impossible for the cube, a seed or a number of trials out of range, too few replayed samples.
     """
     check_analysis(analysis)
-    check_cube(cube)
+    cube = as_cube(cube)
     schema.check(cube, schema.CUBE, "the cube")
     trials, seed = TRIALS.checked(trials), SEED.checked(seed)
     if not analysis.resamples:
@@ -204,7 +204,9 @@ def check_analysis(analysis: Any) -> None:
     named = (
         analysis.name if isinstance(analysis, type) and issubclass(analysis, Analysis) else analysis
     )
-    known = [entry.class_name for entry in registry.entries() if named == entry.name]
+    known = [
+        each.class_name for each in registry.entries() if named in (each.name, each.class_name)
+    ]
     example = f"{known[0] if known else 'Swap'}()"
     raise BadPlan(
         f"{option('analysis')}: expected an analysis with its options, such as {example}; found {shown(analysis)}",

@@ -239,7 +239,11 @@ def find_variances(
     found_variances = []
     for name in chosen:
         cube = select(opened[name].cube, **of_cube)
-        facts = {"collection": name, "n_runs": cube.sizes["run"], "n_topics": by_group(cube).sizes["topic"]}
+        facts = {
+            "collection": name,
+            "n_runs": cube.sizes["run"],
+            "n_topics": by_group(cube).sizes["topic"],
+        }
         found = variance_intervals(cube)
         if TOPIC_GROUPS in found.attrs:
             notify(f"{name}: {found.attrs[TOPIC_GROUPS]}")

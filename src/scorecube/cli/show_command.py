@@ -15,7 +15,10 @@ from scorecube.errors import BadPlan, counted, option
 
 ALL_TABLES = "?"
 """In place of a table: list them."""
-OF_TABLES = ("table", "metrics", "size", "sampling", "sort", "average", "orderings", "fail_if")
+OF_TABLES = (
+    *("table", "metrics", "size", "sampling", "sort", "columns", "top"),
+    *("average", "orderings", "fail_if"),
+)
 """Options about rows of tables."""
 Analysis = Annotated[
     str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=shown_names)
@@ -43,6 +46,16 @@ Sort = Annotated[
     typer.Option(
         "--sort", help="Columns to sort by, e.g. share:desc,metric (largest share first)."
     ),
+]
+Columns = Annotated[
+    Optional[str],
+    typer.Option(
+        "--columns",
+        help="Columns to show, separated by commas; intervals by names such as mean_limits and rank_set.",
+    ),
+]
+Top = Annotated[
+    Optional[int], typer.Option("--top", help="The first rows of each metric only.", min=1)
 ]
 Form = Annotated[
     Optional[str],
@@ -92,6 +105,8 @@ def show(
     size: Sizes = None,
     sampling: Samplings = None,
     sort: Sort = None,
+    columns: Columns = None,
+    top: Top = None,
     form: Form = None,
     out: Out = None,
     all_results: AllResults = False,
@@ -106,10 +121,13 @@ def show(
     Example: scorecube show study.zarr swap --table rates --format csv
 
     Example: scorecube show study.zarr swap --metrics AP,RR --sort share:desc --out sensitivity.tex
+
+    Example: scorecube show study.zarr leaderboard --format latex --top 10 --columns run,mean,rank_set
     """
+    from scorecube.report.columns import check_columns
+    from scorecube.report.paper_tables import caption_in_study
     from scorecube.report.study_overview import collect_table
     from scorecube.report.table_rows import DESCENDING, brief_rows, select_rows
-    from scorecube.report.text_formats import merge_note, write_table
     from scorecube.storage import open_study
 
     form = named_format(form, out)
@@ -119,33 +137,47 @@ def show(
     opened = open_study(study)
     chosen = split(collection)
     if findings:
-        refuse_beside_findings(table, metrics, size, sampling, sort, average, orderings, fail_if)
+        refuse_beside_findings(
+            *(table, metrics, size, sampling, sort, columns, top, average, orderings, fail_if)
+        )
         show_findings(opened, analysis, chosen, all_results, form, out)
         return
+    of_metrics, shown = split(metrics), split(columns)
     frame = (
         orderings_of(opened, analysis, chosen)
         if orderings
-        else collect_table(opened, analysis, table, chosen, all_results, average)
+        else collect_table(opened, analysis, table, chosen, all_results, average, of_metrics)
     )
+    check_columns(frame, shown)
     sizes = None if size is None else [int(number) for number in parse_numbers("--size", size)]
+    order = split(sort) or []
     frame = full = select_rows(
-        frame, metrics=split(metrics), size=sizes, sampling=split(sampling), sort=split(sort)
+        frame, metrics=of_metrics, size=sizes, sampling=split(sampling), sort=order, top=top
     )
+    above = "" if orderings else caption_in_study(opened, analysis, table, frame, form, shown)
+    first = [column.removesuffix(DESCENDING) for column in order]
     notes = notes_on(opened, analysis, table, chosen, all_results, orderings)
     if form == "text" and out is None:
         frame, rest = (frame, "") if all_rows else brief_rows(frame)
         notes += [f"{rest}; all rows: --all-rows, or --format csv"] if rest else []
     for line in notes:
         notify(line)
-    if out is None:
-        echo_table(frame, form, [column.removesuffix(DESCENDING) for column in split(sort) or []])
-        for line in merge_note(frame) if form == "text" else []:
-            notify(line)  # after the table, whose first line names it
-    else:
-        write_table(frame, form, out)
-        notify(f"{out}: {counted(len(frame), 'row')}")
+    print_or_write(frame, form, out, first=first, columns=shown, caption=above)
     if fail_if is not None:
         fail_if_met(full, fail_if)
+
+
+def print_or_write(frame: Any, form: str, out: Path | None, **how: Any) -> None:
+    """Print a table, or write it into a file, as of `render_parts`."""
+    from scorecube.report.text_formats import merge_note, write_table
+
+    if out is not None:
+        write_table(frame, form, out, **how)
+        notify(f"{out}: {counted(len(frame), 'row')}")
+        return
+    echo_table(frame, form, **how)
+    for line in merge_note(frame) if form == "text" else []:
+        notify(line)  # after the table, whose first line names it
 
 
 def notes_on(

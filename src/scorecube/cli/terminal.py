@@ -132,11 +132,12 @@ def echo(text: str, style: str = "") -> None:
         raise BadOutput(f"stdout: cannot be written: {error.strerror}") from None
 
 
-def echo_table(frame: Any, form: str, first: Sequence[str] = ()) -> None:
-    """Print a data frame in one of the formats of `scorecube.report.text_formats`; of a wide table some columns first."""
+def echo_table(frame: Any, form: str, **how: Any) -> None:
+    """Print a data frame in one of the formats of `scorecube.report.text_formats`, as of `render_parts`."""
     from scorecube.report.text_formats import formulas, render_parts
 
-    for part in render_parts(frame, form, terminal_width(), first, MESSAGES.all_columns):
+    how.setdefault("every", MESSAGES.all_columns)
+    for part in render_parts(frame, form, terminal_width(), **how):
         echo(part)
     if form == "csv" and (changed := formulas(frame)):
         notify(

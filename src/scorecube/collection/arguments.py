@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
+from scorecube import names
 from scorecube.errors import BadInput, BadPlan, kind_of, option
 from scorecube.metrics import Metric
 
@@ -90,14 +92,43 @@ def check_dataset(value: Any, subject: str, advice: str) -> None:
     Raises BadInput: Something else.
     """
     if not isinstance(value, xr.Dataset):
-        raise BadInput(
-            f"{subject}: expected an xarray Dataset, as from {advice}; found {kind_of(value)}"
-        )
+        found = kind_of(value)
+        if type(value).__name__ == "Collection":
+            found += "; take its .cube, or .result(...) of an analysis"
+        elif type(value).__name__ == "Study":
+            found += "; take study[name].cube, or study[name].result(...) of an analysis"
+        raise BadInput(f"{subject}: expected an xarray Dataset, as from {advice}; found {found}")
 
 
-def check_cube(value: Any) -> None:
-    """Refuse as a cube what is no dataset, such as a DataFrame.
+def as_cube(value: Any) -> xr.Dataset:
+    """Return scores as a cube: of one metric or gain setting, as ``cube.sel(metric="AP")`` returns, also where the dim is gone.
 
-    value: Argument of a user.
+    Parameters
+    ----------
+    value
+        A cube, or its array of scores.
+
+    Raises
+    ------
+    BadInput
+        What is no dataset, such as a DataFrame.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> cube = simulate_cube(n_runs=2)
+    >>> as_cube(cube.sel(metric="AP")).equals(cube.sel(metric=["AP"])), as_cube(cube) is cube
+    (True, True)
     """
+    if isinstance(value, xr.DataArray) and value.name == names.SCORE:
+        value = value.to_dataset()
     check_dataset(value, "the cube", "evaluate or cube_from_scores")
+    cube: xr.Dataset = value
+    cell = (names.METRIC, names.GAIN)
+    gone = [dim for dim in cell if dim in cube.coords and dim not in cube.dims]
+    if names.SCORE not in cube or not gone:
+        return cube
+    whole = cube.expand_dims(gone).transpose(*cell, ...)
+    of_metric = [name for name in (names.USES_GAINS, names.SUMMARY) if name in cube.coords]
+    values = {name: np.atleast_1d(cube.variables[name].values) for name in of_metric}
+    return whole.assign_coords({name: (names.METRIC, each) for name, each in values.items()})

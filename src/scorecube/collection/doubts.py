@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection.arguments import as_cube
 from scorecube.collection.judgements import RunLines
 from scorecube.collection.lower_is_better import KNOWN, PREFIX
 from scorecube.collection.schema import labels_of
@@ -76,6 +77,7 @@ def doubts_of(cube: xr.Dataset) -> list[str]:
     >>> doubts_of(cube)
     ['AP lies between 0 and 1; found 4 other scores, such as 54.3 of run a on topic 1; divide percentages by 100, leave missing scores empty, or give an estimate another name']
     """
+    cube = as_cube(cube)
     noted = cube.attrs.get(names.DOUBTS)
     if names.SCORE not in cube:
         return _of_rankings(cube, ()) if noted is None else list(map(str, noted))

@@ -8,7 +8,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.arguments import check_cube, labels, metric_names
+from scorecube.collection.arguments import as_cube, labels, metric_names
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.topic_means import kinds_of, summarise
 from scorecube.errors import BadInput, BadName, BadPlan, nearest, option
@@ -60,7 +60,7 @@ def select(
     >>> dict(select(simulate_cube(n_runs=5), metrics=["AP"], top_runs=2).sizes)
     {'metric': 1, 'gain': 1, 'run': 2, 'topic': 50}
     """
-    check_cube(cube)
+    cube = as_cube(cube)
     wanted = {
         names.METRIC: None
         if metrics is None
@@ -238,6 +238,7 @@ def standardise(
     """
     if method not in ("std-AB", "std-CDF", "z"):
         raise BadName(f"no standardisation {method!r}; known: std-AB, std-CDF, z")
+    cube = as_cube(cube)
     reference = select(cube, runs=reference_runs)
     if reference.sizes[names.RUN] < 2:
         raise BadInput("standardisation needs at least 2 reference runs")

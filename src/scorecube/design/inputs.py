@@ -12,8 +12,8 @@ from scorecube.collection import schema
 from scorecube.collection.schema import variables
 from scorecube.errors import BadPlan, doubts_of_levels, meant, option
 
-Numbers = float | Iterable[float] | xr.DataArray
-"""One number, a list (dim with the parameter's name), or a labelled array."""
+Numbers = float | Iterable[float] | xr.DataArray | xr.Dataset
+"""One number, a list (dim with the parameter's name), a labelled array, or a dataset that has one of the parameter's name."""
 
 METHOD, MODE = "method", "mode"
 VARIANCE, MIN_DIFF, WIDTH, SYSTEMS = "variance", "min_diff", "width", "systems"
@@ -93,6 +93,14 @@ def labelled_numbers(name: str, value: Numbers) -> xr.DataArray:
     ('variance',)
     """
     rule = RULES[name]
+    if isinstance(value, xr.Dataset):
+        if name not in value:
+            found = ", ".join(map(str, value.data_vars))
+            raise BadPlan(
+                f"{option(name)}: expected a number, or variances as from variances(cube); found a dataset of {found}",
+                option=name,
+            )
+        value = value[name]
     if isinstance(value, xr.DataArray):
         array = value.reset_coords(drop=True)
     else:

@@ -7,6 +7,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.arguments import as_cube
 from scorecube.collection.topic_groups import by_group
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
@@ -58,6 +59,7 @@ def variances(cube: xr.Dataset) -> xr.Dataset:
     >>> result["variance"].dims, result["variance"].round(4).values.tolist()
     (('metric', 'gain'), [[0.0579], [0.0608]])
     """
+    cube = as_cube(cube)
     schema.check(cube, schema.CUBE, "the cube")
     cube = by_group(cube)
     scores = np.asarray(cube[names.SCORE].values, np.float64)

@@ -45,6 +45,8 @@ from scorecube.ingest.tool_objects import REPRO_EVAL, is_measure_object, package
 LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]
 NO_SCORES = "no score matrix"
+SCORE_NAME = "score"
+"""Metric of an array without a name."""
 FORMS = (
     "a data frame of runs x topics for each metric, {metric: {run: {topic: value}}}, {run: {topic: {measure: value}}} "
     "(pytrec_eval), {run: {metric: {topic: value}}} (ranx), or {run: records with query_id, measure and value} (ir_measures)"
@@ -244,6 +246,8 @@ def _record(record: Any, run: object) -> Iterator[Any]:
 def cube_from_scores(
     scores: Any,
     *,
+    runs: Iterable[Any] | None = ...,
+    topics: Iterable[Any] | None = ...,
     gain: str = ...,
     teams: Mapping[str, str] | None = ...,
     systems: Mapping[str, str] | None = ...,
@@ -256,6 +260,8 @@ def cube_from_scores(
 def cube_from_scores(
     scores: Any,
     *,
+    runs: Iterable[Any] | None = ...,
+    topics: Iterable[Any] | None = ...,
     gain: str = ...,
     teams: Mapping[str, str] | None = ...,
     systems: Mapping[str, str] | None = ...,
@@ -267,6 +273,8 @@ def cube_from_scores(
 def cube_from_scores(
     scores: Any,
     *,
+    runs: Iterable[Any] | None = None,
+    topics: Iterable[Any] | None = None,
     gain: str = names.AUTO,
     teams: Mapping[str, str] | None = None,
     systems: Mapping[str, str] | None = None,
@@ -283,7 +291,10 @@ def cube_from_scores(
         Metric name -> data frame with runs as index and topics as columns (or exchanged, with axes named ``topic`` and
         ``run``), missing cells NaN; or an object of pytrec_eval, ir_measures or ranx, or nested dictionaries, see
         `scorecube.ingest.in_memory.to_matrices`; or one data frame (of pandas, polars or pyarrow) with a row for each score, or for the scores of a
-        run on a topic, see `scorecube.ingest.long.read_collections`. Scores are at most 1e12, and the largest of a metric is 0 or at least 1e-12.
+        run on a topic, see `scorecube.ingest.long.read_collections`; or an array of runs x topics for each metric, or for one, with `runs` and
+        `topics`. Scores are at most 1e12, and the largest of a metric is 0 or at least 1e-12.
+    runs, topics
+        Labels of the rows and columns of arrays.
     gain
         Label of the gain axis, whose length is 1; of a frame with a column of gains, the only gain setting to take.
     teams
@@ -321,11 +332,45 @@ def cube_from_scores(
     >>> cube_from_scores({"AP": frame}).score.sel(metric="AP", run="a").values
     array([[0.3, 0.2]])
     """
+    scores = _labelled(scores, runs, topics)
     reading = read_objects(scores, chosen=chosen_columns(columns))
     cubes = cubes_of(reading, gain=gain, teams=teams, systems=systems, notify=notify)
     for name, cube in cubes.items():
         cubes[name] = with_topic_groups(cube, topic_groups, notify=notify or LOGGER.warning)
     return cubes if collections else only_cube(cubes)
+
+
+def _labelled(scores: Any, runs: Iterable[Any] | None, topics: Iterable[Any] | None) -> Any:
+    """Return arrays, or lists of rows, of runs x topics as a data frame for each metric, and other scores as they are.
+
+    Raises
+    ------
+    BadInput
+        An array without labels, or with another shape; labels of scores that have their own.
+    """
+    by_metric = scores if isinstance(scores, Mapping) else {SCORE_NAME: scores}
+    rows = [each for each in by_metric.values() if isinstance(each, np.ndarray | list)]
+    if not rows or (runs is None and isinstance(rows[0], list)):
+        if runs is not None or topics is not None:
+            raise BadInput(
+                f"{option('runs')} and {option('topics')} are labels of arrays; found {kind_of(scores)}"
+            )
+        return scores
+    if runs is None or topics is None:
+        missing = option("runs" if runs is None else "topics")
+        raise BadInput(
+            f"scores are arrays, which have no labels; add {missing}=[...]: names of the rows are runs, of the columns topics"
+        )
+    index, columns = list(map(str, runs)), list(map(str, topics))
+    frames = {}
+    for metric, values in by_metric.items():
+        shape = np.shape(values)
+        if shape != (len(index), len(columns)):
+            raise BadInput(
+                f"the array of {metric} has the shape {shape}; expected runs x topics, ({len(index)}, {len(columns)})"
+            )
+        frames[metric] = pd.DataFrame(values, index, columns)
+    return with_axes(frames)
 
 
 def read_objects(

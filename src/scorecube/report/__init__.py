@@ -5,15 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from inspect import signature
+from os import PathLike
+from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from scorecube.storage import Study
 
 
 def report(
-    study: Study | str,
+    study: Study | str | xr.Dataset | Sequence[xr.Dataset],
     path: str = "report.html",
     *,
     collections: Sequence[str] | None = None,
@@ -26,7 +30,7 @@ def report(
     Parameters
     ----------
     study
-        A study, or its path.
+        A study, or its path; or a cube, or a list of a cube and its results, which are in memory.
     path
         HTML file.
     collections
@@ -43,6 +47,8 @@ def report(
     ------
     BadStudy
         A study without collections, or without one of those.
+    BadInput
+        Results without the cube that they are of.
     BadOutput
         A path that cannot be written.
 
@@ -59,11 +65,43 @@ def report(
     """
     from scorecube.report.page.heading import Heading
     from scorecube.report.page.writing import write_page
-    from scorecube.storage import open_study
+    from scorecube.storage import Study, open_study
 
-    opened = open_study(study) if isinstance(study, str) else study
-    write_page(opened, path, collections=collections, heading=Heading(title, authors, date))
+    heading = Heading(title, authors, date)
+    with TemporaryDirectory(prefix="scorecube-") as folder:
+        opened: Any = open_study(study) if isinstance(study, str | PathLike) else study
+        if not isinstance(opened, Study):
+            opened = _kept(opened, folder)
+        write_page(opened, path, collections=collections, heading=heading)
     return path
+
+
+def _kept(parts: Any, folder: str) -> Study:
+    """Return a study of a cube and its results, or of a cube alone, in a folder."""
+    from scorecube.collection.arguments import as_cube
+    from scorecube.errors import BadInput
+    from scorecube.report.stored_tables import result_facts
+    from scorecube.storage import NewResult, open_study
+
+    given = [as_cube(each) for each in (parts if isinstance(parts, list | tuple) else [parts])]
+    results = [each for each in given if "analysis" in each.attrs]
+    cubes = [each for each in given if "analysis" not in each.attrs]
+    if len(cubes) != 1:
+        raise BadInput(
+            f"a report of what is in memory is about one cube; found {len(cubes)} cubes and {len(results)} results: report([cube, result, ...])"
+        )
+    name = str(cubes[0].attrs.get("collection", "scores"))
+    study = open_study(f"{folder}/study.zarr", mode="a")
+    study.add(name, cube=cubes[0])
+    study[name].write_results(
+        [
+            NewResult(
+                str(each.attrs["analysis"]), str(each.attrs["digest"]), each, result_facts(each)
+            )
+            for each in results
+        ]
+    )
+    return study
 
 
 class _CallableModule(ModuleType):

@@ -253,5 +253,6 @@ VIEW = View(
     findings=findings,
     page_tables=page_tables,
     figure=agreement_panels,
+    by_metric=True,
     column=Column("lowest tau of two judgements", lowest_tau),
 )

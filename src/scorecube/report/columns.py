@@ -10,10 +10,16 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from scorecube import names
 from scorecube.collection.schema import Variable
+from scorecube.errors import BadName, nearest, option
 
-FACTS = ("role", "of", "form", "heading")
+FACTS = ("role", "of", "form", "heading", "long_name")
 """Of a variable, that its columns have."""
+KEYS = ("collection", names.METRIC, names.GAIN)
+"""Columns that say of what a row is, and stand in the caption of a printed table where all rows have them in common."""
+Layout = list[tuple[str, tuple[str, ...]]]
+"""Columns as they are printed: the name of each, and the column that it shows, or the two with the limits of an interval."""
 
 
 def describe_columns(
@@ -50,7 +56,7 @@ def describe_columns(
 
 def _spread_source(column: str, sources: Mapping[str, str]) -> str:
     """Return the quantity of a column for one label of a dim, which stands in braces in the name of all of them, beside other letters."""
-    for name, source in sources.items():
+    for name, source in sorted(sources.items(), key=lambda each: -len(each[0])):
         before, brace, rest = name.partition("{")
         after = rest.partition("}")[2]
         if brace and before + after and column.startswith(before) and column.endswith(after):
@@ -113,3 +119,83 @@ def with_uncertainty(frame: pd.DataFrame) -> list[tuple[str, str, str]]:
         pairs += [(name, name) for name in own["standard_error"]]
         found += [(estimate, low, high) for low, high in pairs if estimate in frame.columns]
     return found
+
+
+def intervals_of(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
+    """Return the intervals that a table has, by name: estimate, lower and upper limit.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"rank": [1], "rank_low": [1], "rank_high": [3]})
+    >>> frame.attrs = {"role": {"rank_low": "low", "rank_high": "high"}, "of": {"rank_low": "rank", "rank_high": "rank"}}
+    >>> intervals_of(frame)
+    {'rank_set': ('rank', 'rank_low', 'rank_high')}
+    """
+    return {
+        "rank_set" if low == "rank_low" else f"{low.removesuffix('_low')}_limits": (of, low, high)
+        for of, low, high in with_uncertainty(frame)
+        if low != high
+    }
+
+
+def printed_columns(
+    frame: pd.DataFrame, columns: Sequence[str] | None, *, joined: bool, without_common: bool
+) -> Layout:
+    """Return the columns of a table as they are printed.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    columns
+        Those that are asked for, intervals by the names of `intervals_of`; None for all. Where rows cannot be told apart without
+        them, `KEYS` stand in front.
+    joined
+        Whether limits stand in one column, beside their estimate, also where only the estimate is asked for.
+    without_common
+        Whether `KEYS` that all rows have in common are left out, unless they are asked for.
+
+    Raises
+    ------
+    BadName
+        A column that the table does not have.
+    """
+    intervals, own = intervals_of(frame), [str(column) for column in frame.columns]
+    check_columns(frame, columns)
+    common = [key for key in KEYS if key in own and frame[key].nunique() < 2]
+    if columns is None:
+        left_out = common if without_common else []
+        shown = [column for column in own if column not in left_out]
+    else:
+        keys = [key for key in KEYS if key in own and key not in [*common, *columns]]
+        shown = [*keys, *columns]
+    layout: Layout = []
+    for column in shown:
+        of = {name: ends for name, (estimate, *ends) in intervals.items() if estimate == column}
+        layout.append((column, tuple(intervals[column][1:] if column in intervals else [column])))
+        if joined:
+            layout += [(name, (low, high)) for name, (low, high) in of.items() if name not in shown]
+    behind = {end for _, sources in layout if len(sources) > 1 for end in sources} if joined else ()
+    return [each for each in layout if each[0] not in behind]
+
+
+def check_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> None:
+    """Refuse columns that a table does not have (BadName)."""
+    known = [*map(str, frame.columns), *intervals_of(frame)]
+    for column in columns or ():
+        if column not in known:
+            raise BadName(
+                f"{option('columns')}: no column {column!r}; nearest: {nearest(column, known)}; the table has: {', '.join(known)}",
+                option="columns",
+            )
+
+
+def data_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> pd.DataFrame:
+    """Return the columns of a table that are asked for, of an interval both limits; all for None."""
+    if columns is None:
+        return frame
+    check_columns(frame, columns)
+    intervals = intervals_of(frame)
+    return frame[
+        [end for each in columns for end in (intervals[each][1:] if each in intervals else [each])]
+    ]

@@ -305,17 +305,21 @@ def wcw_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
         axes.set_title(", ".join(filter(None, words)), loc="left", fontsize=9)
         axes.set_ylim(bottom=0.0)
         axes.legend(fontsize=7 if len(results) > 1 else 8)
-    figure = grid[0].figure
-    figure.supxlabel("number of topics", fontsize=9)
-    figure.supylabel("worst-case confidence interval width", fontsize=9)
+    x, y = "number of topics", "worst-case confidence interval width"
+    if len(results) == 1:
+        grid[0].set(xlabel=x, ylabel=y)
+        return
+    grid[0].figure.supxlabel(x, fontsize=9)
+    grid[0].figure.supylabel(y, fontsize=9)
 
 
 def _panels(canvas: Canvas, number: int, wider: float, taller: float) -> list[Axes]:
     """Return panels in two columns with the same axes; those beyond the number are empty."""
+    if number == 1:
+        return [canvas.panel(FIGURE_SIZE)]
     columns = min(2, number)
     rows = -(-number // columns)
-    size = FIGURE_SIZE if number == 1 else (wider * PANEL[0] * columns, taller * PANEL[1] * rows)
-    figure = canvas.figure(size)
+    figure = canvas.figure((wider * PANEL[0] * columns, taller * PANEL[1] * rows))
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
     for axes in grid[number:]:
         axes.set_axis_off()

@@ -299,5 +299,6 @@ VIEW = View(
     findings=findings,
     page_tables=page_tables,
     figure=error_curves,
+    by_metric=True,
     cautions=cautions,
 )

@@ -636,6 +636,7 @@ VIEW = View(
     findings=findings,
     page_tables=page_tables,
     figure=judge_panels,
+    by_metric=True,
     column=Column("judge most like the truth", best_judge),
     answers={JUDGES: answer},
     cautions=cautions,

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 BETTER, WORSE = "†", "‡"
 """Marks of runs that are significantly better and worse than the baseline."""
 ANSWERED = 3
-"""Metrics that an answer is about; further ones come behind all answers."""
-ROW_HEIGHT, MOST_HEIGHT, MOST_LABELS = 0.155, 24.0, 150
-"""Inches of a row and of the figure; rows up to which runs are named."""
+"""Metrics that an answer is about; the chapter has all."""
+ROW_HEIGHT = 0.135
+"""Inches of a row."""
 LONGEST = 28
 """Letters of a run's name that are shown."""
 _RUNS = declared(
@@ -102,6 +102,24 @@ def matrix(result: xr.Dataset) -> pd.DataFrame:
         marked = {row[names.RUN]: _marked(row) for row in rows.to_dict("records")}
         table[str(label)] = [marked[run] for run in table[names.RUN]]
     return pd.DataFrame(table)
+
+
+def joint_legend(facts: Mapping[str, Any]) -> str:
+    """Return what limits and rank sets are about, and which hold together."""
+    percent, one = f"{100 * (1 - facts['alpha']):g}%", noun(facts)
+    sets = f"each {one} by itself" if facts.get("marginal") else f"all {one}s together"
+    return f"{percent} limits over infinitely many topics like these, each {one} by itself; {percent} rank sets, {sets}"
+
+
+def legend(facts: Mapping[str, Any]) -> str:
+    """Return what the marks of `matrix` mean."""
+    bold = f"Bold: largest mean of the metric among these {noun(facts)}s"
+    if facts.get("baseline") is None:
+        return bold
+    return (
+        f"{bold}; {BETTER} ({WORSE}): significantly better (worse) than {facts['baseline']} "
+        f"(max-T test, p < {facts['alpha']:g}, all comparisons with it together)"
+    )
 
 
 def _marked(row: Mapping[Any, Any]) -> str:
@@ -272,25 +290,28 @@ def leaderboard(canvas: Canvas, result: xr.Dataset) -> None:
     """Runs of the first metric, best first: means with intervals, rank sets, and groups that are not separated."""
     data = result.isel(gain=0, metric=0)
     order = np.argsort(data["rank"].values, kind="stable")
-    data = data.isel({names.RUN: order})
-    n = len(order)
-    groups = brackets_of(data) if "group_first" in data else []
-    height = min(1.2 + max(n, 6) * ROW_HEIGHT, MOST_HEIGHT)
-    figure = canvas.figure((7.2, height))
+    n = min(len(order), canvas.most_rows)
+    shown = data.isel({names.RUN: order[:n]})
+    groups = brackets_of(shown) if "group_first" in data else []
+    figure = canvas.figure((7.2, 1.2 + max(n, 6) * ROW_HEIGHT))
     n_columns = 1 + max((column for column, _, _ in groups), default=-1)
     ratios = [3.0, 2.4, max(0.4, min(0.07 * n_columns, 1.2))][: 3 if groups else 2]
     panels = figure.subplots(
         1, len(ratios), sharey=True, squeeze=False, gridspec_kw={"width_ratios": ratios}
     )[0]
-    draw_means(panels[0], data)
-    draw_ranks(panels[1], data)
+    draw_means(panels[0], shown)
+    if "baseline" in data.attrs:
+        place = labels_of(data, names.RUN).index(str(data.attrs["baseline"]))
+        panels[0].axvline(data["mean"].values[place], color="0.35", linestyle=":", linewidth=0.9)
+    draw_ranks(panels[1], shown, len(order))
     if groups:
         draw_groups(panels[2], groups)
-    name_runs(panels[0], labels_of(data, names.RUN))
+    name_runs(panels[0], labels_of(shown, names.RUN))
     panels[0].set_ylim(n - 0.4, -0.6)
     percent = f"{100 * (1 - float(result.attrs['alpha'])):g}%"
+    first = f"the first {n} of " if n < len(order) else ""
     figure.suptitle(
-        f"{result.attrs.get('collection', '')}  {data[names.METRIC].item()}, gains {data[names.GAIN].item()}: {n} {'systems' if 'repetitions' in data else 'runs'}, "
+        f"{result.attrs.get('collection', '')}  {data[names.METRIC].item()}, gains {data[names.GAIN].item()}: {first}{counted(len(order), noun(data.attrs))}, "
         f"{result.attrs['n_topics']} topics, {percent}".strip(),
         x=0.01,
         ha="left",
@@ -308,18 +329,15 @@ def draw_means(axes: Axes, data: xr.Dataset) -> None:
     axes.plot(mean, rows, "o", color=COLOURS[0], markersize=3.2)
     axes.set_xlabel("mean score")
     round_ticks(axes.xaxis, 5)
-    if "baseline" in data.attrs:
-        place = labels_of(data, names.RUN).index(str(data.attrs["baseline"]))
-        axes.axvline(mean[place], color="0.35", linestyle=":", linewidth=0.9)
 
 
-def draw_ranks(axes: Axes, data: xr.Dataset) -> None:
-    """Draw rank sets, with the observed ranks."""
+def draw_ranks(axes: Axes, data: xr.Dataset, last: int) -> None:
+    """Draw rank sets, with the observed ranks, on an axis up to the last rank."""
     rows = np.arange(data.sizes[names.RUN])
     low, high = data["rank_low"].values, data["rank_high"].values
     axes.hlines(rows, low, high, color=COLOURS[1], linewidth=2.4, alpha=0.55)
     axes.plot(data["rank"].values, rows, "|", color="0.15", markersize=5)
-    axes.set_xlim(0.5, data.sizes[names.RUN] + 0.5)
+    axes.set_xlim(0.5, last + 0.5)
     axes.set_xlabel("rank")
     round_ticks(axes.xaxis, 5, whole=True)
     axes.tick_params(left=False)
@@ -353,10 +371,7 @@ def draw_groups(axes: Axes, brackets: list[tuple[int, int, int]]) -> None:
 
 
 def name_runs(axes: Axes, runs: list[str]) -> None:
-    """Label the rows with the names of runs, or with their order where there are too many."""
-    if len(runs) > MOST_LABELS:
-        axes.set_ylabel("runs, best first")
-        return
+    """Label the rows with the names of runs."""
     shown = [run if len(run) <= LONGEST else run[: LONGEST - 1] + "…" for run in runs]
     axes.set_yticks(range(len(runs)), shown, fontsize=7)
     axes.tick_params(axis="y", length=0)
@@ -387,6 +402,7 @@ _RANKS = View(
     findings=findings,
     page_tables=page_tables,
     figure=leaderboard,
+    by_metric=True,
     column=Column("runs that may be the best", cell),
     answers={LEADERBOARD: answer},
     cautions=cautions,
@@ -400,8 +416,8 @@ _LEADERBOARD = replace(
     "pairs; all rank sets hold together with the stated confidence. Runs that share a group are not separated by that test. "
     "Best is the share of resampled topic sets in which the run has the largest mean, not the probability that it is the best.",
     tables={
-        "systems": replace(_RUNS, make=systems),
-        "matrix": Table(matrix, rows_along(names.RUN)),
+        "systems": replace(_RUNS, make=systems, legend=joint_legend),
+        "matrix": Table(matrix, rows_along(names.RUN), legend=legend),
         "top": TOP,
     },
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,6 +66,8 @@ RUNS = (*CELL, names.RUN_A, names.RUN_B)
 DIFFERENCES = (*RUNS, ("n_topics?", "common_topics"), "mean_difference")
 P_VALUES = ("p_value", "p_value_holm", "p_value_bh")
 TEST_NAMES = {"t": "paired t test", "wilcoxon": "Wilcoxon test", "sign": "sign test"}
+EFFECTS = ("difference_low", "difference_high", "effect_size", "d_z?")
+ESTIMATES = ("estimated_difference", "largest_not_significant")
 UNDECIDED = "undecided_pairs"
 
 
@@ -115,21 +118,30 @@ ADJUSTED = declared(
     (*CELL, names.ADJUSTMENT, names.ALPHA), (*CELL, names.ALPHA, names.ADJUSTMENT, *ADJUSTED_COUNTS)
 )
 """Significant pairs under each adjustment for testing many pairs. Holm's needs more trials than pairs / alpha to find any pair."""
-P_VALUE_PAIRS = declared(IN_PAIRS, (*DIFFERENCES, *P_VALUES), long=True)
+P_VALUE_PAIRS = declared(
+    IN_PAIRS, (*DIFFERENCES, *P_VALUES, *EFFECTS), long=True, part=at_largest_alpha
+)
 """Every pair of runs with its p-value; differences are first minus second run."""
 ASL_PAIRS = declared(
     IN_PAIRS,
-    (*DIFFERENCES, "t", *((each.replace("p_value", "asl"), each) for each in P_VALUES), *P_VALUES),
+    (
+        *(*DIFFERENCES, "t"),
+        *((each.replace("p_value", "asl"), each) for each in P_VALUES),
+        *(*P_VALUES, *EFFECTS),
+    ),
     long=True,
+    part=at_largest_alpha,
 )
 """The same with the achieved significance level, which is the p-value under another name."""
-JOINT_PAIRS = declared(IN_PAIRS, (*DIFFERENCES, "p_value"), long=True)
+JOINT_PAIRS = declared(
+    IN_PAIRS, (*DIFFERENCES, "p_value", *EFFECTS, "p_single?"), long=True, part=at_largest_alpha
+)
 """Every pair of runs with its p-value, which accounts for all pairs together and takes no adjustment."""
 SIMULTANEOUS_PAIRS = declared(
     IN_PAIRS,
     (
         *(*RUNS, "mean_difference", "difference_low", "difference_high"),
-        *("effect_size", "d_z?", "p_value"),
+        *("effect_size", "d_z?", "p_value", "p_single?"),
     ),
     long=True,
     part=at_largest_alpha,
@@ -172,6 +184,12 @@ def title(options: Mapping[str, Any]) -> str:
 def against(facts: Mapping[str, Any]) -> list[str]:
     """Return the run that others are compared with, for titles; nothing for all pairs."""
     return [] if facts.get("baseline") is None else [f"against {facts['baseline']}"]
+
+
+def legend(facts: Mapping[str, Any]) -> str:
+    """Return which comparisons p-values and limits of pairs are about, for captions."""
+    what = f"Differences: first minus second {noun(facts)}, estimates for infinitely many topics like these"
+    return f"{what}; p-values: {family(facts)}"
 
 
 def what_is_compared(facts: Mapping[str, Any]) -> str:
@@ -517,7 +535,7 @@ def _view(name: str, heading: str, about: str, pairs: Table, *, joint: bool = Fa
         about=about,
         tables={
             "power": POWER,
-            "pairs": pairs,
+            "pairs": replace(pairs, legend=legend),
             "curve": CURVE,
             **({} if joint else {"adjusted": ADJUSTED}),
         },

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
+from scorecube import names
 from scorecube.analyses import registry
 from scorecube.analyses.options import describe_type, has_type, normal_value, options_of
-from scorecube.errors import BadName, BadPlan, CorruptStudy
+from scorecube.collection.arguments import as_cube, check_dataset, metric_names
+from scorecube.collection.schema import labels_of
+from scorecube.collection.selection import parse_known
+from scorecube.errors import BadName, BadPlan, CorruptStudy, nearest, option
 from scorecube.report.findings import Finding
 from scorecube.report.tables.rows import combine
 from scorecube.report.views.registry import view_of
@@ -30,6 +35,7 @@ MOST_KEPT = 100_000
 
 def view_of_result(result: xr.Dataset) -> View:
     """Return the view of the analysis that a result is of; that of scores for a cube or rankings."""
+    check_dataset(result, "the result", "analyse, evaluate or cube_from_scores")
     return view_of(str(result.attrs.get("analysis", "scores")))
 
 
@@ -41,7 +47,7 @@ def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
     result
         A result of an analysis, a cube or rankings.
     name
-        E.g. ``sensitivity``; None is the first table of the analysis.
+        E.g. ``sensitivity``; None is the first table of the analysis; of paired, the pairs where they are few.
 
     Returns
     -------
@@ -59,11 +65,16 @@ def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
     >>> table(simulate_cube(n_runs=4), "means").columns.tolist()
     ['collection', 'metric', 'gain', 'run', 'team', 'mean', 'n_topics']
     """
-    view = view_of_result(result)
-    return view.frame(view.find_table(name)[1], result)
+    view, result = view_of_result(result), as_cube(result)
+    return view.frame(view.find_table(name, [result])[1], result)
 
 
-def figure(result: xr.Dataset, gain: str | None = None, axes: Any = None) -> Figure:
+def figure(
+    result: xr.Dataset,
+    gain: str | None = None,
+    axes: Any = None,
+    metrics: Sequence[Any] | None = None,
+) -> Figure:
     """Return the figure of a result.
 
     Parameters
@@ -74,6 +85,8 @@ def figure(result: xr.Dataset, gain: str | None = None, axes: Any = None) -> Fig
         Gain setting that is drawn; the first by default.
     axes
         Where a figure of one panel is drawn; None for a figure of its own.
+    metrics
+        Metrics that are drawn, in this order; by default the first of a figure that has a panel for each, else all.
 
     Returns
     -------
@@ -87,10 +100,64 @@ def figure(result: xr.Dataset, gain: str | None = None, axes: Any = None) -> Fig
     BadPlan
         Axes, and a figure of several panels.
     """
-    view = view_of_result(result)
+    view, result = view_of_result(result), as_cube(result)
     if view.figure is None:
         raise BadName(no_figure(view))
-    return view.draw(result, gain, axes)
+    if not view.by_metric or names.METRIC not in result.dims:
+        return view.draw(of_metrics(result, metrics), gain, axes)
+    shown = labels_of(of_metrics(result, metrics), names.METRIC)[: 1 if metrics is None else None]
+    if len(shown) == 1:
+        return view.draw(of_metrics(result, shown), gain, axes)
+    from scorecube.report.figures.canvas import stacked
+
+    return stacked(view.draw, {name: (of_metrics(result, [name]), gain) for name in shown})
+
+
+def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
+    """Return the part of a result that is about some metrics.
+
+    Parameters
+    ----------
+    result
+        A result of an analysis, or a cube.
+    metrics
+        In the order of the part; None for all.
+
+    Returns
+    -------
+    part
+        Of comparisons of two metrics those of both.
+
+    Raises
+    ------
+    BadName
+        A metric that the result does not have.
+    BadPlan
+        A result without metrics.
+    """
+    if metrics is None:
+        return result
+    if names.METRIC not in result.coords:
+        raise BadPlan(
+            f"{result.attrs.get('analysis', 'this result')} has no metrics to choose from; leave {option('metrics')} out",
+            option="metrics",
+        )
+    known = np.atleast_1d(result[names.METRIC].values).tolist()
+    chosen = [
+        each if each in known else str(parse_known(each))
+        for each in metric_names("metrics", metrics)
+    ]
+    for metric in chosen:
+        if metric not in known:
+            raise BadName(
+                f"no metric {metric!r} in the result; nearest: {nearest(metric, known)}",
+                option="metrics",
+            )
+    for name in ("metric_a", "metric_b"):
+        if name in result.coords:
+            (dim,) = result[name].dims
+            result = result.isel({dim: np.isin(result[name].values.astype(str), chosen)})
+    return result.sel({names.METRIC: chosen})
 
 
 class Tables(Mapping[str, pd.DataFrame]):
@@ -148,12 +215,10 @@ def options_of_result(attributes: Mapping[str, Any]) -> dict[str, Any]:
     options: dict[str, Any] = plan_of(attributes)["options"]
     name = attributes.get("analysis")
     known = options_of(registry.load(name)) if name in registry.names() else {}
-    for option in known.values():
-        value = options.get(option.name, option.default if option.since else None)
-        if not has_type(normal_value(value), option.type):
-            error = TypeError(
-                f"{option.name} is {value!r:.60}, expected {describe_type(option.type)}"
-            )
+    for each in known.values():
+        value = options.get(each.name, each.default if each.since else None)
+        if not has_type(normal_value(value), each.type):
+            error = TypeError(f"{each.name} is {value!r:.60}, expected {describe_type(each.type)}")
             raise CorruptStudy(unreadable(f"the options of {name}", error))
     return options
 

@@ -248,5 +248,6 @@ VIEW = View(
         "preferred_rank": Table(preferred_rank, source=Source.RANKINGS),
     },
     figure=heat_map,
+    by_metric=True,
     compute=lambda cube: cube,
 )

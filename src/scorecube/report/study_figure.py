@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.arguments import metric_names
 from scorecube.collection.schema import labels_of
-from scorecube.collection.selection import parse_known
-from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
-from scorecube.report.results import no_figure
+from scorecube.errors import BadName, BadPlan, BadStudy, option
+from scorecube.report.results import figure, no_figure, of_metrics
 from scorecube.report.study_overview import find_view
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.views.view import View
@@ -43,7 +41,7 @@ def draw(
     gain
         Gain setting that is drawn, for one collection; the first by default.
     metrics
-        Metrics that are drawn, in this order; all by default.
+        Metrics that are drawn, in this order; by default the first of a figure that has a panel for each, else all.
     by
         ``gain``, ``size`` or an option of the analysis: a panel for each of its values among the results of one collection.
 
@@ -64,10 +62,7 @@ def draw(
     view = find_view(study, analysis)
     if view.figure is None:
         raise BadName(no_figure(view))
-    results = {
-        name: of_metrics(result, metrics)
-        for name, result in _results(study, view, collections).items()
-    }
+    results = _results(study, view, collections)
     if not results:
         raise BadStudy(
             f"{study.path}: no result of {analysis} yet; run: scorecube {analysis} {study.path}"
@@ -90,7 +85,7 @@ def draw(
                 by,
                 gain,
             )
-        return view.draw(result, gain)
+        return figure(result, gain, metrics=metrics)
     found = ", ".join(results)
     if gain is not None or by is not None:
         own = "gain" if by is None else "by"
@@ -102,7 +97,7 @@ def draw(
         raise BadPlan(
             f"{analysis} is drawn for one collection at a time; name one with {option('collections')}: {found}"
         )
-    return view.draw_overview(list(results.values()))
+    return view.draw_overview([of_metrics(each, metrics) for each in results.values()])
 
 
 def shown(drawn: Figure) -> Figure:
@@ -111,29 +106,6 @@ def shown(drawn: Figure) -> Figure:
 
     drawn.__class__ = ShownFigure
     return drawn
-
-
-def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
-    """Return the part of a result that is about some metrics."""
-    if metrics is None:
-        return result
-    if names.METRIC not in result.dims:
-        raise BadPlan(
-            f"the figure of {result.attrs.get('analysis', 'this result')} is not drawn by metric; leave {option('metrics')} out",
-            option="metrics",
-        )
-    known = labels_of(result, names.METRIC)
-    metrics = [
-        each if each in known else str(parse_known(each))
-        for each in metric_names("metrics", metrics)
-    ]
-    for metric in metrics:
-        if metric not in known:
-            raise BadName(
-                f"no metric {metric!r} in the result; nearest: {nearest(metric, known)}",
-                option="metrics",
-            )
-    return result.sel({names.METRIC: list(metrics)})
 
 
 def _results(

@@ -10,9 +10,11 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
+from scorecube import names
 from scorecube.errors import BadName, BadStudy, did_you_mean, option
-from scorecube.report.results import findings
+from scorecube.report.results import findings, of_metrics
 from scorecube.report.stored_tables import TABLE, decode, rows_with_facts, shape_of
+from scorecube.report.table_rows import METRICS
 from scorecube.report.tables.rows import COLLECTION, averages, combine
 from scorecube.report.views.registry import view_names, view_of
 from scorecube.report.views.view import Source, Table, View
@@ -50,6 +52,7 @@ def collect_table(
     collections: Sequence[str] | None = None,
     every: bool = False,
     average: bool = False,
+    metrics: Sequence[Any] | None = None,
 ) -> pd.DataFrame:
     """Return one table over collections.
 
@@ -65,6 +68,8 @@ def collect_table(
         All stored results of each collection instead of its latest, with the first digits of their digests in the column ``result``.
     average
         Means over the collections, see `averages`, instead of one row for each of them.
+    metrics
+        Columns of a table that has one for each metric, in this order; all by default.
 
     Raises
     ------
@@ -73,20 +78,35 @@ def collect_table(
     """
     view = find_view(study, analysis)
     chosen, table = view.find_table(name)
+    places = collections if collections is not None else study
+    if name is None and view.if_few:
+        made = [
+            _sources(study[each], view, table, every, collections is not None) for each in places
+        ]
+        chosen, table = view.find_table(None, [source for each in made for source in each])
     if table.source is Source.RESULT and view.compute is None and chosen == view.first_table:
         frames = _indexed(study, view, collections, every)
     else:
         frames = [
             _with_digest(
-                view.frame(table, source.assign_attrs({COLLECTION: each})),
+                _frame(view, table, source.assign_attrs({COLLECTION: each}), metrics),
                 str(source.attrs.get("digest", "")) if every else "",
             )
-            for each in (collections if collections is not None else study)
+            for each in places
             for source in _sources(study[each], view, table, every, collections is not None)
         ]
     if not frames:
         raise _without_results(study, analysis)
     return _averaged(study, analysis, combine(frames)) if average else combine(frames)
+
+
+def _frame(
+    view: View, table: Table, source: xr.Dataset, metrics: Sequence[Any] | None
+) -> pd.DataFrame:
+    frame = view.frame(table, source)
+    if metrics is None or names.METRIC not in source.dims or any(each in frame for each in METRICS):
+        return frame
+    return view.frame(table, of_metrics(source, metrics))
 
 
 def collect_findings(

@@ -447,8 +447,6 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
 
     Of several sample sizes the largest is shown.
     """
-    from scorecube.report.figures.direct_labels import direct_labels
-
     result = result.isel(size=[-1])
     cells = result.isel(gain=0, size=0)
     axes = canvas.panel(FIGURE_SIZE)
@@ -489,7 +487,7 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
     axes.set_title(
         f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
     )
-    direct_labels(axes)
+    canvas.label_curves(axes)
 
 
 def _accepted_rates(axes: Axes, result: xr.Dataset) -> None:

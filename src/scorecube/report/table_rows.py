@@ -8,6 +8,7 @@ import pandas as pd
 
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan, nearest, option
+from scorecube.report.columns import KEYS
 
 DESCENDING = ":desc"
 CONFIDENCE = "confidence"
@@ -15,6 +16,8 @@ BRIEF = 24
 """Rows that a table of several confidence levels may have on a screen."""
 METRICS = ("metric", "metric_a", "metric_b")
 """Columns with metrics; a row of two metrics is of both."""
+MANY = ("run", "run_a", "topic")
+"""Columns of tables with many rows of each metric."""
 
 
 def select_rows(
@@ -24,6 +27,7 @@ def select_rows(
     size: Sequence[int] | None = None,
     sampling: Sequence[str] | None = None,
     sort: Sequence[str] | None = None,
+    top: int | None = None,
 ) -> pd.DataFrame:
     """Return the rows with some values, in another order.
 
@@ -35,6 +39,8 @@ def select_rows(
         Values to keep; None keeps all.
     sort
         Names of columns, the most important first; with ``:desc`` the largest values come first. Missing values come last.
+    top
+        How many of the first rows to keep: of each metric, gain setting and collection in tables of runs or topics, else of each collection.
 
     Returns
     -------
@@ -63,6 +69,8 @@ def select_rows(
         columns = [column for column in known if column in frame]
         if values is None:
             continue
+        if name == "metrics" and not columns and {*values} <= {*map(_metric_of, frame.columns)}:
+            continue  # a column for each metric
         if not columns:
             raise BadPlan(f"{option(name)}: this table has no column {known[0]}", option=name)
         for column in columns:
@@ -77,7 +85,16 @@ def select_rows(
     if order:
         ascending = [not name.endswith(DESCENDING) for name in sort or ()]
         frame = frame.sort_values(order, ascending=ascending, kind="stable", na_position="last")
+    if top is not None:
+        cells = KEYS if any(column in frame for column in MANY) else KEYS[:1]
+        within = [key for key in cells if key in frame]
+        frame = frame.groupby(within, sort=False).head(top) if within else frame.head(top)
     return frame.reset_index(drop=True)
+
+
+def _metric_of(column: object) -> str:
+    """Return the metric of a column that is named after one, perhaps with its gain setting."""
+    return str(column).partition(" (")[0]
 
 
 def brief_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:

@@ -17,7 +17,15 @@ import pandas as pd
 from scorecube import names
 from scorecube.errors import BadName, BadPlan, option, visible
 from scorecube.files import check_target, is_formula, spreadsheet_label, write_file
-from scorecube.report.columns import decimals_of, fact_of_columns, with_role, with_uncertainty
+from scorecube.report.columns import (
+    Layout,
+    data_columns,
+    decimals_of,
+    fact_of_columns,
+    printed_columns,
+    with_role,
+    with_uncertainty,
+)
 from scorecube.report.json_text import as_json
 from scorecube.report.tables.rows import COLLECTION, as_records
 from scorecube.report.text_layout import fit
@@ -30,7 +38,7 @@ LEAST_P = 0.0001
 SHORT_DIGITS = 12
 """A number of csv and json that is within rounding of a decimal with so few digits is that decimal: 0.153676, not 0.15367599999999998."""
 ROWS_AT_ONCE = 2**16
-"""Rows of csv and text that are made at a time."""
+"""Rows that are made at a time."""
 NONE = "-"
 PLAIN = ".4f"
 """How numbers are written unless their quantity says otherwise."""
@@ -47,6 +55,9 @@ LATEX |= {
     "*": "{*}",
 }
 LATEX |= {"†": r"\textsuperscript{\dag}", "‡": r"\textsuperscript{\ddag}"}
+BOLD = {"text": "{}", "markdown": "**{}**", "latex": r"\textbf{{{}}}"}
+MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
+"""Sign of a number, which is a hyphen outside of formulas."""
 ANY_GAIN = "any"
 
 
@@ -222,16 +233,34 @@ def _less_than_a_digit(value: float, decimals: int) -> str:
     return f"<{last}" if value > 0.0 else f">-{last}"
 
 
-def render(
+def render(frame: pd.DataFrame, form: str, width: int | None = None, **how: Any) -> str:
+    """Return a table as text; csv and json have all rows in full precision, the others rounded numbers.
+
+    Labels are exact in json. In csv those that a spreadsheet would take for formulas begin with an apostrophe, which `import` removes.
+
+    Parameters
+    ----------
+    frame, form, width, how
+        As of `render_parts`.
+
+    Raises
+    ------
+    BadName
+        An unknown format, or a column that the table does not have.
+    """
+    return "\n".join(render_parts(frame, form, width, **how))
+
+
+def render_parts(
     frame: pd.DataFrame,
     form: str,
     width: int | None = None,
     first: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    caption: str = "",
     every: bool = False,
-) -> str:
-    """Return a table as text; csv and json have all rows in full precision, the others rounded numbers.
-
-    Labels are exact in json. In csv those that a spreadsheet would take for formulas begin with an apostrophe, which `import` removes.
+) -> Iterator[str]:
+    """Yield the text of `render` in parts without their last newline, some rows at a time, which bounds the memory.
 
     Parameters
     ----------
@@ -243,55 +272,102 @@ def render(
         Width of the terminal for ``text``; None for no limit.
     first
         Columns that a table which is too wide shows first: those by which it is sorted.
+    columns
+        Columns to show, see `printed_columns`; all by default.
+    caption
+        Above a table in LaTeX and Markdown, in their marks.
     every
-        Show the columns of a table which is too wide in several parts.
-
-    Raises
-    ------
-    BadName
-        An unknown format.
+        Show the columns of a text which is too wide in several parts.
     """
     if form not in FORMATS:
         raise BadName(f"no format {form!r}; known: {', '.join(FORMATS)}")
-    if form == "json":
-        records = as_records(frame)
-        return as_json([{name: _plain(value) for name, value in row.items()} for row in records])
-    if form == "csv":
-        return _csv(frame)
-    if form == "text":
-        return "\n".join(_text_parts(frame, width, first, every))
+    if form in ("csv", "json"):
+        yield from _data_parts(data_columns(frame, columns), form)
+        return
     frame = merge_gains(estimates_first(without_second_names(frame)))
-    records = as_records(frame)
-    cells = Cells(frame)
-    columns = cells.columns
-    body, numeric = _cells(records, cells)
-    bold = [[isinstance(record[column], Bold) for column in columns] for record in records]
-    if form == "markdown":
-        body = [[MARKDOWN.sub(r"\\\g<0>", cell) for cell in row] for row in body]
-        body = _in_bold(body, bold, "**{}**")
+    joined = form != "text"
+    layout = printed_columns(frame, columns, joined=joined, without_common=bool(caption))
+    rows = Rows(frame, layout, form)
     if form == "latex":
-        escaped = [[_escaped(cell) for cell in row] for row in body]
-        return _latex(columns, _in_bold(escaped, bold, r"\textbf{{{}}}"), numeric)
-    widths = [max(len(row[k]) for row in [columns, *body]) for k in range(len(columns))]
-    rule = [
-        "-" * (wide - 1) + ":" if right else "-" * wide
-        for wide, right in zip(widths, numeric, strict=True)
-    ]
-    rows = [_aligned(columns, widths, numeric), rule]
-    rows += [_aligned(cells, widths, numeric) for cells in body]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in rows)
+        yield from _latex_parts(frame, rows, caption)
+    elif form == "markdown":
+        yield from [f"{caption}\n"] if caption else []
+        yield from (
+            "\n".join(f"| {' | '.join(row)} |" for row in part)
+            for part in _aligned_parts(frame, rows, ":")
+        )
+    else:
+        yield from _text_parts(frame, rows, width, first, every)
 
 
-def _cells(
-    records: Sequence[Mapping[str, Any]], cells: Cells
-) -> tuple[list[list[str]], list[bool]]:
-    """Return the cells of rows as text, and whether each column has numbers."""
-    body = [cells.row(record) for record in records]
-    numeric = [
-        any(isinstance(record[column], int | float | Marked) for record in records)
-        for column in cells.columns
-    ]
-    return body, numeric
+def _data_parts(frame: pd.DataFrame, form: str) -> Iterator[str]:
+    """Yield a table as csv or json some rows at a time."""
+    for k, portion in enumerate(_portions(frame)):
+        if form == "csv":
+            text = _csv(portion)
+            yield text.partition("\n")[2] if k else text
+            continue
+        records = as_records(portion)
+        text = as_json([{name: _plain(value) for name, value in row.items()} for row in records])
+        more = (k + 1) * ROWS_AT_ONCE < len(frame)
+        yield text[2 if k else 0 : -2 if more else None] + "," * more
+
+
+class Rows:
+    """Makes the rows of a printed table.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    layout
+        Its columns, see `printed_columns`.
+    form
+        ``text``, ``markdown`` or ``latex``, whose marks are escaped.
+    """
+
+    def __init__(self, frame: pd.DataFrame, layout: Layout, form: str) -> None:
+        self._cells, self._layout, self._form = Cells(frame), layout, form
+        self.names = [name for name, _ in layout]
+        words = fact_of_columns(frame, "heading")
+        self.head = [
+            name if form == "text" else marked(words.get(name, name.replace("_", " ")), form)
+            for name in self.names
+        ]
+        self.numeric = [len(of) == 1 and _has_numbers(frame[of[0]]) for _, of in layout]
+
+    def __call__(self, portion: pd.DataFrame) -> list[list[str]]:
+        """Return the cells of some rows."""
+        return [self._row(record) for record in as_records(portion)]
+
+    def _row(self, record: Mapping[str, Any]) -> list[str]:
+        texts = dict(zip(self._cells.columns, self._cells.row(record), strict=True))
+        row = []
+        for number, (_, (first, *rest)) in zip(self.numeric, self._layout, strict=True):
+            ends = [texts[each] for each in (first, *rest)]
+            limits = NONE if NONE in ends else f"[{', '.join(ends)}]"
+            cell = marked(limits if rest else ends[0], self._form)
+            if self._form == "latex" and (number or rest):
+                cell = MINUS.sub("$-$", cell)
+            row.append(BOLD[self._form].format(cell) if isinstance(record[first], Bold) else cell)
+        return row
+
+
+def marked(text: str, form: str) -> str:
+    """Return a text in which the marks of a format are escaped."""
+    if form == "markdown":
+        return MARKDOWN.sub(r"\\\g<0>", text)
+    if form != "latex":
+        return text
+    # Two hyphens would become a dash.
+    return re.sub("-(?=-)", "-{}", "".join(LATEX.get(letter, letter) for letter in text))
+
+
+def _has_numbers(values: pd.Series[Any]) -> bool:
+    """Return whether a column has numbers, which are aligned at their ends."""
+    if values.dtype.kind in "biuf":
+        return bool(values.notna().any())
+    return any(isinstance(value, int | float | Marked) and value == value for value in values)
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
@@ -308,54 +384,35 @@ def _portions(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
         yield frame.iloc[start : start + ROWS_AT_ONCE]
 
 
-def _text_parts(
-    frame: pd.DataFrame, width: int | None, first: Sequence[str], every: bool
-) -> Iterator[str]:
-    """Yield a table as text some rows at a time; one that a terminal is too narrow for, which is read on the screen, at once."""
-    frame = merge_gains(estimates_first(without_second_names(frame)))
-    cells = Cells(frame)
-    columns = cells.columns
-    widths, numeric = [len(column) for column in columns], [False] * len(columns)
+def _aligned_parts(frame: pd.DataFrame, rows: Rows, right: str = "-") -> Iterator[list[list[str]]]:
+    """Yield the rows of a table some at a time, all columns as wide as their widest cell, below the heading and a rule."""
+    widths = [len(column) for column in rows.head]
     body: list[list[str]] = []
     for portion in _portions(frame):
-        body, numbers = _cells(as_records(portion), cells)
+        body = rows(portion)
         widths = [max([wide, *(len(row[k]) for row in body)]) for k, wide in enumerate(widths)]
-        numeric = [known or found for known, found in zip(numeric, numbers, strict=True)]
-    if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
-        body = _cells(as_records(frame), cells)[0]
-        yield fit(columns, body, numeric, width, with_role(frame, ("condition",)), first, every)
-        return
-    head = [columns, ["-" * wide for wide in widths]]
+    rule = [
+        "-" * (wide - 1) + (right if number else "-")
+        for wide, number in zip(widths, rows.numeric, strict=True)
+    ]
+    head = [rows.head, rule]
     for portion in _portions(frame):
         if len(frame) > ROWS_AT_ONCE:  # the cells of a single portion are at hand
-            body = _cells(as_records(portion), cells)[0]
-        rows = [_aligned(row, widths, numeric) for row in [*head, *body]]
-        yield "\n".join("  ".join(row).rstrip() for row in rows)
+            body = rows(portion)
+        yield [_aligned(row, widths, rows.numeric) for row in [*head, *body]]
         head = []
 
 
-def render_parts(
-    frame: pd.DataFrame,
-    form: str,
-    width: int | None = None,
-    first: Sequence[str] = (),
-    every: bool = False,
+def _text_parts(
+    frame: pd.DataFrame, rows: Rows, width: int | None, first: Sequence[str], every: bool
 ) -> Iterator[str]:
-    """Yield the text of `render` in parts without their last newline: csv and text some rows at a time, which bounds the memory.
-
-    Parameters
-    ----------
-    frame, form, width, first, every
-        As of `render`.
-    """
-    if form == "text":
-        yield from _text_parts(frame, width, first, every)
-    elif form == "csv":
-        for k, portion in enumerate(_portions(frame)):
-            text = render(portion, form)
-            yield text.partition("\n")[2] if k else text
-    else:
-        yield render(frame, form, width, first, every)
+    """Yield a table as text some rows at a time; one that a terminal is too narrow for, which is read on the screen, at once."""
+    for part in _aligned_parts(frame, rows):
+        if width is not None and sum(map(len, part[0])) + 2 * (len(part[0]) - 1) > width:
+            conditions = with_role(frame, ("condition",))
+            yield fit(rows.head, rows(frame), rows.numeric, width, conditions, first, every)
+            return
+        yield "\n".join("  ".join(row).rstrip() for row in part)
 
 
 def formulas(frame: pd.DataFrame) -> list[str]:
@@ -399,33 +456,16 @@ def _plain(value: Any) -> Any:
     return short if short == float(f"{value:.15g}") else float(value)
 
 
-def _in_bold(body: list[list[str]], bold: list[list[bool]], form: str) -> list[list[str]]:
-    """Return cells with those in bold type in the form of their format."""
-    return [
-        [form.format(cell) if strong else cell for cell, strong in zip(row, flags, strict=True)]
-        for row, flags in zip(body, bold, strict=True)
-    ]
-
-
-def _escaped(text: str) -> str:
-    # Two hyphens would become a dash.
-    return re.sub("-(?=-)", "-{}", "".join(LATEX.get(letter, letter) for letter in text))
-
-
-def _latex(columns: list[str], body: list[list[str]], numeric: list[bool]) -> str:
-    spec = "".join("r" if right else "l" for right in numeric)
-    rows = [" & ".join(row) + r" \\" for row in [[*map(_escaped, columns)], *body]]
-    return "\n".join(
-        [
-            rf"\begin{{tabular}}{{{spec}}} % \usepackage{{booktabs}}",
-            r"\toprule",
-            rows[0],
-            r"\midrule",
-            *rows[1:],
-            r"\bottomrule",
-            r"\end{tabular}",
-        ]
-    )
+def _latex_parts(frame: pd.DataFrame, rows: Rows, caption: str) -> Iterator[str]:
+    """Yield a table in LaTeX some rows at a time: a float with its caption, or, without one, what stands in it."""
+    spec = "".join("r" if right else "l" for right in rows.numeric)
+    above = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"] if caption else []
+    head = [rf"\begin{{tabular}}{{{spec}}} % \usepackage{{booktabs}}", r"\toprule"]
+    yield "\n".join([*above, *head, " & ".join(rows.head) + r" \\", r"\midrule"])
+    for portion in _portions(frame):
+        if len(portion):
+            yield "\n".join(" & ".join(row) + r" \\" for row in rows(portion))
+    yield "\n".join([r"\bottomrule", r"\end{tabular}", *([r"\end{table}"] if caption else [])])
 
 
 def format_of(path: Path) -> str:
@@ -444,6 +484,6 @@ def check_table_path(path: Path) -> None:
     check_target(path)
 
 
-def write_table(frame: pd.DataFrame, form: str, path: Path) -> None:
-    """Write a table into a file, which is replaced only when it is whole."""
-    write_file(path, render(frame, form).rstrip("\n") + "\n")
+def write_table(frame: pd.DataFrame, form: str, path: Path, **how: Any) -> None:
+    """Write a table, as of `render_parts`, into a file, which is replaced only when it is whole."""
+    write_file(path, (f"{part}\n" for part in render_parts(frame, form, **how)))

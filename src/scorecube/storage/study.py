@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, overload
 import xarray as xr
 
 from scorecube.collection import schema
+from scorecube.collection.arguments import as_cube
 from scorecube.errors import BadStudy, nearest
 from scorecube.storage import version_1
 from scorecube.storage.catalogue import Catalogue, check_collection_name, has_manifest, no_study
@@ -179,6 +180,7 @@ class Study(Catalogue):
         BadStudy
             The collection exists with other runs, topics or scores, or another process has changed what these were made from.
         """
+        cube = as_cube(cube)
         schema.check(cube, schema.CUBE, "the cube")
         check_collection_name(name)
         if not self.writable:

@@ -17,7 +17,7 @@ from scorecube.analyses.plan import check_analysis, make_plan, new_seed
 from scorecube.analyses.plan import cube_digest as digest
 from scorecube.analyses.rank_agreement.replicability import replicated_effects
 from scorecube.analyses.shared_options import SHARED
-from scorecube.collection.arguments import check_cube
+from scorecube.collection.arguments import as_cube
 from scorecube.collection.doubts import doubts_of as doubts
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, doubts_of_levels, option
@@ -51,7 +51,7 @@ MEMORY = Option("Limit in bytes.", name="memory", type=int | None, minimum=1)
 
 
 def analyse(
-    cube: xr.Dataset,
+    cube: xr.Dataset | xr.DataArray,
     analysis: Analysis,
     *,
     trials: int = 1000,
@@ -107,11 +107,10 @@ def analyse(
     ('swap', 100)
     """
     check_analysis(analysis)
-    check_cube(cube)
     for name, value in (("workers", workers), ("block_units", block_units)):
         SHARED[name].checked(value)
     MEMORY.checked(memory)
-    loaded = cube.compute()
+    loaded = as_cube(cube).compute()
     prepared = make_plan(
         loaded, analysis, trials=trials, seed=new_seed() if seed is None else seed, samples=samples
     )
@@ -133,7 +132,7 @@ def figure(
     size: tuple[float, float] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Return the figure of a result as a matplotlib Figure, drawn as in the papers; notebooks show it.
+    """Return the figure of a result as a matplotlib Figure, drawn as in the papers, at most a page high; notebooks show it.
 
     Parameters
     ----------
@@ -142,17 +141,17 @@ def figure(
     gain
         Gain setting that is drawn; the first by default.
     metrics
-        Metrics that are drawn; all by default.
+        Metrics that are drawn; by default the first of a figure that has a panel for each, such as the leaderboard, else all.
     size
         Width and height in inches.
     ax
         Axes of matplotlib to draw into, for a figure of one panel, such as those of swap (one sample size), stability, splits (one size), bootstrap and the
-        other tests of pairs.
+        other tests of pairs. Drawn into the same axes, several results have different colours and labels.
 
     Returns
     -------
     figure
-        Save it with ``figure.savefig("swap.svg")``; with `ax`, the figure of these axes.
+        Save it with ``figure.savefig("swap.svg")``; with `ax`, these axes.
 
     Raises
     ------
@@ -170,17 +169,17 @@ def figure(
     True
     """
     from scorecube.report.results import figure as draw
-    from scorecube.report.study_figure import of_metrics, shown
+    from scorecube.report.study_figure import shown
 
-    chosen = of_metrics(result, metrics)
     if ax is not None:
         if size is not None:
             raise BadPlan(
                 f"{option('size')} is that of the figure of {option('ax')}; leave one of them out",
                 option="size",
             )
-        return draw(chosen, gain, ax)
-    drawn = shown(draw(chosen, gain))
+        draw(result, gain, ax, metrics)
+        return ax
+    drawn = shown(draw(result, gain, metrics=metrics))
     if size is not None:
         drawn.set_size_inches(*size)
     return drawn

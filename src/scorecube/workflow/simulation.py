@@ -6,6 +6,7 @@ from typing import Any
 import xarray as xr
 
 from scorecube.analyses.simulation import populations
+from scorecube.collection.arguments import as_cube
 from scorecube.execute.blas_threads import one_blas_thread
 from scorecube.execute.memory import default_memory, resident_bytes
 from scorecube.execute.processes import default_workers
@@ -63,7 +64,13 @@ def simulate(
     count = default_workers() if workers is None else workers
     with one_blas_thread():
         made = populations.simulated(
-            cube, topics=topics, copula=copula, null=null, delta=delta, seed=seed, workers=count
+            as_cube(cube),
+            topics=topics,
+            copula=copula,
+            null=null,
+            delta=delta,
+            seed=seed,
+            workers=count,
         )
         populations.check_size(made)
         return made.load()

@@ -255,7 +255,7 @@ def test_every_trial_equals_plain_python(
     cube = cube_of(collection)
     sizes = tuple(size for size in (4, 2) if size < cube.sizes["topic"]) or None
     analysis = Teams(
-        topic_sizes=sizes, pool_depth=pool_depth, keep_unpooled=keep_unpooled, lost_topics=lost, fewer_topics=fewer, distinct=distinct
+        topic_sizes=sizes, pool_depth=pool_depth, keep_unpooled=keep_unpooled, lost_topics=lost, fewer_topics=fewer, distinct=distinct  # type: ignore[arg-type]
     )  # fmt: skip
     result = sc.analyse(cube, analysis, trials=3, seed=seed)
     assert result["leave"].values.tolist() == list(range(len(collection.teams)))

@@ -163,7 +163,7 @@ def test_a_repeated_command_finds_its_result(scorecube: Cli, study: Path) -> Non
 def test_unknown_tests_are_refused(tests: tuple[str, ...], message: str) -> None:
     cube = cube_of(np.random.default_rng(5).uniform(size=(4, 9)))
     with pytest.raises(BadPlan, match=message):
-        analyse(cube, Paired(tests=tests))
+        analyse(cube, Paired(tests=tests))  # type: ignore[arg-type]
 
 
 def test_nothing_is_drawn_and_nothing_replayed() -> None:

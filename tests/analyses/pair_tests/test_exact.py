@@ -44,7 +44,7 @@ SIDES = pytest.mark.parametrize("sided", [1, 2])
 
 @PRECISIONS
 def test_the_enumeration_of_all_resamples_gives_the_exact_asls(precision: str) -> None:
-    test = Bootstrap(precision=precision)
+    test = Bootstrap(precision=precision)  # type: ignore[arg-type]
     result = one_result(as_cube({"m": EXAMPLE}), test, ALL_SAMPLES)
     assert result["reached"].values.tolist() == [32, 305, 1470]
     assert result["p_value"].values.tolist() == [32 / 3125, 305 / 3125, 1470 / 3125]
@@ -179,7 +179,7 @@ def test_tukey_of_awkward_scores_is_exact(table: Table, trials: int, seed: int) 
 def test_scores_of_many_topics_are_exact(name: str, sided: int, precision: str) -> None:
     table = family(name, 5, 40, seed=3)
     test, cube = (
-        Bootstrap(sided=sided, precision=precision, alphas=(0.05, 0.3)),
+        Bootstrap(sided=sided, precision=precision, alphas=(0.05, 0.3)),  # type: ignore[arg-type]
         as_cube({"m": table}),
     )
     result = analyse(cube, test, trials=150, seed=11, workers=1).isel(metric=0, gain=0)
@@ -194,7 +194,7 @@ def test_random_doubles_with_tied_topics_are_exact(n_topics: int, precision: str
     kinds = chance.normal(size=(4, 3)) * 10.0 ** chance.integers(-2, 3, size=(4, 1))
     scores = kinds[:, chance.integers(3, size=n_topics)]
     table = [[Fraction(score) for score in row] for row in scores.tolist()]
-    test, cube = Bootstrap(precision=precision), as_cube({"m": table})
+    test, cube = Bootstrap(precision=precision), as_cube({"m": table})  # type: ignore[arg-type]
     result = analyse(cube, test, trials=200, seed=4, workers=1).isel(metric=0, gain=0)
     # Such scores are rounded; which replicates tie or degenerate is a matter of equal topics, and is not lost.
     unit = 4 * n_topics**2 * float(np.abs(scores).max()) / 2**51
@@ -218,7 +218,10 @@ MIRRORED = [Fraction(k, 10) for k in (1, 3, 1, 4, 5)]
 def test_identical_runs_never_differ(sided: int, studentised: bool, precision: str) -> None:
     table = [EQUAL, EQUAL, EQUAL]
     test = Bootstrap(
-        sided=sided, studentised=studentised, precision=precision, alphas=(0.05, 0.999)
+        sided=sided,
+        studentised=studentised,
+        precision=precision,  # type: ignore[arg-type]
+        alphas=(0.05, 0.999),
     )
     result = one_result(as_cube({"m": table}), test, ALL_SAMPLES)
     assert result["reached"].values.tolist() == [3125] * 3
@@ -276,7 +279,7 @@ def test_differences_within_rounding_are_no_difference(sided: int, precision: st
     assert units.rounded
     assert units.snap < total < 4 * units.snap
     cube = cube_from_scores({"m": pd.DataFrame([x, y], ["x", "y"], [f"{k}" for k in range(10)])})
-    result = analyse(cube, Bootstrap(sided=sided, precision=precision), trials=200, seed=1)
+    result = analyse(cube, Bootstrap(sided=sided, precision=precision), trials=200, seed=1)  # type: ignore[arg-type]
     assert 0 < int(result["undefined_replicates"].item()) < 200
     assert int(result["reached"].item()) == 200
 
@@ -290,7 +293,7 @@ def test_replicates_that_tie_with_the_observed_t_count(
     z: tuple[int, ...], step: str, precision: str
 ) -> None:
     table = [[value * Fraction(step) for value in z], [Fraction(0)] * 5]
-    test = Bootstrap(precision=precision, alphas=(0.3,))
+    test = Bootstrap(precision=precision, alphas=(0.3,))  # type: ignore[arg-type]
     expected = assert_pairs_agree(
         one_result(as_cube({"m": table}), test, ALL_SAMPLES), table, test, ALL_SAMPLES, 1e-6
     )
@@ -311,14 +314,14 @@ def test_a_large_t_is_neither_infinite_nor_equal_to_another(
     # Trials of nearly equal differences: t* beyond 10,000, where S1^2 / S2 no longer tells one from another.
     table = [[Fraction(text) for text in row], [Fraction(0)] * len(row)]
     every = [list(sample) for sample in product(range(len(row)), repeat=len(row))]
-    test = Bootstrap(precision=precision, alphas=(0.02, 0.03, 0.05, 0.15, 0.3))
+    test = Bootstrap(precision=precision, alphas=(0.02, 0.03, 0.05, 0.15, 0.3))  # type: ignore[arg-type]
     assert_pairs_agree(one_result(as_cube({"m": table}), test, every), table, test, every)
 
 
 @SIDES
 @PRECISIONS
 def test_equal_means_with_spread_have_t_zero(sided: int, precision: str) -> None:
-    table, test = [EQUAL, MIRRORED], Bootstrap(sided=sided, precision=precision)
+    table, test = [EQUAL, MIRRORED], Bootstrap(sided=sided, precision=precision)  # type: ignore[arg-type]
     assert sum(EQUAL) == sum(MIRRORED)
     result = one_result(as_cube({"m": table}), test, ALL_SAMPLES)
     assert result["t"].values.tolist() == [0.0]

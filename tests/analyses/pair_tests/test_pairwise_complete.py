@@ -270,7 +270,7 @@ def test_missing_scores_are_refused_unless_asked_for() -> None:
         with pytest.raises(BadPlan, match="missing or infinite"):
             analyse(cube, test, trials=10, seed=1)
     with pytest.raises(BadPlan, match="not one of refuse, pairwise"):
-        analyse(cube, Bootstrap(missing="drop"), trials=10, seed=1)
+        analyse(cube, Bootstrap(missing="drop"), trials=10, seed=1)  # type: ignore[arg-type]
     cube["score"].values[0, 0, 1, 1] = np.inf
     for test in TESTS:
         with pytest.raises(BadPlan, match="1 scores are infinite"):

@@ -86,7 +86,7 @@ def test_rankings_and_intervals_are_exact(
     tables: tuple[Table, Table], rule: str, p: str, seed: int
 ) -> None:
     cube, trials = joined(*(as_cube({"m": table}) for table in tables)), 7
-    analysis = Agreement(p=float(p), ties=rule, confidence=0.5)
+    analysis = Agreement(p=float(p), ties=rule, confidence=0.5)  # type: ignore[arg-type]
     result = sc.analyse(cube, analysis, trials=trials, seed=seed, workers=1).isel(metric=0, gain=0)
     topics = range(len(tables[0][0]))
     a, b = (sums(table, topics) for table in tables)
@@ -451,7 +451,7 @@ def test_decisions_are_those_of_the_paired_tests_where_scores_are_rounded(test: 
     x = np.rint(x / unit) * unit
     y = x + unit * np.array([1, 1, 1, 1, 1, 1, 1, 1, 0, 2])
     cube = sc.cube_from_scores({"m": pd.DataFrame([x, y], ["x", "y"], [f"{k}" for k in range(10)])})
-    paired = sc.analyse(cube, Paired(tests=(test,)), trials=1)
-    found = sc.analyse(sc.judgement_sets(cube, cube), Agreement(test=test), trials=5, seed=1)
+    paired = sc.analyse(cube, Paired(tests=(test,)), trials=1)  # type: ignore[arg-type]
+    found = sc.analyse(sc.judgement_sets(cube, cube), Agreement(test=test), trials=5, seed=1)  # type: ignore[arg-type]
     assert float(paired["p_value"].item()) == 1.0
     assert found["passive_agreement"].values.ravel().tolist() == [1, 1]

@@ -97,7 +97,7 @@ def test_observed_values_are_exact(cube: xr.Dataset, tenths: dict[str, Scores]) 
 
 
 def test_every_trial_is_exact(cube: xr.Dataset, tenths: dict[str, Scores]) -> None:
-    plan = Correlation(intervals=ALL, confidence=0.8)
+    plan = Correlation(intervals=ALL, confidence=0.8)  # type: ignore[arg-type]
     samples = plan.samples(cube, 3, TRIALS)
     result = analyse(cube, plan, trials=TRIALS, samples=samples, workers=1)
     topics, runs = drawn_positions(samples, cube)
@@ -202,7 +202,7 @@ def test_executors_and_blocks_are_free_choices(client: Client) -> None:
     scores = simulate_cube(
         metrics=("AP", "nDCG@10", "RR"), gains=("3:2:1", "1:1:1"), n_runs=9, seed=5
     )
-    plan = Correlation(intervals=ALL)
+    plan = Correlation(intervals=ALL)  # type: ignore[arg-type]
     expected = analyse(scores, plan, trials=60, seed=9, workers=1, block_units=60).drop_attrs()
     for block_units in (1, 7, 59):
         result = analyse(scores, plan, trials=60, seed=9, workers=2, block_units=block_units)
@@ -213,7 +213,7 @@ def test_executors_and_blocks_are_free_choices(client: Client) -> None:
 
 def test_samples_are_saved_and_replayed(tmp_path: Path, cube: xr.Dataset) -> None:
     for intervals in (("topics",), ("runs",), ALL):
-        plan = Correlation(intervals=intervals)
+        plan = Correlation(intervals=intervals)  # type: ignore[arg-type]
         samples = plan.samples(cube, 8, 30)
         assert ("run_sample" in samples, "topic_sample" in samples) == (
             intervals != ("topics",),
@@ -230,7 +230,7 @@ def test_samples_are_saved_and_replayed(tmp_path: Path, cube: xr.Dataset) -> Non
 
 
 def test_other_metrics_change_nothing(cube: xr.Dataset) -> None:
-    plan = Correlation(intervals=ALL)
+    plan = Correlation(intervals=ALL)  # type: ignore[arg-type]
     whole = analyse(cube, plan, trials=TRIALS, seed=2)
     part = analyse(select(cube, metrics=["AP", "RR"]), plan, trials=TRIALS, seed=2)
     same = (whole["metric_a"] == "AP") & (whole["metric_b"] == "RR")
@@ -241,7 +241,7 @@ def test_other_metrics_change_nothing(cube: xr.Dataset) -> None:
 def test_copies_of_a_run_are_no_pair() -> None:
     # Two opposite rankings of 4 runs: every sample that holds two different runs has tau -1.
     scores = cube_from_scores({"AP": frame([[0.1, 0.2], [0.2, 0.3], [0.3, 0.4], [0.4, 0.5]]), "RR": frame([[0.5, 0.5], [0.4, 0.4], [0.3, 0.3], [0.2, 0.2]])})  # fmt: skip
-    result = analyse(scores, Correlation(intervals=ALL), trials=500, seed=1)
+    result = analyse(scores, Correlation(intervals=ALL), trials=500, seed=1)  # type: ignore[arg-type]
     tau = result.sel(statistic=["tau", "tau_b", "tau_ap", "tau_ap_b", "spearman"]).isel(
         comparison=0
     )

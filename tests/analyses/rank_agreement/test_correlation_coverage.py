@@ -38,7 +38,7 @@ def coverage(draw: Any, truth: float, what: str) -> tuple[float, float, float]:
         random = np.random.default_rng([7, repeat])
         result = analyse(
             cube_of(*draw(random)),
-            Correlation(intervals=(what,)),
+            Correlation(intervals=(what,)),  # type: ignore[arg-type]
             trials=TRIALS,
             seed=repeat,
             workers=1,

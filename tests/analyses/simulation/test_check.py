@@ -17,6 +17,7 @@ from scorecube.analyses.simulation.populations import Population, fit_population
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.selection import cells
 from scorecube.errors import BadPlan
+from scorecube.report.results import headline
 from scorecube.testing import simulate_cube, simulate_rankings
 
 Array = np.ndarray[Any, Any]
@@ -63,7 +64,7 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
 def checked(cube: xr.Dataset, subject: str, trials: int = 5, **options: Any) -> xr.Dataset:
     settings: dict[str, Any] = {"workers": 1, "block_units": None}
     settings |= {key: options.pop(key) for key in tuple(options) if key in settings}
-    analysis = sc.Check(subject=subject, **SMALL | options)
+    analysis = sc.Check(subject=subject, **SMALL | options)  # type: ignore[arg-type]
     return sc.analyse(cube, analysis, trials=trials, seed=4, **settings)
 
 
@@ -293,7 +294,7 @@ def test_tables_show_what_fails_first(cube: xr.Dataset, monkeypatch: pytest.Monk
     table = sc.table(result)
     short = (table["held"] - table["nominal"]).to_numpy()
     assert (np.diff(short) >= 0).all()
-    lines = sc.report.results.headline(result)
+    lines = headline(result)
     assert "fails" in lines[0]
     assert "more claims fail" in lines[-1]
 

@@ -14,9 +14,10 @@ import scorecube as sc
 from scorecube.analyses.simulation.errors import Errors
 from scorecube.analyses.simulation.families import FAMILIES, holm_t, level_of, smallest_error
 from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.report.results import headline
 from scorecube.testing import simulate_cube
 
-SMALL = Errors(tests=FAMILIES, n=(12, 25), n_resamples=100, alphas=(0.05, 0.2), deltas=(0.0, 0.1))
+SMALL = Errors(tests=FAMILIES, n=(12, 25), n_resamples=100, alphas=(0.05, 0.2), deltas=(0.0, 0.1))  # type: ignore[arg-type]
 COUNTS = ("significant", "wrong_sign", "experiments")
 
 
@@ -90,7 +91,12 @@ def test_independent_runs_of_one_kind_have_errors_in_alpha_of_the_collections() 
         [f"t{k}" for k in range(60)],
     )
     analysis = Errors(
-        tests=FAMILIES, n=(50,), n_resamples=300, alphas=(0.1,), deltas=(0.0,), copula="independent"
+        tests=FAMILIES,  # type: ignore[arg-type]
+        n=(50,),
+        n_resamples=300,
+        alphas=(0.1,),
+        deltas=(0.0,),
+        copula="independent",
     )
     found = sc.analyse(cube_from_scores({"X": frame}), analysis, trials=400, seed=3)
     rates = (found["significant"].sel(sided=2) / found["experiments"]).squeeze()
@@ -105,7 +111,7 @@ def test_rates_are_shown_as_families(result: xr.Dataset) -> None:
     assert set(table["sided"]) == {2}
     assert len(table) == 1 * 3 * 2 * 2 * 2
     assert (table["trials"] == 20).all()
-    lines = sc.report.results.headline(result)
+    lines = headline(result)
     assert any("family-wise errors at 0.05: Tukey's test" in line for line in lines)
     assert any("one run better by 0.1" in line for line in lines)
     assert len(sc.figure(result).axes) >= 1

@@ -93,7 +93,7 @@ def test_every_trial_is_exact(table: Table, sampling: str, seed: int, data: st.D
     made = as_cube({"m": table})
     largest = len(table[0]) // 2 if sampling == "disjoint" else len(table[0])
     sizes = tuple(data.draw(st.sets(st.integers(1, largest), min_size=1, max_size=3)))
-    splits = Splits(sampling=sampling, size=sizes)
+    splits = Splits(sampling=sampling, size=sizes)  # type: ignore[arg-type]
     drawn = drawn_positions(splits.samples(made, seed, 9), made)
     result = sc.analyse(made, splits, trials=9, seed=seed, workers=1).isel(metric=0, gain=0)
     for size in sizes:

@@ -76,7 +76,7 @@ def test_no_sample_has_a_larger_difference_than_there_are_bins(sampling: str) ->
     # A run that is perfect on half of the topics, and one that is on the others.
     half = np.repeat([0.0, 1.0], 6)
     cube = Population(2, 1, 12).cube(np.stack([np.stack([half, 1 - half])] * 3))
-    swap = Swap(sampling=sampling, size=6)
+    swap = Swap(sampling=sampling, size=6)  # type: ignore[arg-type]
     result = analyse(cube, swap, trials=400, seed=1, workers=1)
     bins = swap.prepare(cube).shared
     assert bins.closed == bins.number == 102

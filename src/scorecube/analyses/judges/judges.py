@@ -8,7 +8,7 @@ judgment", ICTIR; Upadhyay et al. 2024, "UMBRELA"; Otero, Parapar and Barreiro 2
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
@@ -30,7 +30,7 @@ from scorecube.analyses.judges.halves import HALVES
 from scorecube.analyses.judges.judge_quantities import CELL, VARIABLES
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
-from scorecube.analyses.pair_tests.classical import TESTS, seconds_per_pair
+from scorecube.analyses.pair_tests.classical import seconds_per_pair
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.agreement import (
     STATISTICS,
@@ -43,13 +43,7 @@ from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.many_judgements import JudgedScores, judged_scores
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
-from scorecube.statistics.label_agreement import (
-    COEFFICIENTS,
-    DISTANCES,
-    WEIGHTS,
-    label_coefficients,
-    label_intervals,
-)
+from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients, label_intervals
 
 ALL_SHARED = 0
 """Number of labelled topics that stands for all topics that the truth and the judge share."""
@@ -104,9 +98,11 @@ class Judges(Analysis):
     alpha: float = level_field(
         names.ALPHA, 0.05, "Significance level of decisions on pairs of runs."
     )
-    test: str = option_field("t", "Paired test for the decisions on pairs of runs.", choices=TESTS)
+    test: Literal["t", "wilcoxon", "sign"] = option_field(
+        "t", "Paired test for the decisions on pairs of runs."
+    )
     p: float = persistence_field()
-    ties: str = ties_field()
+    ties: Literal["w", "a", "b"] = ties_field()
     confidence: float = level_field(names.CONFIDENCE, 0.95, "Confidence level of all intervals.")
     labels: tuple[int, ...] = option_field(
         SIZES,
@@ -128,8 +124,12 @@ class Judges(Analysis):
     purchases: int = option_field(
         200, "Random choices of the labelled topics that widths are averaged over.", minimum=1
     )
-    weights: str = option_field("quadratic", "Weights of the weighted kappa.", choices=WEIGHTS)
-    distance: str = option_field("ordinal", "Distances of Krippendorff's alpha.", choices=DISTANCES)
+    weights: Literal["quadratic", "linear"] = option_field(
+        "quadratic", "Weights of the weighted kappa."
+    )
+    distance: Literal["ordinal", "nominal", "interval"] = option_field(
+        "ordinal", "Distances of Krippendorff's alpha."
+    )
 
     families: tuple[str, ...] = option_field(
         (),

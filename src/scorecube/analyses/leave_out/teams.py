@@ -10,7 +10,7 @@ are the results of large-scale information retrieval experiments?" (own runs wit
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -136,31 +136,28 @@ class Teams(Analysis):
         detail="Whether judged documents that no run contributed stay judged; else they become unjudged whenever a team is left out.",
         flag="--drop-unpooled",
     )
-    lost_topics: str = option_field(
+    lost_topics: Literal["no_relevant_left", "all_runs_zero"] = option_field(
         "no_relevant_left",
         "Topics are lost for a metric with no_relevant_left, or with all_runs_zero.",
         detail="That is if no relevant documents are left, or if all remaining runs score 0.",
-        choices=("no_relevant_left", "all_runs_zero"),
     )
     distinct: bool = option_field(
         False,
         "Draw each subset of teams at most once.",
         detail="With fewer subsets than trials, the other trials stay empty.",
     )
-    interval: str = option_field(
+    interval: Literal["t", "percentile"] = option_field(
         "t",
         "Interval of the variance over trials: t, or percentile.",
         detail="``t`` is mean +- t s / sqrt(trials).",
-        choices=("t", "percentile"),
         finalize=True,
     )
     confidence: float = level_field(
         names.CONFIDENCE, 0.95, "Confidence level of the interval.", finalize=True
     )
-    fewer_topics: str = option_field(
+    fewer_topics: Literal["missing", "survivors"] = option_field(
         "missing",
         "Variance of a step with lost topics: missing, or over the survivors, the remaining topics.",
-        choices=("missing", "survivors"),
     )
 
     def prepare(self, cube: xr.Dataset) -> Prepared:

@@ -4,7 +4,7 @@ A cell is one metric under one gain setting.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -37,6 +37,7 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
 )
 from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.collection.run_pairs import pair_labels
+from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, counted, option
@@ -382,11 +383,12 @@ def pair_result(
     alphas: tuple[float, ...],
     attrs: Mapping[str, Any],
     baseline: str | None = None,
+    more: Sequence[Variable] = (),
 ) -> xr.Dataset:
     """Return the labelled result of a test of pairs.
 
     reached: int (cell, pair): number of trials at least as extreme as the pair's observed statistic.
-    values: Other variables of `VARIABLES` by cell.
+    values: Other variables of `VARIABLES`, or of `more`, by cell.
     attrs: Attributes of the result: trials, plus_one and others.
     baseline: Run of all pairs, which stand in the order of `family`; None for all pairs.
     """
@@ -418,6 +420,7 @@ def pair_result(
             "significant": significant,
             "share": significant / tested,
             "mean": mean_scores(scores),
+            "residual_variance": residual_variances(scores),
         } | dict(values)
     coords = pair_coords(cube, alphas, (first, second))
     unreachable = [alpha for alpha in alphas if exact_level(alpha) * trials < 1]
@@ -436,10 +439,24 @@ def pair_result(
             expand_cells(by_cell.pop(variable.name), cell_of),
             variable.attrs(),
         )
-        for variable in VARIABLES
+        for variable in (*VARIABLES, *more)
         if variable.name in by_cell
     }
     return xr.Dataset(arrays, coords, dict(attrs) | facts)
+
+
+def residual_variances(scores: Any) -> Any:
+    """Return the residual variance V_E2 of each cell's two-way ANOVA without replication (Sakai 2014, SIGIR Forum 48(1)).
+
+    Parameters
+    ----------
+    scores
+        float64 (cell, run, topic).
+    """
+    residuals = scores - scores.mean(axis=1, keepdims=True)
+    residuals -= residuals.mean(axis=2, keepdims=True)
+    _, n_runs, n_topics = scores.shape
+    return (residuals**2).sum(axis=(1, 2)) / ((n_runs - 1) * (n_topics - 1))
 
 
 def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...], pairs: Pairs) -> xr.Coordinates:

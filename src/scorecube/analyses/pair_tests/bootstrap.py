@@ -7,7 +7,7 @@ document", section 4.3; Efron and Tibshirani 1993, chapter 16.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
@@ -76,18 +76,17 @@ class Bootstrap(PairTest):
     bytes_per_draw: ClassVar[float] = 14.0
     seconds_per_draw: ClassVar[float] = 6e-9
 
-    missing: str = missing_field()
+    missing: Literal["refuse", "pairwise"] = missing_field()
     studentised: bool = option_field(
         True,
         "The statistic is the difference of means instead of t.",
         detail="Whether the statistic is t (S1) or the difference of means.",
         flag="--unstudentised",
     )
-    precision: str = option_field(
+    precision: Literal["double", "mixed"] = option_field(
         "double",
         "double, or mixed: faster for many topics, with equal results.",
         detail="Precision of the sums of squares; mixed is single, with comparisons within the rounding error repeated in double.",
-        choices=tuple(PRECISIONS),
         finalize=True,
     )
     by_system: bool = refused_by_system_field(

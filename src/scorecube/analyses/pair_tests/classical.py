@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy
@@ -12,7 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import alphas_field, check_runs
+from scorecube.analyses.pair_tests.base import alphas_field, check_runs, residual_variances
 from scorecube.analyses.pair_tests.bounds import bounds_field, check_bounds, within_bounds
 from scorecube.analyses.pair_tests.classical_quantities import VARIABLES
 from scorecube.analyses.pair_tests.equivalence import (
@@ -61,7 +61,7 @@ from scorecube.errors import BadPlan, option
 from scorecube.statistics.integer_scores import in_units, single_scores
 
 T = "t"
-TESTS = (T, "wilcoxon", "sign")
+TESTS: tuple[Literal["t", "wilcoxon", "sign"], ...] = ("t", "wilcoxon", "sign")
 SECONDS_PER_PAIR = {"t": (5e-7, 3e-8), "wilcoxon": (3e-6, 2e-7), "sign": (3e-7, 5e-9)}
 """Of each pair, and for each of its topics."""
 MAX_EXACT, MAX_PERMUTED = 50, 13
@@ -105,13 +105,12 @@ class Paired(Analysis):
     resamples: ClassVar[bool] = False
     examples: ClassVar[tuple[str, ...]] = ("--tests t,wilcoxon",)
 
-    missing: str = missing_field()
-    tests: tuple[str, ...] = option_field(
+    missing: Literal["refuse", "pairwise"] = missing_field()
+    tests: tuple[Literal["t", "wilcoxon", "sign"], ...] = option_field(
         TESTS,
         "Some of t, wilcoxon, sign.",
         detail="``wilcoxon`` is without zero differences, and exact for few topics without ties; ``sign`` is binomial, on the topics with "
         "different scores.",
-        choices=TESTS,
     )
     alphas: tuple[float, ...] = alphas_field(finalize=True)
     baseline: str | None = baseline_field()
@@ -232,6 +231,7 @@ class Paired(Analysis):
         )
         first, second = family(cube, self.baseline)
         values = {"p_value": p, "significant": significant, "mean": mean_scores(scores)}
+        values["residual_variance"] = residual_variances(scores)
         attrs: dict[str, Any] = {
             "trials": 0,
             "n_runs": cube.sizes[names.RUN],

@@ -14,15 +14,19 @@ from scorecube.analyses.pair_tests.pair_quantities import (
     LEVEL,
     OF_ADJUSTMENTS,
     OF_BASELINE,
+    OF_DIFFERENCES,
     PAIR,
     PAIRWISE_VARIABLES,
     REPETITIONS,
+    RESIDUAL,
     adjustments,
     by_method,
     by_row,
+    degrees_of_freedom,
     mean_difference,
     n_tested,
 )
+from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import Derived, derive, variables
 from scorecube.statistics.multiple_testing import adjusted
 
@@ -61,6 +65,7 @@ VARIABLES = (
         *(PAIR, "estimate", "1"),
         degrees_of_freedom="of systems: degrees of freedom of the standard error",
     ),
+    *RESIDUAL,
     *PAIRWISE_VARIABLES,
     *EQUIVALENCE,
     *REPETITIONS,
@@ -142,9 +147,27 @@ def half_width_median(result: xr.Dataset) -> xr.DataArray:
     return (width / 2).median(names.PAIR)
 
 
+@derive(PAIR, "statistic", "1", needs=("p_value",))
+def t(result: xr.Dataset) -> xr.DataArray:
+    """Student's t of the pair, first run minus second, from its p-value; missing without the t test."""
+    from scipy.special import stdtrit
+
+    difference = quantity(result, "mean_difference").variable
+    if "t" not in result[names.TEST]:
+        return xr.DataArray(difference * np.nan)
+    p = result["p_value"].sel({names.TEST: "t"}).variable
+
+    def signed(row: Any, p: Any, freedom: Any) -> Any:
+        return -np.sign(row) * stdtrit(freedom, p / 2)
+
+    return by_row(signed, (names.PAIR,), difference, p, degrees_of_freedom(result))
+
+
 DERIVED = (
     n_tested,
     mean_difference,
+    t,
+    *OF_DIFFERENCES,
     *map(along_tests, (*OF_BASELINE, *OF_ADJUSTMENTS)),
     *adjustments("equivalence_p_value", "p-values of a difference of the margin or more"),
     *adjustments("difference_p_value", "p-values of any difference"),

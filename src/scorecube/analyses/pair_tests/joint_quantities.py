@@ -1,6 +1,7 @@
 """What results of tests of all pairs of runs together hold, and what follows from them: p-values need no adjustment."""
 
-import math
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,17 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.pair_tests import pair_quantities
-from scorecube.analyses.pair_tests.pair_quantities import CELL, LEVEL, OF_TRIALS, PAIR, by_row
+from scorecube.analyses.pair_tests.pair_quantities import (
+    CELL,
+    LEVEL,
+    OF_TRIALS,
+    PAIR,
+    by_row,
+    d_z,
+    degrees_of_freedom,
+    effect_size,
+    standard_error,
+)
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import derive, variables
 
@@ -24,56 +35,54 @@ MAXT_VARIABLES = (
         *(LEVEL, "statistic", "1"),
         critical_value="moderated |t| that the largest of all pairs exceeds with probability alpha if no pair differs",
     ),
-    *variables(
-        CELL, "estimate", "score^2", residual_variance="residual variance of runs and topics"
-    ),
 )
-VARIABLES = (*pair_quantities.VARIABLES, *MAXT_VARIABLES)
+CRITICAL = variables(
+    *(LEVEL, "estimate", "score"),
+    critical_difference="difference that the range of means exceeds with probability alpha if no run differs",
+)
+"""Additional variable of results of Tukey's test; those before 0.3.0 lack it."""
+VARIABLES = (*pair_quantities.VARIABLES, *MAXT_VARIABLES, *CRITICAL)
 OPTIONAL = (
     *pair_quantities.OPTIONAL,
     ("estimated_difference", "kth_difference", "undefined_replicates", "infinite_replicates"),
     ("standard_error", "moderated_error", "critical_value", "residual_variance"),
+    ("critical_difference",),
 )
 
 
 def _limit(result: xr.Dataset, sign: int) -> xr.DataArray:
-    difference = quantity(result, "mean_difference").variable
-    critical = result.variables["critical_value"]
+    difference, found = quantity(result, "mean_difference").variable, result.variables
+    unknown = found[names.ALPHA].astype(float) * np.nan
+    critical = found.get("critical_value", found.get("critical_difference", unknown))
+    error = found.get("moderated_error", xr.Variable((), 1.0))
 
-    def end(error: Any, critical: Any, difference: Any) -> Any:
+    def end(difference: Any, error: Any, critical: Any) -> Any:
         # Without spread the interval is a point, even if there are too few trials for a critical value.
         return difference + sign * np.where(error > 0, critical[..., np.newaxis], 0.0) * error
 
-    dims = (*critical.dims[len(CELL) :], names.PAIR)
-    return by_row(end, dims, result.variables["moderated_error"], critical, difference)
+    dims = (*(dim for dim in critical.dims if dim not in CELL), names.PAIR)
+    return by_row(end, dims, difference, error, critical)
 
 
-@derive(LIMITS, "low", "score", of="mean_difference", needs=("critical_value",))
+@derive(LIMITS, "low", "score", of="mean_difference", needs=("n_topics",))
 def difference_low(result: xr.Dataset) -> xr.DataArray:
     """Lower limit of the difference of means; limits of all pairs of a metric hold together with confidence 1 - alpha."""
     return _limit(result, -1)
 
 
-@derive(LIMITS, "high", "score", of="mean_difference", needs=("critical_value",))
+@derive(LIMITS, "high", "score", of="mean_difference", needs=("n_topics",))
 def difference_high(result: xr.Dataset) -> xr.DataArray:
     """Upper limit of the difference of means; limits of all pairs of a metric hold together with confidence 1 - alpha."""
     return _limit(result, 1)
 
 
-@derive(PAIR, "estimate", "1", needs=("residual_variance",))
-def effect_size(result: xr.Dataset) -> xr.DataArray:
-    """Difference in units of the residual standard deviation of runs and topics (Sakai 2014, SIGIR Forum 48(1))."""
-    difference = quantity(result, "mean_difference").variable
-    variance = result.variables["residual_variance"]
-    return by_row(lambda row, cell: row / np.sqrt(cell), (names.PAIR,), difference, variance)
+@derive(PAIR, "p_value", "1", needs=("n_topics",), unless=("repetitions",))
+def p_single(result: xr.Dataset) -> xr.DataArray:
+    """P-value of the pair by itself, by Student's t, two-sided."""
+    from scipy.special import stdtr
+
+    t, freedom = result.variables["t"], degrees_of_freedom(result)
+    return by_row(lambda t, n: 2 * stdtr(n, -np.abs(t)), (names.PAIR,), t, freedom)
 
 
-# t of systems has the variance of repetitions, too.
-@derive(PAIR, "estimate", "1", needs=("critical_value",), unless=("repetitions",))
-def d_z(result: xr.Dataset) -> xr.DataArray:
-    """Difference in units of the standard deviation of the pair's differences over topics."""
-    root = math.sqrt(result.attrs["n_topics"])
-    return by_row(lambda row: row / root, (names.PAIR,), result.variables["t"])
-
-
-DERIVED = (*OF_TRIALS, difference_low, difference_high, effect_size, d_z)
+DERIVED = (*OF_TRIALS, difference_low, difference_high, d_z, effect_size, standard_error, p_single)

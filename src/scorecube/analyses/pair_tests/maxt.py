@@ -84,7 +84,6 @@ class MaxT(StepDown):
                 self.critical_values(each, largest[0], self.alphas)
                 for each, largest in zip(statistics, totals["largest"], strict=True)
             ],
-            "residual_variance": residual_variances(cells(cube)[0]),
         }
         result = with_repetitions(result, prepared)
         return result.assign(
@@ -116,14 +115,3 @@ def over_repetitions(
     return dict(zip(names_of, map(np.array, zip(*rows, strict=True)), strict=True)), {
         "by_system": 1
     }
-
-
-def residual_variances(scores: Any) -> Any:
-    """Return the residual variance V_E2 of each cell's two-way ANOVA without replication (Sakai 2014, SIGIR Forum 48(1)).
-
-    scores: float64 (cell, run, topic).
-    """
-    residuals = scores - scores.mean(axis=1, keepdims=True)
-    residuals -= residuals.mean(axis=2, keepdims=True)
-    _, n_runs, n_topics = scores.shape
-    return (residuals**2).sum(axis=(1, 2)) / ((n_runs - 1) * (n_topics - 1))

@@ -21,6 +21,10 @@ ADJUSTED = (names.ADJUSTMENT, names.ALPHA)
 PAIRS, P_VALUE, SCORE = ("count", "pairs", "iu"), ("p_value", "1"), ("estimate", "score")
 STATISTIC, REPLICATES = ("statistic", "1"), ("count", "pairs x trials", "iu")
 """Roles, units and kinds of several variables."""
+RESIDUAL = variables(
+    *(CELL, "estimate", "score^2"), residual_variance="residual variance of runs and topics"
+)
+"""Of the two-way analysis of variance; results before 0.3.0 lack it, but for those of the max-T test."""
 PAIRWISE_VARIABLES = (
     *variables(
         *(PAIR, "count", "topics", "iu"),
@@ -71,6 +75,7 @@ VARIABLES = (
         *(CELL, *REPLICATES),
         infinite_replicates="replicates with infinite t: a difference without spread",
     ),
+    *RESIDUAL,
     *PAIRWISE_VARIABLES,
     *REPETITIONS,
 )
@@ -125,6 +130,66 @@ def mean_difference(result: xr.Dataset) -> xr.DataArray:
     """Difference of means, first minus second run; on the common topics where scores are missing."""
     of, values = differences(result)
     return by_row(of, (names.PAIR,), values)
+
+
+# t of systems has the variance of repetitions, too, and that of the unpaired test the variance between topics.
+@derive(PAIR, "estimate", "1", needs=("n_topics",), unless=("repetitions",))
+def d_z(result: xr.Dataset) -> xr.DataArray:
+    """Difference in units of the standard deviation of the pair's differences over topics."""
+    paired = 1.0 if result.attrs["analysis"] != "unpaired" else math.nan
+    t, n = quantity(result, "t").variable, degrees_of_freedom(result) + 1
+    return by_row(lambda t, n: paired * t / np.sqrt(n), (names.PAIR,), t, n)
+
+
+@derive(PAIR, "estimate", "1", needs=("residual_variance",))
+def effect_size(result: xr.Dataset) -> xr.DataArray:
+    """Difference in units of the residual standard deviation of runs and topics (Sakai 2014, SIGIR Forum 48(1))."""
+    difference = quantity(result, "mean_difference").variable
+    variance = result.variables["residual_variance"]
+    return by_row(lambda row, cell: row / np.sqrt(cell), (names.PAIR,), difference, variance)
+
+
+@derive(PAIR, "standard_error", "score", of="mean_difference", needs=("n_topics",))
+def standard_error(result: xr.Dataset) -> xr.DataArray:
+    """Standard error of the pair's difference of means; missing where the means, or all scores, are equal."""
+    difference = quantity(result, "mean_difference").variable
+    t = quantity(result, "t").variable
+    return by_row(lambda row, t: np.abs(row / t), (names.PAIR,), difference, t)
+
+
+def degrees_of_freedom(result: xr.Dataset) -> xr.Variable:
+    """Return the degrees of freedom of Student's t: of systems those of the result, else topics less one."""
+    if "degrees_of_freedom" in result:
+        return result.variables["degrees_of_freedom"]
+    n_topics = xr.Variable((), result.attrs["n_topics"])
+    return result.variables.get("common_topics", n_topics) - 1
+
+
+def students_limit(result: xr.Dataset, sign: int) -> xr.DataArray:
+    """Return a limit of differences at each level, by Student's t."""
+    from scipy.special import stdtrit
+
+    difference = quantity(result, "mean_difference").variable
+    error, alphas = quantity(result, "standard_error").variable, result.variables[names.ALPHA]
+    tails = alphas.values[..., np.newaxis] / 2
+
+    def end(row: Any, error: Any, freedom: Any) -> Any:
+        return row - sign * stdtrit(freedom, tails) * error
+
+    dims = (*alphas.dims, names.PAIR)
+    return by_row(end, dims, difference, error, degrees_of_freedom(result))
+
+
+@derive((*LEVEL, names.PAIR), "low", "score", of="mean_difference", needs=("n_topics",))
+def difference_low(result: xr.Dataset) -> xr.DataArray:
+    """Lower limit of the difference of means by Student's t, each pair by itself, confidence 1 - alpha (1 - 2 alpha with a margin)."""
+    return students_limit(result, -1)
+
+
+@derive((*LEVEL, names.PAIR), "high", "score", of="mean_difference", needs=("n_topics",))
+def difference_high(result: xr.Dataset) -> xr.DataArray:
+    """Upper limit of the difference of means by Student's t, each pair by itself, confidence 1 - alpha (1 - 2 alpha with a margin)."""
+    return students_limit(result, 1)
 
 
 def _with_sign(result: xr.Dataset, sign: int) -> xr.DataArray:
@@ -240,5 +305,7 @@ OF_BASELINE = (significant_better, significant_worse)
 OF_ADJUSTMENTS = (*adjustments(), adjusted_significant, adjusted_share)
 OF_TRIALS = (n_tested, mean_difference, *OF_BASELINE, undecided_pairs, sorted_p_value)
 """Of every test by resampling."""
-DERIVED = (*OF_TRIALS, largest_not_significant, *OF_ADJUSTMENTS)
+OF_DIFFERENCES = (d_z, effect_size, standard_error, difference_low, difference_high)
+"""Of every test: effect sizes, and limits by Student's t, of each pair by itself."""
+DERIVED = (*OF_TRIALS, largest_not_significant, *OF_ADJUSTMENTS, *OF_DIFFERENCES)
 """Of tests that take each pair by itself."""

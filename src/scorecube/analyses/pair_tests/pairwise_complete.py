@@ -7,7 +7,7 @@ a statistic over all pairs (a rank correlation, one required difference) is hard
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -47,14 +47,13 @@ class Group:
     second: Any
 
 
-def missing_field() -> str:
+def missing_field() -> Literal["refuse", "pairwise"]:
     """Declare the option for the treatment of missing scores."""
     return option_field(
-        REFUSE,
+        "refuse",
         "Missing scores: refuse; or pairwise: test each pair on the topics that both runs have.",
         detail="Each pair is then tested, with its own draws of topics or signs, as on a cube of these two runs and topics. Pairs differ in "
         "their topics: use it if dropping all topics with missing scores would drop too many.",
-        choices=(REFUSE, PAIRWISE),
     )
 
 

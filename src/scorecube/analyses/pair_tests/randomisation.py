@@ -5,7 +5,7 @@ for information retrieval evaluation".
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
@@ -60,7 +60,7 @@ class Randomisation(PairTest):
     seconds_per_score: ClassVar[float] = 6e-11
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --seed 1",)
 
-    missing: str = missing_field()
+    missing: Literal["refuse", "pairwise"] = missing_field()
     by_system: bool = refused_by_system_field(
         "Signs of topics say nothing about other repetitions, and exchanging whole runs of two systems says nothing about other topics; "
         "no randomisation test of both is known."

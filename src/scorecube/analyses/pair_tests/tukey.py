@@ -19,8 +19,10 @@ from scorecube.analyses.pair_tests.base import (
     pair_result,
     pair_result_bytes,
     plus_one_field,
+    replicate_rank,
 )
 from scorecube.analyses.pair_tests.family import family_size
+from scorecube.analyses.pair_tests.joint_quantities import CRITICAL
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells
@@ -92,9 +94,18 @@ class Tukey(Analysis):
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         reached = self._reached(cube, totals["range"], trials)
+        facts = {"trials": trials, "plus_one": int(self.plus_one)}
+        critical = self._critical_differences(cube, totals["range"], trials)
         return pair_result(
-            cube, reached, {}, self.alphas, {"trials": trials, "plus_one": int(self.plus_one)}
+            cube, reached, {"critical_difference": critical}, self.alphas, facts, more=CRITICAL
         )
+
+    def _critical_differences(self, cube: xr.Dataset, ranges: Any, trials: int) -> Any:
+        """Return the smallest range of each level that at most a share alpha of the trials exceed, in scores: (cell, level)."""
+        ranks = [min(replicate_rank(alpha, trials), trials) for alpha in self.alphas]
+        ordered = -np.sort(-ranges, axis=1)[:, np.array(ranks) - 1]
+        per_score = [units.fine_units * units.n_topics for units in cell_units(cube)]
+        return ordered / np.array(per_score)[:, np.newaxis]
 
     def _reached(self, cube: xr.Dataset, ranges: Any, trials: int) -> Any:
         """Return the number of trials with a range of at least each difference, int32 (cell, pair)."""

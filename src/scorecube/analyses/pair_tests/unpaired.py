@@ -131,6 +131,8 @@ class Unpaired(PairTest):
         pairs = family(cube, self.baseline)
         t = np.full((len(scores), family_size(cube, self.baseline)), np.nan)
         constant = np.empty(len(scores), np.int64)
+        of_means = np.array([kind == MEAN for kind in cell_kinds(cube)])[cell_of]
+        result["residual_variance"] = result["residual_variance"].where(of_means)
         for cell, kind in enumerate(cell_kinds(cube)):
             welch_t, constant[cell] = welch_statistics(scores[cell], pairs)
             if kind == MEAN:

@@ -11,7 +11,7 @@ positives among top runs).
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import xarray as xr
@@ -20,7 +20,7 @@ from scorecube import names
 from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.options import level_field, option_field, set_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
-from scorecube.analyses.pair_tests.classical import TESTS, seconds_per_pair
+from scorecube.analyses.pair_tests.classical import seconds_per_pair
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.agreement_quantities import VARIABLES
 from scorecube.analyses.rank_agreement.pair_decisions import count_decisions
@@ -49,14 +49,13 @@ def persistence_field() -> float:
     return option_field(0.9, "Persistence of the rank-biased overlap.", above=0, below=1)
 
 
-def ties_field() -> str:
+def ties_field() -> Literal["w", "a", "b"]:
     """Declare the treatment of equal means in the rank-biased overlap."""
     return option_field(
         "w",
         "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.",
         detail="Tied runs share the best of their ranks (``w``), or the overlap is the mean over all orders (``a``), corrected so that "
         "that of a ranking with itself is 1 (``b``, Corsi and Urbano 2024).",
-        choices=TIES,
     )
 
 
@@ -91,23 +90,22 @@ class Agreement(Analysis):
     first: str = set_field("first set, the truth")
     second: str = set_field("second set")
     p: float = persistence_field()
-    ties: str = ties_field()
+    ties: Literal["w", "a", "b"] = ties_field()
     confidence: float = level_field(
         names.CONFIDENCE,
         0.95,
         "Confidence level of the intervals over topic samples.",
         finalize=True,
     )
-    interval: str = option_field(
+    interval: Literal["percentile", "basic"] = option_field(
         "percentile",
         "percentile, or basic: reflected at the observed value.",
         detail="Between quantiles of the agreement on samples, or these reflected, which corrects the bias, limited to -1 and 1 "
         "(Davison and Hinkley 1997, section 5.2). The interval of the largest loss of ranks is always ``percentile``.",
-        choices=("percentile", "basic"),
         finalize=True,
     )
-    test: str = option_field(
-        "t", "Paired test of pairs of runs: t, wilcoxon or sign.", choices=TESTS, finalize=True
+    test: Literal["t", "wilcoxon", "sign"] = option_field(
+        "t", "Paired test of pairs of runs: t, wilcoxon or sign.", finalize=True
     )
     alphas: tuple[float, ...] = alphas_field(finalize=True)
     top: int = option_field(

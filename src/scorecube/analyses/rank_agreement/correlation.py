@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
@@ -95,16 +95,14 @@ class Correlation(Analysis):
     compile_seconds: ClassVar[float] = 3.0
     examples: ClassVar[tuple[str, ...]] = ("--intervals topics,runs --trials 1000 --seed 1",)
 
-    along: tuple[str, ...] = option_field(
+    along: tuple[Literal["metric", "gain"], ...] = option_field(
         ALONG,
         "metric: pairs of metrics; gain: gain settings against the first.",
         detail="That is all pairs of metrics at each gain setting (S1 Table 2), each metric at the first setting and every other (S1 Table 5).",
-        choices=ALONG,
     )
-    intervals: tuple[str, ...] = option_field(
+    intervals: tuple[Literal["topics", "runs", "both"], ...] = option_field(
         ("topics",),
         "What is resampled for bootstrap percentile intervals: some of topics, runs, both; or none.",
-        choices=RESAMPLED,
         aliases={"none": ()},
         may_be_empty=True,
     )

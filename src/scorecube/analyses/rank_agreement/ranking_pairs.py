@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -24,7 +24,7 @@ from scorecube.kernels.rank.concordance import Concordance, pairs_of, spearman, 
 from scorecube.metrics.registry import AREA, GEOMETRIC
 from scorecube.statistics.integer_scores import SNAP, in_units
 
-ALONG = ("metric", "gain")
+ALONG: tuple[Literal["metric", "gain"], ...] = ("metric", "gain")
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 

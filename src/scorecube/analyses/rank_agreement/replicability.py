@@ -14,6 +14,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.family import check_baseline
+from scorecube.collection.arguments import as_cube
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadName, BadPlan, meant, nearest, option
 
@@ -151,7 +152,7 @@ def _shared(
     same_topics: bool,
 ) -> list[xr.Dataset]:
     """Return what two collections share, checked."""
-    cubes = [first, second]
+    first, second = cubes = [as_cube(first), as_cube(second)]
     for cube in cubes:
         check_baseline(cube, baseline)
     chosen: dict[str, list[str]] = {}

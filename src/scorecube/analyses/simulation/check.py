@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
@@ -24,7 +24,6 @@ from scorecube.analyses.reliability.reliability import teams_of
 from scorecube.analyses.simulation.check_quantities import VARIABLES
 from scorecube.analyses.simulation.claims import SUBJECTS, VALUES, Claim, Subject
 from scorecube.analyses.simulation.populations import (
-    COPULAS,
     FEW_TOPICS,
     check_scores,
     fit_population,
@@ -80,14 +79,13 @@ class Check(Analysis):
         "trials": {"default": 100, "help": "Simulated samples; more trials later extend a result."}
     }
 
-    subject: str = option_field(
+    subject: Literal["swap", "correlate", "design", "ranks", "reliability", "teams"] = option_field(
         "swap",
         "Analysis that is checked.",
         detail="``swap``: required differences with limits; swap rates of more topics from the fitted decay. ``correlate``: tau over "
         "infinitely many topics. ``design``: numbers of topics for a difference of .1, and the power that t tests of all pairs then have. "
         "``ranks``: rank sets, and sets of the best runs. ``reliability``: coefficients, numbers of topics. ``teams``: mean variance and "
         "tau over subsets of teams.",
-        choices=CHECKED,
         positional=True,
     )
     n: int = option_field(
@@ -113,11 +111,10 @@ class Check(Analysis):
         maximum=2000,
         unit="topics",
     )
-    copula: str = option_field(
+    copula: Literal["gaussian", "vine", "independent"] = option_field(
         "gaussian",
         "Dependence of runs: gaussian as in the collection, or none.",
         detail="``vine`` is as in the collection, too, within a metric and gain setting.",
-        choices=COPULAS,
     )
     null: bool = option_field(False, "Equal true means of all runs (ranks, reliability).")
 

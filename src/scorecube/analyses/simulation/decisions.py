@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 import numpy as np
 import scipy
@@ -19,7 +20,13 @@ from scorecube.kernels.experiments.paired_decisions import (
 )
 from scorecube.kernels.random.resampling import bootstrap_samples, count_draws, sign_columns
 
-TESTS = ("t", "wilcoxon", "sign", "bootstrap", "permutation")
+TESTS: tuple[Literal["t", "wilcoxon", "sign", "bootstrap", "permutation"], ...] = (
+    "t",
+    "wilcoxon",
+    "sign",
+    "bootstrap",
+    "permutation",
+)
 RESAMPLING = ("bootstrap", "permutation")
 DEAD_ZONE = 0.01
 """Largest difference of two scores that the sign test counts as a tie."""

@@ -6,7 +6,7 @@ and type III errors", SIGIR 2019.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
@@ -39,7 +39,6 @@ from scorecube.analyses.simulation.families import (
     smallest_error,
 )
 from scorecube.analyses.simulation.pair_models import (
-    COPULAS,
     UNITS,
     choices_for,
     distinct_systems,
@@ -103,7 +102,9 @@ class Errors(Analysis):
     examples: ClassVar[tuple[str, ...]] = ("--trials 100000 --n 50 --delta 0,0.05 --seed 1",)
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {"trials": {"default": 10_000}}
 
-    tests: tuple[str, ...] = option_field(
+    tests: tuple[
+        Literal["t", "wilcoxon", "sign", "bootstrap", "permutation", "tukey", "holm", "maxt"], ...
+    ] = option_field(
         TESTS,
         "Some of t, wilcoxon, sign, bootstrap, permutation; of all pairs together: tukey, holm, maxt.",
         detail="``wilcoxon``, signed-rank, is exact for fewer than 50 topics without zeros and ties, else the normal approximation with "
@@ -112,7 +113,6 @@ class Errors(Analysis):
         "second system is better. The experiments of tests of all pairs are whole collections with equal true means (with a true "
         "difference: all but the best run): ``tukey``, ``holm`` (t tests with Holm's adjustment), ``maxt``; their rate is that of "
         "collections with any error.",
-        choices=(*TESTS, *FAMILIES),
     )
     n: tuple[int, ...] = option_field(
         (25, 50, 100),
@@ -144,18 +144,16 @@ class Errors(Analysis):
         minimum=100,
         maximum=10**6,
     )
-    copula: str = option_field(
+    copula: Literal["pairs", "gaussian", "independent"] = option_field(
         "pairs",
         "Dependence of two systems: chosen for each pair, gaussian, or none.",
         detail="``pairs``: the family of copulas with the smallest AIC for each pair; ``gaussian``: of each pair's normal scores.",
-        choices=COPULAS,
     )
-    ties: str = option_field(
+    ties: Literal["whole", "half"] = option_field(
         "whole",
         "Whether equally extreme resamples count whole or half.",
         detail="They are exactly as extreme as the observed difference, and count in the p-value; it matters for scores with few values. "
         "In the reference sums were rounded, so that about half of the ties counted.",
-        choices=("whole", "half"),
     )
     drop_worst: float = option_field(
         0.1,

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -65,11 +65,10 @@ class TopicSampling(Analysis):
     only_orders: ClassVar[bool] = False
     """Whether means are compared with each other only."""
 
-    sampling: str = option_field(
+    sampling: Literal["disjoint", "replacement", "independent"] = option_field(
         "disjoint",
         "Two samples without common topics (disjoint), each with replacement, or each without (independent).",
         detail="Those of S0 Fig. 1; of S0 section 3.1 and S1; and of S0 section 3.2, drawn independently of each other.",
-        choices=SAMPLINGS,
     )
     size: int | Sequence[int] | None = option_field(
         None,

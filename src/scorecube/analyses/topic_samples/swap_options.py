@@ -24,11 +24,8 @@ SMALLEST_WIDTH = SMALLEST_MAXIMUM / 1000
 class SwapOptions(TopicSampling):
     """Declared options of `scorecube.analyses.topic_samples.swap.Swap`."""
 
-    rule: str = option_field(
-        "s0",
-        "Two zero differences are no swap (s0) or a swap (s1).",
-        choices=("s0", "s1"),
-        finalize=True,
+    rule: Literal["s0", "s1"] = option_field(
+        "s0", "Two zero differences are no swap (s0) or a swap (s1).", finalize=True
     )
     confidence: tuple[float, ...] = level_field(
         names.CONFIDENCE,
@@ -67,28 +64,25 @@ class SwapOptions(TopicSampling):
         False,
         "Every comparison counts in both directions, also with the second sample as the first.",
     )
-    share: str = option_field(
+    share: Literal["all", "none"] = option_field(
         "all",
         "Samples of a trial are used for all pairs of runs, or none: samples are drawn for each pair (slow).",
         detail="``all`` is S1; ``none``, S0 Fig. 1, takes about a hundred times longer.",
-        choices=("all", "none"),
     )
-    interval: str = option_field(
+    interval: Literal["trials", "population"] = option_field(
         "trials",
         "Intervals of swap rates over trials, or about the population of topics and runs (slow).",
         detail="Estimand of the 95 % intervals: ``trials``, the rate of infinitely many trials with these topics and runs; more trials "
         "narrow the interval. ``population``, the mean rate of collections of as many topics and runs from the same population; the "
         "interval is far wider, and takes up to 1.3 * groups times the work in addition. See `Notes`.",
-        choices=("trials", "population"),
     )
-    required: str = option_field(
+    required: Literal["isotonic", "suffix", "first"] = option_field(
         "isotonic",
         "Required difference: lower edge of the first bin whose fitted swap rate is low enough (isotonic), "
         "whose own rate is (first), or from which on all rates are (suffix, as in the papers).",
         detail="The fit does not increase with the difference (`scorecube.statistics.required_difference`). With ``first`` a higher bin "
         "may have a rate that is too high. The open bin of a stated number of bins is no answer of ``isotonic``; as that of the papers' "
         "rules it is marked (`open_bin`).",
-        choices=("isotonic", "suffix", "first"),
         finalize=True,
         since="0.2.0",
         before="suffix",
@@ -103,11 +97,10 @@ class SwapOptions(TopicSampling):
         since="0.2.0",
         before=False,
     )
-    run_groups: str = option_field(
+    run_groups: Literal["teams", "runs"] = option_field(
         "teams",
         "Runs that are left out together for limits and intervals about the population.",
         detail="Whole ``teams``, or ``runs`` as if each were a team.",
-        choices=("teams", "runs"),
         since="0.2.0",
         before="runs",
     )

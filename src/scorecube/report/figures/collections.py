@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 
 from scorecube.report.figures.canvas import Canvas
 from scorecube.report.figures.log_labels import plain_log_labels
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, MOST_ROWS
 
 MOST_BARS = 8
 """Collections with bars; of more there is a row of dots each."""
-ROW_HEIGHT, BAR_HEIGHT = 0.19, 0.26
+ROW_HEIGHT, BAR_HEIGHT = 0.135, 0.26
 """Inches of a row of dots, and of a horizontal bar."""
 LEAST_ROOM = 4
 """Metrics that a group of bars has room for at least."""
@@ -55,7 +55,9 @@ def by_collection(
         label = f"{label}, {collections[0]}".replace("\n", " ")
         _sorted_bars(canvas, one, limits or {}, label)
         return
-    many = len(collections) > MOST_BARS
+    many, more = len(collections) > MOST_BARS, len(collections) - MOST_ROWS
+    if more > 0:
+        collections, label = collections[:MOST_ROWS], f"{label}; {more} further collections"
     width, height = FIGURE_SIZE
     figure = canvas.figure(
         (width, max(height, 1.2 + ROW_HEIGHT * len(collections)) if many else height)
@@ -134,5 +136,5 @@ def _dots(axes: Axes, rows: Mapping[str, np.ndarray], collections: Sequence[str]
             color=COLOURS[k % len(COLOURS)],
             label=metric,
         )
-    axes.set_yticks(places, collections, fontsize=8)
+    axes.set_yticks(places, collections, fontsize=7)
     axes.set_ylim(len(collections) - 0.4, -0.6)

@@ -1,4 +1,4 @@
-"""One figure of several results, or gain settings, of a collection: a panel for each, as in S0 Figures 2-8 and S4 Figures 4-7."""
+"""One figure of several results, gain settings or metrics of a collection: a panel for each, as in S0 Figures 2-8 and S4 Figures 4-7."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import xarray as xr
 from matplotlib import rc_context
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadPlan, option
+from scorecube.report.figures.canvas import stacked
 from scorecube.report.figures.style import STYLE
 from scorecube.report.results import options_of_result
 
@@ -25,10 +25,7 @@ LINE = 62
 
 
 def draw_panels(
-    draw: Callable[[xr.Dataset, str | None, Axes], Figure],
-    results: Sequence[xr.Dataset],
-    by: str,
-    gain: str | None = None,
+    draw: Callable[..., Figure], results: Sequence[xr.Dataset], by: str, gain: str | None = None
 ) -> Figure:
     """Draw a panel for each gain setting, sample size, or value of an option, with the same axes.
 
@@ -46,7 +43,7 @@ def draw_panels(
     Raises
     ------
     BadPlan
-        Fewer than two different panels; or an analysis whose figure has several panels.
+        Fewer than two different panels.
     """
     name = str(results[-1].attrs["analysis"])
     panels = _panels(results, by, gain)
@@ -64,11 +61,8 @@ def draw_panels(
         for axes, (value, (result, setting)) in zip(grid, panels.items(), strict=False):
             try:
                 draw(result, setting, axes)
-            except BadPlan:
-                raise BadPlan(
-                    f"{option('by', by)}: the figure of {name} has several panels already",
-                    option="by",
-                ) from None
+            except BadPlan:  # it has several panels
+                return stacked(draw, panels, by)
             conditions = textwrap.fill(" ".join(axes.get_title(loc="left").split()), LINE)
             axes.set_title(f"{by} {value}\n{conditions}", loc="left", fontsize=8)
             axes.tick_params(labelbottom=True, labelleft=True)

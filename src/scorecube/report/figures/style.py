@@ -54,6 +54,8 @@ CURVE_DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 
 """Lines of metrics that share a colour."""
 TICKS = 11
 FIGURE_SIZE = (7.2, 4.2)
+PAGE_HEIGHT, MOST_ROWS = 9.5, 60
+"""Inches, and rows with names, of a printed page."""
 
 
 def round_ticks(axis: Axis, most: int = 10, *, whole: bool = False, fewest: int = 2) -> None:

@@ -25,6 +25,7 @@ from scorecube.report.figures.labels import with_figure_labels
 from scorecube.report.findings import Finding
 from scorecube.report.tables.rows import COLLECTION, number_of_values, values
 from scorecube.report.views.questions import Question
+from scorecube.storage.fact_types import plan_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 Frames = Mapping[str, pd.DataFrame]
 """Tables of an analysis by name, each over all collections; without those that are too long for a page."""
+FEW = 30
+"""Rows of a short table."""
 HeadedTables = list[tuple[str, pd.DataFrame]]
 """Tables with their headings."""
 
@@ -63,6 +66,8 @@ class Table:
         Quantities that columns of other names show.
     variables
         What is known of quantities beside those of the analysis.
+    legend
+        Says what marks and bold type mean, given the attributes of a result; stands in captions.
     """
 
     make: Callable[[xr.Dataset], pd.DataFrame]
@@ -71,6 +76,7 @@ class Table:
     note: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     variables: Sequence[Variable] = ()
+    legend: Callable[[Mapping[str, Any]], str] | None = None
 
 
 def rows_along(*dims: str) -> Callable[[xr.Dataset], int]:
@@ -277,6 +283,8 @@ class View:
         Its tables by name; the first is the default. Without any there is one with all values of a result.
     summary
         What a terminal shows first: one table or two; by default the beginning of the first table.
+    if_few
+        Name of the table that is shown before the first one where it has at most `FEW` rows.
     about
         What was done and how to read the results, with the conditions; a paragraph.
     title
@@ -289,6 +297,8 @@ class View:
         Makes the tables that a page shows from all tables; all but the first are folded. The first table is among the given ones.
     figure
         Draws one result, of which it gets the part at one gain setting, on a canvas; None if there is no figure.
+    by_metric
+        Whether the figure has a panel for each metric: then it is drawn of the first, or of those that are asked for.
     overview
         Draws the results of several collections; None if they are drawn one by one.
     bars
@@ -314,12 +324,14 @@ class View:
         default_factory=lambda: {"values": Table(values, number_of_values)}
     )
     summary: Sequence[Summary] = ()
+    if_few: str = ""
     about: str = ""
     title: Callable[[Mapping[str, Any]], str] = title_of_options
     caption: Callable[[xr.Dataset], str] = caption_of_sizes
     findings: Callable[[xr.Dataset], Iterable[Finding]] = names_of_variables
     page_tables: Callable[[Frames], HeadedTables] = first_table_only
     figure: Callable[[Canvas, xr.Dataset], None] | None = None
+    by_metric: bool = False
     overview: Callable[[Canvas, Sequence[xr.Dataset]], None] | None = None
     bars: bool = False
     column: Column | None = None
@@ -346,10 +358,12 @@ class View:
             conditions = each.conditions or group.conditions
             yield replace(each, question=question.text, conditions=conditions)
 
-    def draw(self, result: xr.Dataset, gain: str | None = None, axes: Any = None) -> Figure:
+    def draw(
+        self, result: xr.Dataset, gain: str | None = None, axes: Any = None, parts: int = 1
+    ) -> Figure:
         """Return the figure of a result at one gain setting, with labels as of `with_figure_labels`.
 
-        Into axes of the caller, where it has one panel; it is refused there otherwise (BadPlan).
+        Into axes of the caller, where it has one panel; it is refused there otherwise (BadPlan). Or into one of so many parts of a figure.
         """
         from scorecube.report.figures.canvas import drawn
 
@@ -357,7 +371,10 @@ class View:
         (shown,), setting = with_figure_labels([result], gain)
         if names.GAIN in shown.dims:
             shown = shown.isel(gain=[0]) if setting is None else shown.sel(gain=[setting])
-        return drawn(self.figure, shown, axes=axes, analysis=self.name)
+        options = plan_of(result.attrs)["options"] if "plan" in result.attrs else {}
+        places = {name: result.attrs.get(name) for name in ("collection", "seed")}
+        facts = {**options, **places, names.GAIN: gain}
+        return drawn(self.figure, shown, axes=axes, analysis=self.name, parts=parts, facts=facts)
 
     def draw_overview(self, results: Sequence[xr.Dataset]) -> Figure:
         """Return the figure of the results of several collections, with labels as of `with_figure_labels`."""
@@ -388,14 +405,17 @@ class View:
         known.update(declared_variables(self.name))
         return describe_columns(frame, known, table.columns)
 
-    def find_table(self, name: str | None) -> tuple[str, Table]:
-        """Return a table with its name; the first for no name.
+    def find_table(self, name: str | None, results: Sequence[xr.Dataset] = ()) -> tuple[str, Table]:
+        """Return a table with its name; for no name the first, or `if_few` where it is short for all of some results.
 
         Raises
         ------
         BadName
             A table that does not exist.
         """
+        few = self.tables.get(self.if_few)
+        if name is None and results and few and all(few.rows(each) <= FEW for each in results):
+            name = self.if_few
         chosen = name or self.first_table
         if chosen not in self.tables:
             raise BadName(

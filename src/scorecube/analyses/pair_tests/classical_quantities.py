@@ -76,6 +76,7 @@ OPTIONAL = (
     ("degrees_of_freedom",),
     ("difference_low", "difference_high", "difference_p_value", "equivalence_p_value"),
     ("repetitions",),
+    ("residual_variance",),
 )
 VERDICTS = np.array(["equivalent", "different", "inconclusive", "not tested"], object)
 MARGIN = "equivalence"

@@ -45,7 +45,7 @@ VARIABLES = (*pair_quantities.VARIABLES, *MAXT_VARIABLES, *CRITICAL)
 OPTIONAL = (
     *pair_quantities.OPTIONAL,
     ("estimated_difference", "kth_difference", "undefined_replicates", "infinite_replicates"),
-    ("standard_error", "moderated_error", "critical_value", "residual_variance"),
+    ("standard_error", "moderated_error", "critical_value"),
     ("critical_difference",),
 )
 

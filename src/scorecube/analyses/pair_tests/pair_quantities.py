@@ -79,7 +79,11 @@ VARIABLES = (
     *PAIRWISE_VARIABLES,
     *REPETITIONS,
 )
-OPTIONAL = (("common_topics", "common_difference", "untested_pairs"), ("repetitions",))
+OPTIONAL = (
+    ("common_topics", "common_difference", "untested_pairs"),
+    ("repetitions",),
+    ("residual_variance",),
+)
 
 
 def by_row(

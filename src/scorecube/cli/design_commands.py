@@ -244,10 +244,10 @@ def find_variances(
             "n_runs": cube.sizes["run"],
             "n_topics": by_group(cube).sizes["topic"],
         }
-        found = variance_intervals(cube)
-        if TOPIC_GROUPS in found.attrs:
-            notify(f"{name}: {found.attrs[TOPIC_GROUPS]}")
-        found_variances.append((found, facts))
+        estimated = variance_intervals(cube)
+        if TOPIC_GROUPS in estimated.attrs:
+            notify(f"{name}: {estimated.attrs[TOPIC_GROUPS]}")
+        found_variances.append((estimated, facts))
         others = "runs" if teams_of_runs(cube) == labels_of(cube, RUN) else "teams"
         notify(
             f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics; limits: 95%, for other topics and {others}"

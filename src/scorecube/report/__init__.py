@@ -93,14 +93,12 @@ def _kept(parts: Any, folder: str) -> Study:
     name = str(cubes[0].attrs.get("collection", "scores"))
     study = open_study(f"{folder}/study.zarr", mode="a")
     study.add(name, cube=cubes[0])
-    study[name].write_results(
-        [
-            NewResult(
-                str(each.attrs["analysis"]), str(each.attrs["digest"]), each, result_facts(each)
-            )
-            for each in results
-        ]
-    )
+    stored = [
+        NewResult(str(each.attrs["analysis"]), str(each.attrs["digest"]), each, result_facts(each))
+        for each in results
+    ]
+    with study.lock(name) as writer:
+        writer.write_results(stored)
     return study
 
 

@@ -178,7 +178,7 @@ VIEW = View(
     ),
     summary=(
         replace(COUNTS, columns={"test": names.TEST, **COUNTS.columns}),
-        replace(CLOSEST, columns=CLOSEST.columns | {"p": "p_t"}, near="p_t"),
+        replace(CLOSEST, columns={**CLOSEST.columns, "p": "p_t"}, near="p_t"),
     ),
     tables={"power": POWER, "pairs": replace(PAIRS, legend=legend), "equivalence": EQUIVALENCE},
     if_few="pairs",

@@ -129,7 +129,7 @@ def test_links_between_pages_lead_somewhere(tab: Tab, folder: Path) -> None:
         assert tab.value("document.documentElement.scrollWidth") <= 1280
 
 
-@pytest.mark.parametrize("width", [320, PHONE, 768, 1440])
+@pytest.mark.parametrize("width", [320, PHONE, 768, 1024, 1440])
 def test_a_page_is_no_wider_than_its_screen(tab: Tab, page: Path, width: int) -> None:
     tab.resize(width, phone=width <= PHONE)
     tab.open(page)
@@ -156,18 +156,16 @@ def test_text_stands_out(tab: Tab, page: Path, scheme: str) -> None:
     assert [text for text in texts if text[0] < LEAST_CONTRAST] == []
 
 
-def test_a_page_is_printed_without_what_is_folded(tab: Tab, page: Path) -> None:
+def test_a_page_is_printed_whole(tab: Tab, page: Path) -> None:
     tab.open(page)
-    shown = "[...document.querySelectorAll('details:not([open])')].filter(each => each.checkVisibility()).length"
+    shown = "[...document.querySelectorAll('details > :not(summary)')].filter(each => !each.closest('.screen') && !each.hidden && !each.checkVisibility({contentVisibilityAuto: true})).length"
     assert tab.value(shown) > 10
-    by_topic = "document.querySelector('section.screen').checkVisibility()"
-    assert tab.value(by_topic)
     tab.media("print", "dark")
     until = time.monotonic() + PATIENCE
     while tab.value(shown) and time.monotonic() < until:  # a busy machine may put off drawing
         time.sleep(0.1)
     assert tab.value(shown) == 0
-    assert not tab.value(by_topic)
+    assert not tab.value("[...document.querySelectorAll('nav, .tools, .screen')].some(each => each.checkVisibility())")  # fmt: skip
     assert (
         tab.value(
             "[...document.querySelectorAll('*')].filter(each => ['sticky', 'fixed'].includes(getComputedStyle(each).position)).length"
@@ -202,8 +200,6 @@ def test_the_style_sheet_is_in_force(tab: Tab, page: Path) -> None:
     tab.open(page)
     assert "Segoe UI" in tab.value("getComputedStyle(document.body).fontFamily")
     assert "system-ui" in tab.value("getComputedStyle(document.body).fontFamily")
-    first = "getComputedStyle(document.querySelector('main > h2:first-child, main > section:first-child'))"
-    assert tab.value(f"{first}.borderTopWidth") in ("0px", "1px")
     family = "getComputedStyle(document.querySelector('figure svg text')).fontFamily"
     assert tab.value(family) == tab.value("getComputedStyle(document.body).fontFamily")
 
@@ -229,11 +225,11 @@ def test_the_keyboard_reaches_tables_and_shows_where_it_is(tab: Tab, page: Path)
     assert tab.value("document.activeElement.textContent") == "Skip to the answers"
     assert tab.value("document.activeElement.getBoundingClientRect().left") >= 0
     seen = set()
-    for _ in range(40):
+    for _ in range(80):
         press_tab()
         seen.add(tab.value("document.activeElement.className || document.activeElement.tagName"))
         assert tab.value("getComputedStyle(document.activeElement).outlineStyle") != "none"
-    assert {"A", "scroll"} <= seen
+    assert {"A", "scroll", "q", "BUTTON", "INPUT", "SUMMARY"} <= seen
     beyond = "[...document.querySelectorAll('.scroll, .drawing')].filter(each => each.tabIndex !== 0 || !each.getAttribute('aria-label')).length"
     assert tab.value(beyond) == 0
 
@@ -252,7 +248,7 @@ def test_pictures_are_made_by_the_script(page: Path, tmp_path: Path) -> None:
 def test_no_name_acts_on_a_page(tab: Tab, hostile_page: Path) -> None:
     tab.open(hostile_page)
     assert tab.complaints() == []
-    assert tab.value("document.title") == "study.zarr: scorecube report"
+    assert tab.value("document.title") == "study"
     assert tab.value("document.scripts.length") == 2  # the page's own, and its data
     assert tab.value("document.images.length + document.forms.length") == 0
     # All that the script adds is text, too.
@@ -260,7 +256,7 @@ def test_no_name_acts_on_a_page(tab: Tab, hostile_page: Path) -> None:
     tab.value(
         "document.querySelectorAll('svg[data-values]').forEach(each => each.closest('.drawing').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'})))"
     )
-    assert tab.value("document.querySelectorAll('.pick .choice').length") > 5
+    assert tab.value("document.querySelectorAll('#switch option, #switch button').length") > 1
     assert tab.value("document.scripts.length") == 2
     assert tab.value("document.images.length") == 0
     assert tab.complaints() == []
@@ -277,5 +273,5 @@ def test_the_policy_of_a_page_stops_scripts_that_were_put_into_it(
     script = "<body><script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
     changed.write_text(hostile_page.read_text().replace("<body>", script, 1))
     tab.open(changed)
-    assert tab.value("document.title") == "study.zarr: scorecube report"
+    assert tab.value("document.title") == "study"
     assert any("Content Security Policy" in text for text in tab.complaints())

@@ -117,7 +117,7 @@ def test_blocks_and_notes_change_no_page(study: Study) -> None:
 def test_the_overview_shows_distributions(study: Study, tmp_path: Path) -> None:
     pages.write_pages(study, tmp_path / "report")
     text = (tmp_path / "report/index.html").read_text()
-    assert "4 collections with " in text
+    assert "4 collections · " in text
     rows = many.overview_rows(study, NAMES)
     assert [row["name"] for row in rows] == NAMES
     shares = [
@@ -188,7 +188,7 @@ def test_few_collections_have_the_report_of_before(
     pages.write_pages(study, tmp_path / "report")
     text = (tmp_path / "report/index.html").read_text()
     assert page_file("overview.js") not in text
-    assert "Across collections" in text
+    assert "Sizes of the collections" in text
 
 
 def test_names_do_nothing_on_the_overview(tmp_path: Path) -> None:
@@ -416,14 +416,13 @@ def test_one_page_of_many_collections_is_their_overview(
     assert "distributions over 4 collections" in made.stderr
     text = page.read_text()
     assert "<h1>A study</h1>" in text
-    assert "<p>B and C</p>" in text
-    assert "2026. Report of scorecube" in text
+    assert "<p>B and C, 2026</p>" in text
     assert len(data_of(page)["rows"]) == 4
     assert "up to date" in scorecube("report", study.path, "--out", page, *how).stderr
     made = scorecube("report", study.path, "--collection", "d1,c2", "--out", page).succeeded()
     assert "distributions" not in made.stderr
     text = page.read_text()
-    assert "2 collections. Report of" in text
+    assert "2 collections" in text
     assert "d1" in text
     assert "c10" not in text
     outcome = scorecube("report", study.path, "--collection", "c3", "--out", page)
@@ -431,4 +430,4 @@ def test_one_page_of_many_collections_is_their_overview(
     assert "c3" in outcome.stderr
     assert page.read_text() == text
     assert report(study, str(tmp_path / "c1.html"), collections=["c1"])
-    assert "c1: 8 runs" in (tmp_path / "c1.html").read_text()
+    assert "8 runs" in (tmp_path / "c1.html").read_text()

@@ -20,18 +20,27 @@ from scorecube.errors import BadStudy
 from scorecube.report import results
 from scorecube.report.cautions import cautions_of, cautions_of_collection, merge_cautions
 from scorecube.report.orderings import orderings
+from scorecube.report.page import cards as made_cards
 from scorecube.report.page import freshness
 from scorecube.report.page import sections as made_of
 from scorecube.report.page import writing as pages
-from scorecube.report.page.answers import answers
+from scorecube.report.page.cards import Card, cards, metrics_table
 from scorecube.report.page.comparisons import consistency
-from scorecube.report.page.html import BEGINNING, MOST_SHOWN, html_table
-from scorecube.report.page.render import ABREAST, MOST_LINES
+from scorecube.report.page.html import MOST_SHOWN, html_table
+from scorecube.report.page.options import PageOptions
+from scorecube.report.page.render import further
 from scorecube.report.page.sections import Section, Sections, part_sources, read_part, without_large
 from scorecube.report.study_contents import overview
 from scorecube.report.study_figure import draw
 from scorecube.report.text_formats import render
-from scorecube.report.views.questions import ONLY_ANSWERED, QUESTIONS
+from scorecube.report.views.questions import (
+    DIFFERENCE,
+    DISCRIMINATION,
+    ONLY_ANSWERED,
+    QUESTIONS,
+    TOPICS,
+    Question,
+)
 from scorecube.report.views.registry import view_of
 from scorecube.report.views.view import Table
 from scorecube.storage import Study
@@ -83,95 +92,98 @@ def sections_of(study: Study, *names: str) -> list[Section]:
     return sections.in_order()
 
 
-def told(study: Study, sections: list[Section]) -> dict[str, Any]:
-    return {
-        each.question: each
-        for each in answers(sections, overview(study)["collections"], study.path)
-    }
+def told(sections: list[Section], several: bool = False) -> dict[Question, Card]:
+    return {each.question: each for each in cards(sections, several)}
 
 
 @pytest.mark.slow
-def test_answers_come_before_analyses_and_name_what_is_there(several: Study) -> None:
+def test_cards_have_the_numbers_of_the_results(several: Study) -> None:
     sections = sections_of(several, "c0")
-    found = told(several, sections)
-    bootstrap = several["c0"].result("bootstrap")
-    shares = (
-        bootstrap["share"]
-        .sel(alpha=0.05)
-        .isel(gain=0)
-        .to_series()
-        .sort_values(ascending=False, kind="stable")
-    )
-    line, conditions, anchor = found["Which metrics discriminate best?"].lines[0]
-    assert (
-        line
-        == f"Separated pairs of runs, of 15: {', '.join(f'{name} {share:.1%}' for name, share in shares.items())}."
-    )
-    assert conditions == (
-        "Bootstrap test, p < 0.05, each pair by itself, 40 trials; counts of these runs and topics, without an interval for others"
-    )
-    assert anchor == next(each.anchor for each in sections if each.kind == "bootstrap")
-    required = (
-        several["c0"]
-        .result("swap")["required_difference"]
-        .sel(confidence=0.95)
-        .isel(gain=0, size=0)
-        .to_series()
-    )
-    (difference, about, _), (enough, _, _) = found["How large must a difference be?"].lines
-    for name, value in required.dropna().items():
-        assert f"{name} {value:.2f}" in difference
-    assert "at most 5% of the comparisons swapped, disjoint samples of 25 topics" in about
-    for name, value in (
-        bootstrap["estimated_difference"].sel(alpha=0.05).isel(gain=0).to_series().dropna().items()
-    ):
-        assert f"{name} {value:.2f}" in enough
+    found = told(sections)
+    assert list(found) == [DISCRIMINATION, DIFFERENCE, TOPICS]
+    at = several["c0"].result("swap").sel(confidence=0.95).isel(gain=0, size=0)
+    (says,) = found[DISCRIMINATION].says
+    shares = at["share"].to_series().dropna().sort_values(ascending=False, kind="stable")
+    assert [(label, text) for label, _, text in says.bars] == [
+        (label, f"{share:.0%}") for label, share in shares.items()
+    ]
+    for each in found[DIFFERENCE].says:
+        required = at["required_difference"].sel(metric=each.label).item()
+        if np.isnan(required):
+            assert each.big == "none"
+        else:
+            assert float(each.big) == pytest.approx(required, abs=0.006)
+            assert f"in {each.label}, to be confirmed by 25 other topics in 95% of cases" in each.clause  # fmt: skip
+    assert [each.label for each in found[TOPICS].says] == list(METRICS)
+    assert all("50 today" in each.clause for each in found[TOPICS].says)
 
 
 @pytest.mark.slow
-def test_answers_count_collections(several: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_pictures(monkeypatch)
-    line = told(several, sections_of(several))["Which metrics discriminate best?"].lines[0][0]
-    best = [
-        str(
-            several[name]
-            .result("bootstrap")["share"]
-            .sel(alpha=0.05)
-            .isel(gain=0)
-            .idxmax("metric")
-            .item()
-        )
-        for name in several
-    ]
-    counts = {name: best.count(name) for name in best}
-    for name, count in counts.items():
-        assert f"{name} in {count}" in line
-    assert "of 10 collections" in line
+def test_metrics_stand_beside_each_other_the_primary_first(several: Study) -> None:
+    sections = sections_of(several, "c0")
+    headings, rows = metrics_table(sections, ["RR", "AP", "nDCG@10"])
+    assert [label for label, _ in rows] == ["RR", "AP", "nDCG@10"]
+    assert headings[:3] == ["share of comparisons confirmed", "required difference", "pairs of runs separated"]  # fmt: skip
+    share = several["c0"].result("bootstrap")["share"].sel(alpha=0.05, metric="RR").item()
+    assert rows[0][1][2] == (f"{100 * share:.0f}%", False)
 
 
-def test_what_is_missing_is_said_with_its_command(
+def test_the_best_is_marked_where_it_is_separated() -> None:
+    apart = {"AP": (0.9, 0.8, 0.95), "Q": (0.5, 0.4, 0.6)}
+    assert made_cards._separated(apart, True) == "AP"
+    assert made_cards._separated(apart, None) == ""
+    assert made_cards._separated(apart | {"RR": (0.8, 0.7, 0.85)}, True) == ""
+    assert made_cards._separated(apart | {"RR": (0.1, None, None)}, True) == ""
+
+
+def test_what_is_possible_is_said_with_its_command(
     several: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_pictures(monkeypatch)
-    found = told(several, sections_of(several))
-    assert found["Do metrics and gain settings agree?"].missing == (
-        "Not computed yet; run:",
-        f"scorecube correlate {several.path}",
-    )
-    lack, command = found["Does leaving teams out change the results?"].missing
-    assert "imported scores" in lack
-    assert command == ""
-    assert found["Which metrics discriminate best?"].missing is None
+    found = dict(further(sections_of(several), overview(several)["collections"], several.path))
+    assert found["Do metrics and gain settings agree?"] == f"scorecube correlate {several.path}"
+    assert found["Does leaving teams out change the results?"] == ""
+    assert "Which metrics discriminate best?" not in found
 
 
-def test_every_question_is_answered_where_everything_was_analysed(
-    analysed_study: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_final_page_says_nothing_of_what_is_possible(
+    several: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_pictures(monkeypatch)
+    for final in (False, True):
+        how = PageOptions(final=final, primary="nDCG@10", metrics=("RR", "nDCG@10"))
+        pages.write_page(several, tmp_path / "page.html", collections=["c1"], options=how)
+        text = (tmp_path / "page.html").read_text()
+        assert ("Also possible" in text) != final
+        assert re.findall(r"data-labels='([^']*)'", text) == ['["nDCG@10","RR"]']
+        assert ">AP<" not in text
+
+
+def test_metrics_and_files_that_cannot_be(several: Study, scorecube: Cli, tmp_path: Path) -> None:
+    refused = scorecube("report", several.path, "--out", tmp_path / "x.pdf")
+    assert refused.status == 1
+    assert "x.html, open it in a browser and print it to PDF" in refused.stderr
+    refused = scorecube("report", several.path, "--out", tmp_path / "x.html", "--primary", "ap")
+    assert refused.status == 1
+    assert "no metric 'ap' in the study; it has: AP, RR, nDCG@10" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_question_has_a_card_and_no_sentence_stands_twice(
+    analysed_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     study = sc.open_study(analysed_study)
-    found = told(study, sections_of(study))
-    assert len(found) == len((*QUESTIONS, *ONLY_ANSWERED))
-    assert all(each.lines and each.missing is None for each in found.values())
+    plain = made_of.curve
+    without_pictures(monkeypatch)
+    assert set(told(sections_of(study, "small"))) == {*QUESTIONS, *ONLY_ANSWERED}
+    monkeypatch.setattr(made_of, "curve", lambda result: plain(result) | {"picture": ""})
+    pages.write_page(study, tmp_path / "page.html", collections=["small"])
+    text = (tmp_path / "page.html").read_text()
+    body = re.sub(r"<(script|style|svg|pre|table)\b.*?</\1>", "", text[text.index('id="leaderboard"') :], flags=re.DOTALL)  # fmt: skip
+    parts = [" ".join(each.split()) for each in re.split(r"<[^>]*>", body)]
+    sentences = [part for part in parts if len(part.split()) > 8]
+    assert len(sentences) > 30
+    assert sorted({each for each in sentences if sentences.count(each) > 1}) == []
 
 
 def test_too_few_trials_for_alpha() -> None:
@@ -260,8 +272,7 @@ def test_a_table_that_is_too_long_is_not_made(
     sections = Sections()
     sections.add(part)
     (section,) = sections.in_order()
-    assert ("pairs", "45") in section.chapter()["too_long"]
-    assert "pairs" not in dict(section.chapter()["downloads"])
+    assert ("pairs", "45") in section.content()["too_long"]
 
 
 def test_large_arrays_are_let_go_and_dims_stay(
@@ -279,9 +290,7 @@ def test_large_arrays_are_let_go_and_dims_stay(
 
 def test_rows_beyond_what_is_shown_are_counted() -> None:
     table = html_table(pd.DataFrame({"x": range(MOST_SHOWN + 7)}))
-    beginning, rest = table.split('<details class="rows">')
-    assert beginning.count("<tr>") == BEGINNING + 1
-    assert rest.count("<tr>") == MOST_SHOWN + 1
+    assert table.count("<tr>") == MOST_SHOWN + 1
     assert f"The first {MOST_SHOWN} of {MOST_SHOWN + 7} rows." in table
 
 
@@ -301,11 +310,11 @@ def test_pages_are_a_summary_and_one_for_each_collection(
         assert f'<a href="c{k}.html">c{k}</a>' in index
     assert "Kendall W = " in index
     assert "Means over the collections" in index
-    assert "Across collections" not in one
+    assert 'id="collections"' not in one
     assert 'href="index.html"' in one
     # The summary compares; pictures of single collections are on their pages.
     assert index.count("<svg") == 3
-    assert one.count("<svg") == 6  # bars of topics needed say what the figure of design says
+    assert one.count("<svg") == 4  # bars say what the figures say
     assert (one.count("<image"), index.count("<image")) == (1, 0)  # scores by topic
     assert 'id="topics"' not in index
     without_pictures(monkeypatch)
@@ -326,10 +335,8 @@ def test_one_file_compares_collections_too(
     without_pictures(monkeypatch)
     scorecube("report", several.path, "--out", tmp_path / "page.html").succeeded()
     text = (tmp_path / "page.html").read_text()
-    assert '<h2 id="across">' in text
     order = [
-        text.index(f'id="{name}"')
-        for name in ("asked", "answers", "cautions", "across", "provenance")
+        text.index(f'id="{name}"') for name in ("glance", "collections", "cautions", "methods")
     ]
     assert order == sorted(order)
     outside = [
@@ -462,30 +469,6 @@ def test_one_by_one(scorecube: Cli, analysed_study: Path, tmp_path: Path) -> Non
         "stability is drawn for one collection at a time; name one with --collection: small, stricter"
         in outcome.stderr
     )
-
-
-@pytest.mark.slow
-def test_what_repeats_by_collection_or_metric_is_folded(
-    several: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_pictures(monkeypatch)
-    lines = [f"Line {k}." for k in range(MOST_LINES + 3)]
-    plain = made_of.curve
-    monkeypatch.setattr(made_of, "curve", lambda result: plain(result) | {"reading": lines})
-    pages.write_page(several, tmp_path / "page.html")
-    text = (tmp_path / "page.html").read_text()
-    # Collections of a chapter lie in one fold, and in it lines beyond the first in another.
-    chapters = text.count("<summary>One by one: 10 collections</summary>")
-    assert chapters >= 3
-    assert text.count("<summary>3 more lines</summary>") == 10 * chapters
-    # Plans are in the provenance once, whatever the number of collections.
-    provenance = text[text.index('id="provenance"') :]
-    assert len(re.findall(r"<summary>(bootstrap|swap), [^<]*: 10 collections</summary>", provenance)) == 2  # fmt: skip
-    # Nothing that is equal everywhere has a column; no table across collections has more columns than fit.
-    collections = text[text.index('id="asked"') : text.index('id="answers"')]
-    assert ">gain settings<" not in collections
-    across = text[text.index('id="across"') : text.index("<h3>", text.index('id="across"'))]
-    assert all(row.count("<th ") <= 1 + ABREAST for row in across.split("<tr>"))
 
 
 @pytest.mark.parametrize(

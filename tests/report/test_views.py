@@ -122,7 +122,9 @@ def test_a_view_from_outside_is_shown_and_reported(
     assert shown[:2] == ["collection,metric,error_rate", "one,AP,0.25"]
     write_page(study, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    chapter = page[page.index(">Toy method: ") : page.index('id="provenance"')]
+    chapter = page[page.index("<h3>Toy method ") : page.index('<h2 id="methods"')].partition("<h2")[
+        0
+    ]
     assert "4 runs are a toy." in chapter
     assert "A caption of the toy." in chapter
     assert "<svg" not in chapter
@@ -153,7 +155,7 @@ def test_an_analysis_without_a_view_has_a_table_of_its_values(
     assert len(shown) == 1 + 2 * len(frame)
     write_page(study, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert ">toy: fuzziness " in page
+    assert "<h3>toy <small>fuzziness " in page
     assert "metric 2, gain 1" in page
 
 

@@ -58,6 +58,7 @@ AT_TOPICS = (
     *variables(
         *(_CELL, "estimate", "score"),
         width="expected width of the interval of a difference, systems with topics of their own",
+        headings={"paired_width": "width, same topics"},
         paired_width="expected width for two systems on the same topics; missing for a single run",
     ),
     *variables(_CELL, "share", power="power of the paired t test for the difference of the design"),

@@ -21,6 +21,24 @@ FILE, FOLDER = "report.html", "report"
 ENOUGH = 8
 """Results or collections from which on starting processes saves time; each takes more than a second to start."""
 
+Chosen = Annotated[
+    Optional[str],
+    typer.Option("--collection", help="Collections, separated by commas; all by default."),
+]
+Title = Annotated[str, typer.Option("--title", help="Title; by default the name of the study.")]
+Authors = Annotated[str, typer.Option("--authors", help="Authors, below the title.")]
+Date = Annotated[str, typer.Option("--date", help="Date, below the title; none by default.")]
+Metrics = Annotated[
+    Optional[str],
+    typer.Option("--metrics", "--metric", help="Metrics, separated by commas; all by default."),
+]
+Primary = Annotated[
+    str, typer.Option("--primary", help="Metric that a page opens with; the first by default.")
+]
+Final = Annotated[
+    bool, typer.Option("--final", help="Leave out what could be analysed further: for publication.")
+]
+
 
 def report(
     study: options.StudyPath,
@@ -38,17 +56,13 @@ def report(
             help="Write a folder: a summary and one page per collection; by default of more than 200 collections the summary alone.",
         ),
     ] = False,
-    collection: Annotated[
-        Optional[str],
-        typer.Option("--collection", help="Collections, separated by commas; all by default."),
-    ] = None,
-    title: Annotated[
-        str, typer.Option("--title", help="Title; by default the name of the study.")
-    ] = "",
-    authors: Annotated[str, typer.Option("--authors", help="Authors, below the title.")] = "",
-    date: Annotated[
-        str, typer.Option("--date", help="Date, below the title; none by default.")
-    ] = "",
+    collection: Chosen = None,
+    title: Title = "",
+    authors: Authors = "",
+    date: Date = "",
+    metrics: Metrics = None,
+    primary: Primary = "",
+    final: Final = False,
 ) -> None:
     """Write all results of a study as one self-contained page, or as a folder of pages. Of more than 50 collections distributions are shown.
 
@@ -58,21 +72,26 @@ def report(
 
     Example: scorecube report study.zarr --collection web2013 --out web2013.html
     """
-    from scorecube.report.page.heading import Heading
+    from scorecube.report.page.options import PageOptions
     from scorecube.report.page.writing import INDEX, OVERVIEW, write_page, write_pages
+    from scorecube.report.study_contents import overview
     from scorecube.storage import open_study
 
     path = out or (FOLDER if pages else FILE)
     target = Path(path)
     folder = pages or path.endswith("/") or target.is_dir()
+    if not folder:
+        _refuse_pdf(target)
     opened = open_study(study)
     chosen = split(collection)
+    asked = PageOptions(title, authors, date, tuple(split(metrics) or ()), primary, final)
+    asked.check([name for row in overview(opened)["collections"] for name in row["metrics"]])
     with drawing_processes() as ordered_map, track_progress("drawing", None) as progress:
         how: dict[str, Any] = {
             "collections": chosen,
             "progress": progress,
             "ordered_map": ordered_map,
-            "heading": Heading(title, authors, date),
+            "options": asked,
         }
         if folder:
             written = write_pages(opened, target, every=pages, **how)
@@ -85,6 +104,18 @@ def report(
         notify(
             f"it shows distributions over {count:,} collections; for figures of single ones choose them with --collection, or take --pages: "
             "a page for each, about a second on two cores"
+        )
+
+
+def _refuse_pdf(target: Path) -> None:
+    """Say how a report becomes a PDF."""
+    from scorecube.errors import BadPlan
+
+    if target.suffix.lower() == ".pdf":
+        raise BadPlan(
+            f"{target}: a report is a page; write {target.with_suffix('.html')}, open it in a browser and print it to PDF: all tables of the "
+            "metrics that it shows are printed whole",
+            option="out",
         )
 
 

@@ -1,7 +1,7 @@
 """Schemas of rankings, score cubes and samples: a record per variable."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,6 +85,7 @@ def variables(
     *,
     of: str = "",
     form: str = "",
+    headings: Mapping[str, str] | None = None,
     **long_names: str,
 ) -> tuple[Variable, ...]:
     """Return variables that have all but their names and meanings in common.
@@ -93,6 +94,8 @@ def variables(
     ----------
     dims, role, units, kinds, of, form
         As of `Variable`; kinds by role if empty.
+    headings
+        Of `Variable`, by name, of those that need one.
     long_names
         Meanings by name.
 
@@ -108,7 +111,9 @@ def variables(
     """
     kinds = kinds or {"count": "iu", "flag": "b", "label": "OUT"}.get(role, "f")
     return tuple(
-        Variable(name, dims, kinds, units, long_name, role=role, of=of, form=form)
+        Variable(
+            name, dims, kinds, units, long_name, role, of, (headings or {}).get(name, ""), form
+        )
         for name, long_name in long_names.items()
     )
 
@@ -240,7 +245,7 @@ def derived(
     derived
         Of one name.
     """
-    (variable,) = variables(dims, role, units, kinds, of=of, form=form, **long_name)
+    (variable,) = variables(dims, role, units, kinds, of=of, form=form, headings=None, **long_name)
     return Derived(variable, make, needs)
 
 

@@ -24,6 +24,9 @@ def report(
     title: str = "",
     authors: str = "",
     date: str = "",
+    metrics: Sequence[str] = (),
+    primary: str = "",
+    final: bool = False,
 ) -> str:
     """Write all results of a study as one self-contained page; of more than 50 collections their distributions.
 
@@ -37,6 +40,10 @@ def report(
         Names of those that it is about; all by default.
     title, authors, date
         Stand above the page; the name of the study, and nothing, by default.
+    metrics, primary
+        Metrics that are shown, in this order, all by default; and the one that comes first.
+    final
+        Leave out what could be analysed further.
 
     Returns
     -------
@@ -63,16 +70,16 @@ def report(
     ...     report(study, folder + "/report.html").endswith("report.html")
     True
     """
-    from scorecube.report.page.heading import Heading
+    from scorecube.report.page.options import PageOptions
     from scorecube.report.page.writing import write_page
     from scorecube.storage import Study, open_study
 
-    heading = Heading(title, authors, date)
+    chosen = PageOptions(title, authors, date, tuple(metrics), primary, final)
     with TemporaryDirectory(prefix="scorecube-") as folder:
         opened: Any = open_study(study) if isinstance(study, str | PathLike) else study
         if not isinstance(opened, Study):
             opened = _kept(opened, folder)
-        write_page(opened, path, collections=collections, heading=heading)
+        write_page(opened, path, collections=collections, options=chosen)
     return path
 
 

@@ -21,6 +21,7 @@ from scorecube.report.tables.population import estimate_text, estimates, no_inte
 from scorecube.report.tables.rows import as_records
 from scorecube.report.text_formats import cell_text, with_labels
 from scorecube.report.views.phrases import NONE
+from scorecube.report.views.questions import AGREEMENT
 from scorecube.report.views.view import Column, Frames, HeadedTables, Summary, View, select_tables
 
 if TYPE_CHECKING:
@@ -254,5 +255,6 @@ VIEW = View(
     page_tables=page_tables,
     figure=agreement_panels,
     by_metric=True,
+    chapter=AGREEMENT,
     column=Column("lowest tau of two judgements", lowest_tau),
 )

@@ -403,6 +403,7 @@ _RANKS = View(
     page_tables=page_tables,
     figure=leaderboard,
     by_metric=True,
+    chapter=LEADERBOARD,
     column=Column("runs that may be the best", cell),
     answers={LEADERBOARD: answer},
     cautions=cautions,

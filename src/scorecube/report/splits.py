@@ -17,6 +17,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import number_of, sample_conditions, sample_title
+from scorecube.report.views.questions import TOPICS
 from scorecube.report.views.view import Column, Frames, HeadedTables, Summary, View, select_tables
 
 if TYPE_CHECKING:
@@ -223,5 +224,6 @@ VIEW = View(
     findings=findings,
     page_tables=page_tables,
     figure=split_curves,
+    chapter=TOPICS,
     column=Column("highest tau of two samples", highest_tau),
 )

@@ -17,6 +17,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import sample_conditions, sample_title
+from scorecube.report.views.questions import DIFFERENCE
 from scorecube.report.views.view import Column, Order, Summary, View, select_tables
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ VIEW = View(
     findings=findings,
     page_tables=lambda frames: select_tables(frames, {"Error rates and ties": "stability"}),
     figure=errors_and_ties,
+    chapter=DIFFERENCE,
     column=Column("fewest errors", fewest_errors),
     order=Order("error_rate", more_is_better=False, conditions=("fuzziness", "size", "sampling")),
 )

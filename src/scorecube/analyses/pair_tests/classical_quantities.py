@@ -53,8 +53,22 @@ EQUIVALENCE = (
 """Additional variables of results with a margin."""
 VARIABLES = (
     *variables((*_CELL, names.PAIR), "p_value", "1", p_value="p-value, two-sided"),
-    *variables(_LEVEL, "count", "pairs", "iu", significant="pairs with a p-value below alpha"),
-    *variables(_LEVEL, "share", "1", form=".1%", share="share of pairs with a p-value below alpha"),
+    *variables(
+        _LEVEL,
+        "count",
+        "pairs",
+        "iu",
+        headings={"significant": "significant pairs"},
+        significant="pairs with a p-value below alpha",
+    ),
+    *variables(
+        _LEVEL,
+        "share",
+        "1",
+        form=".1%",
+        headings={"share": "share of pairs"},
+        share="share of pairs with a p-value below alpha",
+    ),
     *variables((*CELL, names.RUN), "estimate", "score", mean="mean score of a run"),
     *variables(
         *(PAIR, "standard_error", "score"),

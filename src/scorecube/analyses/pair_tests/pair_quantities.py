@@ -54,10 +54,16 @@ VARIABLES = (
         *((*LEVEL, names.PAIR), *SCORE),
         kth_difference="absolute difference of means in the trial with the (B alpha)-th largest statistic",
     ),
-    *variables(LEVEL, *PAIRS, significant="pairs with a p-value below alpha"),
+    *variables(
+        LEVEL,
+        *PAIRS,
+        headings={"significant": "significant pairs"},
+        significant="pairs with a p-value below alpha",
+    ),
     *variables(
         *(LEVEL, "share", "1"),
         form=".1%",
+        headings={"share": "share of pairs"},
         share="discriminative power: share of pairs with a p-value below alpha",
     ),
     *variables(
@@ -66,8 +72,18 @@ VARIABLES = (
         estimated_difference="difference needed for significance: largest over pairs",
     ),
     *variables((*CELL, names.RUN), *SCORE, mean="mean score of a run"),
-    *variables(CELL, *PAIRS, degenerate_pairs="pairs with equal scores on all topics"),
-    *variables(CELL, *PAIRS, constant_pairs="pairs with the same difference on all topics: p = 0"),
+    *variables(
+        CELL,
+        *PAIRS,
+        headings={"degenerate_pairs": "pairs with equal scores"},
+        degenerate_pairs="pairs with equal scores on all topics",
+    ),
+    *variables(
+        CELL,
+        *PAIRS,
+        headings={"constant_pairs": "pairs with a constant difference"},
+        constant_pairs="pairs with the same difference on all topics: p = 0",
+    ),
     *variables(
         CELL, *REPLICATES, undefined_replicates="replicates without t: no difference and no spread"
     ),

@@ -73,23 +73,27 @@ VARIABLES = (
     ),
     *variables(
         *(_CELL, "estimate", "score"),
+        headings={"max_performance": "largest mean", "max_difference": "largest difference"},
         max_performance="largest mean score over runs, trials and both samples",
         max_difference="largest difference of two mean scores on one sample",
     ),
     *variables(
         *(_CELL, "estimate", "score"),
         form=".2f",
+        headings={"support": "highest bin begins at"},
         support="lower edge of the highest bin that is not empty",
     ),
     *variables(
         *(_LEVELS, "share", "1"),
         form=".0%",
+        headings={"relative_difference": "required difference / largest mean"},
         relative_difference="required difference / largest mean score",
         share_behind="largest share of all metrics and gain settings, minus this share (0 without a required difference)",
     ),
     *variables(
         *(_LEVELS, "share", "1"),
         form=".1%",
+        headings={"share": "share of comparisons"},
         share="share of all comparisons with at least the required difference",
     ),
     *variables(
@@ -119,6 +123,7 @@ VARIABLES = (
     *variables(
         *(_LEVELS, "share", "1"),
         form=".2f",
+        headings={"first_probability": "probability of the largest share"},
         first_probability="probability of the largest share of all metrics and gain settings, given the shares and their errors",
     ),
     *variables(
@@ -133,6 +138,7 @@ VARIABLES = (
     *variables(
         *((names.SIZE,), "estimate", "topics"),
         form=".1f",
+        headings={"unique": "distinct topics in a sample", "common": "topics in both samples"},
         unique="mean number of distinct topics in a sample",
         common="mean number of distinct topics common to both samples",
     ),

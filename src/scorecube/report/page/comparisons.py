@@ -20,21 +20,6 @@ LEAST_P = 0.001
 """A smaller p-value in a sentence is printed as smaller than this."""
 
 
-def headline_columns(sections: Sequence[Section]) -> list[dict[str, Any]]:
-    """Return a column for each section whose view has one: section, heading, and a text for each collection."""
-    columns = []
-    for section in sections:
-        column = section.view.column
-        if column is None:
-            continue
-        frame = section.first_table
-        cells = {}
-        for name, rows in frame.groupby(COLLECTION, sort=False) if len(frame) else ():
-            cells[str(name)] = column.cell(with_labels(rows) if "metric" in rows else rows)
-        columns.append({"section": section, "heading": column.heading, "cells": cells})
-    return columns
-
-
 def comparisons(sections: Sequence[Section]) -> list[dict[str, Any]]:
     """Return, for each section with several collections, its means over them and how consistently they order the metrics."""
     compared = []

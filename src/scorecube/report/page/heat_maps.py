@@ -13,6 +13,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.labels import with_figure_labels
 from scorecube.report.page.html import picture
+from scorecube.report.page.options import PageOptions
 from scorecube.report.scores import page_heat_map
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.storage import Study
@@ -27,6 +28,7 @@ def heat_maps(
     study: Study,
     collections: Sequence[Mapping[str, Any]],
     ordered_map: Callable[..., Iterable[Any]] = map,
+    options: PageOptions | None = None,
 ) -> list[dict[str, Any]]:
     """Return the heat maps of a page with their captions: of the first metric and gain setting of each collection.
 
@@ -38,6 +40,8 @@ def heat_maps(
         Facts of the collections on the page, as from `overview`.
     ordered_map
         Function like `map`, which may call the function in other processes.
+    options
+        Its first metric is drawn.
     """
     if len(collections) > MOST_MAPS:
         return []
@@ -50,6 +54,9 @@ def heat_maps(
             and n_runs * n_topics <= MOST_SCORES
         ):
             cube = study[str(facts["name"])].cube.assign_attrs({COLLECTION: facts["name"]})
+            cube = cube.sel(
+                {names.METRIC: (options or PageOptions()).chosen(labels_of(cube, names.METRIC))[:1]}
+            )
             scores = cube[names.SCORE].isel({names.METRIC: 0, names.GAIN: 0}).values
             if np.isfinite(scores).any() and not np.isinf(scores).any():
                 found.append(cube)

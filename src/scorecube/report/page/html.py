@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -15,61 +13,26 @@ from markupsafe import Markup
 
 from scorecube import names
 from scorecube.errors import visible
+from scorecube.report.columns import fact_of_columns
 from scorecube.report.figures.files import draw_figure
-from scorecube.report.figures.hover import hover_data, name_series
 from scorecube.report.figures.style import COLOURS
 from scorecube.report.tables.rows import as_records
-from scorecube.report.text_formats import NONE, Cells, merge_gains, render
+from scorecube.report.text_formats import NONE, Cells, merge_gains
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_SHOWN = 300
 """Rows of a table on the page; its download has all."""
-TALL = 40
-"""Rows from which on a table scrolls in a window of its own."""
-FOLDED, BEGINNING = 24, 10
-"""Rows of a table from which on its beginning is shown, and all rows are folded; rows of the beginning."""
-HEADINGS = {
-    "required_difference": "(i) required difference",
-    "max_performance": "(ii) largest mean",
-    "relative_difference": "(iii) = (i)/(ii)",
-    "share": "(iv) share of comparisons",
-    "required_difference_first": "(i) by the first bin alone",
-    "required_suffix": "(i) with no higher rate above",
-    "required_low": "(i) lower limit",
-    "required_high": "(i) upper limit",
-    "share_low": "(iv) lower limit",
-    "share_high": "(iv) upper limit",
-    "share_behind_low": "(iv) behind the largest, lower limit",
-    "first_probability": "probability of the largest (iv)",
-    "max_difference": "largest difference",
-    "support": "highest bin begins at",
-    "size": "sample size",
-    "unique": "distinct topics in a sample",
-    "common": "topics in both samples",
-    "significant": "significant pairs",
-    "estimated_difference": "estimated difference",
-    "degenerate_pairs": "pairs with equal scores",
-    "constant_pairs": "pairs with a constant difference",
-    "paired_width": "width, same topics",
-    "erho2": "E rho^2",
-    "erho2_low": "E rho^2, lower limit",
-    "erho2_high": "E rho^2, upper limit",
-    "phi": "Phi",
-    "phi_low": "Phi, lower limit",
-    "phi_high": "Phi, upper limit",
-}
+LIMITS = {"low": "lower limit", "high": "upper limit"}
 GREYS, LIGHTEST_GREY = (0x40, 0x90), 0xF0
 """Levels at which the second and third grey of the page's palette begin, and from which on a grey is white."""
-OF_PAIRS = {"share": "share of pairs"}
-"""Headings of tables that count pairs of runs."""
 
 
 def html_table(frame: pd.DataFrame, label: str = "Table") -> Markup:
     """Return a table as HTML, numbers rounded, in a frame that scrolls and can have the keyboard focus.
 
-    A column that is equal in all rows becomes a line above the table. Of a long table the beginning is shown, and all rows are folded.
+    A column that is equal in all rows becomes a line above the table.
 
     Parameters
     ----------
@@ -78,20 +41,18 @@ def html_table(frame: pd.DataFrame, label: str = "Table") -> Markup:
     label
         Description for screen readers.
     """
-    headings = HEADINGS | (OF_PAIRS if "significant" in frame.columns else {})
     merged, shared = without_equal_columns(merge_gains(frame))
-    parts = [f"{headings.get(name, name.replace('_', ' '))}: {text}" for name, text in shared]
+    parts = [f"{heading_of(frame, name)}: {text}" for name, text in shared]
     line = f'<p class="soft">{html.escape("; ".join(parts))}</p>' if parts else ""
-    if len(merged) <= FOLDED:
-        return Markup(line) + _table(merged, label, headings)  # noqa: S704 - escaped above
-    rows = f"All {len(merged):,} rows" if len(merged) <= MOST_SHOWN else f"{MOST_SHOWN} rows"
-    return (
-        Markup(line)  # noqa: S704 - escaped above
-        + _table(merged[:BEGINNING], label, headings)
-        + Markup('<details class="rows"><summary>{}</summary>').format(rows)
-        + _table(merged, f"{label}, all rows", headings)
-        + Markup("</details>")
-    )
+    return Markup(line) + _table(merged, label)  # noqa: S704 - escaped above
+
+
+def heading_of(frame: pd.DataFrame, column: str) -> str:
+    """Return what a column holds, in words: what its quantity says, or its name; of a limit those of its estimate."""
+    role, of = (fact_of_columns(frame, fact).get(column, "") for fact in ("role", "of"))
+    if role in LIMITS and of in frame:
+        return f"{heading_of(frame, of)}, {LIMITS[role]}"
+    return fact_of_columns(frame, "heading").get(column) or column.replace("_", " ")
 
 
 def without_equal_columns(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
@@ -121,7 +82,7 @@ def without_equal_columns(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple
     return frame.drop(columns=list(equal)), [each for each in equal.items() if each[1] != NONE]
 
 
-def _table(merged: pd.DataFrame, label: str, headings: Mapping[str, str]) -> Markup:
+def _table(merged: pd.DataFrame, label: str) -> Markup:
     """Return the rows of a table."""
     cells = Cells(merged)
     columns = cells.columns
@@ -138,7 +99,7 @@ def _table(merged: pd.DataFrame, label: str, headings: Mapping[str, str]) -> Mar
         for column in columns
     }
     head = "".join(
-        f'<th scope="col"{number[column]}>{html.escape(headings.get(column, column.replace("_", " ")))}</th>'
+        f'<th scope="col"{number[column]}>{html.escape(heading_of(merged, column))}</th>'
         for column in columns
     )
     rows = []
@@ -151,10 +112,9 @@ def _table(merged: pd.DataFrame, label: str, headings: Mapping[str, str]) -> Mar
         f'<p class="soft">The first {MOST_SHOWN} of {len(merged):,} rows.</p>' if more > 0 else ""
     )
     body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    tall = " tall" if len(rows) > TALL else ""
     name = html.escape(label, quote=True)
     return Markup(  # noqa: S704 - cells are escaped above
-        f'<div class="scroll{tall}" tabindex="0" role="region" aria-label="{name}"><table>{body}</table></div>{note}'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table>{body}</table></div>{note}'
     )
 
 
@@ -164,6 +124,8 @@ def _is_number(value: object) -> bool:
 
 def picture(figure: Figure, description: str) -> Markup:
     """Return a figure as inline SVG without a background, with a description for screen readers, and what its values are read from."""
+    from scorecube.report.figures.hover import hover_data, name_series
+
     name_series(figure)
     for background in (figure.patch, *(axes.patch for axes in figure.axes)):
         background.set(facecolor="none", edgecolor="none")
@@ -221,8 +183,3 @@ def embedded_json(data: Any) -> str:
     """
     text = json.dumps(data, separators=(",", ":"))
     return re.sub(r"[<>&']", lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def download(frame: pd.DataFrame) -> str:
-    """Return a table as a CSV data address."""
-    return "data:text/csv;base64," + base64.b64encode(render(frame, "csv").encode()).decode()

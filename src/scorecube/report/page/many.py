@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +14,12 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from scorecube.errors import visible
+from scorecube.errors import counted, visible
 from scorecube.report.cautions import cautions_of, cautions_of_collection
+from scorecube.report.page.board import TO
 from scorecube.report.page.freshness import source_digest
-from scorecube.report.page.heading import Heading
-from scorecube.report.page.html import HEADINGS, OF_PAIRS, embedded_json
+from scorecube.report.page.html import embedded_json, heading_of
+from scorecube.report.page.options import PageOptions
 from scorecube.report.page.sections import in_report_order, options_text
 from scorecube.report.page.templates import page_file, script_and_hash, template
 from scorecube.report.results import Tables
@@ -93,7 +93,7 @@ def _results(
     columns, numbers = "", dict[str, dict[str, float]]()
     if view.order is not None:
         for frame in frames_of(study, view, found):
-            columns = columns or _heading(view.order.column, frame)
+            columns = columns or heading_of(frame, view.order.column)
             numbers |= key_numbers(frame, view.order)
     for name, facts in found:
         cautions = facts.get(CAUTIONS)
@@ -108,13 +108,6 @@ def _cautions(study: Study, name: str, kind: str, digest: str) -> list[str]:
     if result is None:  # replaced since
         return []
     return [each.text for each in cautions_of(kind, result, Tables(result))]
-
-
-def _heading(column: str, frame: pd.DataFrame) -> str:
-    """Return what a column of an analysis' first table holds, in words."""
-    known = HEADINGS | (OF_PAIRS if "significant" in frame.columns else {})
-    text = known.get(column, column.replace("_", " "))
-    return re.sub(r"^\([ivx]+\) ", "", text)  # the numbers of the columns of S1's tables
 
 
 def key_numbers(frame: pd.DataFrame, order: Order) -> dict[str, dict[str, float]]:
@@ -251,14 +244,33 @@ def table_data(rows: Sequence[Mapping[str, Any]], links: Mapping[str, str]) -> d
 
 
 def overview_digest(
-    study: Study, rows: Sequence[Mapping[str, Any]], links: Mapping[str, str], heading: Heading
+    study: Study, rows: Sequence[Mapping[str, Any]], links: Mapping[str, str], options: PageOptions
 ) -> str:
     """Return a digest of everything that the overview is made from."""
-    return source_digest(study, (), json.dumps([rows, links, heading.words()]))
+    return source_digest(study, (), json.dumps([rows, links, options.words()]))
+
+
+def _glance(
+    sizes: Sequence[Distribution], groups: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, str, str, str]]:
+    """Return what the page opens with: median and range of the sizes, and of the first metric of each analysis."""
+    headings = [each.label for each in sizes]
+    told = [group for group in groups if group["distributions"]]
+    for place, group in enumerate(told, len(sizes) - len(told)):
+        headings[place] = f"{group['heading']}: {group['column']}, {sizes[place].label}"
+    return [
+        (
+            heading,
+            each.cells[3],
+            f"{each.cells[1]}{TO}{each.cells[5]}",
+            "median, smallest and largest of the collections",
+        )
+        for heading, each in zip(headings, sizes, strict=True)
+    ]
 
 
 def overview_page(
-    study: Study, rows: Sequence[Mapping[str, Any]], links: Mapping[str, str], heading: Heading
+    study: Study, rows: Sequence[Mapping[str, Any]], links: Mapping[str, str], options: PageOptions
 ) -> str:
     """Return the overview of many collections.
 
@@ -270,8 +282,8 @@ def overview_page(
         Of `overview_rows`.
     links
         File of each collection's page, of those that have one.
-    heading
-        Title, authors and date; the name of the study by default.
+    options
+        Title, authors and date.
     """
     script = page_file("page.js") + page_file("overview.js")
     counts: dict[str, int] = {}
@@ -283,17 +295,24 @@ def overview_page(
         for key in ("runs", "topics")
         for values in [[float(row[key]) for row in rows]]
     ]
+    groups = distributions(rows)
     rendered = template("overview.html").render(
-        name=heading.name(study),
-        authors=heading.authors,
-        date=heading.date,
+        title=options.name(study),
+        options=options,
+        up=None,
+        facts=[
+            f"{len(rows):,} collections",
+            counted(sum(len(row["results"]) for row in rows), "result"),
+        ],
         study=study.path,
         study_word=shlex.quote(study.path),
         version=version("scorecube"),
         count=len(rows),
-        results=sum(len(row["results"]) for row in rows),
         sizes=sizes,
-        groups=distributions(rows),
+        groups=groups,
+        glance=_glance(
+            [*sizes, *(each for group in groups for each in group["distributions"][:1])], groups
+        ),
         cautions=sorted(counts.items(), key=lambda item: (-item[1], item[0])),
         data=Markup(embedded_json(table_data(rows, links))),  # noqa: S704 - escaped there
         names=[row["name"] for row in rows],

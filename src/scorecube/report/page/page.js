@@ -1,6 +1,6 @@
 "use strict";
-// What a page can do beyond being read: sort, search and filter tables, pick metrics and runs, show the values of figures, and compute
-// leaderboards, widths and power at other numbers of topics. The page is complete without it, and nothing is loaded.
+// What a page can do beyond being read: show one metric at a time, sort and search tables, show definitions and the values of figures, and
+// compute leaderboards, widths and power at other numbers of topics. The page is complete without it, and nothing is loaded.
 // All texts reach the page as text, never as markup.
 
 // ---- Elements and tables; the overview of many collections uses them, too.
@@ -32,7 +32,9 @@ const shared = (() => {
   // Make headings of columns buttons that sort; `state` is {column, down}, and column -1 the order of the page.
   const sortable = (heads, state, change, numeric) => heads.forEach((cell, column) => {
     const button = make("button", { type: "button" });
-    button.append(...cell.childNodes);
+    // Links to definitions stay beside the button.
+    const marks = [...cell.children].filter((each) => each.matches("a.q"));
+    button.append(...[...cell.childNodes].filter((each) => !marks.includes(each)));
     button.addEventListener("click", () => {
       const first = numeric[column];
       if (state.column !== column) Object.assign(state, { column, down: first });
@@ -40,7 +42,7 @@ const shared = (() => {
       else Object.assign(state, { column: -1, down: false });
       change();
     });
-    cell.append(button);
+    cell.append(button, ...marks);
   });
   const markSorted = (heads, state) => heads.forEach((cell, column) => {
     if (column === state.column) cell.setAttribute("aria-sort", state.down ? "descending" : "ascending");
@@ -51,216 +53,146 @@ const shared = (() => {
 })();
 
 (() => {
+  if (document.getElementById("table")) return; // the overview
   const { make, draw, labelled, option, order, sortable, markSorted } = shared;
-  const source = document.getElementById("data");
-  const data = source && document.querySelector("main") && !document.getElementById("table") ? JSON.parse(source.textContent) : {};
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const FEW = 8; // rows from which on a table has a search
   const BEGINNING = 10; // rows of a long table that are shown first
-  const CHOICES = 30; // values of a column up to which one is chosen from a list
+  const BUTTONS = 6; // metrics up to which each has a button
 
-  // ---- Picked metrics and runs: null for all.
-  const picked = { metric: null, run: null };
+  // ---- The metric that the page shows, with its gain setting; and the collection whose leaderboard it shows.
+  const place = document.getElementById("switch");
+  const labels = JSON.parse(place.dataset.labels ?? "[]");
+  const bare = (label) => label.replace(/ \([^()]*\)$/, "");
   const onPick = [];
-  const isPicked = (kind, name) => picked[kind] === null || picked[kind].has(name);
-  const metricOf = (label) => metrics.find((each) => label === each || label.startsWith(`${each} (`));
-  const metricPicked = (label) => { const found = metricOf(label); return found === undefined || isPicked("metric", found); };
+  let picked = labels[0] ?? "";
+  let collection = document.querySelector("[data-collection]")?.dataset.collection;
+  // The label among some that is nearest to the picked one; the first where there is none.
+  const nearest = (known) => [(each) => each === picked, (each) => bare(each) === bare(picked)].map((fits) => known.find(fits)).find((each) => each !== undefined) ?? known[0];
+
+  const pick = (label) => {
+    picked = label;
+    for (const group of new Set(all("[data-metric]").map((each) => each.parentElement))) {
+      const own = [...group.children].filter((each) => each.dataset.metric !== undefined);
+      const shown = nearest(own.map((each) => each.dataset.metric));
+      for (const each of own) each.hidden = each.dataset.metric !== shown || (each.dataset.collection ?? collection) !== collection;
+    }
+    for (const each of all("[data-mark]")) each.classList.toggle("on", each.dataset.mark === nearest([each.dataset.mark, picked]) && bare(each.dataset.mark) === bare(picked));
+    for (const each of onPick) each();
+  };
+
+  const switches = () => {
+    document.body.classList.add("live");
+    if (labels.length > BUTTONS) {
+      place.append(labelled("Metric ", make("select", { oninput: (event) => pick(event.target.value) }, ...labels.map((text) => option(text, text)))));
+    } else if (labels.length > 1) {
+      const buttons = labels.map((text) => make("button", { type: "button", textContent: text, onclick: () => {
+        for (const each of buttons) each.setAttribute("aria-pressed", String(each.textContent === text));
+        pick(text);
+      } }));
+      buttons.forEach((each, k) => each.setAttribute("aria-pressed", String(k === 0)));
+      const group = make("div", { className: "seg" }, ...buttons);
+      group.setAttribute("role", "group");
+      group.setAttribute("aria-label", "Metric");
+      place.append(group);
+    }
+    const names = [...new Set(all("[data-collection]").map((each) => each.dataset.collection))];
+    if (names.length > 1) {
+      document.querySelector("[data-collection]").before(labelled("Collection ", make("select", {
+        oninput: (event) => { collection = event.target.value; pick(picked); },
+      }, ...names.map((text) => option(text, text)))));
+    }
+  };
 
   // ---- Tables.
   const textOf = (cell) => cell.textContent.trim();
   const numberOf = (text) => {
-    const found = Number(text.replace(/[,%<\u2009]/g, ""));
-    return text === "" || Number.isNaN(found) ? null : found;
+    const found = Number.parseFloat(text.replace(/[,%<\u2009]/g, ""));
+    return Number.isNaN(found) ? null : found;
   };
-  const headings = (table) => [...table.tHead.rows[0].cells].map(textOf);
-
-  const METRIC = "metric";
-  const RUNS = ["run", "run a", "run b", "system"];
-  const valuesOf = (names) => {
-    const found = new Set();
-    for (const table of document.querySelectorAll("main .scroll > table")) {
-      if (!table.tHead?.rows.length) continue;
-      const columns = headings(table).flatMap((text, place) => (names.includes(text) ? [place] : []));
-      for (const row of columns.length ? table.tBodies[0].rows : []) for (const place of columns) found.add(textOf(row.cells[place]));
-    }
-    found.delete("-");
-    return found;
+  const RUNS = ["run", "run a", "run b", "system", "team", "topic"];
+  const download = (table) => {
+    const safe = (text) => (/^[=+\-@\t\r']/.test(text) && !/^-?[\d.,%]+$/.test(text) ? `'${text}` : text);
+    const quoted = (cell) => `"${safe(textOf(cell)).replace(/"/g, '""')}"`;
+    const lines = [table.rows[0], ...(table.allRows ?? table.tBodies[0].rows)].map((row) => [...row.cells].map(quoted).join(","));
+    const link = make("a", { href: URL.createObjectURL(new Blob([lines.join("\r\n")], { type: "text/csv" })), download: "table.csv" });
+    link.click();
   };
-  const boards = Object.values(data).flat();
-  const metricNames = valuesOf([METRIC]);
-  const runNames = valuesOf(RUNS);
-  for (const board of boards) {
-    for (const cell of board.cells) metricNames.add(cell.metric);
-    for (const run of board.runs ?? []) runNames.add(run);
-  }
-  // With its gains a metric has a longer label, which is no metric of its own.
-  const metrics = [...metricNames].filter((name) => ![...metricNames].some((each) => name !== each && name.startsWith(`${each} (`)));
-  const runs = [...runNames].sort((a, b) => order(a, b, false));
 
   const enhance = (table) => {
     const region = table.parentElement;
     const body = table.tBodies[0];
     const heads = [...table.tHead.rows[0].cells];
-    const names = headings(table);
-    if (body.rows.length < 3) return;
-    const rows = [...body.rows].map((node) => ({ node, texts: [...node.cells].map(textOf), key: node.textContent.toLowerCase() }));
-    const numeric = heads.map((cell, column) => cell.classList.contains("number") && rows.some((row) => numberOf(row.texts[column]) !== null));
+    const names = heads.map((cell) => textOf(cell).replace(/ *\?$/, ""));
+    if (body.rows.length < 3 || table.allRows) return;
+    const rows = [...body.rows].map((node, k) => ({ node, k, texts: [...node.cells].map(textOf), key: node.textContent.toLowerCase() }));
+    table.allRows = rows.map((row) => row.node);
+    const numeric = heads.map((cell, column) => rows.some((row) => numberOf(row.texts[column]) !== null) && !RUNS.includes(names[column]));
     const state = { column: -1, down: false };
-    const metricColumn = names.indexOf(METRIC);
-    const runColumns = names.flatMap((text, place) => (RUNS.includes(text) ? [place] : []));
-    let limit = Infinity;
-    let tools = null;
+    const metricColumn = names.some((text) => RUNS.includes(text)) ? names.indexOf("metric") : -1;
+    let limit = rows.length >= 2 * BEGINNING ? BEGINNING : Infinity;
+    const search = make("input", { type: "search", autocomplete: "off", placeholder: names.includes("run") ? "Find a run or team" : "Find" });
+    search.setAttribute("aria-label", `Search: ${region.getAttribute("aria-label")}`);
+    const status = make("span", { className: "soft" });
+    status.setAttribute("role", "status");
+    const more = make("button", { type: "button", textContent: "show all", onclick: () => { limit = limit === Infinity ? BEGINNING : Infinity; show(); } });
 
-    const value = (row, column) => (numeric[column] ? numberOf(row.texts[column]) : row.texts[column] === "-" ? null : row.texts[column]);
-    const wanted = (row) => {
-      if (metricColumn >= 0 && !metricPicked(row.texts[metricColumn])) return false;
-      if (runColumns.length && !runColumns.some((column) => isPicked("run", row.texts[column]))) return false;
-      return tools === null || tools.accepts(row);
+    const value = (row, column) => {
+      const text = textOf(row.node.cells[column]);
+      return numeric[column] ? numberOf(text) : text === "-" ? null : text;
     };
+    const accepts = (row) => row.key.includes(search.value.trim().toLowerCase())
+      && (metricColumn < 0 || bare(row.texts[metricColumn]) === bare(picked) || !labels.some((each) => bare(each) === bare(row.texts[metricColumn])));
     const show = () => {
-      const found = rows.filter(wanted);
-      if (state.column >= 0) found.sort((a, b) => order(value(a, state.column), value(b, state.column), state.down));
+      const found = rows.filter(accepts);
+      if (state.column >= 0) found.sort((a, b) => order(value(a, state.column), value(b, state.column), state.down) || a.k - b.k);
       body.replaceChildren(...found.slice(0, limit).map((row) => row.node));
       markSorted(heads, state);
-      if (tools) tools.count(found.length);
+      status.textContent = `${Math.min(found.length, limit).toLocaleString("en")} of ${found.length.toLocaleString("en")}`;
+      more.hidden = found.length <= BEGINNING || rows.length < 2 * BEGINNING;
+      more.textContent = limit === Infinity ? "show fewer" : "show all";
     };
-    const unlimited = () => { limit = Infinity; region.classList.toggle("tall", rows.length > 40); show(); };
-
+    // On paper all rows of what is picked stand.
+    addEventListener("beforeprint", () => { const before = limit; limit = Infinity; show(); addEventListener("afterprint", () => { limit = before; show(); }, { once: true }); });
     sortable(heads, state, show, numeric);
-    if (rows.length >= FEW) {
-      tools = toolbar(region, rows, names, numeric, show, () => limit, unlimited);
-      region.before(tools.node);
-      // Of a long table the page has the beginning and, folded, all rows: here they are one table.
-      if (region.parentElement.matches("details.rows")) {
-        const folded = region.parentElement;
-        const beginning = folded.previousElementSibling;
-        limit = BEGINNING;
-        region.classList.remove("tall");
-        region.setAttribute("aria-label", beginning.getAttribute("aria-label"));
-        folded.firstElementChild.remove();
-        beginning.remove();
-        folded.replaceWith(...folded.childNodes);
-      }
-      show();
-    }
+    if (rows.length >= FEW) region.before(make("div", { className: "tools" }, search, status, more, make("button", { type: "button", textContent: "CSV", onclick: () => download(table) })));
+    search.addEventListener("input", show);
     onPick.push(show);
-  };
-
-  const toolbar = (region, rows, names, numeric, show, limit, unlimited) => {
-    const search = make("input", { type: "search", autocomplete: "off" });
-    const column = make("select", {}, option("any column", ""));
-    names.forEach((text, place) => column.append(option(text, place)));
-    const from = make("input", { type: "number", step: "any" });
-    const to = make("input", { type: "number", step: "any" });
-    const chosen = make("select");
-    const range = [labelled("from", from), labelled("to", to)];
-    const choice = labelled("value", chosen);
-    const status = make("p", { className: "soft" });
-    status.setAttribute("role", "status");
-    const all = make("button", { type: "button", textContent: `Show all ${rows.length.toLocaleString("en")} rows`, onclick: unlimited });
-    const place = () => (column.value === "" ? -1 : Number(column.value));
-
-    const adapt = () => {
-      const at = place();
-      const values = at < 0 || numeric[at] ? [] : [...new Set(rows.map((row) => row.texts[at]))].sort((a, b) => order(a, b, false));
-      const listed = values.length > 1 && values.length <= CHOICES;
-      chosen.replaceChildren(option("any", ""), ...values.slice(0, CHOICES).map((text) => option(text, text)));
-      for (const each of range) each.hidden = at < 0 || !numeric[at];
-      choice.hidden = !listed;
-      from.value = to.value = "";
-    };
-    const clear = make("button", {
-      type: "button", textContent: "Clear",
-      onclick: () => { search.value = column.value = ""; adapt(); show(); },
-    });
-    for (const each of [search, from, to, chosen]) each.addEventListener("input", show);
-    column.addEventListener("input", () => { adapt(); show(); });
-    adapt();
-    const node = make("div", { className: "tools" },
-      labelled("Search", search), labelled("Filter", column), ...range, choice, clear, all, status);
-    node.setAttribute("role", "group");
-    node.setAttribute("aria-label", `Search and filter: ${region.getAttribute("aria-label")}`);
-
-    const accepts = (row) => {
-      const at = place();
-      const words = search.value.trim().toLowerCase();
-      if (words && !(at < 0 ? row.key : row.texts[at].toLowerCase()).includes(words)) return false;
-      if (at < 0) return true;
-      if (!numeric[at]) return chosen.value === "" || row.texts[at] === chosen.value;
-      const found = numberOf(row.texts[at]);
-      return (from.value === "" || (found !== null && found >= Number(from.value)))
-        && (to.value === "" || (found !== null && found <= Number(to.value)));
-    };
-    const count = (found) => {
-      const shown = Math.min(found, limit());
-      status.textContent = `${shown.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows`
-        + (shown < found ? `, the first of ${found.toLocaleString("en")}` : "");
-      all.hidden = shown >= found;
-    };
-    return { node, accepts, count };
+    show();
   };
 
   const tables = () => {
-    for (const table of document.querySelectorAll("main .scroll > table")) {
+    for (const table of all("main .scroll > table")) {
       if (!table.tHead?.rows.length) continue;
       const folded = table.closest("details:not([open])");
-      if (table.parentElement.nextElementSibling?.matches("details.rows")) continue; // the beginning of the next one
-      if (!folded || (folded.matches("details.rows") && !folded.parentElement.closest("details:not([open])"))) enhance(table);
-      else {
-        const outer = folded.matches("details.rows") ? folded.parentElement.closest("details") : folded;
-        outer.addEventListener("toggle", () => enhance(table), { once: true });
-      }
+      if (folded) folded.addEventListener("toggle", () => enhance(table), { once: true });
+      else enhance(table);
     }
+    // Paper has no folds.
+    addEventListener("beforeprint", () => { for (const each of all("details:not([open]):not(.screen)")) { each.open = true; each.dataset.printed = ""; } });
+    addEventListener("afterprint", () => { for (const each of all("[data-printed]")) { each.open = false; delete each.dataset.printed; } });
   };
 
-  // ---- The choice of metrics and runs.
-  const choices = (title, kind, names) => {
-    const boxes = names.map((name) => ({ name, box: make("input", { type: "checkbox", checked: true }) }));
-    const items = boxes.map(({ name, box }) => make("label", { className: "choice" }, box, " ", name));
-    const change = () => {
-      const chosen = boxes.filter(({ box }) => box.checked).map(({ name }) => name);
-      picked[kind] = chosen.length === names.length ? null : new Set(chosen);
-      for (const each of onPick) each();
+  // ---- Definitions: the text stands at the end of the page; here it is shown beside its question mark.
+  const definitions = () => {
+    const tip = make("div", { className: "tip", hidden: true });
+    document.body.append(tip);
+    const show = (mark) => {
+      tip.textContent = document.getElementById(mark.getAttribute("href").slice(1)).textContent;
+      tip.hidden = false;
+      const box = mark.getBoundingClientRect();
+      tip.style.left = `${Math.max(8, Math.min(box.left - 20, innerWidth - tip.offsetWidth - 8))}px`;
+      tip.style.top = `${box.bottom + 6}px`;
     };
-    const set = (checked) => () => {
-      boxes.forEach(({ box }, k) => { if (!items[k].hidden) box.checked = checked; });
-      change();
-    };
-    boxes.forEach(({ box }) => box.addEventListener("change", change));
-    const made = make("fieldset", {}, make("legend", { textContent: title }));
-    if (names.length >= FEW) {
-      const search = make("input", { type: "search", autocomplete: "off" });
-      search.addEventListener("input", () => {
-        const words = search.value.trim().toLowerCase();
-        items.forEach((item, k) => { item.hidden = !names[k].toLowerCase().includes(words); });
-      });
-      made.append(labelled("Name contains", search), " ");
+    const hide = () => { tip.hidden = true; };
+    for (const mark of all("a.q")) {
+      for (const kind of ["pointerenter", "focus"]) mark.addEventListener(kind, () => show(mark));
+      for (const kind of ["pointerleave", "blur"]) mark.addEventListener(kind, hide);
+      mark.addEventListener("click", (event) => { event.preventDefault(); event.stopPropagation(); show(mark); });
     }
-    made.append(
-      make("button", { type: "button", textContent: "Pick these", onclick: set(true) }), " ",
-      make("button", { type: "button", textContent: "Leave out these", onclick: set(false) }),
-      make("div", { className: "choices" }, ...items));
-    return made;
-  };
-
-  const picker = () => {
-    const kinds = [["Metrics", "metric", metrics], ["Runs", "run", runs]].filter(([, , names]) => names.length > 1 && names.length <= 2000);
-    if (!kinds.length) return;
-    const summary = make("summary", { textContent: `Pick ${kinds.map(([title]) => title.toLowerCase()).join(" and ")}` });
-    const made = make("details", { className: "pick" }, summary);
-    made.addEventListener("toggle", () => made.append(...kinds.map((kind) => choices(...kind))), { once: true });
-    document.querySelector("header").append(made);
-  };
-
-  // A leaderboard of its own for each metric: those of metrics that are not picked are hidden.
-  const leaderboards = () => {
-    for (const head of document.querySelectorAll("main h3, main summary")) {
-      const found = /^(?:Leaderboard|Rank sets) by (.+)$/.exec(textOf(head));
-      if (found) onPick.push(() => hideHeaded(head, !metricPicked(found[1])));
-    }
-  };
-  const hideHeaded = (head, hidden) => {
-    if (head.tagName === "SUMMARY") head.parentElement.hidden = hidden;
-    else for (let each = head; each && (each === head || each.matches(".tools, .scroll, p")); each = each.nextElementSibling) each.hidden = hidden;
+    addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+    addEventListener("scroll", hide, { passive: true });
   };
 
   // ---- Values of figures.
@@ -292,7 +224,7 @@ const shared = (() => {
         let least = 20 ** 2;
         for (const point of load()) {
           const distance = (point.x - here.x) ** 2 + (point.y - here.y) ** 2;
-          if (distance < least && !point.group.hidden()) [best, least] = [point, distance];
+          if (distance < least) [best, least] = [point, distance];
         }
         if (best) show(best);
         else hide();
@@ -305,17 +237,12 @@ const shared = (() => {
         const points = step ? load() : [];
         if (!points.length) return;
         event.preventDefault();
-        for (let tried = 0; tried < points.length; tried += 1) {
-          at = (at + step + points.length) % points.length;
-          if (!points[at].group.hidden()) break;
-        }
+        at = (at + step + points.length) % points.length;
         show(points[at]);
       });
-      onPick.push(() => { for (const point of load()) point.group.hide(!seriesPicked(point.name)); });
+      onPick.push(() => { for (const point of load()) point.group.dim(labels.includes(point.name) && bare(point.name) !== bare(picked)); });
     }
   };
-  const seriesPicked = (name) => metricPicked(name) && (!runNames.has(name) || isPicked("run", name));
-
   // Vertices of a path, or of each marker.
   const verticesOf = (element) => {
     if (element.tagName === "use") return [[Number(element.getAttribute("x")), Number(element.getAttribute("y"))]];
@@ -362,7 +289,7 @@ const shared = (() => {
       return series.flatMap(([kind, number, name, known]) => {
         const groups = [...svg.querySelectorAll(`[id^="${prefix}${kind}${place}-${number}-"]`)];
         if (!groups.length) return [];
-        const group = { hide: (hidden) => { for (const each of groups) each.toggleAttribute("hidden", hidden); }, hidden: () => groups[0].hasAttribute("hidden") };
+        const group = { dim: (dim) => { for (const each of groups) each.classList.toggle("dim", dim); } };
         const pointOf = (x, y, xFound, yFound) => ({
           x, y, name, group,
           text: () => words(name, ...(named & 2 || kind === "h" ? [yText(y, yFound), xText(x, xFound)] : [xText(x, xFound), yText(y, yFound)])),
@@ -443,62 +370,21 @@ const shared = (() => {
   const c4 = (n) => Math.sqrt(2 / (n - 1)) * Math.exp(logGamma(n / 2) - logGamma((n - 1) / 2));
   const expectedWidth = (n, variance, alpha) => 2 * quantileT(alpha, n - 1) * c4(n) * Math.sqrt((2 * variance) / n);
 
-  // ---- Panels with a slider of the number of topics.
-  const bar = (from, to, low, high, point, className) => {
-    const place = (value) => (100 * (value - low)) / (high - low || 1);
-    const left = Math.max(0, Math.min(place(from), 100));
-    const made = draw("svg", { viewBox: "0 0 100 12", preserveAspectRatio: "none", class: `bar ${className}`, "aria-hidden": "true" },
-      draw("rect", { x: left, y: 3, width: Math.max(0.8, Math.min(place(to), 100) - left), height: 6 }));
-    if (point !== null) made.append(draw("rect", { x: place(point) - 0.7, y: 0, width: 1.4, height: 12, class: "point" }));
-    return made;
-  };
-  const cells = (row, texts) => {
-    for (const each of texts) {
-      const td = make("td", {}, each);
-      if (typeof each === "string") td.className = "number";
-      row.append(td);
-    }
-    return row;
-  };
-
-  const panel = (anchor, parts, title, about, columns, rowsOf, extra) => {
-    const place = document.querySelector(`[data-panel="${CSS.escape(anchor)}"]`);
-    const collection = make("select", {}, ...parts.map((part, k) => option(part.collection, k)));
-    const slider = make("input", { type: "range", min: 0, step: 1 });
+  // ---- Sliders of the number of topics.
+  const slide = (numbers, own, change) => {
     const words = make("output");
-    const body = make("tbody");
-    const head = make("tr", {}, ...columns.map(([text, number]) => make("th", { scope: "col", className: number ? "number" : "", textContent: text })));
-    const controls = make("div", { className: "tools" });
-    const state = { part: parts[0], place: 0 };
+    const input = make("input", { type: "range", min: 0, max: numbers.length - 1, step: 1, value: numbers.indexOf(own) });
     const show = () => {
-      const { part } = state;
-      state.place = Number(slider.value);
-      const n = part.numbers[state.place];
-      const text = `${n.toLocaleString("en")} topics${n === part.n ? ", as in the study" : ""}`;
-      words.textContent = text;
-      slider.setAttribute("aria-valuetext", text);
-      body.replaceChildren(...rowsOf(state, n));
+      const n = numbers[Number(input.value)];
+      words.textContent = `${n.toLocaleString("en")} topics${n === own ? ", as in the study" : ""}`;
+      input.setAttribute("aria-valuetext", words.textContent);
+      change(Number(input.value), n);
     };
-    const begin = () => {
-      state.part = parts[Number(collection.value)];
-      slider.max = state.part.numbers.length - 1;
-      slider.value = state.part.numbers.indexOf(state.part.n);
-      extra.begin(state.part);
-      show();
-    };
-    if (parts.length > 1) controls.append(labelled("Collection", collection));
-    controls.append(...extra.controls, make("label", { className: "slider" }, "Number of topics: ", words, make("br"), slider),
-      make("button", { type: "button", textContent: "As in the study", onclick: begin }));
-    collection.addEventListener("input", begin);
-    for (const each of [slider, ...extra.inputs]) each.addEventListener("input", show);
-    const table = make("table", {}, make("thead", {}, head), body);
-    const region = make("div", { className: "scroll tall", tabIndex: 0 }, table);
-    region.setAttribute("role", "region");
-    region.setAttribute("aria-label", `${title}: ${document.getElementById(anchor).textContent}`);
-    place.append(make("div", { className: "panel" }, make("h3", { textContent: title }), make("p", { className: "soft", textContent: about }), controls, region));
-    begin();
-    onPick.push(show);
+    input.addEventListener("input", show);
+    const reset = make("button", { type: "button", textContent: "As in the study", onclick: () => { input.value = numbers.indexOf(own); show(); } });
+    return { show, node: make("div", { className: "tools" }, make("label", { className: "slider" }, "Number of topics: ", words, make("br"), input), reset) };
   };
+  const percent = (value, low, high) => Math.max(0, Math.min(100, (100 * (value - low)) / (high - low || 1)));
 
   // Rank limits of the runs of a metric at a place of the slider, in the order of ranks.
   const rankLimits = (cell, place) => {
@@ -517,66 +403,98 @@ const shared = (() => {
   const fixed = (value, places = 4) => (value === null ? "-" : value.toFixed(places).replace(/^-(0\.?0*)$/, "$1"));
   // As of report/columns.py: the decimals that limits with this half-width allow.
   const decimalsOf = (half) => {
-    if (!(half > 0)) return 4;
+    if (!(half > 0)) return 3;
     let exponent = Math.floor(Math.log10(half));
     const three = Math.round(half * 10 ** (2 - exponent));
     if (three >= 950) exponent += 1;
     const digits = three < 355 || three >= 950 ? 2 : 1;
     return Math.min(Math.max(digits - 1 - exponent, 0), 6);
   };
-  const leaderboard = (anchor, parts) => {
-    const metric = make("select");
-    const columns = [["run", false], ["rank set", false], ["interval", false], ["best rank", true], ["worst rank", true], ["mean", true], ["lower limit", true], ["upper limit", true]];
-    const rowsOf = ({ part, place }) => {
-      const cell = part.cells[Number(metric.value)];
-      const [low, high] = rankLimits(cell, place);
-      const factor = part.factors[place];
-      const limits = cell.mean.map((mean, k) => [
-        cell.below[k] === null ? null : mean - factor * cell.below[k], cell.above[k] === null ? null : mean + factor * cell.above[k]]);
-      // One scale for all numbers of topics of the slider, up to twice the study's own intervals.
-      const ends = cell.mean.flatMap((mean, k) => [mean - 2 * (cell.below[k] ?? 0), mean + 2 * (cell.above[k] ?? 0)]);
-      const [least, most] = [Math.min(...ends), Math.max(...ends)];
-      return cell.order.flatMap((run, k) => {
-        const name = part.runs[run];
-        if (!isPicked("run", name)) return [];
-        const known = limits[k][0] !== null && limits[k][1] !== null;
-        return [cells(make("tr", {}, make("th", { scope: "row", textContent: name })), [
-          bar(low[k] - 0.5, high[k] + 0.5, 0.5, cell.order.length + 0.5, null, "ranks"),
-          known ? bar(limits[k][0], limits[k][1], least, most, cell.mean[k], "means") : "-",
-          String(low[k]), String(high[k]), ...[cell.mean[k], ...limits[k]].map((each) =>
-            fixed(each, limits[k][0] === null ? 4 : decimalsOf((limits[k][1] - limits[k][0]) / 2)))])];
-      });
+  // The leaderboard of the page with the rank sets and intervals of another number of topics.
+  const leaderboard = (parts, holder) => {
+    const draws = (bar, low, high, at) => {
+      for (const [name, value] of [["--l", low], ["--w", high - low], ["--p", at]]) bar.style.setProperty(name, value.toFixed(1));
     };
-    const about = `Rank sets and intervals if the same runs had the same means and variances over another number of topics. Rank sets (${parts[0].percent}%, all runs together) keep the critical value of this study's test, at other degrees of freedom. Means keep their noise: more topics than in the study may separate fewer runs than shown.`;
-    panel(anchor, parts, "Leaderboard with another number of topics", about, columns, rowsOf, {
-      controls: [labelled("Metric", metric)],
-      inputs: [metric],
-      begin: (part) => metric.replaceChildren(...part.cells.map((cell, k) => option(cell.label, k))),
-    });
+    const change = (part) => (place) => {
+      for (const cell of part.cells) {
+        const board = all(".board").find((each) => each.dataset.metric === cell.label && (each.dataset.collection ?? part.collection) === part.collection);
+        const table = board?.querySelector("table");
+        if (!table) continue;
+        const [first, last] = rankLimits(cell, place);
+        const factor = part.factors[place];
+        const known = (k) => cell.below[k] !== null && cell.above[k] !== null;
+        const least = Math.min(...cell.mean.map((mean, k) => (known(k) ? mean - cell.below[k] : mean)));
+        const most = Math.max(...cell.mean.map((mean, k) => (known(k) ? mean + cell.above[k] : mean)));
+        [...(table.allRows ?? table.tBodies[0].rows)].forEach((row, k) => {
+          const [means, ranks] = row.querySelectorAll("td.bar");
+          const count = cell.order.length;
+          draws(ranks.querySelector("i"), percent(first[k] - 1, 0, count), percent(last[k], 0, count), percent(k + 0.5, 0, count));
+          ranks.querySelector("span").textContent = `${first[k]}–${last[k]}`;
+          if (!known(k)) return;
+          const [low, high] = [cell.mean[k] - factor * cell.below[k], cell.mean[k] + factor * cell.above[k]];
+          const places = decimalsOf((high - low) / 2);
+          draws(means.querySelector("i"), percent(low, least, most), percent(high, least, most), percent(cell.mean[k], least, most));
+          means.querySelector("b").textContent = fixed(cell.mean[k], places);
+          means.querySelector("span").textContent = high > low ? `${fixed(low, places)}–${fixed(high, places)}` : "";
+        });
+      }
+    };
+    holder.append(make("p", { className: "soft", textContent: `Rank sets and intervals above, if the same runs had the same means and variances over another number of topics. Rank sets (${parts[0].percent}%) keep the critical value of this study's test, at other degrees of freedom. Means keep their noise: more topics than in the study may separate fewer runs than shown.` }));
+    for (const part of parts) {
+      if (parts.length > 1) holder.append(make("p", { textContent: part.collection }));
+      holder.append(slide(part.numbers, part.n, change(part)).node);
+      holder.querySelector("output:empty")?.replaceChildren(`${part.n} topics, as in the study`);
+    }
   };
 
-  const design = (anchor, parts) => {
-    const difference = make("input", { type: "number", min: 0.001, step: 0.001 });
-    const columns = [["metric", false], ["power from 0 to 1", false], ["power", true], ["width", true], ["width, same topics", true]];
-    const rowsOf = ({ part }, n) => part.cells.filter((cell) => metricPicked(cell.label)).map((cell) => {
-      const delta = Math.max(0, Number(difference.value));
-      const known = cell.residual !== null; // not of a single run
-      const power = !known ? null : cell.residual > 0 ? powerT(n, (n * delta ** 2) / (2 * cell.residual), part.alpha) : 1;
-      return cells(make("tr", {}, make("th", { scope: "row", textContent: cell.label })), [
-        known ? bar(0, power, 0, 1, null, "means") : "-", fixed(power),
-        fixed(expectedWidth(n, cell.variance, part.alpha)), fixed(known ? expectedWidth(n, cell.residual, part.alpha) : null)]);
-    });
-    const about = `Expected width of the ${100 * (1 - parts[0].alpha)}% interval for the difference of two systems, each with topics of its own or both with the same ones, and the power of the paired t test to detect the difference at alpha ${parts[0].alpha}.`;
-    panel(anchor, parts, "Widths and power with another number of topics", about, columns, rowsOf, {
-      controls: [labelled("Difference", difference)],
-      inputs: [difference],
-      begin: (part) => { difference.value = part.difference; },
-    });
+  const design = (parts, holder) => {
+    const difference = make("input", { type: "number", min: 0.001, step: 0.001, value: parts[0].difference });
+    const alpha = parts[0].alpha;
+    holder.append(make("p", { className: "soft", textContent: `Expected width of the ${100 * (1 - alpha)}% interval for the difference of two systems, each with topics of its own or both with the same ones, and the power of the paired t test to detect the difference at alpha ${alpha}.` }), labelled("Difference ", difference));
+    for (const part of parts) {
+      const body = make("tbody");
+      const heads = ["metric", "power", "width", "width, same topics"].map((text) => make("th", { scope: "col", textContent: text }));
+      const made = slide(part.numbers, part.n, (_, n) => {
+        const delta = Math.max(0, Number(difference.value));
+        body.replaceChildren(...part.cells.map((cell) => {
+          const known = cell.residual !== null; // not of a single run
+          const power = !known ? null : cell.residual > 0 ? powerT(n, (n * delta ** 2) / (2 * cell.residual), part.alpha) : 1;
+          return make("tr", {}, make("th", { scope: "row", textContent: cell.label }), ...[power, expectedWidth(n, cell.variance, part.alpha), known ? expectedWidth(n, cell.residual, part.alpha) : null].map((each) => make("td", { className: "number", textContent: fixed(each) })));
+        }));
+      });
+      if (parts.length > 1) holder.append(make("p", { textContent: part.collection }));
+      const table = make("div", { className: "scroll", tabIndex: 0 }, make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body));
+      table.setAttribute("role", "region");
+      table.setAttribute("aria-label", `Widths and power, ${part.collection}`);
+      holder.append(made.node, table);
+      difference.addEventListener("input", made.show);
+      made.show();
+    }
   };
 
+  // ---- Contents: where the reader is.
+  const contents = () => {
+    const links = all("nav a");
+    const targets = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
+    const show = () => {
+      const last = targets.findLastIndex((each) => each && each.getBoundingClientRect().top < innerHeight / 3);
+      links.forEach((link, k) => (k === Math.max(0, last) ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current")));
+    };
+    addEventListener("scroll", show, { passive: true });
+    show();
+  };
+
+  switches();
   tables();
-  leaderboards();
+  definitions();
   figures();
-  for (const [anchor, parts] of Object.entries(data)) (parts[0].runs ? leaderboard : design)(anchor, parts);
-  if (!document.getElementById("table")) picker();
+  pick(picked);
+  contents();
+  for (const [name, make_] of [["slider", leaderboard], ["panel", design]]) {
+    for (const holder of all(`[data-${name}]`)) {
+      const parts = data[holder.dataset[name]];
+      if (parts) holder.closest("details").addEventListener("toggle", () => make_(parts, holder), { once: true });
+      else holder.closest("details").hidden = true;
+    }
+  }
 })();

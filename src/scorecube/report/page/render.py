@@ -12,30 +12,33 @@ from typing import Any
 
 from markupsafe import Markup
 
+from scorecube.analyses import registry
+from scorecube.errors import counted, visible
 from scorecube.report.cautions import cautions_of_collection, merge_cautions
-from scorecube.report.page.answers import answers
-from scorecube.report.page.comparisons import comparisons, headline_columns
-from scorecube.report.page.heading import Heading
+from scorecube.report.page.board import Board, boards, escaped, is_board, matrices
+from scorecube.report.page.cards import Card, cards, metrics_table
+from scorecube.report.page.comparisons import comparisons
 from scorecube.report.page.heat_maps import heat_maps
 from scorecube.report.page.html import embedded_json
 from scorecube.report.page.methods import methods
+from scorecube.report.page.options import PageOptions
 from scorecube.report.page.script_data import within
 from scorecube.report.page.sections import Part, Section
 from scorecube.report.page.templates import page_file, script_and_hash, template
 from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.text_formats import with_labels
+from scorecube.report.views.questions import DISCRIMINATION, LEADERBOARD, QUESTIONS, Question
 from scorecube.storage import Study
 from scorecube.storage.fact_types import plan_of
 
 MANY = 8
 """With more collections the figures of each are folded."""
-ABREAST = 4
-"""Columns of headline figures of a table across collections; more do not fit beside each other."""
-MOST_LINES = 6
-"""Lines of a headline, and tables, that are shown; those of further metrics are folded together."""
 MOST_PLACES = 4
 """Collections that a warning names."""
 MOST_VALUES = 34_000
 """Bytes of what the script reads the values of figures from; further figures have none."""
+ANYWAY = "scores"
+"""Shown of every collection, and no chapter: what it computes has a section of its own."""
 
 
 def render(
@@ -45,7 +48,7 @@ def render(
     *,
     links: Mapping[str, str] | None = None,
     up: str | None = None,
-    heading: Heading | None = None,
+    options: PageOptions | None = None,
     ordered_map: Callable[..., Iterable[Any]] = map,
 ) -> str:
     """Return a page.
@@ -62,51 +65,182 @@ def render(
         File of each collection's own page: this one is the summary, without figures of single collections.
     up
         File of the summary, if this page is about one collection of several.
-    heading
-        Title, authors and date; the name of the study by default.
+    options
+        What is asked for; everything by default.
     ordered_map
         Function like `map`, which may call the function in other processes.
     """
-    heading = heading or Heading()
-    cautions = [caution for each in collections for caution in cautions_of_collection(each)]
-    cautions += [
-        caution for section in sections for part in section.parts for caution in part.cautions
-    ]
+    options = options or PageOptions()
     several = len(collections) > 1
-    name = heading.name(study)
-    chapter = partial(Section.chapter, curves=links is None, overview=several or links is None)
+    name = options.name(study)
+    title = name if up is None else str(collections[0]["name"])
+    found = cards(sections, several)
+    board = next((each for each in sections if is_board(each.first_table)), None)
+    compared = {each["section"].anchor: each for each in (comparisons(sections) if several else ())}
+    content = partial(Section.content, curves=links is None, overview=several or links is None)
+    contents = [
+        each | {"compared": compared.get(each["anchor"])}
+        for each in ordered_map(content, [each for each in sections if each is not board])
+    ]
+    cautions = merge_cautions(_cautions(collections, sections))
+    _say_once(
+        contents, [*(each["text"] for each in cautions), *(board.sentences() if board else ())]
+    )
+    leaderboards = _boards(board, len(collections), links)
+    labels = _labels(leaderboards, sections)
     text = template().render(
         name=name,
+        title=title,
         study=study.path,
         study_word=shlex.quote(study.path),
         version=version("scorecube"),
+        facts=_facts(collections, sections),
         collections=collections,
         several=several,
         many=len(collections) > MANY,
-        title=name if up is None else f"{collections[0]['name']}, {name}",
         up=up,
         links=links or {},
-        plans=[_plan(section) for section in sections],
-        answers=answers(sections, collections, study.path),
-        cautions=merge_cautions(cautions),
-        columns=headline_columns(sections) if several else [],
-        comparisons=comparisons(sections) if several else [],
-        chapters=list(ordered_map(chapter, sections)),
-        heat_maps=heat_maps(study, collections, ordered_map) if links is None else [],
+        options=options,
+        labels=Markup(embedded_json([visible(each) for each in labels])),  # noqa: S704 - escaped there
+        cards=[card.in_order(labels) for card in found],
+        targets={each.question: _anchor(each, sections, board) for each in found},
+        board=board,
+        board_note=board.sentences() if board is not None else [],
+        boards=leaderboards,
+        matrices=matrices(board.first_table, escaped) if several and board is not None else [],
+        live_board=board is not None and bool(board.live) and links is None,
+        chapters=_chapters(sections, contents, board),
+        discrimination=DISCRIMINATION,
+        measures=metrics_table(sections, labels) if not several else ([], []),
+        cautions=cautions,
+        heat_maps=heat_maps(study, collections, ordered_map, options) if links is None else [],
+        further=[] if options.final or links else further(sections, collections, study.path),
         provenance=_provenance(sections),
-        teams_known=any(each["teams"] < each["runs"] for each in collections),
-        gains_differ=len({tuple(each["gains"]) for each in collections}) > 1,
-        columns_abreast=ABREAST,
-        most_lines=MOST_LINES,
         most_places=MOST_PLACES,
-        missing="none yet",
-        authors=heading.authors,
-        date=heading.date,
         methods=methods(collections, sections),
         data=_script_data(sections if links is None else ()),
         **script_and_hash(page_file("page.js")),
     )
     return without_values(str(text))
+
+
+def _say_once(contents: Sequence[dict[str, Any]], said: Iterable[str]) -> None:
+    """Take from the contents of chapters what the page has said before."""
+    once = set(said)
+    for each in contents:
+        each["sentences"] = [line for line in each["sentences"] if line not in once]
+        each["curves"] = [
+            curve | {"caption": "" if curve["caption"] in once else curve["caption"]}
+            for curve in each["curves"]
+        ]
+        each["about"] = "" if each["about"] in once else each["about"]
+        once.update(
+            [*each["sentences"], each["about"]], (curve["caption"] for curve in each["curves"])
+        )
+
+
+def _facts(collections: Sequence[Mapping[str, Any]], sections: Sequence[Section]) -> list[str]:
+    """Return the facts of a page in one line."""
+    confidences = {
+        f"{100 * (1 - float(part.facts['alpha'])):g}% confidence"
+        for section in sections
+        if is_board(section.first_table)
+        for part in section.parts
+        if "alpha" in part.facts
+    }
+    if len(collections) > 1:
+        return [counted(len(collections), "collection"), *sorted(confidences)]
+    (facts,) = collections
+    teams = f" of {counted(facts['teams'], 'team')}" if facts["teams"] < facts["runs"] else ""
+    sizes = [f"{counted(facts['runs'], 'run')}{teams}", counted(facts["topics"], "topic")]
+    return [*sizes, *sorted(confidences)]
+
+
+def _boards(
+    board: Section | None, collections: int, links: Mapping[str, str] | None
+) -> list[Board]:
+    if board is None or (links is not None and collections > 1):
+        return []
+    baseline = str(board.options.get("baseline") or "")
+    return boards(board.first_table, escaped, baseline, collections)
+
+
+def _labels(leaderboards: Sequence[Board], sections: Sequence[Section]) -> list[str]:
+    """Return the metrics, with gain settings, that a page can be switched to."""
+    labels = dict.fromkeys(each.label for each in leaderboards)
+    if not labels:
+        for section in sections:
+            if section.kind != ANYWAY and "metric" in section.first_table:
+                labels |= dict.fromkeys(map(str, with_labels(section.first_table)["label"]))
+    return list(labels)
+
+
+def _anchor(card: Card, sections: Sequence[Section], board: Section | None) -> str:
+    """Return where a page says more about the question of a card."""
+    if card.question == LEADERBOARD and board is not None:
+        return "leaderboard"
+    if any(section.question == card.question for section in sections):
+        return _chapter_id(card.question.text)
+    return next(each.anchor for each in sections if card.question in each.view.answers)
+
+
+def _chapter_id(heading: str) -> str:
+    return "chapter-" + re.sub(r"\W+", "-", heading).strip("-").lower()
+
+
+def _chapters(
+    sections: Sequence[Section], contents: Sequence[dict[str, Any]], board: Section | None
+) -> list[dict[str, Any]]:
+    """Return the chapters: one for each question, then one for each analysis that answers none."""
+    made: dict[str, dict[str, Any]] = {}
+    shown = [each for each in sections if each is not board and each.kind != ANYWAY]
+    by_anchor = {each["anchor"]: each for each in contents}
+    order = {each: place for place, each in enumerate(QUESTIONS)}
+    for section in sorted(shown, key=lambda each: _place(each, order)):
+        question = section.question
+        heading = question.text if question else section.view.heading
+        chapter: dict[str, Any] = {
+            "heading": heading,
+            "short": question.short if question and question.short else heading,
+            "id": _chapter_id(heading),
+            "question": question,
+            "parts": [],
+        }
+        made.setdefault(heading, chapter)["parts"].append(by_anchor[section.anchor])
+    return list(made.values())
+
+
+def _place(section: Section, order: Mapping[Question, int]) -> tuple[int, bool]:
+    """Return where a section stands: by its question, of which the analysis that is there for it comes first."""
+    question = section.question
+    if question is None:
+        return len(order) + 1, False
+    return order.get(question, len(order)), section.kind != question.analysis
+
+
+def _cautions(collections: Sequence[Mapping[str, Any]], sections: Sequence[Section]) -> list[Any]:
+    return [
+        *(caution for each in collections for caution in cautions_of_collection(each)),
+        *(caution for section in sections for part in section.parts for caution in part.cautions),
+    ]
+
+
+def further(
+    sections: Sequence[Section], collections: Sequence[Mapping[str, Any]], study: str
+) -> list[tuple[str, str]]:
+    """Return the questions that nothing answers yet, with the command that does, or what it lacks."""
+    answered = {question for section in sections for question in section.view.answers}
+    found = []
+    for question in QUESTIONS:
+        if question in answered:
+            continue
+        kind = question.analysis
+        needs_files = kind in registry.names() and registry.load(kind).uses_rankings
+        if needs_files and not any(each["rankings"] for each in collections):
+            found.append((question.text, ""))
+        else:
+            found.append((question.text, f"scorecube {kind} {shlex.quote(study)}"))
+    return found
 
 
 def _script_data(sections: Sequence[Section]) -> Markup:
@@ -132,26 +266,6 @@ def without_values(page: str) -> str:
     return re.sub(r" data-values='p[0-9a-f]{8}- [^']*'", keep, page)
 
 
-def _plan(section: Section) -> dict[str, Any]:
-    """Return the plan of a section."""
-
-    def values(name: str) -> str:
-        found = sorted(
-            {part.facts[name] for part in section.parts if part.facts.get(name) is not None}
-        )
-        return ", ".join(f"{int(value):,}" if name == "trials" else str(value) for value in found)
-
-    resampled = any(part.facts.get("trials") for part in section.parts)
-    return {
-        "name": section.name,
-        "title": section.title,
-        "anchor": section.anchor,
-        "collections": section.collections,
-        "trials": values("trials") if resampled else "-",
-        "seed": values("seed") if resampled else "-",
-    }
-
-
 def _provenance(sections: Sequence[Section]) -> list[tuple[str, list[dict[str, Any]]]]:
     """Return the plans of stored results, and by each what it was computed from, collection by collection."""
     groups: dict[str, list[dict[str, Any]]] = {}
@@ -164,32 +278,18 @@ def _provenance(sections: Sequence[Section]) -> list[tuple[str, list[dict[str, A
     return list(groups.items())
 
 
+PROVENANCE = (COLLECTION, "analysis", "seed", "digest", "started", "finished", "python", "machine")
+"""Attributes of results that a page shows."""
+
+
 def _facts_of_result(part: Part) -> dict[str, Any]:
-    facts = part.facts
-    plan = plan_of(facts)
-    options = ", ".join(
-        f"{key}={value}" for key, value in plan["options"].items() if value is not None
-    )
-    versions = ", ".join(
-        f"{name} {number}" for name, number in json.loads(facts["versions"]).items()
-    )
-    facts_shown = {
-        name: str(facts[name])
-        for name in (
-            COLLECTION,
-            "analysis",
-            "seed",
-            "digest",
-            "started",
-            "finished",
-            "python",
-            "machine",
-        )
-    }
-    return facts_shown | {
-        "options": options,
+    plan = plan_of(part.facts)
+    options = (f"{key}={value}" for key, value in plan["options"].items() if value is not None)
+    versions = json.loads(part.facts["versions"]).items()
+    return {name: str(part.facts[name]) for name in PROVENANCE} | {
+        "options": ", ".join(options),
         "trials": f"{plan['trials']:,}",
-        "versions": versions,
+        "versions": ", ".join(f"{name} {number}" for name, number in versions),
         "scores": plan["cube"][:16],
         "samples": plan["samples"][:16],
     }

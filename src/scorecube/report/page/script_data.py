@@ -16,12 +16,6 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.designs import TOPICS_AT_HAND, widths_and_power
-from scorecube.analyses.rank_sets.other_numbers import (
-    critical_value,
-    limit_factors,
-    moderated_t,
-    needed_t,
-)
 from scorecube.errors import visible
 from scorecube.report.leaderboard import systems
 from scorecube.report.tables.declaration import CELL, declared
@@ -67,6 +61,9 @@ def leaderboard_data(cube: xr.Dataset, result: xr.Dataset) -> dict[str, Any] | N
         of places in this order, the position in ``numbers`` of the first number of topics that separates them, as bytes. None for repeated
         runs of systems, and without a cell whose rank sets are found again at the study's own number of topics.
     """
+    # Imported where it is needed, as it takes long and pages that are up to date do without.
+    from scorecube.analyses.rank_sets.other_numbers import limit_factors
+
     if "repetitions" in result or "mean_low" not in result:
         return None
     n, alpha = int(result.attrs["n_topics"]), float(result.attrs["alpha"])
@@ -110,6 +107,8 @@ def _steps(
     scores: FloatArray, rows: pd.DataFrame, result: xr.Dataset, numbers: list[int]
 ) -> np.ndarray[Any, np.dtype[np.uint8]] | None:
     """Return for each pair of places the first of the numbers of topics that separates it; None if the rank sets are not found again."""
+    from scorecube.analyses.rank_sets.other_numbers import critical_value, moderated_t, needed_t
+
     n, alpha = int(result.attrs["n_topics"]), float(result.attrs["alpha"])
     pairs = np.triu_indices(len(rows), 1)
     if n < LEAST_TOPICS or not len(pairs[0]):

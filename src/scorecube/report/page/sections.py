@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,10 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.cautions import Caution, cautions_of
-from scorecube.report.page.html import download, html_table, picture
+from scorecube.report.findings import Finding
+from scorecube.report.page.board import is_board
+from scorecube.report.page.html import html_table, picture
+from scorecube.report.page.options import PageOptions
 from scorecube.report.page.script_data import design_data, leaderboard_data
 from scorecube.report.results import (
     MOST_ROWS,
@@ -29,7 +32,9 @@ from scorecube.report.results import (
     options_of_result,
     view_of_result,
 )
+from scorecube.report.study_figure import of_metrics
 from scorecube.report.tables.rows import COLLECTION, combine
+from scorecube.report.views.questions import Question
 from scorecube.report.views.registry import view_names, view_of
 from scorecube.report.views.view import ResultGroup, View
 from scorecube.storage import Collection, Study
@@ -38,7 +43,9 @@ LARGE = 1 << 20
 """Bytes of an array that is not kept beyond its result's own part of the page."""
 NO_ARRAY = "no_array"
 FIRST = "leaderboard"
-"""Analysis that comes before the answers."""
+"""Analysis whose rank sets the script computes at other numbers of topics."""
+BEGINNING = 40
+"""Letters in which sentences agree that say the same."""
 DESIGN = "design"
 WIDTHS_AND_POWER = "Widths and power with the topics at hand"
 
@@ -59,8 +66,16 @@ class PartSource:
     kind: str
     facts: Mapping[str, Any] | None = None
 
-    def read(self, study: Study) -> xr.Dataset | None:
-        """Return the result; None if the analysis does not suit the scores."""
+    def read(self, study: Study, options: PageOptions) -> xr.Dataset | None:
+        """Return the result, of the metrics that are shown; None if the analysis does not suit the scores."""
+        result = self._whole(study)
+        if result is None or names.METRIC not in result.dims:
+            return result
+        known = labels_of(result, names.METRIC)
+        chosen = options.chosen(known)
+        return result if chosen == known else of_metrics(result, chosen)
+
+    def _whole(self, study: Study) -> xr.Dataset | None:
         collection = study[self.collection]
         if self.facts is None:
             make = view_of(self.kind).page_result
@@ -176,15 +191,39 @@ class Section:
             self.name, self.title, self.frames(), [part.small for part in self.parts]
         )
 
-    def chapter(self, *, curves: bool = True, overview: bool = True) -> dict[str, Any]:
+    def answered(self, question: Question) -> Iterator[Finding]:
+        """Yield what the results say on a question that they answer."""
+        return self.view.answered(question, self.group())
+
+    @property
+    def question(self) -> Question | None:
+        """The question whose chapter shows it: that for which its analysis is there, else the first that it answers."""
+        own = list(self.view.answers)
+        return next(
+            (each for each in own if each.analysis == self.kind),
+            own[0] if own else self.view.chapter,
+        )
+
+    def sentences(self) -> list[str]:
+        """Return what it says, the answer first, each once."""
+        said = [each.sentence for own in self.view.answers for each in self.answered(own)]
+        said += (
+            [line for part in self.parts for line in part.curve.get("reading", ())]
+            if len(self.parts) == 1
+            else []
+        )
+        # What a result says by itself begins as its answer does.
+        return list({line[:BEGINNING]: line for line in reversed(said)}.values())[::-1]
+
+    def content(self, *, curves: bool = True, overview: bool = True) -> dict[str, Any]:
         """Return the values that the template of the page needs; of one collection no picture twice."""
         frames = self.frames()
         view = self.view
+        board = is_board(self.first_table)
         drawn = overview and view.overview is not None
         if curves and len(self.parts) == 1 and self.parts[0].curve.get("picture"):
-            drawn = drawn and view.bars
-        shown = view.page_tables(frames) if view.first_table in frames else []
-        short = [name for name in frames if self.rows[name] <= MOST_ROWS]
+            drawn = False
+        shown = view.page_tables(frames) if view.first_table in frames and not board else []
         words = f"{view.heading}, {', '.join(self.collections)}"
         return {
             "name": view.heading,
@@ -192,20 +231,20 @@ class Section:
             "about": view.about,
             "anchor": self.anchor,
             "kind": self.kind,
-            # The page of one collection begins with its runs.
-            "first": self.kind == FIRST and len(self.parts) == 1 and curves and overview,
+            "sentences": self.sentences(),
             "overview": picture(view.draw_overview([part.small for part in self.parts]), words)
             if drawn
             else None,
-            "curves": [part.curve for part in self.parts] if curves else [],
+            "curves": [part.curve for part in self.parts if part.curve] if curves else [],
             "tables": [
                 (heading, html_table(frame, f"{heading}, {view.heading}: {self.title}"))
                 for heading, frame in [*shown, *self.live_tables(curves=curves)]
             ],
             "live": curves and bool(self.live),
-            "downloads": [(name, download(frames[name])) for name in short],
             "too_long": [
-                (name, f"{self.rows[name]:,}") for name in view.tables if name not in short
+                (name, f"{self.rows[name]:,}")
+                for name in view.tables
+                if not (name in frames and self.rows[name] <= MOST_ROWS)
             ],
         }
 
@@ -247,9 +286,11 @@ class Part:
     at_hand: pd.DataFrame | None = None
 
 
-def read_part(study: Study, source: PartSource, *, draw: bool = True) -> Part | None:
+def read_part(
+    study: Study, source: PartSource, *, draw: bool = True, options: PageOptions | None = None
+) -> Part | None:
     """Read one result, and draw it unless its figures are not shown; return its small parts, None if there is no result."""
-    result = source.read(study)
+    result = source.read(study, options or PageOptions())
     if result is None:
         return None
     tables = Tables(result)
@@ -286,7 +327,8 @@ def curve(result: xr.Dataset) -> dict[str, Any]:
     view = view_of_result(result)
     caption = view.caption(result)
     pictures = []
-    if view.figure is not None:
+    # Leaderboards have their bars in the rows of the page.
+    if view.figure is not None and "rank_low" not in result:
         for gain in labels_of(result, names.GAIN):
             pictures.append((gain, picture(view.draw(result, gain), f"{caption} Gains {gain}.")))
     return {

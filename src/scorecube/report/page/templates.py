@@ -7,7 +7,7 @@ import hashlib
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from scorecube.errors import visible
@@ -28,6 +28,7 @@ def script_and_hash(script: str) -> dict[str, Any]:
 def template(name: str = "page.html") -> Any:
     """Return a template of a page."""
     environment = Environment(
+        loader=FunctionLoader(page_file),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -37,4 +38,4 @@ def template(name: str = "page.html") -> Any:
     )
     # Our own file: its quotes and signs are not escaped, because HTML decodes nothing in a style sheet.
     environment.globals["style"] = Markup(page_file("page.css"))  # noqa: S704
-    return environment.from_string(page_file(name))
+    return environment.get_template(name)

@@ -13,8 +13,8 @@ from typing import Any
 from scorecube.errors import BadStudy, option
 from scorecube.files import check_target, staged_files, write_file
 from scorecube.report.page.freshness import is_current, sealed, source_digest
-from scorecube.report.page.heading import Heading
 from scorecube.report.page.many import overview_digest, overview_page, overview_rows
+from scorecube.report.page.options import PageOptions
 from scorecube.report.page.render import render
 from scorecube.report.page.sections import Part, Sections, part_sources, read_part
 from scorecube.report.study_contents import overview
@@ -41,7 +41,7 @@ def write_page(
     collections: Sequence[str] | None = None,
     progress: Progress | None = None,
     ordered_map: OrderedMap = map,
-    heading: Heading | None = None,
+    options: PageOptions | None = None,
 ) -> bool:
     """Write the report of a study as one file, written atomically, unless it is up to date.
 
@@ -59,8 +59,8 @@ def write_page(
         Called with (results drawn, results in total).
     ordered_map
         Function like `map`, which may call the function in other processes.
-    heading
-        Title, authors and date; the name of the study by default.
+    options
+        What is shown.
 
     Returns
     -------
@@ -76,13 +76,13 @@ def write_page(
     """
     target = Path(path)
     check_target(target)
-    index = _Index(study, _chosen(study, collections), None, heading or Heading(), ordered_map)
+    index = _Index(study, _chosen(study, collections), None, options or PageOptions(), ordered_map)
     if is_current(target, index.digest):
         return False
     if not index.many:
         sources = [source for name in index.names for source in part_sources(study[name])]
         count = _counter(progress, len(sources))
-        for part in ordered_map(partial(read_part, study), sources):
+        for part in ordered_map(partial(read_part, study, options=index.options), sources):
             if part is not None:
                 index.sections.add(part)
             count()
@@ -95,8 +95,8 @@ class _Index:
 
     Parameters
     ----------
-    study, names, heading
-        The study, the collections that it is about, and what stands above.
+    study, names, options
+        The study, the collections that it is about, and what is asked for.
     links
         Files of the collections' pages; None where there are none as the report is one page.
     ordered_map
@@ -108,29 +108,29 @@ class _Index:
         study: Study,
         names: Sequence[str],
         links: Mapping[str, str] | None,
-        heading: Heading,
+        options: PageOptions,
         ordered_map: OrderedMap,
     ) -> None:
-        self.study, self.names, self.links, self.heading = study, names, links, heading
+        self.study, self.names, self.links, self.options = study, names, links, options
         self.many, self.ordered_map = len(names) > OVERVIEW, ordered_map
         self.sections = Sections()
         """Results of few collections, which are added one by one."""
         if self.many:
             self._rows = overview_rows(study, names)
-            self.digest = overview_digest(study, self._rows, links or {}, heading)
+            self.digest = overview_digest(study, self._rows, links or {}, options)
         else:
             kind = [] if links is None else [INDEX]
-            self.digest = source_digest(study, names, *kind, *heading.words())
+            self.digest = source_digest(study, names, *kind, *options.words())
 
     def page(self) -> str:
         """Return the page."""
-        study, heading, links = self.study, self.heading, self.links
+        study, options, links = self.study, self.options, self.links
         if self.many:
-            made = overview_page(study, self._rows, links or {}, heading)
+            made = overview_page(study, self._rows, links or {}, options)
         else:
             sections, facts = self.sections.in_order(), _facts(study, self.names)
             made = render(
-                study, facts, sections, links=links, heading=heading, ordered_map=self.ordered_map
+                study, facts, sections, links=links, options=options, ordered_map=self.ordered_map
             )
         return sealed(made, self.digest)
 
@@ -143,7 +143,7 @@ def write_pages(
     every: bool = False,
     progress: Progress | None = None,
     ordered_map: OrderedMap = map,
-    heading: Heading | None = None,
+    options: PageOptions | None = None,
 ) -> int:
     """Write the report of a study as an index and a page for each collection, those that are not up to date.
 
@@ -165,8 +165,8 @@ def write_pages(
         Called with (collections drawn, collections to draw).
     ordered_map
         Function like `map`, which may call the function in other processes.
-    heading
-        Title, authors and date of the index; the name of the study by default.
+    options
+        What is shown; title, authors and date stand above the index.
 
     Returns
     -------
@@ -186,11 +186,11 @@ def write_pages(
     links = page_names(names)
     if not every and len(names) > MOST_PAGES:
         links = {name: page for name, page in links.items() if (target / page).exists()}
-    index = _Index(study, names, links, heading or Heading(), ordered_map)
+    index = _Index(study, names, links, options or PageOptions(), ordered_map)
     current = {
         page
         for name, page in links.items()
-        if is_current(target / page, _page_digest(study, name, page))
+        if is_current(target / page, _page_digest(study, name, page, index.options))
     }
     there = {path.name for path in target.glob("*.html")}
     if there == {INDEX, *links.values()} == {INDEX, *current} and is_current(
@@ -202,7 +202,7 @@ def write_pages(
         each for each in _facts(study, links) if not (index.many and links[each["name"]] in current)
     ]
     count = _counter(progress, len(drawn))
-    make = partial(_collection_page, study, links, current, index.many)
+    make = partial(_collection_page, study, links, current, index.many, index.options)
     made = zip(drawn, ordered_map(make, drawn), strict=True)
     for start in range(0, max(1, len(drawn)), MOST_PAGES):
         removed = "*.html" if start + MOST_PAGES >= len(drawn) else None
@@ -223,6 +223,7 @@ def _collection_page(
     links: Mapping[str, str],
     current: Container[str],
     many: bool,
+    options: PageOptions,
     facts: Mapping[str, Any],
 ) -> tuple[str | None, list[Part]]:
     """Return the page of a collection, None if it is up to date, and what the index of few needs of it, its parts without figures."""
@@ -231,13 +232,14 @@ def _collection_page(
     draw = page not in current
     sections, parts = Sections(), []
     for source in part_sources(study[name]):
-        part = read_part(study, source, draw=draw)
+        part = read_part(study, source, draw=draw, options=options)
         if part is not None:
             sections.add(part)
             parts.append(part)
     text = (
         sealed(
-            render(study, [facts], sections.in_order(), up=INDEX), _page_digest(study, name, page)
+            render(study, [facts], sections.in_order(), up=INDEX, options=options),
+            _page_digest(study, name, page, options),
         )
         if draw
         else None
@@ -247,9 +249,9 @@ def _collection_page(
     return text, [] if many else parts
 
 
-def _page_digest(study: Study, name: str, page: str) -> str:
+def _page_digest(study: Study, name: str, page: str, options: PageOptions) -> str:
     """Return the digest of what the page of a collection is made from."""
-    return source_digest(study, [name], INDEX, page)
+    return source_digest(study, [name], INDEX, page, *options.words())
 
 
 def _check_folder(target: Path) -> None:

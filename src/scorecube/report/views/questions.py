@@ -15,19 +15,26 @@ class Question:
         As a page shows it.
     analysis
         To run if no result answers the question yet; its answer comes first.
+    short
+        In few words, for contents and cards.
     """
 
     text: str
     analysis: str
+    short: str = ""
 
 
-LEADERBOARD = Question("Which systems lead, and what is a rank worth?", "leaderboard")
-DISCRIMINATION = Question("Which metrics discriminate best?", "bootstrap")
-DIFFERENCE = Question("How large must a difference be?", "swap")
-TOPICS = Question("How many topics are needed?", "design")
-AGREEMENT = Question("Do metrics and gain settings agree?", "correlate")
-JUDGES = Question("Can a judge stand in for the truth, and what do labels buy?", "judges")
-TEAMS = Question("Does leaving teams out change the results?", "teams")
+LEADERBOARD = Question("Which systems lead, and what is a rank worth?", "leaderboard", "Who leads?")
+DISCRIMINATION = Question(
+    "Which metrics discriminate best?", "bootstrap", "Which metric separates runs best?"
+)
+DIFFERENCE = Question("How large must a difference be?", "swap", "How large must a difference be?")
+TOPICS = Question("How many topics are needed?", "design", "How many topics next time?")
+AGREEMENT = Question("Do metrics and gain settings agree?", "correlate", "Do metrics agree?")
+JUDGES = Question(
+    "Can a judge stand in for the truth, and what do labels buy?", "judges", "Which judge?"
+)
+TEAMS = Question("Does leaving teams out change the results?", "teams", "And new teams?")
 QUESTIONS = (LEADERBOARD, DISCRIMINATION, DIFFERENCE, TOPICS, AGREEMENT, TEAMS)
 ONLY_ANSWERED = (JUDGES,)
 """Questions that most studies do not have: shown if a result answers them."""

@@ -309,6 +309,8 @@ class View:
         How the first table orders metrics, if it does.
     answers
         For each question that the analysis answers, a function that makes findings of the results of one collection or several.
+    chapter
+        Question in whose chapter a page shows an analysis that answers none.
     cautions
         Makes of a result and its tables remarks on its limits: what it is and what follows, and the numbers of this result.
     compute
@@ -337,6 +339,7 @@ class View:
     column: Column | None = None
     order: Order | None = None
     answers: Mapping[Question, Answer] = field(default_factory=dict)
+    chapter: Question | None = None
     cautions: Callable[[xr.Dataset, Frames], list[tuple[str, str]]] = lambda _result, _frames: []
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
     page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None

@@ -1,0 +1,346 @@
+"""What a page opens with: a card for each question that was analysed, and the table that joins what is known of each metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scorecube import names
+from scorecube.report.findings import Finding
+from scorecube.report.page.board import TO, bar, limited
+from scorecube.report.page.sections import Section
+from scorecube.report.tables.rows import as_records
+from scorecube.report.text_formats import with_labels
+from scorecube.report.views.questions import (
+    DIFFERENCE,
+    DISCRIMINATION,
+    LEADERBOARD,
+    ONLY_ANSWERED,
+    QUESTIONS,
+    TOPICS,
+    Question,
+)
+
+MOST_BARS = 4
+"""Metrics that a card draws."""
+Rows = Mapping[str, dict[str, Any]]
+"""A row of a table by the label of its metric."""
+
+
+@dataclass(frozen=True)
+class Says:
+    """What a card says of one metric, or of all.
+
+    Parameters
+    ----------
+    label
+        The metric; empty for all.
+    big, limits
+        The answer, and its limits.
+    clause
+        What it is.
+    bars
+        Of several metrics: label, bar and number.
+    """
+
+    label: str
+    big: str
+    limits: str = ""
+    clause: str = ""
+    bars: Sequence[tuple[str, str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Card:
+    """The answers to one question."""
+
+    question: Question
+    says: list[Says] = field(default_factory=list)
+
+    def in_order(self, labels: Sequence[str]) -> Card:
+        """Return it with its metrics in an order."""
+        place = {label: k for k, label in enumerate(labels)}
+        return Card(self.question, sorted(self.says, key=lambda each: place.get(each.label, -1)))
+
+
+def cards(sections: Sequence[Section], several: bool) -> list[Card]:
+    """Return a card for each question that a result answers; of several collections their findings, of one each metric's answer."""
+    made = []
+    for question in (*QUESTIONS, *ONLY_ANSWERED):
+        own = answering(sections, question)
+        says = _BY_METRIC[question](own) if question in _BY_METRIC and not several else []
+        says = says or [each for section in own[:1] for each in _of_findings(section, question)]
+        if says:
+            made.append(Card(question, says))
+    return made
+
+
+def answering(sections: Sequence[Section], question: Question) -> list[Section]:
+    """Return the sections that answer a question, that of its own analysis first; of several plans of an analysis the one with most collections."""
+    by_analysis: dict[str, list[Section]] = {}
+    for section in sections:
+        if question in section.view.answers and len(section.first_table):
+            by_analysis.setdefault(section.kind, []).append(section)
+    chosen = [max(each, key=lambda one: len(one.parts)) for each in by_analysis.values()]
+    return sorted(chosen, key=lambda section: section.kind != question.analysis)
+
+
+def _of_findings(section: Section, question: Question) -> Iterator[Says]:
+    """Yield the first finding that has a number; sentences stand in the chapter."""
+    for each in section.answered(question):
+        if each.estimate is not None:
+            yield Says("", *numbers(each), each.subject)
+            return
+
+
+def numbers(found: Finding) -> tuple[str, str]:
+    """Return the number of a finding and its limits as text: shares as percentages, counts without decimals.
+
+    Examples
+    --------
+    >>> numbers(Finding("x", estimate=39.0, unit="runs", cautions=("of these topics",)))
+    ('39', '')
+    """
+    assert found.estimate is not None
+    if float(found.estimate).is_integer() and found.unit not in ("1", "score"):
+        ends = (found.low, found.high)
+        return f"{found.estimate:,.0f}", (
+            TO.join(f"{end:,.0f}" for end in ends if end is not None) if None not in ends else ""
+        )
+    return limited(found.estimate, found.low, found.high)
+
+
+def _rows(section: Section | None) -> Rows:
+    """Return the rows of the first table at the largest of each condition, by the labels of metrics."""
+    if section is None:
+        return {}
+    frame = with_labels(section.first_table)
+    for name in ("alpha", "confidence", "size", "n_topics"):
+        if name in frame and frame[name].notna().any():
+            frame = frame[frame[name] == frame[name].max()]
+    return {str(row["label"]): row for row in as_records(frame)}
+
+
+def _section(sections: Sequence[Section], *kinds: str) -> Section | None:
+    """Return the first section of the first of some analyses that there is."""
+    return next(
+        (
+            each
+            for kind in kinds
+            for each in sections
+            if each.kind == kind and len(each.first_table)
+        ),
+        None,
+    )
+
+
+def _leads(own: Sequence[Section]) -> list[Says]:
+    found = []
+    for label, rows in with_labels(own[0].first_table).groupby("label", sort=False) if own else ():
+        first, *_ = as_records(rows)
+        mean, limits = limited(first["mean"], first.get("mean_low"), first.get("mean_high"))
+        alone = int((rows["rank_low"] == 1).sum())
+        words = (
+            f"{alone} of {len(rows)} may be the best" if alone > 1 else "no other may be the best"
+        )
+        leaders = int((rows["rank"] == 1).sum())
+        with_it = f" and {leaders - 1} more" if leaders > 1 else ""
+        found.append(Says(str(label), f"{first[names.RUN]}{with_it}", f"{mean} {limits}", words))
+    return found
+
+
+def _separates(own: Sequence[Section]) -> list[Says]:
+    section = _section(own, "swap", "maxt", *(each.kind for each in own))
+    rows = _rows(section)
+    known = {label: row for label, row in rows.items() if row.get("share") is not None}
+    if section is None or not known:
+        return []
+    ordered = sorted(known, key=lambda label: -known[label]["share"])
+    limits = {label: (row.get("share_low"), row.get("share_high")) for label, row in known.items()}
+    bars = []
+    for label in ordered[:MOST_BARS]:
+        share, (low, high) = known[label]["share"], limits[label]
+        ends = (low, high) if low is not None and high is not None else (share, share)
+        bars.append((label, bar(*ends, share, (0.0, 1.0)), f"{share:.0%}"))
+    behind = [label for label in ordered if not known[label].get("share_behind_low")]
+    if section.kind != "swap":
+        clause = f"of the pairs of runs are separated ({section.name})"
+    elif len(behind) > 1:
+        clause = (
+            f"{' and '.join(filter(None, [', '.join(behind[:-1]), behind[-1]]))} are not separable"
+        )
+    else:
+        clause = f"{behind[0]} is separated from all others"
+    return [Says("", "", clause=clause, bars=bars)]
+
+
+def _differences(own: Sequence[Section]) -> list[Says]:
+    found = []
+    swap = _section(own, "swap")
+    for label, row in _rows(swap).items():
+        if row["required_difference"] is None:
+            found.append(
+                Says(label, "none", clause=f"that {row['confidence']:.0%} of comparisons confirm")
+            )
+            continue
+        big, limits = limited(row["required_difference"], row["required_low"], row["required_high"])
+        words = f"in {label}, to be confirmed by {row['size']} other topics in {row['confidence']:.0%} of cases"
+        found.append(Says(label, big, limits, words))
+    return found
+
+
+def _topics(own: Sequence[Section]) -> list[Says]:
+    found = []
+    section = _section(own, "design")
+    if section is None:
+        return []
+    (facts,) = (part.facts for part in section.parts[:1])
+    at_hand = int(facts["topics_at_hand"])
+    for label, row in _rows(section).items():
+        column = "paired_topics" if row.get("paired_topics") else "topics"
+        needed, low, high = (row.get(name) for name in (column, f"{column}_low", f"{column}_high"))
+        limits = f"{low:,.0f}{TO}{high:,.0f}" if low is not None and high is not None else ""
+        enough = "may be enough"
+        if high is not None and high <= at_hand:
+            enough = "are enough"
+        elif low is not None and low > at_hand:
+            enough = "are too few"
+        words = f"to find {row['min_diff']:g} between the best and worst of {row['systems']:g} systems; {at_hand} today {enough}"
+        found.append(Says(label, f"{needed:,.0f}", limits, words))
+    return found
+
+
+_BY_METRIC: Mapping[Question, Callable[[Sequence[Section]], list[Says]]] = {
+    LEADERBOARD: _leads,
+    DISCRIMINATION: _separates,
+    DIFFERENCE: _differences,
+    TOPICS: _topics,
+}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column of the table of metrics.
+
+    Parameters
+    ----------
+    heading
+        Of the column.
+    kinds
+        Analyses that have it, the first that was run.
+    column, low, high
+        Of their first table.
+    more
+        Whether more is better; None where none is better.
+    percent
+        Whether it is written as a percentage.
+    """
+
+    heading: str
+    kinds: tuple[str, ...]
+    column: str
+    low: str = ""
+    high: str = ""
+    more: bool | None = True
+    percent: bool = False
+
+
+PAIR_TESTS = ("maxt", "tukey", "bootstrap", "randomisation", "paired")
+_SHARE, _TOPICS = ("share", "share_low", "share_high"), "paired_topics"
+MEASURES = (
+    Measure("share of comparisons confirmed", ("swap",), *_SHARE, percent=True),
+    Measure(
+        "required difference",
+        ("swap",),
+        "required_difference",
+        "required_low",
+        "required_high",
+        more=None,
+    ),
+    Measure("pairs of runs separated", PAIR_TESTS, "share", percent=True),
+    Measure("E rho\N{SUPERSCRIPT TWO}", ("reliability",), "erho2", "erho2_low", "erho2_high"),
+    # Fewer topics for a difference do not make a metric better: equal differences mean less on a wide range.
+    Measure(
+        "topics for the next collection",
+        ("design",),
+        _TOPICS,
+        f"{_TOPICS}_low",
+        f"{_TOPICS}_high",
+        more=None,
+    ),
+)
+
+
+def metrics_table(
+    sections: Sequence[Section], order: Sequence[str]
+) -> tuple[list[str], list[tuple[str, list[tuple[str, bool]]]]]:
+    """Return what is known of each metric of one collection: headings, and the cells of each metric with whether it is the best and separated.
+
+    The best of a column is marked where its interval ends before those of all others begin. Columns without limits are facts of these
+    topics, and nothing in them is marked. Metrics stand in the order that is given, the primary one first.
+    """
+    headings: list[str] = []
+    cells: dict[str, list[tuple[str, bool]]] = {}
+    columns: list[tuple[str, dict[str, tuple[Any, Any, Any]], Measure]] = []
+    for each in MEASURES:
+        rows = _rows(_section(sections, *each.kinds))
+        found = {
+            label: (row.get(each.column), row.get(each.low), row.get(each.high))
+            for label, row in rows.items()
+            if row.get(each.column) is not None
+        }
+        if found:
+            columns.append((each.heading, found, each))
+    known = {label for _, found, _ in columns for label in found}
+    labels = [*(label for label in order if label in known), *sorted(known - {*order})]
+    tau = _taus(_section(sections, "correlate"), labels)
+    if tau:
+        columns.append(
+            (f"tau with {labels[0]}, over many topics", tau, Measure("", (), "", more=None))
+        )
+    for heading, found, each in columns:
+        headings.append(heading)
+        best = _separated(found, each.more)
+        for label in labels:
+            cells.setdefault(label, []).append((_cell(found.get(label), each), label == best))
+    return headings, list(cells.items())
+
+
+def _taus(section: Section | None, labels: Sequence[str]) -> dict[str, tuple[Any, Any, Any]]:
+    """Return tau of each metric with the first, over infinitely many topics."""
+    if section is None or not labels or "metric_a" not in section.first_table:
+        return {}
+    found: dict[str, tuple[Any, Any, Any]] = {}
+    for row in as_records(section.first_table):
+        pair = [row["metric_a"], row["metric_b"]]
+        if labels[0] in pair and row.get("tau_population") is not None:
+            other = pair[1 - pair.index(labels[0])]
+            ends = (row["tau_population_low"], row["tau_population_high"])
+            found.setdefault(other, (row["tau_population"], *ends))
+    return {label: found[label] for label in labels if label in found}
+
+
+def _cell(found: tuple[Any, Any, Any] | None, each: Measure) -> str:
+    """Return a number with its limits."""
+    if found is None:
+        return "-"
+    if each.percent:
+        value, low, high = (None if one is None else 100 * one for one in found)
+        ends = "" if low is None or high is None else f" ({low:.0f}{TO}{high:.0f})"
+        return f"{value:.0f}%{ends}"
+    if each.column.endswith("topics"):
+        value, low, high = found
+        ends = "" if low is None or high is None else f" ({low:,.0f}{TO}{high:,.0f})"
+        return f"{value:,.0f}{ends}"
+    value, ends = limited(*found)
+    return f"{value} ({ends})" if ends else value
+
+
+def _separated(found: Mapping[str, tuple[Any, Any, Any]], more: bool | None) -> str:
+    """Return the label whose interval is beyond those of all others; empty where there is none."""
+    if more is None or len(found) < 2 or any(None in each for each in found.values()):
+        return ""
+    best = max(found, key=lambda label: found[label][0])
+    others = [high for label, (_, _, high) in found.items() if label != best]
+    return best if found[best][1] > max(others) else ""

@@ -264,9 +264,14 @@ def evaluate(
             cube = api.evaluate_into(
                 opened, name, rankings, chosen, split(gains) or [], progress=progress, **scoring
             )
-    said = f"{study}: {name}: {describe(cube)}; ties by {order}, {precision} precision"
-    lines = remarks(rankings, cube, noted) + outdated_results(opened[name])
-    for line in [said, describe_judgements(rankings), *lines]:
+    say_evaluated(opened[name], rankings, cube, noted, f"ties by {order}, {precision} precision")
+
+
+def say_evaluated(collection: Any, rankings: Any, cube: Any, noted: list[str], ties: str) -> None:
+    """Print the size of what was evaluated, what is known of the judgements, and remarks."""
+    notify(f"{collection.study.path}: {collection.name}: {describe(cube)}; {ties}")
+    lines = remarks(rankings, cube, noted) + outdated_results(collection)
+    for line in [describe_judgements(rankings), *lines]:
         notify(line)
 
 

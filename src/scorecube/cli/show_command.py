@@ -163,8 +163,7 @@ def show(
     for line in notes:
         notify(line)
     print_or_write(frame, form, out, first=first, columns=shown, caption=above)
-    if fail_if is not None:
-        fail_if_met(full, fail_if)
+    fail_if_met(full, fail_if)
 
 
 def print_or_write(frame: Any, form: str, out: Path | None, **how: Any) -> None:
@@ -247,8 +246,10 @@ def list_tables(study: str, analysis: str) -> None:
         echo(name)
 
 
-def fail_if_met(frame: Any, condition: str) -> None:
+def fail_if_met(frame: Any, condition: str | None) -> None:
     """Exit with a status of its own if a row of a table meets a condition."""
+    if condition is None:
+        return
     from scorecube.report.table_conditions import STATUS, message, rows_that_meet
 
     met = rows_that_meet(frame, condition)

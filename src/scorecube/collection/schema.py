@@ -1,8 +1,9 @@
 """Schemas of rankings, score cubes and samples: a record per variable."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -85,7 +86,7 @@ def variables(
     *,
     of: str = "",
     form: str = "",
-    headings: Mapping[str, str] | None = None,
+    headings: Any = None,
     **long_names: str,
 ) -> tuple[Variable, ...]:
     """Return variables that have all but their names and meanings in common.
@@ -245,7 +246,7 @@ def derived(
     derived
         Of one name.
     """
-    (variable,) = variables(dims, role, units, kinds, of=of, form=form, headings=None, **long_name)
+    (variable,) = variables(dims, role, units, kinds, of=of, form=form, **long_name)
     return Derived(variable, make, needs)
 
 

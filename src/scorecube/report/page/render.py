@@ -83,9 +83,7 @@ def render(
         for each in ordered_map(content, [each for each in sections if each is not board])
     ]
     cautions = merge_cautions(_cautions(collections, sections))
-    _say_once(
-        contents, [*(each["text"] for each in cautions), *(board.sentences() if board else ())]
-    )
+    _say_once(contents, cautions, board)
     leaderboards = _boards(board, len(collections), links)
     labels = _labels(leaderboards, sections)
     text = template().render(
@@ -124,9 +122,11 @@ def render(
     return without_values(str(text))
 
 
-def _say_once(contents: Sequence[dict[str, Any]], said: Iterable[str]) -> None:
+def _say_once(
+    contents: Sequence[dict[str, Any]], cautions: Iterable[Mapping[str, Any]], board: Section | None
+) -> None:
     """Take from the contents of chapters what the page has said before."""
-    once = set(said)
+    once = {each["text"] for each in cautions} | set(board.sentences() if board else ())
     for each in contents:
         each["sentences"] = [line for line in each["sentences"] if line not in once]
         each["curves"] = [

@@ -29,10 +29,10 @@ from scorecube.report.results import (
     Tables,
     headline,
     most_rows,
+    of_metrics,
     options_of_result,
     view_of_result,
 )
-from scorecube.report.study_figure import of_metrics
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.views.questions import Question
 from scorecube.report.views.registry import view_names, view_of

@@ -52,7 +52,7 @@ class Described:
 def _choices(kind: type, name: str) -> list[str]:
     """Return the values of a field that is a literal, or a tuple of it; the class is not a record yet."""
     types = [vars(base).get("__annotations__", {}).get(name) for base in kind.__mro__]
-    hint = str(next(filter(None, types), ""))
+    hint = str(next(filter(None, types), "")).replace("typing.", "")
     return re.findall(r"[\"']([^\"']+)[\"']", hint) if LITERAL.fullmatch(hint) else []
 
 

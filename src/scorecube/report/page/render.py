@@ -101,7 +101,7 @@ def render(
         options=options,
         labels=Markup(embedded_json([visible(each) for each in labels])),  # noqa: S704 - escaped there
         cards=[card.in_order(labels) for card in found],
-        targets={each.question: _anchor(each, sections, board) for each in found},
+        targets={each.question: _anchor(each, sections, bool(leaderboards)) for each in found},
         board=board,
         board_note=board.sentences() if board is not None else [],
         boards=leaderboards,
@@ -175,10 +175,10 @@ def _labels(leaderboards: Sequence[Board], sections: Sequence[Section]) -> list[
     return list(labels)
 
 
-def _anchor(card: Card, sections: Sequence[Section], board: Section | None) -> str:
+def _anchor(card: Card, sections: Sequence[Section], boards_shown: bool) -> str:
     """Return where a page says more about the question of a card."""
-    if card.question == LEADERBOARD and board is not None:
-        return "leaderboard"
+    if card.question == LEADERBOARD:
+        return "leaderboard" if boards_shown else "collections"
     if any(section.question == card.question for section in sections):
         return _chapter_id(card.question.text)
     return next(each.anchor for each in sections if card.question in each.view.answers)

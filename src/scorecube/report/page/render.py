@@ -76,12 +76,8 @@ def render(
     title = name if up is None else str(collections[0]["name"])
     found = cards(sections, several)
     board = next((each for each in sections if is_board(each.first_table)), None)
-    compared = {each["section"].anchor: each for each in (comparisons(sections) if several else ())}
-    content = partial(Section.content, curves=links is None, overview=several or links is None)
-    contents = [
-        each | {"compared": compared.get(each["anchor"])}
-        for each in ordered_map(content, [each for each in sections if each is not board])
-    ]
+    shown = [each for each in sections if each is not board]
+    contents = _contents(shown, links is None, several, ordered_map)
     cautions = merge_cautions(_cautions(collections, sections))
     _say_once(contents, cautions, board)
     leaderboards = _boards(board, len(collections), links)
@@ -120,6 +116,20 @@ def render(
         **script_and_hash(page_file("page.js")),
     )
     return without_values(str(text))
+
+
+def _contents(
+    sections: Sequence[Section],
+    curves: bool,
+    several: bool,
+    ordered_map: Callable[..., Iterable[Any]],
+) -> list[dict[str, Any]]:
+    """Return what the template needs of sections, with how several collections compare."""
+    compared = {each["section"].anchor: each for each in (comparisons(sections) if several else ())}
+    content = partial(Section.content, curves=curves, overview=several or curves)
+    return [
+        each | {"compared": compared.get(each["anchor"])} for each in ordered_map(content, sections)
+    ]
 
 
 def _say_once(

@@ -26,14 +26,9 @@ OF_RESAMPLING = ("trials", "seed", "until_width", "most_trials", "replay", "save
 class Extension:
     """Parameters and help of an analysis command in addition to the options of its record.
 
-    Parameters
-    ----------
-    parameters
-        Name -> type and default.
-    before
-        Called with the values of all options before the analysis; returns the values to use.
-    details, example
-        Texts for the help.
+    parameters: Name -> type and default.
+    before: Called with the values of all options before the analysis; returns the values to use.
+    details, example: Texts for the help.
     """
 
     parameters: Mapping[str, tuple[Any, Any]]

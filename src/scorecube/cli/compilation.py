@@ -27,17 +27,9 @@ def compile_all(workers: int, progress: Callable[[int, int], None]) -> bool:
 
     This process imports nothing for it, as the others do that meanwhile.
 
-    Parameters
-    ----------
-    workers
-        Number of processes.
-    progress
-        Called with (parts done, parts in total).
-
-    Returns
-    -------
-    compiled
-        False if they all were before.
+    workers: Number of processes.
+    progress: Called with (parts done, parts in total).
+    Returns compiled: False if they all were before.
     """
     from concurrent.futures import as_completed
 
@@ -91,12 +83,8 @@ def announced_compilation(kernels: str, seconds: float) -> Iterator[None]:
 
     Machine code that is loaded from the disk is not mentioned.
 
-    Parameters
-    ----------
-    kernels
-        Whose kernels they are, such as the name of an analysis.
-    seconds
-        How long it takes, approximately.
+    kernels: Whose kernels they are, such as the name of an analysis.
+    seconds: How long it takes, approximately.
     """
     from scorecube.execute.kernel_state import watched_compilation
 

@@ -52,15 +52,8 @@ def run_demo(out: Path) -> str:
     The numbers of relevant documents per topic are those of a published collection (Sakai 2007); the runs are simulated (see
     `scorecube.testing`). Stored results are not computed again.
 
-    Parameters
-    ----------
-    out
-        Folder for ``study.zarr`` and ``report.html``.
-
-    Returns
-    -------
-    text
-        The best systems and the path of the page.
+    out: Folder for ``study.zarr`` and ``report.html``.
+    Returns text: The best systems and the path of the page.
     """
     study = api.open_study(out / "study.zarr", mode="a")
     page = out / "report.html"

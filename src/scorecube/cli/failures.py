@@ -29,10 +29,7 @@ ADVICE = {
 def message_of(error: OSError | MemoryError) -> str:
     """Return one line: the file, the error, and what to do.
 
-    Parameters
-    ----------
-    error
-        Error that no command expects.
+    error: Error that no command expects.
 
     Examples
     --------

@@ -23,15 +23,8 @@ FLAGS = {
 def flags_of(command: Any) -> Callable[[str], str]:
     """Return a function from the name of an argument to the flag of a command.
 
-    Parameters
-    ----------
-    command
-        Command of the parser; None for flags that do not depend on the command.
-
-    Returns
-    -------
-    flag_of
-        For `scorecube.errors.ScorecubeError.message`.
+    command: Command of the parser; None for flags that do not depend on the command.
+    Returns flag_of: For `scorecube.errors.ScorecubeError.message`.
     """
     parameters = getattr(command, "params", ())
     known = {

@@ -91,10 +91,7 @@ def write_new(path: Path, text: str) -> None:
 def write_example(path: Path) -> None:
     """Write the example task to a new file.
 
-    Raises
-    ------
-    BadOutput
-        A file that exists.
+    Raises BadOutput: A file that exists.
     """
     write_new(path, data_file(EXAMPLE).read_text(encoding="utf-8"))
     notify(f"{path}: an example; edit it, then run: scorecube sweep {path}")

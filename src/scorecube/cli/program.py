@@ -132,10 +132,7 @@ def run(words: list[str]) -> None:
 def take_message_flags(words: list[str]) -> list[str]:
     """Return the words without flags of `Messages`, which stand anywhere, such as ``--quiet`` and ``--log-file FILE``; set `MESSAGES`.
 
-    Raises
-    ------
-    BadPlan
-        A flag without its value, or another form of progress.
+    Raises BadPlan: A flag without its value, or another form of progress.
     """
     terminal.MESSAGES = messages = terminal.Messages()
     rest, given = [], iter(words)

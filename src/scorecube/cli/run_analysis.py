@@ -33,12 +33,8 @@ if TYPE_CHECKING:
 def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
     """Plan, run and store an analysis of the chosen collections.
 
-    Parameters
-    ----------
-    analysis
-        Record with its options.
-    values
-        Values of the shared options by name, and `study`.
+    analysis: Record with its options.
+    values: Values of the shared options by name, and `study`.
     """
     study: str = values["study"]
     memory = None if values["memory"] is None else parse_memory(values["memory"])
@@ -96,10 +92,7 @@ def refuse_too_large(
 ) -> None:
     """Estimate all tasks that will run before any work; a dry run prints the estimates.
 
-    Raises
-    ------
-    BadPlan
-        A task needs more memory than is allowed.
+    Raises BadPlan: A task needs more memory than is allowed.
     """
     every = values["dry_run"] or values["out"]  # other studies lack results that this one has
     chosen = [task for task in tasks if every or not task.is_stored()]
@@ -126,16 +119,10 @@ def evaluate_two_sets(
 ) -> None:
     """Evaluate the same runs with two files of judgements into two collections.
 
-    Parameters
-    ----------
-    study
-        Path or address of the study.
-    labels
-        Names of both collections.
-    runs, qrels
-        Run files, and both files of judgements.
-    metrics, gains, run_name, workers
-        As of the command evaluate.
+    study: Path or address of the study.
+    labels: Names of both collections.
+    runs, qrels: Run files, and both files of judgements.
+    metrics, gains, run_name, workers: As of the command evaluate.
     """
     if len(labels) != len(qrels) or len(set(labels)) != len(labels):
         raise BadPlan(
@@ -165,14 +152,9 @@ def evaluate_sets(
 ) -> None:
     """Evaluate the same runs with several files of judgements, each into a collection.
 
-    Parameters
-    ----------
-    study
-        Path or address of the study.
-    qrels
-        Name of a collection -> its judgements, a file or as of `judgement_sets`.
-    runs, metrics, gains, run_name, workers, teams
-        As of the command evaluate.
+    study: Path or address of the study.
+    qrels: Name of a collection -> its judgements, a file or as of `judgement_sets`.
+    runs, metrics, gains, run_name, workers, teams: As of the command evaluate.
     """
     from scorecube.workflow import api  # imports all readers
 

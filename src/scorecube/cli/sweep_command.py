@@ -158,10 +158,8 @@ def sweep(
 def run_file(settings: SweepFile, profile: Profile, journal: Journal, *, dry_run: bool) -> None:
     """Add the collections of a sweep, plan it, print its plans, and run it unless that is a dry run.
 
-    Raises
-    ------
-    SweepFailed
-        Collections that failed, with the messages and the commands that repeat them; the others are done.
+    Raises SweepFailed: Collections that failed, with the messages and the commands that repeat them; the others are
+        done.
     """
     from scorecube.execute.clusters import open_executor
     from scorecube.execute.memory import default_memory, parse_memory

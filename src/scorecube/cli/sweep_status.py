@@ -45,14 +45,9 @@ def failure_lines(
 ) -> list[str]:
     """Return lines on failures by collection, each with the command that repeats just it.
 
-    Parameters
-    ----------
-    failures
-        Collection, analysis or ``reading``, and message of each.
-    command
-        Repeats the whole sweep.
-    limit
-        Largest number of collections.
+    failures: Collection, analysis or ``reading``, and message of each.
+    command: Repeats the whole sweep.
+    limit: Largest number of collections.
     """
     messages: dict[str, list[str]] = {}
     for collection, what, message in failures:

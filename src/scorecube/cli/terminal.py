@@ -33,18 +33,11 @@ ENOUGH = 10
 class Messages:
     """Where messages and progress go; the command line sets it once.
 
-    Parameters
-    ----------
-    quiet
-        Whether only errors are printed.
-    verbose
-        Whether plans, estimates and all sentences on results are printed, too.
-    all_columns
-        Whether columns of tables for which a terminal has no room are shown below the others.
-    log
-        File that all messages are appended to, with times; None for none.
-    json
-        Whether progress is printed as one JSON object a line.
+    quiet: Whether only errors are printed.
+    verbose: Whether plans, estimates and all sentences on results are printed, too.
+    all_columns: Whether columns of tables for which a terminal has no room are shown below the others.
+    log: File that all messages are appended to, with times; None for none.
+    json: Whether progress is printed as one JSON object a line.
     """
 
     quiet: bool = False
@@ -62,14 +55,9 @@ STYLES = {"head": "1", "next": "2"}
 def notify(text: str, *, error: bool = False, detail: bool = False) -> None:
     """Print a line on stderr, with control characters of names as escapes; append it to the log file, if there is one.
 
-    Parameters
-    ----------
-    text
-        The line.
-    error
-        Whether it is printed whatever else is.
-    detail
-        Whether it is printed with --verbose only.
+    text: The line.
+    error: Whether it is printed whatever else is.
+    detail: Whether it is printed with --verbose only.
     """
     shown = visible(text, keep="\n")
     if error or (not MESSAGES.quiet and (MESSAGES.verbose or not detail)):
@@ -104,17 +92,8 @@ def _json_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int]
 def echo(text: str, style: str = "") -> None:
     """Print a text on stdout: as it is in files and pipes, with control characters as escapes on a terminal.
 
-    Parameters
-    ----------
-    text
-        The text.
-    style
-        Of `STYLES`, on a terminal with colours.
-
-    Raises
-    ------
-    BadOutput
-        The encoding of stdout does not have all characters, or the disk is full.
+    style: Of `STYLES`, on a terminal with colours.
+    Raises BadOutput: The encoding of stdout does not have all characters, or the disk is full.
     """
     shown = visible(text, keep="\n") if sys.stdout.isatty() else text
     if style and shown and has_colours():
@@ -149,12 +128,8 @@ def echo_table(frame: Any, form: str, **how: Any) -> None:
 def echo_results(results: Sequence[Any], study: str = "") -> None:
     """Print what a terminal shows of results of one analysis: tables, what may be concluded, and the next commands.
 
-    Parameters
-    ----------
-    results
-        With equal options, one a collection.
-    study
-        Path or address of the study that holds them; empty for none.
+    results: With equal options, one a collection.
+    study: Path or address of the study that holds them; empty for none.
     """
     from scorecube.report.text_summary import sentence, summaries
 
@@ -270,14 +245,9 @@ def track_progress(
 ) -> Iterator[Callable[[int, int], None]]:
     """Yield a function of (done, total) that shows progress and remaining time; in percent without a unit.
 
-    Parameters
-    ----------
-    label
-        What makes progress.
-    unit
-        What is counted.
-    note
-        Returns further text on what is done.
+    label: What makes progress.
+    unit: What is counted.
+    note: Returns further text on what is done.
     """
     if MESSAGES.json:
         with _json_progress(label, unit) as show:

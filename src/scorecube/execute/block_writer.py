@@ -20,14 +20,9 @@ Interval = tuple[int, int]
 class BlockWriter:
     """Write blocks in the order in which they are submitted.
 
-    Parameters
-    ----------
-    blocks
-        Where they are recorded.
-    outputs, pending
-        The outputs of a block, and the blocks to come; they are reserved at once.
-    facts
-        Added to every record.
+    blocks: Where they are recorded.
+    outputs, pending: The outputs of a block, and the blocks to come; they are reserved at once.
+    facts: Added to every record.
     """
 
     def __init__(

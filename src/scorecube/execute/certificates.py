@@ -28,15 +28,8 @@ VALIDITY = timedelta(days=30)
 def write_authority(directory: str | os.PathLike[str]) -> Path:
     """Create an authority and a certificate, and write both with the certificate's key.
 
-    Parameters
-    ----------
-    directory
-        Created if it does not exist; only its owner may read it (mode 0700, files 0600).
-
-    Raises
-    ------
-    BadPlan
-        Such files exist already, or the package `cryptography` is missing.
+    directory: Created if it does not exist; only its owner may read it (mode 0700, files 0600).
+    Raises BadPlan: Such files exist already, or the package `cryptography` is missing.
     """
     folder = Path(directory)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -114,15 +107,8 @@ def new_certificates() -> tuple[bytes, bytes, bytes]:
 def needs_certificates(profile: Profile, *, private: bool) -> bool:
     """Whether listening processes must require certificates.
 
-    Parameters
-    ----------
-    private
-        Whether they listen on loopback only, where certificates are optional.
-
-    Raises
-    ------
-    BadPlan
-        Other machines could connect without certificates, and the profile is not `insecure`.
+    private: Whether they listen on loopback only, where certificates are optional.
+    Raises BadPlan: Other machines could connect without certificates, and the profile is not `insecure`.
     """
     if profile.tls is None:
         return not (private or profile.insecure)

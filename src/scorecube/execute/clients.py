@@ -56,14 +56,9 @@ def open_client(
 ) -> Iterator[Client | None]:
     """Yield a client for a profile or a scheduler's address; None for local threads.
 
-    Parameters
-    ----------
-    profile
-        A profile, its settings, e.g. ``{"kind": "processes", "workers": 4}``, or the path of its file.
-    address
-        Of a running scheduler, e.g. ``tcp://127.0.0.1:8786``.
-    workers
-        Number of blocks at a time; overrides that of the profile.
+    profile: A profile, its settings, e.g. ``{"kind": "processes", "workers": 4}``, or the path of its file.
+    address: Of a running scheduler, e.g. ``tcp://127.0.0.1:8786``.
+    workers: Number of blocks at a time; overrides that of the profile.
     """
     with open_executor(choose_profile(profile, address, workers)) as executor:
         yield executor.client
@@ -212,10 +207,7 @@ def _register(client: Client, plugin: Any) -> None:
 def check_workers(client: Client) -> None:
     """Ask all workers for their versions.
 
-    Raises
-    ------
-    ClusterFailed
-        A worker has other versions than this process.
+    Raises ClusterFailed: A worker has other versions than this process.
     """
     answers = _ask(client, client.run, versions_function(), on_error="return")
     for worker, versions in sorted(answers.items()):

@@ -261,14 +261,9 @@ def choose_profile(
 ) -> Profile:
     """Return the profile that options select; by default local threads.
 
-    Parameters
-    ----------
-    profile
-        A profile, its settings, or the path of its file.
-    address
-        Of a running scheduler, instead of a profile.
-    workers
-        Number of blocks at a time; overrides that of the profile.
+    profile: A profile, its settings, or the path of its file.
+    address: Of a running scheduler, instead of a profile.
+    workers: Number of blocks at a time; overrides that of the profile.
     """
     if isinstance(profile, Mapping):
         profile = make_profile(profile)

@@ -30,10 +30,7 @@ ReserveMemory = Callable[[], None]
 class TimedThreadPool(ThreadPoolExecutor):
     """A pool of worker threads that records when they were busy, and whose callers need not wait for the last calls.
 
-    Parameters
-    ----------
-    workers
-        Number of threads.
+    workers: Number of threads.
     """
 
     def __init__(self, workers: int) -> None:
@@ -98,16 +95,11 @@ class TimedThreadPool(ThreadPoolExecutor):
 class Job:
     """One of several concurrent runs.
 
-    Parameters
-    ----------
-    name
-        For progress and error messages; unique.
-    bytes
-        Largest memory of the run while it is open.
-    run
-        Does the whole run. It calls its argument before it needs more than `first_bytes`; that call returns when `bytes` are available.
-    first_bytes
-        Memory until then; None for `bytes`.
+    name: For progress and error messages; unique.
+    bytes: Largest memory of the run while it is open.
+    run: Does the whole run. It calls its argument before it needs more than `first_bytes`; that call returns when
+        `bytes` are available.
+    first_bytes: Memory until then; None for `bytes`.
     """
 
     name: str
@@ -134,10 +126,7 @@ class _Admission:
     def open_next(self) -> Job | None:
         """Open the first job that fits beside the open ones, as soon as there is one; None when all have ended.
 
-        Raises
-        ------
-        BaseException
-            The first failure of a job.
+        Raises BaseException: The first failure of a job.
         """
         with self._changed:
             while self._failure is None and (self._waiting or self._held):
@@ -208,21 +197,12 @@ def run_concurrently(
 
     Jobs start in their order, except that smaller ones overtake a job that does not fit beside the open ones; sort the largest first.
 
-    Parameters
-    ----------
-    jobs
-        With distinct names.
-    memory
-        Bytes that the open jobs may need together; a job that needs more runs alone.
-    max_open
-        Largest number of open jobs.
-    on_failure
-        Called after a failure or an interruption; it makes the open jobs end, which are waited for to release their locks.
-
-    Raises
-    ------
-    Exception
-        The first failure of a job; the other open jobs are stopped, and their recorded blocks are kept.
+    jobs: With distinct names.
+    memory: Bytes that the open jobs may need together; a job that needs more runs alone.
+    max_open: Largest number of open jobs.
+    on_failure: Called after a failure or an interruption; it makes the open jobs end, which are waited for to release
+        their locks.
+    Raises Exception: The first failure of a job; the other open jobs are stopped, and their recorded blocks are kept.
     """
     admission, threads = _Admission(jobs, memory, max_open), list[threading.Thread]()
     try:

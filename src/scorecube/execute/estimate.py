@@ -96,18 +96,11 @@ class Estimate:
 class Memory:
     """Expected memory of a plan in bytes.
 
-    Parameters
-    ----------
-    program
-        The process without work, see `program_bytes`.
-    accumulated
-        Concatenated outputs, which grow while blocks are computed, and their positions.
-    cost
-        Memory of inputs, blocks and the result.
-    output_unit, output_fixed
-        Outputs of a block: for each unit, and in addition.
-    workers
-        Blocks that are computed at a time.
+    program: The process without work, see `program_bytes`.
+    accumulated: Concatenated outputs, which grow while blocks are computed, and their positions.
+    cost: Memory of inputs, blocks and the result.
+    output_unit, output_fixed: Outputs of a block: for each unit, and in addition.
+    workers: Blocks that are computed at a time.
     """
 
     program: float
@@ -195,23 +188,12 @@ def estimate(
 ) -> Estimate:
     """Estimate blocks, memory and time of a plan.
 
-    Parameters
-    ----------
-    prepared
-        Of `make_plan`.
-    workers
-        Blocks that are computed at the same time.
-    block_units
-        Units (trials, or pairs of runs) per block; None to choose. The results do not depend on it.
-    memory
-        Limit of the resident size in bytes; `default_memory` for None.
-    program
-        Part of it that is in use before the work, in bytes; `program_bytes` for None.
-
-    Raises
-    ------
-    BadPlan
-        The plan needs more memory than is allowed; the message has both numbers.
+    prepared: Of `make_plan`.
+    workers: Blocks that are computed at the same time.
+    block_units: Units (trials, or pairs of runs) per block; None to choose. The results do not depend on it.
+    memory: Limit of the resident size in bytes; `default_memory` for None.
+    program: Part of it that is in use before the work, in bytes; `program_bytes` for None.
+    Raises BadPlan: The plan needs more memory than is allowed; the message has both numbers.
     """
     plan, analysis, cube = prepared.plan, prepared.plan.analysis, prepared.prepared.cube
     if block_units is not None and block_units < 1:

@@ -37,18 +37,11 @@ class Blocks:
 class Executor:
     """Where blocks are computed; results are bit-identical on every executor.
 
-    Parameters
-    ----------
-    client
-        Of a cluster; None for local threads.
-    workers
-        Number of blocks at a time.
-    memory
-        Limit of the memory of all work in bytes, see `execute.memory`; None if unknown.
-    pool
-        Local threads that are shared with other runs (see `concurrent_runs.py`); None starts new ones.
-    program
-        Part of `memory` that is in use before the work; None to measure it at the start.
+    client: Of a cluster; None for local threads.
+    workers: Number of blocks at a time.
+    memory: Limit of the memory of all work in bytes, see `execute.memory`; None if unknown.
+    pool: Local threads that are shared with other runs (see `concurrent_runs.py`); None starts new ones.
+    program: Part of `memory` that is in use before the work; None to measure it at the start.
     """
 
     client: Client | None = None

@@ -45,10 +45,7 @@ class SubmissionRefused(Exception):
 def start_jobs(profile: Profile, stack: ExitStack) -> Client:
     """Return a client of workers in jobs of a queueing system; the first jobs are submitted here.
 
-    Raises
-    ------
-    BadPlan
-        The queueing system refuses a job; with its own message.
+    Raises BadPlan: The queueing system refuses a job; with its own message.
     """
     from distributed import Client
 
@@ -158,12 +155,8 @@ def refusing(job: Any) -> Any:
 def refusal_text(profile: Profile, message: str) -> str:
     """Return the error text for a refused job: the setting of the profile that is probably wrong, and the message.
 
-    Parameters
-    ----------
-    profile
-        With the places of its settings.
-    message
-        Of the command that submits jobs.
+    profile: With the places of its settings.
+    message: Of the command that submits jobs.
     """
     places = dict(profile.places)
     found = (

@@ -33,10 +33,7 @@ def kernel_state(analysis: type) -> KernelState:
 
     Options may need others, which are compiled when they are met.
 
-    Parameters
-    ----------
-    analysis
-        Class of the analysis.
+    analysis: Class of the analysis.
     """
     if analysis in _LOADED:
         return KernelState.LOADED
@@ -69,14 +66,9 @@ def rehearse(
 ) -> None:
     """Compute one unit and discard it, so that all kernels are compiled or loaded before blocks are timed.
 
-    Parameters
-    ----------
-    analysis
-        Record with its options.
-    inputs
-        Of `Analysis.inputs`.
-    start
-        The unit.
+    analysis: Record with its options.
+    inputs: Of `Analysis.inputs`.
+    start: The unit.
     """
     kind = type(analysis)
     if kind in _LOADED:

@@ -102,10 +102,7 @@ def resident_bytes() -> int:
 def program_bytes(analysis: type) -> int:
     """Return the memory of this process without any work: interpreter, libraries, loaded data, and kernels.
 
-    Parameters
-    ----------
-    analysis
-        Class whose kernels will be loaded from numba's cache, or compiled.
+    analysis: Class whose kernels will be loaded from numba's cache, or compiled.
     """
     state = kernel_state(analysis)  # imports numba, which takes memory, too
     return resident_bytes() + KERNEL_BYTES[state]

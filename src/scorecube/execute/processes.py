@@ -35,12 +35,8 @@ def processes(
 
     Signals of the terminal end this process only, which then ends the others.
 
-    Parameters
-    ----------
-    workers
-        Number of processes.
-    initialise, arguments
-        Called with these arguments in each process when it starts; importable by its name.
+    workers: Number of processes.
+    initialise, arguments: Called with these arguments in each process when it starts; importable by its name.
     """
     pool = ProcessPoolExecutor(workers, CONTEXT, _start, (initialise, *arguments))
     try:
@@ -70,16 +66,10 @@ def ordered_map(
 ) -> Iterator[R]:
     """Yield the result of each item, in their order, while the next items are computed in the processes.
 
-    Parameters
-    ----------
-    pool
-        Of `processes`.
-    workers
-        Its number of processes.
-    function
-        Importable by its name, or a partial of such a function.
-    items
-        Arguments; only a few are taken in advance.
+    pool: Of `processes`.
+    workers: Its number of processes.
+    function: Importable by its name, or a partial of such a function.
+    items: Arguments; only a few are taken in advance.
     """
     under_way: deque[Future[R]] = deque()
     for item in items:
@@ -97,14 +87,9 @@ def run_portions(
 
     After a failure or an interruption no further portion starts, and running ones end when `is_stopped` returns True.
 
-    Parameters
-    ----------
-    function
-        Importable by its name.
-    portions
-        Arguments of each call.
-    workers
-        Number of processes.
+    function: Importable by its name.
+    portions: Arguments of each call.
+    workers: Number of processes.
     """
     stop, waiting = CONTEXT.Event(), iter(portions)
     pending: set[Future[R]] = set()

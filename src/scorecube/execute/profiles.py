@@ -41,46 +41,27 @@ BATCH_TIMEOUTS = {"no_workers": "7d", "idle": "30min"}
 class Profile:
     """Where blocks are computed.
 
-    Parameters
-    ----------
-    kind
-        One of `KINDS`: threads of this process; worker processes with one thread each; one worker process with many threads;
-        jobs of a queueing system; a running scheduler.
-    workers
-        Number of blocks at a time, on all workers together.
-    memory
-        Of each worker process, or job, e.g. 4GB.
-    adapt
-        ``minimum`` and ``maximum`` number of worker processes, or jobs; their number follows the work.
-    timeouts
-        Changes to `TIMEOUTS`.
-    tls
-        Whether connections are encrypted and both sides need a certificate of this run; or the directory with
+    kind: One of `KINDS`: threads of this process; worker processes with one thread each; one worker process with many
+        threads; jobs of a queueing system; a running scheduler.
+    workers: Number of blocks at a time, on all workers together.
+    memory: Of each worker process, or job, e.g. 4GB.
+    adapt: ``minimum`` and ``maximum`` number of worker processes, or jobs; their number follows the work.
+    timeouts: Changes to `TIMEOUTS`.
+    tls: Whether connections are encrypted and both sides need a certificate of this run; or the directory with
         ``ca.crt``, ``tls.crt`` and ``tls.key``. By default for ports that other machines can reach.
-    insecure
-        Allow a port that other machines can reach without certificates: whoever reaches it can run code as you.
-    dashboard
-        Whether the scheduler serves its dashboard, on loopback.
-    address, scheduler_file
-        Of a running scheduler.
-    jobs, cores
-        Number of jobs, and threads in each.
-    queue, account, walltime, resources, disk, directives
-        Requests to the queueing system; directives are lines in its own syntax.
-    interface
-        Network interface that scheduler and workers listen on, e.g. ib0.
-    prologue
-        Shell commands of a job before its worker starts.
-    python
-        Interpreter of the jobs, by default that of this process.
-    run_directory
-        On a file system that all machines share: certificates and logs of the jobs.
-    local_directory
-        On a disk of the worker's machine, for data that does not fit into memory.
-    cache_directory
-        Of compiled kernels, shared by all workers; by default beside the installed package.
-    places
-        File and line of each setting, for messages.
+    insecure: Allow a port that other machines can reach without certificates: whoever reaches it can run code as you.
+    dashboard: Whether the scheduler serves its dashboard, on loopback.
+    address, scheduler_file: Of a running scheduler.
+    jobs, cores: Number of jobs, and threads in each.
+    queue, account, walltime, resources, disk, directives: Requests to the queueing system; directives are lines in its
+        own syntax.
+    interface: Network interface that scheduler and workers listen on, e.g. ib0.
+    prologue: Shell commands of a job before its worker starts.
+    python: Interpreter of the jobs, by default that of this process.
+    run_directory: On a file system that all machines share: certificates and logs of the jobs.
+    local_directory: On a disk of the worker's machine, for data that does not fit into memory.
+    cache_directory: Of compiled kernels, shared by all workers; by default beside the installed package.
+    places: File and line of each setting, for messages.
     """
 
     kind: str
@@ -292,17 +273,9 @@ def make_profile(
 ) -> Profile:
     """Return a validated profile.
 
-    Parameters
-    ----------
-    settings
-        As in a file.
-    where, lines
-        The file, and the line of each setting, for messages.
-
-    Raises
-    ------
-    BadPlan
-        An unknown kind or setting, an invalid value, or a missing setting.
+    settings: As in a file.
+    where, lines: The file, and the line of each setting, for messages.
+    Raises BadPlan: An unknown kind or setting, an invalid value, or a missing setting.
     """
     found = lines or {}
 
@@ -345,10 +318,7 @@ def make_profile(
 def read_profile(path: str | os.PathLike[str]) -> Profile:
     """Read a cluster profile from a file.
 
-    Raises
-    ------
-    BadPlan
-        No such file, not YAML, or not a profile (see `make_profile`), with file and line.
+    Raises BadPlan: No such file, not YAML, or not a profile (see `make_profile`), with file and line.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")

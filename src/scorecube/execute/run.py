@@ -42,21 +42,14 @@ def run(
 ) -> xr.Dataset:
     """Compute a plan and return its result; bit-identical for every choice of the other arguments.
 
-    Parameters
-    ----------
-    prepared
-        Of `make_plan`.
-    executor
-        Where blocks are computed.
-    blocks
-        Where blocks are recorded, and read if they are recorded already; None keeps them in memory.
-    block_units
-        Units (trials, or pairs of runs) per block; None lets `estimate` choose.
-    progress
-        Called with (units done, units in total): before the first block, when kernels are compiled, and after each. Making the result
-        counts as `Estimate.result_units`.
-    before_finalize
-        Called after the last block and before the result is made, which may need more memory than the blocks.
+    prepared: Of `make_plan`.
+    executor: Where blocks are computed.
+    blocks: Where blocks are recorded, and read if they are recorded already; None keeps them in memory.
+    block_units: Units (trials, or pairs of runs) per block; None lets `estimate` choose.
+    progress: Called with (units done, units in total): before the first block, when kernels are compiled, and after
+        each. Making the result counts as `Estimate.result_units`.
+    before_finalize: Called after the last block and before the result is made, which may need more memory than the
+        blocks.
     """
     started = time.time()
     planned = estimate(prepared, executor.workers, block_units, executor.memory, executor.program)

@@ -16,12 +16,8 @@ class CompileKernels(WorkerPlugin):
 
     Workers that connect later do so, too. The package is imported, and kernels are compiled or loaded from the cache.
 
-    Parameters
-    ----------
-    blocks
-        To be run; unpickling it imports the package, and nothing more is done without inputs.
-    unit
-        The interval to compute.
+    blocks: To be run; unpickling it imports the package, and nothing more is done without inputs.
+    unit: The interval to compute.
     """
 
     def __init__(self, blocks: Blocks, unit: Interval) -> None:

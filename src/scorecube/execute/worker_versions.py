@@ -63,10 +63,7 @@ def versions_function() -> Callable[[], dict[str, str]]:
 def stating_plugin(topic: str) -> Any:
     """Return a plugin of dask with which workers state their versions when they join, as an event; sent with its code, too.
 
-    Parameters
-    ----------
-    topic
-        Of the events.
+    topic: Of the events.
     """
     from distributed import WorkerPlugin
 
@@ -90,10 +87,7 @@ def own_versions() -> Versions:
 def stated(item: Any, function: Callable[[Any], Any]) -> Stated:
     """Return what this worker computes of an item by a function, with its address and versions.
 
-    Raises
-    ------
-    ClusterFailed
-        In place of an error of the function that cannot be sent.
+    Raises ClusterFailed: In place of an error of the function that cannot be sent.
     """
     from distributed import get_worker
 
@@ -121,17 +115,9 @@ def _can_be_sent(error: Exception) -> bool:
 def check_versions(worker: str, versions: Versions) -> None:
     """Refuse a worker whose versions differ from those of this process.
 
-    Parameters
-    ----------
-    worker
-        Its address.
-    versions
-        Stated by it.
-
-    Raises
-    ------
-    ClusterFailed
-        The message names the worker and all versions that differ.
+    worker: Its address.
+    versions: Stated by it.
+    Raises ClusterFailed: The message names the worker and all versions that differ.
     """
     own = own_versions()
     different = [

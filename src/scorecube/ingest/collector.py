@@ -22,14 +22,9 @@ class Collector:
 
     Tables with columns, which may be large, are collected by `scorecube.ingest.records`.
 
-    Parameters
-    ----------
-    label
-        Returns the name here of a measure of the tool, or its own name where the names here mean something else.
-    metric
-        The only measure to read, by its name here or in the tool; others are noted in `others`.
-    counts
-        Measures that are read only on request.
+    label: Returns the name here of a measure of the tool, or its own name where the names here mean something else.
+    metric: The only measure to read, by its name here or in the tool; others are noted in `others`.
+    counts: Measures that are read only on request.
     """
 
     def __init__(
@@ -79,20 +74,9 @@ class Collector:
 def matrices_of(scores: Nested) -> Matrices:
     """Return matrices of numbers by metric, run and topic, all with all runs and topics, NaN for missing numbers.
 
-    Parameters
-    ----------
-    scores
-        Metric -> run -> topic -> score.
-
-    Returns
-    -------
-    matrices
-        Metric -> data frame of runs x topics.
-
-    Raises
-    ------
-    BadInput
-        A value that is not a number, naming metric, run and topic.
+    scores: Metric -> run -> topic -> score.
+    Returns matrices: Metric -> data frame of runs x topics.
+    Raises BadInput: A value that is not a number, naming metric, run and topic.
 
     Examples
     --------

@@ -113,10 +113,7 @@ class Columns:
     def topics(self, path: PathLike) -> list[str]:
         """Return the topic names in order of first appearance.
 
-        Raises
-        ------
-        BadInput
-            As of `label_text`.
+        Raises BadInput: As of `label_text`.
         """
 
         def line(topic: int) -> int:
@@ -140,26 +137,12 @@ def label_text(
 ) -> str:
     """Decode the name of a run or a topic.
 
-    Parameters
-    ----------
-    label
-        Bytes of the name.
-    what
-        What it names, for the message.
-    path
-        The file it comes from.
-    line
-        Returns its line; called only for a message.
-
-    Returns
-    -------
-    text
-        The name.
-
-    Raises
-    ------
-    BadInput
-        Bytes that are not UTF-8, or control characters.
+    label: Bytes of the name.
+    what: What it names, for the message.
+    path: The file it comes from.
+    line: Returns its line; called only for a message.
+    Returns text: The name.
+    Raises BadInput: Bytes that are not UTF-8, or control characters.
     """
     try:
         text = label.decode("utf-8")
@@ -184,15 +167,8 @@ def read_columns(
 ) -> Columns:
     """Read a file of one layout.
 
-    Parameters
-    ----------
-    workspace
-        Memory of the columns, overwritten by the next file; by default, they have their own.
-
-    Raises
-    ------
-    BadInput
-        Too few or too many fields in a line, a second run tag, a file without lines.
+    workspace: Memory of the columns, overwritten by the next file; by default, they have their own.
+    Raises BadInput: Too few or too many fields in a line, a second run tag, a file without lines.
     """
     space = workspace or Workspace()
     text = read_padded(path, PADDING, space)
@@ -213,10 +189,7 @@ def split_columns(
 ) -> Columns:
     """Split the padded text of a file into columns; see `read_columns`.
 
-    Parameters
-    ----------
-    more
-        Whether further fields of a line are ignored; a run file is refused all the same.
+    more: Whether further fields of a line are ignored; a run file is refused all the same.
     """
     space = workspace or Workspace()
     length = len(text) - PADDING

@@ -32,10 +32,8 @@ def read_text(path: PathLike) -> str:
 def text_blocks(path: PathLike, largest: int = LARGEST_TEXT) -> Iterator[str]:
     """Yield the text of a file, plain or gzip, in blocks of whole lines, with newlines as line ends.
 
-    Raises
-    ------
-    BadInput
-        A file that cannot be read, is empty or damaged, is longer than `largest` bytes, or is not text in UTF-8.
+    Raises BadInput: A file that cannot be read, is empty or damaged, is longer than `largest` bytes, or is not text in
+        UTF-8.
     """
     line, is_empty = 1, True
     with opened(path) as file:
@@ -98,15 +96,8 @@ def fields_of(text: str) -> Iterator[Row]:
 def read_rows(path: PathLike) -> tuple[Row, Iterator[Row]]:
     """Return the rows of a file with cells between commas, tabs or semicolons; empty lines are left out.
 
-    Returns
-    -------
-    first, others
-        The first row, and the others as they are read.
-
-    Raises
-    ------
-    BadInput
-        As of `text_blocks`; a quote that is never closed; a file without a cell.
+    Returns first, others: The first row, and the others as they are read.
+    Raises BadInput: As of `text_blocks`; a quote that is never closed; a file without a cell.
     """
     rows = split_rows(text_blocks(path), path)
     return first_row(rows, path), rows
@@ -123,17 +114,9 @@ def first_row(rows: Iterator[Row], path: PathLike) -> Row:
 def read_table(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number and the cells of some columns of a table; other columns are ignored.
 
-    Parameters
-    ----------
-    path
-        Cells between commas, semicolons or tabs, with a header; its letter case does not matter.
-    columns
-        Headers of the columns to yield.
-
-    Raises
-    ------
-    BadInput
-        As of `read_rows`; a header without a column, or with two; a longer line.
+    path: Cells between commas, semicolons or tabs, with a header; its letter case does not matter.
+    columns: Headers of the columns to yield.
+    Raises BadInput: As of `read_rows`; a header without a column, or with two; a longer line.
     """
     (first, header), body = read_rows(path)
     words = [header_word(cell) for cell in header]
@@ -219,10 +202,7 @@ def delimiter_of(text: str) -> str:
 def score(text: str, path: PathLike, line: int) -> float:
     """Return the number in a cell; NaN for an empty cell and for words such as NA.
 
-    Raises
-    ------
-    BadInput
-        A cell of other content that is not a finite number, or is out of range.
+    Raises BadInput: A cell of other content that is not a finite number, or is out of range.
     """
     if text.lower() in MISSING:
         return math.nan

@@ -46,10 +46,7 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
 
     Hidden files in directories are left out.
 
-    Raises
-    ------
-    BadInput
-        A path that does not exist, a glob or a directory without files.
+    Raises BadInput: A path that does not exist, a glob or a directory without files.
     """
     found: list[Path] = []
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
@@ -77,19 +74,10 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
 def read_bytes(path: PathLike, *, may_be_empty: bool = False, largest: int = LARGEST_TEXT) -> bytes:
     """Return the content of a file, decompressed if its first bytes are those of gzip.
 
-    Parameters
-    ----------
-    path
-        The file; it is opened once, so that it may be a pipe.
-    may_be_empty
-        Whether a file without content is valid.
-    largest
-        Largest number of bytes of the content.
-
-    Raises
-    ------
-    BadInput
-        A file that cannot be read, is empty or too large, or is truncated, damaged or suspicious gzip.
+    path: The file; it is opened once, so that it may be a pipe.
+    may_be_empty: Whether a file without content is valid.
+    largest: Largest number of bytes of the content.
+    Raises BadInput: A file that cannot be read, is empty or too large, or is truncated, damaged or suspicious gzip.
     """
     with opened(path) as file:
         return content_of(file, path, may_be_empty=may_be_empty, largest=largest)
@@ -99,10 +87,7 @@ def read_bytes(path: PathLike, *, may_be_empty: bool = False, largest: int = LAR
 def opened(path: PathLike) -> Iterator[io.BufferedReader]:
     """Open a file and translate errors of the operating system and of gzip.
 
-    Raises
-    ------
-    BadInput
-        A file that cannot be opened or read, or is truncated or damaged gzip.
+    Raises BadInput: A file that cannot be opened or read, or is truncated or damaged gzip.
     """
     try:
         with Path(path).open("rb") as file:
@@ -171,19 +156,10 @@ def refuse_unprintable(
 ) -> None:
     """Refuse a name with control characters, or one that is no valid text.
 
-    Parameters
-    ----------
-    text
-        The name; blanks of other scripts and unassigned characters are allowed.
-    what
-        What it names, for the message.
-    path, line
-        Where it stands.
-
-    Raises
-    ------
-    BadInput
-        The name with its first such character.
+    text: The name; blanks of other scripts and unassigned characters are allowed.
+    what: What it names, for the message.
+    path, line: Where it stands.
+    Raises BadInput: The name with its first such character.
     """
     if text.isprintable():
         return
@@ -196,17 +172,9 @@ def refuse_unprintable(
 def refuse_binary(content: bytes, path: PathLike) -> None:
     """Refuse content that is no text: archives, other compressions than gzip, texts of 16 bits.
 
-    Parameters
-    ----------
-    content
-        Of a file, decompressed if it is gzip.
-    path
-        The file.
-
-    Raises
-    ------
-    BadInput
-        Archives with the command that unpacks them.
+    content: Of a file, decompressed if it is gzip.
+    path: The file.
+    Raises BadInput: Archives with the command that unpacks them.
     """
     for start, mark, what, command in ARCHIVES:
         if content[start : start + len(mark)] == mark:

@@ -43,23 +43,12 @@ class TrecTool:
     def read(self, paths: Iterable[PathLike], metric: str | None = None) -> dict[str, Matrices]:
         """Read the output of this tool; several files are read as one.
 
-        Parameters
-        ----------
-        paths
-            Files of one or more runs.
-        metric
-            The only measure to read, by its name here or in the tool.
-
-        Returns
-        -------
-        matrices
-            '' (no gain settings) -> metric -> runs x topics, NaN for missing scores.
-
-        Raises
-        ------
-        BadInput
-            Naming file and line: another header, a line of another length, an empty run or topic, a score that is not
-            a number, a second score of one run, topic and measure, differences to a baseline; means without topics.
+        paths: Files of one or more runs.
+        metric: The only measure to read, by its name here or in the tool.
+        Returns matrices: '' (no gain settings) -> metric -> runs x topics, NaN for missing scores.
+        Raises BadInput: Naming file and line: another header, a line of another length, an empty run or topic, a score
+            that is not a number, a second score of one run, topic and measure, differences to a baseline; means without
+            topics.
         """
         found = Collector(self.label, metric)
         first = ""

@@ -40,17 +40,9 @@ Row = tuple[Any, Any, Any, Any]
 def runs_in_memory(runs: Any, *, with_ranks: bool = False) -> list[RunLines] | None:
     """Return runs that are objects; None for paths.
 
-    Parameters
-    ----------
-    runs
-        Any form of `RUN_FORMS`, or paths.
-    with_ranks
-        Whether ranks must be numbers (they are ignored otherwise).
-
-    Raises
-    ------
-    BadInput
-        An object in another form, a run without a name, labels with blanks, a score that is not a number.
+    runs: Any form of `RUN_FORMS`, or paths.
+    with_ranks: Whether ranks must be numbers (they are ignored otherwise).
+    Raises BadInput: An object in another form, a run without a name, labels with blanks, a score that is not a number.
 
     Examples
     --------
@@ -76,17 +68,10 @@ def runs_in_memory(runs: Any, *, with_ranks: bool = False) -> list[RunLines] | N
 def qrels_in_memory(qrels: Any, level_map: LevelMap | None = None) -> Qrels | None:
     """Return judgements that are an object; None for a path.
 
-    Parameters
-    ----------
-    qrels
-        Any form of `QRELS_FORMS`, or a path.
-    level_map
-        As of `scorecube.ingest.qrels.read_qrels`.
-
-    Raises
-    ------
-    BadInput
-        An object in another form, labels with blanks, a level that is no integer, a document that is judged twice.
+    qrels: Any form of `QRELS_FORMS`, or a path.
+    level_map: As of `scorecube.ingest.qrels.read_qrels`.
+    Raises BadInput: An object in another form, labels with blanks, a level that is no integer, a document that is
+        judged twice.
 
     Examples
     --------

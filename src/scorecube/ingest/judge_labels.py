@@ -38,20 +38,11 @@ def is_label_table(path: PathLike) -> bool:
 def read_labels(path: PathLike) -> dict[str, Judgements]:
     """Read a table of labels as judgements of each judge.
 
-    Parameters
-    ----------
-    path
-        Cells between commas, semicolons or tabs, with a header; without a column judge all labels are of one judge, named after the file.
-
-    Returns
-    -------
-    judgements
-        Judge -> topic -> document -> level, in the order of the table.
-
-    Raises
-    ------
-    BadInput
-        Naming file and line: no such header, a line without topic, document or judge, a label that is no level, two labels of a judge for a document.
+    path: Cells between commas, semicolons or tabs, with a header; without a column judge all labels are of one judge,
+        named after the file.
+    Returns judgements: Judge -> topic -> document -> level, in the order of the table.
+    Raises BadInput: Naming file and line: no such header, a line without topic, document or judge, a label that is no
+        level, two labels of a judge for a document.
     """
     (first, header), body = read_rows(path)
     columns = _columns(header)

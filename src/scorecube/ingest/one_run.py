@@ -37,23 +37,11 @@ class OneRunReader:
     def read(self, paths: Sequence[PathLike], metric: str | None = None) -> dict[str, Matrices]:
         """Read files of one run each.
 
-        Parameters
-        ----------
-        paths
-            One file for each run.
-        metric
-            The only measure to read, by its name here or in the tool.
-
-        Returns
-        -------
-        matrices
-            '' (no gain settings) -> metric -> runs x topics, NaN for missing scores.
-
-        Raises
-        ------
-        BadInput
-            Naming file and line: a malformed line, a value that is not a number, a second value of a measure on a
-            topic; two files of one run; a file without scores of topics or of `metric`.
+        paths: One file for each run.
+        metric: The only measure to read, by its name here or in the tool.
+        Returns matrices: '' (no gain settings) -> metric -> runs x topics, NaN for missing scores.
+        Raises BadInput: Naming file and line: a malformed line, a value that is not a number, a second value of a
+            measure on a topic; two files of one run; a file without scores of topics or of `metric`.
         """
         origin: dict[str, PathLike] = {}
         found = Collector(self.label, metric, self.counts)

@@ -68,14 +68,10 @@ class Table:
 class Reading:
     """Scores that were read.
 
-    Parameters
-    ----------
-    collections
-        Name of a collection ('' where no column names one) -> gain setting ('' for none) -> metric -> runs x topics.
-    taken
-        What the columns were taken for.
-    notes
-        What is not read, and other things that a user should know.
+    collections: Name of a collection ('' where no column names one) -> gain setting ('' for none) -> metric -> runs x
+        topics.
+    taken: What the columns were taken for.
+    notes: What is not read, and other things that a user should know.
     """
 
     collections: dict[str, dict[str, Matrices]]
@@ -272,12 +268,9 @@ Scores = dict[str, tuple[Integers, Floats]]
 class Records:
     """Reads tables, and makes matrices of their rows.
 
-    Parameters
-    ----------
-    metric
-        The only metric to read. Where no column names metrics, that of the column of this name, or of the column score.
-    chosen
-        Role -> column, see `scorecube.ingest.roles.take_columns`.
+    metric: The only metric to read. Where no column names metrics, that of the column of this name, or of the column
+        score.
+    chosen: Role -> column, see `scorecube.ingest.roles.take_columns`.
     """
 
     def __init__(self, metric: str | None = None, chosen: Mapping[str, str] | None = None) -> None:
@@ -291,15 +284,8 @@ class Records:
     def read(self, tables: Iterable[Table | BadInput]) -> Reading:
         """Read tables as one.
 
-        Parameters
-        ----------
-        tables
-            Files or frames, or what is wrong with one.
-
-        Raises
-        ------
-        BadInput
-            All that is wrong with the tables: the first problems by file and line, others by number.
+        tables: Files or frames, or what is wrong with one.
+        Raises BadInput: All that is wrong with the tables: the first problems by file and line, others by number.
         """
         for table in tables:
             try:

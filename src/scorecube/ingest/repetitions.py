@@ -19,10 +19,7 @@ def run_of_seed(system: str, seed: str) -> str:
 def named_runs(pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """Return the name of the run of each system and seed ('' for none): the system itself if no system has two seeds.
 
-    Raises
-    ------
-    BadInput
-        A system with a seed on some rows, and without one on others.
+    Raises BadInput: A system with a seed on some rows, and without one on others.
     """
     found = list(dict.fromkeys(pairs))
     if len({system for system, _ in found}) == len(found):
@@ -36,10 +33,7 @@ def named_runs(pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
 def without_levels(frame: pd.DataFrame, metric: object) -> tuple[pd.DataFrame, dict[str, str]]:
     """Return a matrix whose rows have one label, the run, and the system of each run where the rows had two: system and run, or system and seed.
 
-    Raises
-    ------
-    BadInput
-        Rows with more labels.
+    Raises BadInput: Rows with more labels.
     """
     if frame.columns.nlevels > 1:
         frame = frame.T

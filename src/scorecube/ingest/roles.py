@@ -101,10 +101,7 @@ class ColumnOptions(TypedDict, total=False):
 def chosen_columns(columns: ColumnOptions) -> dict[str, str]:
     """Return the chosen columns by role.
 
-    Raises
-    ------
-    TypeError
-        Another argument.
+    Raises TypeError: Another argument.
 
     Examples
     --------
@@ -132,16 +129,10 @@ def header_word(cell: str) -> str:
 class Taken:
     """What the columns of one table are taken for.
 
-    Parameters
-    ----------
-    header
-        Headers as written.
-    at
-        Role -> its columns: one, or several of ``collection``; ``score`` where scores are in one column.
-    values
-        Columns that may be metrics, where scores are not in one column.
-    unread
-        Other column -> why it is not read, or ''.
+    header: Headers as written.
+    at: Role -> its columns: one, or several of ``collection``; ``score`` where scores are in one column.
+    values: Columns that may be metrics, where scores are not in one column.
+    unread: Other column -> why it is not read, or ''.
     """
 
     header: Sequence[str]
@@ -164,21 +155,11 @@ def take_columns(
 ) -> Taken:
     """Return what the columns of a table of scores are taken for.
 
-    Parameters
-    ----------
-    header
-        Names of the columns.
-    metric
-        The only metric to read; a column of this name where no column names metrics.
-    chosen
-        Role, of `CHOSEN` -> name of its column.
-    where
-        File and line, for messages.
-
-    Raises
-    ------
-    BadInput
-        A column that is not there; no column, or several, for the run, the topic, ...
+    header: Names of the columns.
+    metric: The only metric to read; a column of this name where no column names metrics.
+    chosen: Role, of `CHOSEN` -> name of its column.
+    where: File and line, for messages.
+    Raises BadInput: A column that is not there; no column, or several, for the run, the topic, ...
 
     Examples
     --------

@@ -21,14 +21,9 @@ from scorecube.kernels.workspace import Workspace
 class FileJudge:
     """Reads and judges runs one after the other; each thread reuses its memory.
 
-    Parameters
-    ----------
-    qrels
-        Judgements of all runs.
-    run_name, order, precision, depth, duplicates
-        See `scorecube.read_rankings`.
-    level_map
-        Mapping of the levels in .lab files, which must equal those of the judgements.
+    qrels: Judgements of all runs.
+    run_name, order, precision, depth, duplicates: See `scorecube.read_rankings`.
+    level_map: Mapping of the levels in .lab files, which must equal those of the judgements.
     """
 
     qrels: Qrels

@@ -25,10 +25,7 @@ MOST_PROBLEMS = 1000
 def open_table(path: PathLike) -> Table:
     """Return the table of a file; its format is found from its first bytes.
 
-    Raises
-    ------
-    BadInput
-        A file that cannot be read; Parquet without pyarrow.
+    Raises BadInput: A file that cannot be read; Parquet without pyarrow.
     """
     if is_parquet(path):
         return _parquet(path)
@@ -83,10 +80,7 @@ def is_frame(value: Any) -> bool:
 def table_of_frame(frame: Any) -> Table:
     """Return the table of a data frame; named labels of its rows are columns.
 
-    Raises
-    ------
-    BadInput
-        A frame that needs pyarrow, which is not installed.
+    Raises BadInput: A frame that needs pyarrow, which is not installed.
     """
     if isinstance(frame, pd.DataFrame):
         named = [name for name in frame.index.names if name is not None]

@@ -39,10 +39,7 @@ def runs_of_evaluator(evaluator: Any) -> dict[str, Any]:
 def scores_of_evaluator(evaluator: Any) -> dict[str, Any]:
     """Return run -> topic -> measure -> value of an Evaluator of repro_eval.
 
-    Raises
-    ------
-    BadInput
-        Nothing has been evaluated; replicated runs, which have other topics than the original ones.
+    Raises BadInput: Nothing has been evaluated; replicated runs, which have other topics than the original ones.
     """
     scores = {name: getattr(evaluator, f"{name}_score", None) for name in EVALUATED}
     found: dict[str, Any] = {name: by_topic for name, by_topic in scores.items() if by_topic}
@@ -64,10 +61,7 @@ def scores_of_evaluator(evaluator: Any) -> dict[str, Any]:
 def scores_of_tools(scores: Any) -> Any:
     """Return scores in objects of ranx and repro_eval as dictionaries; anything else as it is.
 
-    Raises
-    ------
-    BadInput
-        An object without scores by topic: a Report of ranx, a run that has not been evaluated.
+    Raises BadInput: An object without scores by topic: a Report of ranx, a run that has not been evaluated.
     """
     if package_of(scores) == REPRO_EVAL:
         return scores_of_evaluator(scores)

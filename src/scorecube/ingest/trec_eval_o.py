@@ -51,11 +51,8 @@ def is_old(lines: Iterable[str]) -> bool:
 def old_records(text: str, path: PathLike) -> Iterator[Record]:
     """Yield the records of one run; measures have the names of later versions of trec_eval.
 
-    Raises
-    ------
-    BadInput
-        Naming file and line: a line of another form, a topic twice, a block without average precision; a single
-        block, which may be of a topic or of all topics.
+    Raises BadInput: Naming file and line: a line of another form, a topic twice, a block without average precision; a
+        single block, which may be of a topic or of all topics.
     """
     for block in _without_summary(_blocks(text, path), path):
         if "map" not in block.values:

@@ -85,13 +85,9 @@ class KernelCache(FunctionCache):
 def dispatcher(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
     """Return the dispatcher of numba that compiles a function, or loads its code from the disk.
 
-    Parameters
-    ----------
-    function
-        What is compiled.
-    options
-        Of `numba.njit`; ``borrows`` for code without numba's runtime (NRT), which counts references. numba documents
-        that for helpers of extensions (``register_jitable(_nrt=False)``), not for `numba.njit`.
+    function: What is compiled.
+    options: Of `numba.njit`; ``borrows`` for code without numba's runtime (NRT), which counts references. numba
+        documents that for helpers of extensions (``register_jitable(_nrt=False)``), not for `numba.njit`.
     """
     flags = {name: value for name, value in options.items() if name != "borrows"}
     if options.get("borrows"):

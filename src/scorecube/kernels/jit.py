@@ -59,12 +59,8 @@ class Kernel:
 
     Until then numba is not imported. Other kernels may call it; of helpers, they alone.
 
-    Parameters
-    ----------
-    function
-        What is compiled.
-    options
-        Of `scorecube.kernels.code_cache.dispatcher`.
+    function: What is compiled.
+    options: Of `scorecube.kernels.code_cache.dispatcher`.
     """
 
     def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:

@@ -18,16 +18,10 @@ CELLS = 2**14
 class Quantiles:
     """Scores and the cuts between them, with a table of where searches begin.
 
-    Parameters
-    ----------
-    cuts
-        float64 (cut,): ascending; a number above k of them has score k.
-    scores
-        float64 (cut + 1,).
-    low, cells_per_unit
-        Lower end of the table, and cells in a unit of the random numbers.
-    starts
-        int32 (cell + 1,): cuts in the cells before each.
+    cuts: float64 (cut,): ascending; a number above k of them has score k.
+    scores: float64 (cut + 1,).
+    low, cells_per_unit: Lower end of the table, and cells in a unit of the random numbers.
+    starts: int32 (cell + 1,): cuts in the cells before each.
     """
 
     cuts: NDArray[np.float64]
@@ -46,14 +40,9 @@ def quantiles(
 ) -> Quantiles:
     """Return the scores between cuts, with a table.
 
-    Parameters
-    ----------
-    cuts
-        float64 (cut,): ascending, perhaps infinite.
-    scores
-        float64 (cut + 1,).
-    low, high
-        Range of most of the numbers that are sought.
+    cuts: float64 (cut,): ascending, perhaps infinite.
+    scores: float64 (cut + 1,).
+    low, high: Range of most of the numbers that are sought.
     """
     starts = np.zeros(CELLS + 1, np.int32)
     cells_per_unit = CELLS / (high - low)

@@ -25,14 +25,9 @@ def on_threads(
 
     Large work is shared by several threads.
 
-    Parameters
-    ----------
-    function
-        It should release the interpreter lock, and must not write to what a call for another item reads.
-    n_values
-        Number of values that all calls together compute.
-    n_threads
-        Most threads; None for as many as numba may use.
+    function: It should release the interpreter lock, and must not write to what a call for another item reads.
+    n_values: Number of values that all calls together compute.
+    n_threads: Most threads; None for as many as numba may use.
     """
     if n_values < LEAST:
         return [function(item) for item in items]

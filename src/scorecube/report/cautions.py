@@ -26,14 +26,8 @@ FEW_RUNS = 10
 class Caution:
     """One remark.
 
-    Parameters
-    ----------
-    text
-        The condition and its consequence; equal remarks on several collections are merged.
-    collection
-        Name of the collection.
-    detail
-        Numbers of this collection.
+    text: The condition and its consequence; equal remarks on several collections are merged.
+    detail: Numbers of this collection.
     """
 
     text: str
@@ -44,14 +38,8 @@ class Caution:
 def cautions_of(kind: str, result: xr.Dataset, frames: Mapping[str, pd.DataFrame]) -> list[Caution]:
     """Return the cautions of one result.
 
-    Parameters
-    ----------
-    kind
-        Analysis.
-    result
-        Its result.
-    frames
-        The result's tables by name, those that are not too long.
+    kind: Analysis.
+    frames: The result's tables by name, those that are not too long.
     """
     remarks = [*_trials(result), *view_of(kind).cautions(result, frames)]
     where = str(result.attrs.get(COLLECTION, ""))

@@ -27,14 +27,10 @@ def describe_columns(
 ) -> pd.DataFrame:
     """Note what the columns of a table are.
 
-    Parameters
-    ----------
-    frame
-        The table; it is changed in place.
-    quantities
-        What is known of quantities, by name.
-    sources
-        Quantities that columns of other names show; a name with a dim in braces is that of all columns that begin like it.
+    frame: The table; it is changed in place.
+    quantities: What is known of quantities, by name.
+    sources: Quantities that columns of other names show; a name with a dim in braces is that of all columns that begin
+        like it.
     """
     plain = {column: sources.get(column, column) for column in map(str, frame.columns)}
     shown = {
@@ -143,22 +139,12 @@ def printed_columns(
 ) -> Layout:
     """Return the columns of a table as they are printed.
 
-    Parameters
-    ----------
-    frame
-        The table.
-    columns
-        Those that are asked for, intervals by the names of `intervals_of`; None for all. Where rows cannot be told apart without
-        them, `KEYS` stand in front.
-    joined
-        Whether limits stand in one column, beside their estimate, also where only the estimate is asked for.
-    without_common
-        Whether `KEYS` that all rows have in common are left out, unless they are asked for.
-
-    Raises
-    ------
-    BadName
-        A column that the table does not have.
+    frame: The table.
+    columns: Those that are asked for, intervals by the names of `intervals_of`; None for all. Where rows cannot be told
+        apart without them, `KEYS` stand in front.
+    joined: Whether limits stand in one column, beside their estimate, also where only the estimate is asked for.
+    without_common: Whether `KEYS` that all rows have in common are left out, unless they are asked for.
+    Raises BadName: A column that the table does not have.
     """
     intervals, own = intervals_of(frame), [str(column) for column in frame.columns]
     check_columns(frame, columns)

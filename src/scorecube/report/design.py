@@ -101,10 +101,7 @@ MOST_NAMED = 15
 def sizes(result: xr.Dataset) -> pd.DataFrame:
     """Numbers of topics, with the requirements; from the scores of a collection also with intervals.
 
-    Parameters
-    ----------
-    result
-        Of `topic_set_size` or one of the inverse questions.
+    result: Of `topic_set_size` or one of the inverse questions.
     """
     return _rows(result, SIZES, (*SIZES, *WHERE, *result.dims, "expected_width", *INTERVALS))
 
@@ -112,10 +109,7 @@ def sizes(result: xr.Dataset) -> pd.DataFrame:
 def widths(result: xr.Dataset) -> pd.DataFrame:
     """Confidence interval widths by number of topics.
 
-    Parameters
-    ----------
-    result
-        Of `wcw`.
+    result: Of `wcw`.
     """
     frame = _rows(result, WIDTHS, (*WHERE, *WIDTHS, *result.dims))
     intervals = frame["route"] == "ci"
@@ -213,10 +207,7 @@ def page_tables(frames: Frames) -> HeadedTables:
 def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) -> None:
     """Noncentrality by number of systems with the lines 4 z^2, and the four conditions where both agree (S2 Figure 1).
 
-    Parameters
-    ----------
-    systems
-        Numbers of systems. Curves are Nagata's approximation, the thin dotted ones beside them exact.
+    systems: Numbers of systems. Curves are Nagata's approximation, the thin dotted ones beside them exact.
     """
     curves = noncentralities(systems)
     m = curves["systems"]
@@ -256,12 +247,8 @@ def tool_curves(
 ) -> None:
     """Topics by confidence interval width, and by difference to be detected, a panel a variance (S2 Figure 2).
 
-    Parameters
-    ----------
-    variances
-        Within-system variances.
-    mode
-        Of the ANOVA curve, which is at alpha 0.05, beta 0.20 and 10 systems.
+    variances: Within-system variances.
+    mode: Of the ANOVA curve, which is at alpha 0.05, beta 0.20 and 10 systems.
     """
     from scorecube.report.figures.log_labels import plain_log_labels
 
@@ -286,10 +273,7 @@ def tool_curves(
 def wcw_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     """Worst-case width by number of topics, a panel a collection, a curve a variance or metric: low is better (S2 Figure 3).
 
-    Parameters
-    ----------
-    results
-        Of `wcw`; several routes differ in their dashes.
+    results: Of `wcw`; several routes differ in their dashes.
     """
     grid = _panels(canvas, len(results), 1.0, 1.0)
     for axes, result in zip(grid, results, strict=False):
@@ -352,10 +336,7 @@ def designs_of_collections(canvas: Canvas, results: Sequence[xr.Dataset]) -> Non
 def size_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     """Topics by difference to be detected, or by interval width, with the requirements marked, a panel a collection; or an inverse question.
 
-    Parameters
-    ----------
-    results
-        Of `topic_set_size`, `detectable_difference`, `achieved_power` or `expected_width`.
+    results: Of `topic_set_size`, `detectable_difference`, `achieved_power` or `expected_width`.
     """
     for axes, result in zip(_panels(canvas, len(results), 1.4, 1.2), results, strict=False):
         _draw_sizes(axes, *_at_gain(result))

@@ -15,33 +15,17 @@ OF_THESE_TOPICS = "a fact of these runs and topics; no interval for others is kn
 class Finding:
     """One thing that a result says, or several results with equal options.
 
-    Parameters
-    ----------
-    sentence
-        In words, with its numbers.
-    question
-        That it answers; empty for a remark.
-    subject
-        What the estimate is of, and of which runs or metrics.
-    estimate, low, high
-        The number, and its limits; None if it has none.
-    unit
-        Of the estimate; ``1`` for shares and coefficients.
-    confidence
-        Of the limits.
-    jointly
-        With which others the limits hold together; empty for limits that hold by themselves.
-    conditions
-        Under which the sentence is true.
-    cautions
-        What limits its meaning. An estimate without limits has one that says so.
-    table
-        That has the numbers.
-
-    Raises
-    ------
-    ValueError
-        An estimate with neither limits nor a caution.
+    sentence: In words, with its numbers.
+    question: That it answers; empty for a remark.
+    subject: What the estimate is of, and of which runs or metrics.
+    estimate, low, high: The number, and its limits; None if it has none.
+    unit: Of the estimate; ``1`` for shares and coefficients.
+    confidence: Of the limits.
+    jointly: With which others the limits hold together; empty for limits that hold by themselves.
+    conditions: Under which the sentence is true.
+    cautions: What limits its meaning. An estimate without limits has one that says so.
+    table: That has the numbers.
+    Raises ValueError: An estimate with neither limits nor a caution.
     """
 
     sentence: str
@@ -81,16 +65,10 @@ def with_number(
 ) -> Finding:
     """Return a finding with a number.
 
-    Parameters
-    ----------
-    sentence, subject, unit, confidence
-        As of `Finding`.
-    number
-        The estimate alone, or the estimate and its limits.
-    unlimited
-        Caution if a limit is missing.
-    others
-        Further parts of the finding.
+    sentence, subject, unit, confidence: As of `Finding`.
+    number: The estimate alone, or the estimate and its limits.
+    unlimited: Caution if a limit is missing.
+    others: Further parts of the finding.
     """
     limited = len(number) > 1 and all(each is not None and math.isfinite(each) for each in number)
     estimate, low, high = number if len(number) > 1 else (*number, None, None)

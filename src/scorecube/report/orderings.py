@@ -39,29 +39,14 @@ KNOWN = (*COORDINATES, *variables((), "p_value", "1", p_value="of Friedman's tes
 def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
     """Return how consistently collections order the metrics.
 
-    Parameters
-    ----------
-    analysis
-        E.g. ``bootstrap``.
-    frame
-        Its first table of several collections, with the column collection.
-
-    Returns
-    -------
-    ranks
-        A row for each metric and gain setting: its mean, best and worst rank over the collections (1 is best, ties share the mean rank), the mean of
-        the ordering column, the collections, and Kendall's W, 1 if all collections order the metrics in the same way, with the p-value of
-        Friedman's test of unrelated orders. Only collections with the same metrics are compared, and metrics that have no
-        value in one of them come last there.
-
-    Raises
-    ------
-    BadName
-        An analysis that does not order metrics, or no two collections with the same three or more metrics.
-
-    References
-    ----------
-    Kendall and Babington Smith, "The problem of m rankings", 1939; Sakai 2007 (S1), Figures 9-10.
+    analysis: E.g. ``bootstrap``.
+    frame: Its first table of several collections, with the column collection.
+    Returns ranks: A row for each metric and gain setting: its mean, best and worst rank over the collections (1 is
+        best, ties share the mean rank), the mean of the ordering column, the collections, and Kendall's W, 1 if all
+        collections order the metrics in the same way, with the p-value of Friedman's test of unrelated orders. Only
+        collections with the same metrics are compared, and metrics that have no value in one of them come last there.
+    Raises BadName: An analysis that does not order metrics, or no two collections with the same three or more metrics.
+    References: Kendall and Babington Smith, "The problem of m rankings", 1939; Sakai 2007 (S1), Figures 9-10.
 
     Examples
     --------

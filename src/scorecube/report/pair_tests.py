@@ -256,12 +256,8 @@ def discrimination(group: ResultGroup) -> Iterator[Finding]:
 def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
     """Return how many pairs a metric separates on these topics, and the next metric; for a baseline, how many runs are better and worse.
 
-    Parameters
-    ----------
-    result
-        Of tests of pairs of runs.
-    rows
-        Of the table of discriminative power of one test at one level, with labels, the most pairs first.
+    result: Of tests of pairs of runs.
+    rows: Of the table of discriminative power of one test at one level, with labels, the most pairs first.
     """
     row, facts, baseline = rows.iloc[0], result.attrs, result.attrs.get("baseline")
     level, one = f"p < {row['alpha']:g}, {family(facts)}", noun(facts)
@@ -348,10 +344,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
 def measured(facts: Mapping[str, Any]) -> str:
     """Return the measured error rates of a test of all pairs together; empty for other tests.
 
-    Parameters
-    ----------
-    facts
-        Attributes of a result: its analysis, and whether it compares systems.
+    facts: Attributes of a result: its analysis, and whether it compares systems.
 
     Examples
     --------
@@ -367,10 +360,7 @@ def measured(facts: Mapping[str, Any]) -> str:
 def family(facts: Mapping[str, Any]) -> str:
     """Return which comparisons a p-value accounts for.
 
-    Parameters
-    ----------
-    facts
-        Attributes of a result: its analysis, and perhaps a baseline.
+    facts: Attributes of a result: its analysis, and perhaps a baseline.
 
     Examples
     --------
@@ -520,14 +510,9 @@ COLUMN = Column("most separated pairs", strongest)
 def _view(name: str, heading: str, about: str, pairs: Table, *, joint: bool = False) -> View:
     """Return the view of a resampling test of pairs of runs.
 
-    Parameters
-    ----------
-    name, heading, about
-        As of `View`.
-    pairs
-        Table of all pairs.
-    joint
-        Whether p-values account for all pairs together.
+    name, heading, about: As of `View`.
+    pairs: Table of all pairs.
+    joint: Whether p-values account for all pairs together.
     """
     return View(
         name=name,

@@ -142,12 +142,8 @@ def caption_in_study(
 ) -> str:
     """Return the caption of a table of the latest results of a study; empty for a format without one.
 
-    Parameters
-    ----------
-    study, analysis, name
-        Of the table.
-    frame, form, columns
-        As of `caption`.
+    study, analysis, name: Of the table.
+    frame, form, columns: As of `caption`.
     """
     if form not in FORMATS or COLLECTION not in frame:
         return ""
@@ -175,18 +171,11 @@ def caption(
 ) -> str:
     """Return the caption of a table: what was compared, by what, with how many trials, what columns mean, what to cite.
 
-    Parameters
-    ----------
-    view, table
-        Of an analysis, and one of its tables.
-    results
-        Attributes of the results that the table shows, each with its collection.
-    frame
-        The table.
-    form
-        ``latex``, with keys to cite, or ``markdown``, with names and years.
-    columns
-        Those that are shown; all by default.
+    view, table: Of an analysis, and one of its tables.
+    results: Attributes of the results that the table shows, each with its collection.
+    frame: The table.
+    form: ``latex``, with keys to cite, or ``markdown``, with names and years.
+    columns: Those that are shown; all by default.
     """
     sentences = [_what(view, results, frame), _meanings(frame, columns)]
     sentences.append("" if table.legend is None else table.legend(results[0]))

@@ -150,12 +150,7 @@ def preferred_rank(rankings: xr.Dataset) -> pd.DataFrame:
 def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
     """Scores of all runs (rows, best mean first) on all topics (columns, easiest first), one panel a metric.
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-    gain
-        Gain setting; the first by default.
+    gain: Gain setting; the first by default.
     """
     from scorecube.report.figures.heat_map_style import without_grid
 
@@ -185,10 +180,7 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
 def page_heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
     """`heat_map` of the first metric, in few bytes: an image of one pixel a score, of few colours, and labels without marks.
 
-    Parameters
-    ----------
-    cube, gain
-        See `heat_map`.
+    cube, gain: See `heat_map`.
     """
     from scorecube.report.figures.heat_map_style import sequential_colours
 

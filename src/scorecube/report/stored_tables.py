@@ -47,12 +47,7 @@ def rows_with_facts(study: Study, analysis: str | None = None) -> dict[str, Row]
 
     Those that another version made are made anew of the results, and kept in the index.
 
-    Parameters
-    ----------
-    study
-        The study.
-    analysis
-        Whose results need the facts; None for those of all.
+    analysis: Whose results need the facts; None for those of all.
     """
     rows, made = study.rows(), dict[str, Row]()
     for name, row in rows.items():
@@ -127,12 +122,8 @@ def _plain(column: pd.Series) -> list[Any]:
 def decode(tables: Sequence[tuple[str, Mapping[str, Any]]], *, keep: bool = False) -> pd.DataFrame:
     """Return the tables of several collections as one.
 
-    Parameters
-    ----------
-    tables
-        Names of collections and their encoded tables, all with the same columns and types.
-    keep
-        Keep the collections that the tables name.
+    tables: Names of collections and their encoded tables, all with the same columns and types.
+    keep: Keep the collections that the tables name.
     """
     try:
         columns, types = tables[0][1]["columns"], tables[0][1]["types"]

@@ -30,34 +30,19 @@ def draw(
 ) -> Figure:
     """Return the figure of the latest results of an analysis.
 
-    Parameters
-    ----------
-    study
-        Where the results are.
-    analysis
-        Name of an analysis, or ``scores``, ``design`` or ``wcw``, which are made from the scores.
-    collections
-        Names; None takes all that have a result.
-    gain
-        Gain setting that is drawn, for one collection; the first by default.
-    metrics
-        Metrics that are drawn, in this order; by default the first of a figure that has a panel for each, else all.
-    by
-        ``gain``, ``size`` or an option of the analysis: a panel for each of its values among the results of one collection.
-
-    Returns
-    -------
-    figure
-        Of the result of one collection, or a comparison of several.
-
-    Raises
-    ------
-    BadName
-        An analysis, a gain setting or a metric that does not exist.
-    BadStudy
-        No result of the analysis, or one that is missing for a collection.
-    BadPlan
-        Several collections, and an analysis that is drawn one by one; or a gain setting or panels for several.
+    study: Where the results are.
+    analysis: Name of an analysis, or ``scores``, ``design`` or ``wcw``, which are made from the scores.
+    collections: Names; None takes all that have a result.
+    gain: Gain setting that is drawn, for one collection; the first by default.
+    metrics: Metrics that are drawn, in this order; by default the first of a figure that has a panel for each, else
+        all.
+    by: ``gain``, ``size`` or an option of the analysis: a panel for each of its values among the results of one
+        collection.
+    Returns figure: Of the result of one collection, or a comparison of several.
+    Raises BadName: An analysis, a gain setting or a metric that does not exist.
+    Raises BadStudy: No result of the analysis, or one that is missing for a collection.
+    Raises BadPlan: Several collections, and an analysis that is drawn one by one; or a gain setting or panels for
+        several.
     """
     view = find_view(study, analysis)
     if view.figure is None:

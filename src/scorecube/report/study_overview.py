@@ -30,10 +30,7 @@ RESULT = "result"
 def find_view(study: Study, analysis: str) -> View:
     """Return the view of an analysis that exists, or of which the study has results.
 
-    Raises
-    ------
-    BadName
-        Any other name.
+    Raises BadName: Any other name.
     """
     known = view_names()
     if analysis not in known and not any(
@@ -56,25 +53,15 @@ def collect_table(
 ) -> pd.DataFrame:
     """Return one table over collections.
 
-    Parameters
-    ----------
-    analysis
-        ``scores`` or the name of an analysis.
-    name
-        Table; None is the analysis' first.
-    collections
-        Names; None takes all that have a result.
-    every
-        All stored results of each collection instead of its latest, with the first digits of their digests in the column ``result``.
-    average
-        Means over the collections, see `averages`, instead of one row for each of them.
-    metrics
-        Columns of a table that has one for each metric, in this order; all by default.
-
-    Raises
-    ------
-    BadStudy
-        No result of the analysis in any of the collections; or no row that all collections have, of which a mean could be taken.
+    analysis: ``scores`` or the name of an analysis.
+    name: Table; None is the analysis' first.
+    collections: Names; None takes all that have a result.
+    every: All stored results of each collection instead of its latest, with the first digits of their digests in the
+        column ``result``.
+    average: Means over the collections, see `averages`, instead of one row for each of them.
+    metrics: Columns of a table that has one for each metric, in this order; all by default.
+    Raises BadStudy: No result of the analysis in any of the collections; or no row that all collections have, of which
+        a mean could be taken.
     """
     view = find_view(study, analysis)
     chosen, table = view.find_table(name)
@@ -114,15 +101,8 @@ def collect_findings(
 ) -> pd.DataFrame:
     """Return what the results of an analysis say, see `findings`: a row each, with the collection first.
 
-    Parameters
-    ----------
-    analysis, collections, every
-        As of `collect_table`.
-
-    Raises
-    ------
-    BadStudy
-        No result of the analysis in any of the collections.
+    analysis, collections, every: As of `collect_table`.
+    Raises BadStudy: No result of the analysis in any of the collections.
     """
     view = find_view(study, analysis)
     table = Table(lambda _: pd.DataFrame())
@@ -179,14 +159,9 @@ def _indexed(
 def frames_of(study: Study, view: View, found: Sequence[Found]) -> list[pd.DataFrame]:
     """Return the default tables of results: from the index, those of large results made of their arrays.
 
-    Parameters
-    ----------
-    study
-        The study.
-    view
-        Of their analysis.
-    found
-        Names of collections, and facts of their results as in the index, with ``digest``. Neighbours with the same columns become one table.
+    view: Of their analysis.
+    found: Names of collections, and facts of their results as in the index, with ``digest``. Neighbours with the same
+        columns become one table.
     """
     _, table = view.find_table(None)
     frames = []

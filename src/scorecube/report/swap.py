@@ -265,10 +265,7 @@ def _about_limits(group: ResultGroup, low: pd.Series[float]) -> str:
 def leaders(strictest: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that are not separated from the largest share, the largest first; without limits the largest alone.
 
-    Parameters
-    ----------
-    strictest
-        Rows of one confidence, size and collection of the sensitivity table.
+    strictest: Rows of one confidence, size and collection of the sensitivity table.
     """
     ranked = strictest.sort_values("share", ascending=False, kind="stable", na_position="last")
     if ranked["share_behind_low"].isna().all():
@@ -514,14 +511,9 @@ def sensitivity_bars(
 
     Of several sample sizes the largest is shown.
 
-    Parameters
-    ----------
-    results
-        Of the swap method, one a collection.
-    gain
-        Gain setting; each collection's first by default.
-    confidence
-        The highest by default. A metric without a required difference has no bar.
+    results: Of the swap method, one a collection.
+    gain: Gain setting; each collection's first by default.
+    confidence: The highest by default. A metric without a required difference has no bar.
     """
     from scorecube.report.figures.collections import by_collection
 

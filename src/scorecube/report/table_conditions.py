@@ -28,20 +28,11 @@ COMPARE: dict[str, Any] = {
 def rows_that_meet(frame: pd.DataFrame, condition: str) -> pd.DataFrame:
     """Return the rows of a table that meet a condition; missing values meet none.
 
-    Parameters
-    ----------
-    frame
-        A table.
-    condition
-        Comparisons of a column with a value, such as ``required_difference>0.1``, joined by ``and`` and ``or``; ``and`` binds
-        more strongly. A value with other characters than those of a plain word is quoted.
-
-    Raises
-    ------
-    BadPlan
-        Another text; a number compared with a word; an order asked of words.
-    BadName
-        A column that the table does not have.
+    frame: A table.
+    condition: Comparisons of a column with a value, such as ``required_difference>0.1``, joined by ``and`` and ``or``;
+        ``and`` binds more strongly. A value with other characters than those of a plain word is quoted.
+    Raises BadPlan: Another text; a number compared with a word; an order asked of words.
+    Raises BadName: A column that the table does not have.
 
     Examples
     --------

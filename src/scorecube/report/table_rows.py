@@ -31,28 +31,15 @@ def select_rows(
 ) -> pd.DataFrame:
     """Return the rows with some values, in another order.
 
-    Parameters
-    ----------
-    frame
-        A table.
-    metrics, size, sampling
-        Values to keep; None keeps all.
-    sort
-        Names of columns, the most important first; with ``:desc`` the largest values come first. Missing values come last.
-    top
-        How many of the first rows to keep: of each metric, gain setting and collection in tables of runs or topics, else of each collection.
-
-    Returns
-    -------
-    frame
-        Rows numbered anew.
-
-    Raises
-    ------
-    BadPlan
-        A table without such a column.
-    BadName
-        A value or a column that the table does not have.
+    frame: A table.
+    metrics, size, sampling: Values to keep; None keeps all.
+    sort: Names of columns, the most important first; with ``:desc`` the largest values come first. Missing values come
+        last.
+    top: How many of the first rows to keep: of each metric, gain setting and collection in tables of runs or topics,
+        else of each collection.
+    Returns frame: Rows numbered anew.
+    Raises BadPlan: A table without such a column.
+    Raises BadName: A value or a column that the table does not have.
 
     Examples
     --------
@@ -100,15 +87,8 @@ def _metric_of(column: object) -> str:
 def brief_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the rows of a long table that one reads first, those of the highest confidence, and a note on the others.
 
-    Parameters
-    ----------
-    frame
-        A table.
-
-    Returns
-    -------
-    frame, note
-        All rows and no note of a table that is short, or has one confidence.
+    frame: A table.
+    Returns frame, note: All rows and no note of a table that is short, or has one confidence.
 
     Examples
     --------

@@ -152,12 +152,8 @@ def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
 def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
     """Return one value rounded as text without control characters; a missing number is "-", as in the papers.
 
-    Parameters
-    ----------
-    value
-        Of a cell.
-    form, role
-        Of its column, see `Variable`.
+    value: Of a cell.
+    form, role: Of its column, see `Variable`.
 
     Examples
     --------
@@ -185,10 +181,7 @@ def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
 class Cells:
     """Makes the cells of a table's rows as text.
 
-    Parameters
-    ----------
-    frame
-        The table, or one with the same columns.
+    frame: The table, or one with the same columns.
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
@@ -238,15 +231,8 @@ def render(frame: pd.DataFrame, form: str, width: int | None = None, **how: Any)
 
     Labels are exact in json. In csv those that a spreadsheet would take for formulas begin with an apostrophe, which `import` removes.
 
-    Parameters
-    ----------
-    frame, form, width, how
-        As of `render_parts`.
-
-    Raises
-    ------
-    BadName
-        An unknown format, or a column that the table does not have.
+    frame, form, width, how: As of `render_parts`.
+    Raises BadName: An unknown format, or a column that the table does not have.
     """
     return "\n".join(render_parts(frame, form, width, **how))
 
@@ -262,22 +248,13 @@ def render_parts(
 ) -> Iterator[str]:
     """Yield the text of `render` in parts without their last newline, some rows at a time, which bounds the memory.
 
-    Parameters
-    ----------
-    frame
-        The table.
-    form
-        One of `FORMATS`.
-    width
-        Width of the terminal for ``text``; None for no limit.
-    first
-        Columns that a table which is too wide shows first: those by which it is sorted.
-    columns
-        Columns to show, see `printed_columns`; all by default.
-    caption
-        Above a table in LaTeX and Markdown, in their marks.
-    every
-        Show the columns of a text which is too wide in several parts.
+    frame: The table.
+    form: One of `FORMATS`.
+    width: Width of the terminal for ``text``; None for no limit.
+    first: Columns that a table which is too wide shows first: those by which it is sorted.
+    columns: Columns to show, see `printed_columns`; all by default.
+    caption: Above a table in LaTeX and Markdown, in their marks.
+    every: Show the columns of a text which is too wide in several parts.
     """
     if form not in FORMATS:
         raise BadName(f"no format {form!r}; known: {', '.join(FORMATS)}")
@@ -316,14 +293,9 @@ def _data_parts(frame: pd.DataFrame, form: str) -> Iterator[str]:
 class Rows:
     """Makes the rows of a printed table.
 
-    Parameters
-    ----------
-    frame
-        The table.
-    layout
-        Its columns, see `printed_columns`.
-    form
-        ``text``, ``markdown`` or ``latex``, whose marks are escaped.
+    frame: The table.
+    layout: Its columns, see `printed_columns`.
+    form: ``text``, ``markdown`` or ``latex``, whose marks are escaped.
     """
 
     def __init__(self, frame: pd.DataFrame, layout: Layout, form: str) -> None:

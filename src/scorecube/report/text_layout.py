@@ -22,27 +22,14 @@ def fit(
 ) -> str:
     """Return a table as lines of at most `width` columns, if its narrowest column allows.
 
-    Parameters
-    ----------
-    columns
-        Headings.
-    body
-        Cells, by row.
-    numeric
-        Whether a column has numbers: these are right-aligned and never shortened.
-    width
-        Columns of the terminal.
-    keys
-        Columns of numbers that are labels of rows, too.
-    first
-        Columns that stand right behind the labels: those by which the rows are sorted.
-    every
-        Show the columns that have no room in further parts, which repeat the labels that distinguish rows.
-
-    Returns
-    -------
-    text
-        A line for the values that all rows share, then the table, then the columns that are left out.
+    columns: Headings.
+    body: Cells, by row.
+    numeric: Whether a column has numbers: these are right-aligned and never shortened.
+    width: Columns of the terminal.
+    keys: Columns of numbers that are labels of rows, too.
+    first: Columns that stand right behind the labels: those by which the rows are sorted.
+    every: Show the columns that have no room in further parts, which repeat the labels that distinguish rows.
+    Returns text: A line for the values that all rows share, then the table, then the columns that are left out.
 
     Examples
     --------
@@ -90,12 +77,8 @@ def left_out(columns: Sequence[str], width: int) -> list[str]:
 def naming(labels: Sequence[int], table: Sequence[Sequence[str]]) -> list[int]:
     """Return the labels that further parts repeat: without those, the last ones first, that are not needed to distinguish rows.
 
-    Parameters
-    ----------
-    labels
-        Positions of columns that may be labels.
-    table
-        Columns, each with its heading first.
+    labels: Positions of columns that may be labels.
+    table: Columns, each with its heading first.
     """
     needed = list(labels)
 

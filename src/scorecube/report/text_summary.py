@@ -34,14 +34,9 @@ LABEL = "label"
 class Shown:
     """A small table.
 
-    Parameters
-    ----------
-    head
-        Lines above it.
-    table
-        Its lines, the headings first.
-    below
-        Lines on rows and columns that it does not show.
+    head: Lines above it.
+    table: Its lines, the headings first.
+    below: Lines on rows and columns that it does not show.
     """
 
     head: list[str]
@@ -54,16 +49,10 @@ def summaries(
 ) -> list[Shown]:
     """Return the small tables of results of one analysis with equal options, one a collection.
 
-    Parameters
-    ----------
-    results
-        Of one collection or of several; of several only the first table is shown.
-    width
-        Columns of the terminal.
-    bars
-        Draw limits where there is room.
-    every
-        Show columns that have no room below the others.
+    results: Of one collection or of several; of several only the first table is shown.
+    width: Columns of the terminal.
+    bars: Draw limits where there is room.
+    every: Show columns that have no room below the others.
     """
     view = view_of_result(results[0])
     declared = view.summary or (_beginning(view, results[0]),)

@@ -77,20 +77,12 @@ def _for_reading(*_: object) -> None:
 class BlockStore:
     """Blocks of one piece of work (see `Plan.work_digest`).
 
-    Parameters
-    ----------
-    location
-        Of the study.
-    path
-        Of the group of the blocks.
-    work
-        Digest of the work.
-    entry
-        Returns their entry in the manifest; None if there is none.
-    commit
-        Writes the entry.
-    check_lock
-        Refuses to go on if the lock of the collection was lost.
+    location: Of the study.
+    path: Of the group of the blocks.
+    work: Digest of the work.
+    entry: Returns their entry in the manifest; None if there is none.
+    commit: Writes the entry.
+    check_lock: Refuses to go on if the lock of the collection was lost.
     """
 
     def __init__(

@@ -44,10 +44,7 @@ MAX_NAME_BYTES: Final = 150
 class Catalogue:
     """The collections of a study.
 
-    Parameters
-    ----------
-    location
-        Of the study.
+    location: Of the study.
     """
 
     def __init__(self, location: Location) -> None:
@@ -112,10 +109,7 @@ class Catalogue:
     def rows(self) -> dict[str, Row]:
         """Return the rows of all collections, sorted by name; those that are not current are made of the manifests and stored.
 
-        Raises
-        ------
-        CorruptStudy
-            A manifest that is damaged, or a cube that is needed for a row.
+        Raises CorruptStudy: A manifest that is damaged, or a cube that is needed for a row.
         """
         self.refresh()
         self.made = 0
@@ -225,20 +219,9 @@ def has_manifest(content: bytes | None) -> bool:
 def open_catalogue(path: str | os.PathLike[str]) -> Catalogue:
     """Return the catalogue of a study for reading.
 
-    Parameters
-    ----------
-    path
-        Directory or URL of the study, as of `scorecube.open_study`.
-
-    Returns
-    -------
-    catalogue
-        Its collections, with what the index says of them.
-
-    Raises
-    ------
-    BadStudy
-        No study there, or other content.
+    path: Directory or URL of the study, as of `scorecube.open_study`.
+    Returns catalogue: Its collections, with what the index says of them.
+    Raises BadStudy: No study there, or other content.
     """
     location = open_location(path)
     with location.failures():

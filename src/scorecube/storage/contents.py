@@ -33,12 +33,8 @@ def _cells(rows: Mapping[str, Row]) -> Iterator[list[str]]:
 def contents_text(path: str, read: Callable[[], Mapping[str, Row]]) -> str:
     """Return a line for a study and one for each collection; the message in their place if they cannot be read.
 
-    Parameters
-    ----------
-    path
-        Of the study.
-    read
-        Returns the rows of the collections.
+    path: Of the study.
+    read: Returns the rows of the collections.
     """
     try:
         rows = read()

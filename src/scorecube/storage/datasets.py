@@ -98,19 +98,10 @@ def read_dataset(
 ) -> xr.Dataset:
     """Read one group into memory, with labels as object strings.
 
-    Parameters
-    ----------
-    location
-        Of the store.
-    group
-        Path of the group.
-    files
-        Digests of its metadata files; None if they are unknown.
-
-    Raises
-    ------
-    CorruptStudy
-        Metadata or values that are missing, cannot be read, or do not match their digests.
+    location: Of the store.
+    group: Path of the group.
+    files: Digests of its metadata files; None if they are unknown.
+    Raises CorruptStudy: Metadata or values that are missing, cannot be read, or do not match their digests.
     """
     with _reading(location, group, files) as metadata:
         decoded = _read_directly(location, group, metadata, MAX_DIRECT_BYTES)

@@ -58,14 +58,10 @@ TYPES: Final = {"cube": CUBE_FACTS, "rankings": RANKING_FACTS}
 def checked(facts: Any, expected: Any, name: str = "facts") -> Any:
     """Return JSON values; TypeError, which says where, if one is not of the type that is expected.
 
-    Parameters
-    ----------
-    facts
-        JSON values.
-    expected
-        A type; a list with the type of all items; a dict with the types of some keys, all of which may be absent; ``{str: type}``.
-    name
-        Of the value, for the message.
+    facts: JSON values.
+    expected: A type; a list with the type of all items; a dict with the types of some keys, all of which may be absent;
+        ``{str: type}``.
+    name: Of the value, for the message.
 
     Examples
     --------
@@ -121,10 +117,7 @@ def checked_attributes(attributes: Mapping[str, Any], where: str) -> dict[str, A
 def check_arrays(result: xr.Dataset, analysis: str, where: str) -> None:
     """Refuse a result that lacks a variable, or has one of other dims or another kind of values than the analysis declares.
 
-    Raises
-    ------
-    CorruptStudy
-        The message begins with `where`, the study, collection and result.
+    Raises CorruptStudy: The message begins with `where`, the study, collection and result.
     """
     from scorecube.analyses.registry import optional, variables
 

@@ -44,10 +44,7 @@ GUARD_SECONDS = 20.0
 def translate_errors(where: str) -> Iterator[None]:
     """Raise failures of the file system as `StoreFailed`, with what to do.
 
-    Parameters
-    ----------
-    where
-        Of the store, for messages about failures without a file name.
+    where: Of the store, for messages about failures without a file name.
     """
     try:
         yield
@@ -113,14 +110,9 @@ def partial_file(path: Path, suffix: str = PARTIAL) -> Iterator[Path]:
 def exchange_file(path: Path, new: bytes, may: Callable[[], bool]) -> bool:
     """Replace a file as a whole if that is still allowed: readers and a power failure see the old or the new content.
 
-    Parameters
-    ----------
-    path
-        Of the file.
-    new
-        Its content.
-    may
-        Whether to replace it, asked while other processes of this machine cannot exchange files of the directory.
+    path: Of the file.
+    new: Its content.
+    may: Whether to replace it, asked while other processes of this machine cannot exchange files of the directory.
     """
     with partial_file(path) as partial:
         write_file(partial, new)

@@ -54,19 +54,11 @@ ATTEMPTS: Final = 5
 class Row:
     """What the manifest of a collection says.
 
-    Parameters
-    ----------
-    collection
-        Its name.
-    commit, digest
-        Of the manifest.
-    stamp
-        Of the file of the manifest, see `Location.stamps`.
-    facts
-        JSON values: `facts` of the collection, `cube` and `rankings` (facts of these entries; None without rankings), `versions` of
-        both, numbers of `results` and of `outdated` results by analysis.
-    texts
-        Facts of the results by analysis, as JSON.
+    commit, digest: Of the manifest.
+    stamp: Of the file of the manifest, see `Location.stamps`.
+    facts: JSON values: `facts` of the collection, `cube` and `rankings` (facts of these entries; None without
+        rankings), `versions` of both, numbers of `results` and of `outdated` results by analysis.
+    texts: Facts of the results by analysis, as JSON.
     """
 
     collection: str
@@ -151,14 +143,9 @@ def with_facts(manifest: Manifest, row: Row) -> Manifest:
 class Segments:
     """All rows that are stored.
 
-    Parameters
-    ----------
-    rows
-        By collection.
-    names
-        Of the segments.
-    damaged
-        Those of them that cannot be read: a row in them may be newer.
+    rows: By collection.
+    names: Of the segments.
+    damaged: Those of them that cannot be read: a row in them may be newer.
     """
 
     rows: dict[str, Row]

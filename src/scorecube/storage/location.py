@@ -131,10 +131,7 @@ def is_started_study(name: str) -> bool:
 class LocalDirectory(Location):
     """A directory.
 
-    Parameters
-    ----------
-    path
-        Of the directory; it need not exist.
+    path: Of the directory; it need not exist.
     """
 
     counts_requests, has_stamps = False, True
@@ -367,10 +364,7 @@ def below(folder: str | os.PathLike[str], location: str) -> str:
 def open_location(path: str | os.PathLike[str]) -> Location:
     """Return the location of a path or URL.
 
-    Raises
-    ------
-    BadStudy
-        A URL of an unsupported kind, or one that cannot be opened.
+    Raises BadStudy: A URL of an unsupported kind, or one that cannot be opened.
     """
     text = os.fspath(path)
     if re.match(rf"({'|'.join(SCHEMES)}):/[^/]", text):

@@ -87,12 +87,8 @@ class LockFile(Protocol):
 class LocalLockFile(LockFile):
     """A lock file in a file system.
 
-    Parameters
-    ----------
-    path
-        Of the file, in the directory of the study.
-    subject
-        Study, and collection, for messages.
+    path: Of the file, in the directory of the study.
+    subject: Study, and collection, for messages.
     """
 
     def __init__(self, path: Path, subject: str = "") -> None:
@@ -204,14 +200,8 @@ class LockLost(BadStudy):
 class HeldLock:
     """A lock that this process holds, and that its writers share.
 
-    Parameters
-    ----------
-    lock_file
-        Of the lock.
-    content
-        Of the file; None if there is none, as its directory may not be written to and the user asked to go on.
-    taken_over
-        Whether the file was that of a process that has ended, whose rest is to be removed.
+    content: Of the file; None if there is none, as its directory may not be written to and the user asked to go on.
+    taken_over: Whether the file was that of a process that has ended, whose rest is to be removed.
     """
 
     def __init__(self, lock_file: LockFile, content: str | None, *, taken_over: bool) -> None:
@@ -228,10 +218,7 @@ class HeldLock:
     def check(self) -> None:
         """Refuse to go on without a lock that another process has taken over.
 
-        Raises
-        ------
-        LockLost
-            The lock file is gone, or of another process.
+        Raises LockLost: The lock file is gone, or of another process.
         """
         if self.content is None:
             return
@@ -272,17 +259,8 @@ _HELD_GUARD = threading.Lock()
 def hold_lock(lock_file: LockFile, *, needed: bool = True) -> Iterator[HeldLock]:
     """Hold a lock; writers in the same process share it.
 
-    Parameters
-    ----------
-    lock_file
-        Of the lock.
-    needed
-        Whether to refuse a directory that may not be written to, unless the environment asks for `UNLOCKED`.
-
-    Raises
-    ------
-    BadStudy
-        Another process holds it, or none can be held.
+    needed: Whether to refuse a directory that may not be written to, unless the environment asks for `UNLOCKED`.
+    Raises BadStudy: Another process holds it, or none can be held.
     """
     key = os.getpid(), lock_file.name
     with _HELD_GUARD:
@@ -329,12 +307,9 @@ def _acquire(lock_file: LockFile, *, needed: bool) -> HeldLock:
 def is_stale(content: str, age: float) -> bool:
     """Whether the process that created a lock file has ended, or has not renewed it for too long.
 
-    Parameters
-    ----------
-    content
-        Of the file.
-    age
-        Seconds since it was renewed, by the clock of its file system. A file dated far in the future was not renewed by anybody.
+    content: Of the file.
+    age: Seconds since it was renewed, by the clock of its file system. A file dated far in the future was not renewed
+        by anybody.
     """
     if abs(age) > EXPIRY_SECONDS:
         return True

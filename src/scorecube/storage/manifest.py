@@ -61,16 +61,9 @@ class Entry:
 class Manifest:
     """What a collection holds.
 
-    Parameters
-    ----------
-    collection
-        Its name.
-    commit
-        Number of changes so far; 0 before the first.
-    entries
-        Groups by name.
-    facts
-        Further facts of the collection as JSON values.
+    commit: Number of changes so far; 0 before the first.
+    entries: Groups by name.
+    facts: Further facts of the collection as JSON values.
     """
 
     collection: str
@@ -150,17 +143,9 @@ def _seal(attributes: Mapping[str, Any]) -> str:
 def unsealed(content: bytes | None, where: str) -> dict[str, Any]:
     """Return the attributes of a metadata file with a manifest.
 
-    Parameters
-    ----------
-    content
-        Of the file; None if there is none.
-    where
-        Study and collection, for the message.
-
-    Raises
-    ------
-    CorruptStudy
-        The file is missing, or does not match the digest that it holds.
+    content: Of the file; None if there is none.
+    where: Study and collection, for the message.
+    Raises CorruptStudy: The file is missing, or does not match the digest that it holds.
     """
     if content is None:
         raise _damaged(where, f"its {METADATA} is missing")

@@ -43,14 +43,10 @@ COPIED_BYTES = 2**26
 class Merged:
     """What a merge did.
 
-    Parameters
-    ----------
-    parts
-        Paths or URLs of the studies that were merged.
-    new, extended, unchanged
-        Numbers of collections of the parts that were added, that existed and got more, and that held everything already.
-    results
-        Number of results that were taken.
+    parts: Paths or URLs of the studies that were merged.
+    new, extended, unchanged: Numbers of collections of the parts that were added, that existed and got more, and that
+        held everything already.
+    results: Number of results that were taken.
     """
 
     parts: tuple[str, ...]

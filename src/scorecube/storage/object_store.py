@@ -51,12 +51,8 @@ MAX_REASON_CHARACTERS = 300
 class ObjectPrefix:
     """A prefix of an object store; see `scorecube.storage.location.Location`.
 
-    Parameters
-    ----------
-    url
-        E.g. ``s3://bucket/prefix``.
-    whole_bucket
-        Accept a bucket without a prefix, for what lies beside a study.
+    url: E.g. ``s3://bucket/prefix``.
+    whole_bucket: Accept a bucket without a prefix, for what lies beside a study.
     """
 
     counts_requests, has_stamps = True, False
@@ -372,12 +368,8 @@ class ObjectLockFile(LockFile):
 class ErrorTranslatingStore(ObjectStore[Any]):
     """zarr's object store, with failures raised as `StoreFailed`.
 
-    Parameters
-    ----------
-    store
-        Of ``obstore``.
-    url
-        For messages.
+    store: Of ``obstore``.
+    url: For messages.
     """
 
     def __init__(self, store: Any, *, read_only: bool = False, url: str = "") -> None:

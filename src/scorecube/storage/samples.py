@@ -43,12 +43,8 @@ def _read(path: str | os.PathLike[str]) -> xr.Dataset | None:
 def check_samples_target(path: str | os.PathLike[str]) -> None:
     """Refuse a path to which no samples can be written, before anything is computed for them.
 
-    Raises
-    ------
-    BadInput
-        There is something else, or the path lies in a study.
-    StoreFailed
-        A folder that may not be written.
+    Raises BadInput: There is something else, or the path lies in a study.
+    Raises StoreFailed: A folder that may not be written.
     """
     location = open_location(path)
     with location.failures():
@@ -59,10 +55,7 @@ def check_samples_target(path: str | os.PathLike[str]) -> None:
 def write_samples(samples: xr.Dataset, path: str | os.PathLike[str]) -> None:
     """Write samples, replacing stored samples as a whole.
 
-    Raises
-    ------
-    BadInput
-        There is something else, or the path lies in a study.
+    Raises BadInput: There is something else, or the path lies in a study.
     """
     location = open_location(path)
     with location.failures():

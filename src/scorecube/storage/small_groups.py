@@ -36,10 +36,7 @@ NAN: Final = "AAAAAAAA+H8="
 def encode_dataset(dataset: xr.Dataset) -> dict[str, bytes] | None:
     """Return the objects of a group that holds a dataset, by key; None for types that only zarr can encode.
 
-    Parameters
-    ----------
-    dataset
-        Numbers, truth values and strings of any shape, with attributes that are JSON values.
+    dataset: Numbers, truth values and strings of any shape, with attributes that are JSON values.
     """
     if not all(_is_plain(variable) for variable in dataset.variables.values()):
         return None
@@ -133,12 +130,8 @@ def _compressed(chunk: np.ndarray[Any, Any]) -> bytes:
 def chunk_keys(metadata: Mapping[str, bytes], most_bytes: int) -> list[str] | None:
     """Return the keys of all chunks of a group; None if it is large, or written in another way than by `encode_dataset`.
 
-    Parameters
-    ----------
-    metadata
-        Metadata files of the group and its arrays, by key.
-    most_bytes
-        Of all values.
+    metadata: Metadata files of the group and its arrays, by key.
+    most_bytes: Of all values.
     """
     keys: list[str] = []
     for key, content in metadata.items():
@@ -202,17 +195,9 @@ def decode_group(metadata: Mapping[str, bytes], chunks: Mapping[str, bytes | Non
 def decode_dataset(metadata: Mapping[str, bytes], chunks: Mapping[str, bytes | None]) -> xr.Dataset:
     """Return the dataset of a group in memory.
 
-    Parameters
-    ----------
-    metadata
-        Metadata files of the group and its arrays, by key.
-    chunks
-        Objects at the keys of `chunk_keys`.
-
-    Raises
-    ------
-    ValueError, RuntimeError
-        A chunk that is missing, or does not match its checksum.
+    metadata: Metadata files of the group and its arrays, by key.
+    chunks: Objects at the keys of `chunk_keys`.
+    Raises ValueError, RuntimeError: A chunk that is missing, or does not match its checksum.
     """
     variables: dict[str, xr.Variable] = {}
     coordinates: set[str] = set()

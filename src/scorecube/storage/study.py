@@ -158,27 +158,16 @@ class Study(Catalogue):
     ) -> None:
         """Write a collection, or further metrics and gain settings of one that exists.
 
-        Parameters
-        ----------
-        name
-            Name of the collection: no slashes.
-        cube
-            Scores; merged with the stored cube if runs and topics are equal. Those that are made on use, as `simulated` makes them, are
-            made and written part by part.
-        rankings
-            Levels in rank order, if known.
-        replace
-            Replace the scores and rankings that are stored under the name. Results of other scores are kept as outdated until they are
-            computed again.
-        facts
-            JSON values to note in the manifest.
-        base
-            Manifest of the scores and rankings that those which replace them were made from.
-
-        Raises
-        ------
-        BadStudy
-            The collection exists with other runs, topics or scores, or another process has changed what these were made from.
+        name: Name of the collection: no slashes.
+        cube: Scores; merged with the stored cube if runs and topics are equal. Those that are made on use, as
+            `simulated` makes them, are made and written part by part.
+        rankings: Levels in rank order, if known.
+        replace: Replace the scores and rankings that are stored under the name. Results of other scores are kept as
+            outdated until they are computed again.
+        facts: JSON values to note in the manifest.
+        base: Manifest of the scores and rankings that those which replace them were made from.
+        Raises BadStudy: The collection exists with other runs, topics or scores, or another process has changed what
+            these were made from.
         """
         cube = as_cube(cube)
         schema.check(cube, schema.CUBE, "the cube")
@@ -204,17 +193,9 @@ class Study(Catalogue):
         Several processes may write different collections, and threads of one process share a lock. What a killed process left behind is
         removed, and a study of format 1 is given its manifests.
 
-        Parameters
-        ----------
-        collection
-            Name of the collection, which need not be there yet.
-        needed
-            Whether anything is written. Otherwise no lock is held in a directory that may not be written to.
-
-        Raises
-        ------
-        BadStudy
-            Another process holds the lock, or none can be held.
+        collection: Name of the collection, which need not be there yet.
+        needed: Whether anything is written. Otherwise no lock is held in a directory that may not be written to.
+        Raises BadStudy: Another process holds the lock, or none can be held.
         """
         if needed and self.version == version_1.FORMAT:
             self._upgrade()

@@ -33,12 +33,8 @@ if TYPE_CHECKING:
 def verify_study(study: Study) -> tuple[int, list[str]]:
     """Compare all metadata with the manifests, read every array, and compare values and recorded blocks with their digests.
 
-    Returns
-    -------
-    checked
-        Number of manifests, arrays and block stores read.
-    problems
-        One line for each missing, changed or unreadable part.
+    Returns checked: Number of manifests, arrays and block stores read.
+    Returns problems: One line for each missing, changed or unreadable part.
     """
     checked, problems = 1, list[str]()
     for name in study:

@@ -57,14 +57,9 @@ def _places(group: zarr.Group, members: set[str]) -> dict[str, str]:
 def read_manifest(location: Location, path: str, name: str) -> Manifest:
     """Return the manifest that describes a collection, without digests.
 
-    Parameters
-    ----------
-    location
-        Of the study.
-    path
-        Of the collection's group.
-    name
-        Of the collection.
+    location: Of the study.
+    path: Of the collection's group.
+    name: Of the collection.
     """
     group = open_group(location, path)
     members = child_groups(group)

@@ -49,14 +49,9 @@ Known = tuple[Manifest, bytes | None]
 class NewResult:
     """A finished result that is to be stored.
 
-    Parameters
-    ----------
-    analysis, digest
-        Name of the analysis and digest of the plan.
-    values
-        Values, with the provenance as attributes.
-    facts
-        JSON values for the manifest and the index: what is shown of the result without reading its arrays.
+    analysis, digest: Name of the analysis and digest of the plan.
+    values: Values, with the provenance as attributes.
+    facts: JSON values for the manifest and the index: what is shown of the result without reading its arrays.
     """
 
     analysis: str
@@ -73,14 +68,8 @@ class NewResult:
 class Session:
     """What the writers of a study share: a lock that is held, by a number of users.
 
-    Parameters
-    ----------
-    study
-        The study.
-    name
-        Of the collection; empty for the list of collections.
-    held
-        Its lock.
+    name: Of the collection; empty for the list of collections.
+    held: Its lock.
     """
 
     def __init__(self, study: Catalogue, name: str, held: HeldLock) -> None:
@@ -324,18 +313,12 @@ class Writer(Session, Collection):
     ) -> None:
         """Write groups beside those that are there, commit them, and remove those that are no longer listed.
 
-        Parameters
-        ----------
-        groups
-            Content of entries by name.
-        change
-            Returns the manifest without what the groups replace or make invalid.
-        facts
-            Of new entries of results, by name; those of cubes and rankings are made of their content.
-        packed
-            Whether small groups are one file in a directory too.
-        base
-            Manifest of the scores and rankings that the groups were made from. If others are there now, nothing is changed (BadStudy).
+        groups: Content of entries by name.
+        change: Returns the manifest without what the groups replace or make invalid.
+        facts: Of new entries of results, by name; those of cubes and rankings are made of their content.
+        packed: Whether small groups are one file in a directory too.
+        base: Manifest of the scores and rankings that the groups were made from. If others are there now, nothing is
+            changed (BadStudy).
         """
         self.check_lock()
         before, path = self._known()[0], self.group_path

@@ -23,15 +23,8 @@ GUIDES = 1024
 def guides_of(cumulative: Float64Array2) -> Int32Array2:
     """Return the first point whose cumulative probability exceeds each multiple of 1 / GUIDES.
 
-    Parameters
-    ----------
-    cumulative
-        float64 (system, point): probabilities of scores up to each point; the last is 1.
-
-    Returns
-    -------
-    guides
-        int32 (system, GUIDES + 1).
+    cumulative: float64 (system, point): probabilities of scores up to each point; the last is 1.
+    Returns guides: int32 (system, GUIDES + 1).
     """
     multiples = np.arange(GUIDES + 1) / GUIDES
     found = [np.searchsorted(row, multiples, side="right") for row in cumulative]
@@ -76,20 +69,13 @@ def draw_differences(
 
     A trial with fewer topics is the beginning of one with more.
 
-    Parameters
-    ----------
-    key, start
-        Stream key, and first trial.
-    choices
-        int32 (choice, 3): baseline, experimental system, and the system whose margin the latter has; all choices are equally likely.
-    exponents
-        float64 (choice, 2): of `distorted` for the experimental system's margin.
-    margins
-        Cumulative probabilities float64 (system, point), their guides, and the scores int32 (point,) in units.
-    copulas
-        Copula of each pair of systems, int32 (system, system), and parameters, float64 (system, system, 2).
-    differences
-        int32 (trial, topic), written: experimental system minus baseline.
+    key, start: Stream key, and first trial.
+    choices: int32 (choice, 3): baseline, experimental system, and the system whose margin the latter has; all choices
+        are equally likely.
+    exponents: float64 (choice, 2): of `distorted` for the experimental system's margin.
+    margins: Cumulative probabilities float64 (system, point), their guides, and the scores int32 (point,) in units.
+    copulas: Copula of each pair of systems, int32 (system, system), and parameters, float64 (system, system, 2).
+    differences: int32 (trial, topic), written: experimental system minus baseline.
     """
     cumulative, guides, scores = margins
     kinds, parameters = copulas

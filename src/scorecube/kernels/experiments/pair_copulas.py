@@ -66,14 +66,9 @@ def log_density(
 ) -> float:
     """Return the logarithm of a copula's density at a point.
 
-    Parameters
-    ----------
-    family
-        A `Family` but `INDEPENDENT`, not rotated.
-    a, b
-        Parameters; b is the weight of the asymmetric families.
-    first, second
-        float64 (COLUMNS,): functions of u and of v.
+    family: A `Family` but `INDEPENDENT`, not rotated.
+    a, b: Parameters; b is the weight of the asymmetric families.
+    first, second: float64 (COLUMNS,): functions of u and of v.
     """
     if family == 1:
         x, y, rest = first[4], second[4], 1.0 - a * a
@@ -172,16 +167,11 @@ def fit_pairs(
 ) -> None:
     """Choose the copula with the smallest AIC for each pair of systems.
 
-    Parameters
-    ----------
-    ranks
-        int32 (system, topic): ranks of scores, 1 .. n without ties.
-    pairs
-        int32 (pair, 2): systems.
-    table
-        float64 (rank, COLUMNS): functions of rank / (n + 1); the first row is not read.
-    copulas, parameters, likelihoods
-        int32 (pair,), float64 (pair, 2) and (pair,), written: family + ROTATED * quarter turns, its parameters, and log-likelihood.
+    ranks: int32 (system, topic): ranks of scores, 1 .. n without ties.
+    pairs: int32 (pair, 2): systems.
+    table: float64 (rank, COLUMNS): functions of rank / (n + 1); the first row is not read.
+    copulas, parameters, likelihoods: int32 (pair,), float64 (pair, 2) and (pair,), written: family + ROTATED * quarter
+        turns, its parameters, and log-likelihood.
     """
     n = ranks.shape[1]
     first, second = np.empty(n, np.int32), np.empty(n, np.int32)
@@ -260,12 +250,8 @@ def _sibuya(a: float, u: float) -> float:
 def point(copula: int, a: float, b: float, w: Float64Array1) -> tuple[float, float]:
     """Return a random point of a copula.
 
-    Parameters
-    ----------
-    copula, a, b
-        As `fit_pairs` writes them.
-    w
-        float64 (WORDS,): independent uniform numbers.
+    copula, a, b: As `fit_pairs` writes them.
+    w: float64 (WORDS,): independent uniform numbers.
     """
     family, turns = copula % ROTATED, copula // ROTATED
     u, v = w[0], w[1]

@@ -71,16 +71,10 @@ def decide_t(
 ) -> None:
     """Add the levels of Student's paired t test to the counts.
 
-    Parameters
-    ----------
-    differences
-        int32 (experiment, topic): of scores in units; the first `n_topics` are used.
-    n_topics
-        Topics of an experiment.
-    critical
-        float64 (sided, level): critical values of t.
-    counts
-        int64 (row, level): see the module.
+    differences: int32 (experiment, topic): of scores in units; the first `n_topics` are used.
+    n_topics: Topics of an experiment.
+    critical: float64 (sided, level): critical values of t.
+    counts: int64 (row, level): see the module.
     """
     n_levels = critical.shape[1]
     for k in range(differences.shape[0]):
@@ -108,14 +102,9 @@ def decide_sign(
 ) -> None:
     """Add the levels of the sign test with a dead zone to the counts.
 
-    Parameters
-    ----------
-    differences, n_topics, counts
-        As of `decide_t`.
-    dead_zone
-        Units; differences up to it are ties and left out. The test is not defined for ties only.
-    critical
-        int32 (number of signs, sided, level): the smallest number of equal signs with a p-value up to the level.
+    differences, n_topics, counts: As of `decide_t`.
+    dead_zone: Units; differences up to it are ties and left out. The test is not defined for ties only.
+    critical: int32 (number of signs, sided, level): the smallest number of equal signs with a p-value up to the level.
     """
     n_levels = critical.shape[2]
     for k in range(differences.shape[0]):
@@ -151,14 +140,10 @@ def decide_wilcoxon(
     Zero differences are left out. Without zeros and ties the p-value is exact if `exact` has levels; otherwise it is that of the normal
     approximation with corrections for ties and continuity, as in R.
 
-    Parameters
-    ----------
-    differences, n_topics, counts
-        As of `decide_t`.
-    exact
-        int64 (sided, level): the smallest sum of ranks with an exact p-value up to the level; without levels if it is not to be used.
-    normal
-        float64 (sided, level): critical values of a standard normal variable.
+    differences, n_topics, counts: As of `decide_t`.
+    exact: int64 (sided, level): the smallest sum of ranks with an exact p-value up to the level; without levels if it
+        is not to be used.
+    normal: float64 (sided, level): critical values of a standard normal variable.
     """
     n_levels = normal.shape[1]
     order = np.empty(n_topics, np.int64)
@@ -203,18 +188,11 @@ def count_tails(
 ) -> None:
     """Add the resamples whose sums are as far from their centre as the observed sum from 0.
 
-    Parameters
-    ----------
-    sums
-        float32 (experiment, resample): sums of resampled differences, integers.
-    totals
-        int64 (experiment,): sums of observed differences.
-    centred
-        1 if the centre of a resampled sum is the observed sum (bootstrap), 0 if it is 0 (permutation of signs).
-    strict
-        0, or 1 to leave out sums that are exactly as far.
-    tails
-        int32 (experiment, 2): resamples above and below the centre, added to.
+    sums: float32 (experiment, resample): sums of resampled differences, integers.
+    totals: int64 (experiment,): sums of observed differences.
+    centred: 1 if the centre of a resampled sum is the observed sum (bootstrap), 0 if it is 0 (permutation of signs).
+    strict: 0, or 1 to leave out sums that are exactly as far.
+    tails: int32 (experiment, 2): resamples above and below the centre, added to.
     """
     for k in range(sums.shape[0]):
         centre = np.float32(totals[k] * centred)
@@ -237,14 +215,9 @@ def decide_tails(
 
     One-sided p-values of experiments with a negative sum are above all levels, which must be far below 1 / 2.
 
-    Parameters
-    ----------
-    tails, totals
-        As of `count_tails`.
-    most
-        int64 (level,): the largest number of resamples in the tails with a p-value up to the level, ascending.
-    counts
-        As of `decide_t`.
+    tails, totals: As of `count_tails`.
+    most: int64 (level,): the largest number of resamples in the tails with a p-value up to the level, ascending.
+    counts: As of `decide_t`.
     """
     n_levels = most.shape[0]
     for k in range(totals.shape[0]):

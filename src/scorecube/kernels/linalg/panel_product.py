@@ -23,18 +23,10 @@ Element = TypeVar("Element", np.float32, np.float64)
 def in_panels(columns: NDArray[np.number], kind: type[Element]) -> Array3[Element]:
     """Return a matrix in panels as wide as a register tile, as `multiply` takes it.
 
-    Parameters
-    ----------
-    columns
-        (inner, column), of any element type.
-    kind
-        Element type of the panels.
-
-    Returns
-    -------
-    panels
-        `kind` (panel, inner, column), the last panel filled up with zeros; without wide registers one panel of all
-        columns.
+    columns: (inner, column), of any element type.
+    kind: Element type of the panels.
+    Returns panels: `kind` (panel, inner, column), the last panel filled up with zeros; without wide registers one panel
+        of all columns.
     """
     if not has_wide_registers():
         return columns[np.newaxis].astype(kind)
@@ -59,14 +51,9 @@ def room_for_product(n_rows: int, panels: Array3[Element]) -> Array2[Element]:
 def multiply(rows: Array2[Element], panels: Array3[Element], out: Array2[Element]) -> None:
     """Write the product of rows and columns.
 
-    Parameters
-    ----------
-    rows
-        (row, inner), contiguous, of the element type of `panels`; as many rows as `out` has.
-    panels
-        Of `in_panels`.
-    out
-        Of `room_for_product`, written; columns beyond those of the matrix become zero.
+    rows: (row, inner), contiguous, of the element type of `panels`; as many rows as `out` has.
+    panels: Of `in_panels`.
+    out: Of `room_for_product`, written; columns beyond those of the matrix become zero.
     """
     if has_wide_registers():
         multiply_wide(rows, panels, out)

@@ -114,12 +114,8 @@ def bracket(values: FloatArray1, rank: Integer, guess: float) -> tuple[float, fl
     The number of values above a threshold falls about exponentially with the threshold, so the next guess is
     interpolated linearly between the logarithms of two such numbers.
 
-    Returns
-    -------
-    low, high
-        The rank-th largest value is in [low, high), with few others.
-    above
-        Number of values that are `high` or larger.
+    Returns low, high: The rank-th largest value is in [low, high), with few others.
+    Returns above: Number of values that are `high` or larger.
     """
     low, high, from_low, from_high = -math.inf, math.inf, values.shape[0], 0
     slope = math.log(values.shape[0] / (rank - 0.5)) / guess if guess > 0.0 else 1.0

@@ -29,12 +29,8 @@ TILE = 128
 class Family(NamedTuple):
     """Hypotheses that are tested together, in ascending order of their observed statistics.
 
-    Parameters
-    ----------
-    first, second
-        int32 (pair,): rows of the scores.
-    edges
-        float64 (pair,): the least r that reaches the observed one.
+    first, second: int32 (pair,): rows of the scores.
+    edges: float64 (pair,): the least r that reaches the observed one.
     """
 
     first: Int32Array1
@@ -45,16 +41,10 @@ class Family(NamedTuple):
 class Resampled(NamedTuple):
     """Some trials of one cell, for all families of pairs.
 
-    Parameters
-    ----------
-    centred
-        float64 (run, topic): see `scorecube.statistics.integer_scores.Units`.
-    weights
-        How often a trial draws a topic: float64 (topic, trial) in panels.
-    sums
-        float64 (run, trial): sums of the centred scores.
-    snap
-        Differences of scores up to this value are zero.
+    centred: float64 (run, topic): see `scorecube.statistics.integer_scores.Units`.
+    weights: How often a trial draws a topic: float64 (topic, trial) in panels.
+    sums: float64 (run, trial): sums of the centred scores.
+    snap: Differences of scores up to this value are zero.
     """
 
     centred: Float64Array2
@@ -79,25 +69,13 @@ def step_down(
 ) -> Float64Array1:
     """Count the trials in which the largest statistic of a pair and all before it reaches the pair's observed one.
 
-    Parameters
-    ----------
-    scores
-        See `Resampled`.
-    trials
-        First trial to count, and the one after the last.
-    family
-        See `Family`.
-    added
-        a, added to all sums of squares.
-    infinite
-        r from which on t is infinite; such a replicate counts for its own pair only.
-    reached
-        int64 (pair,), added to.
-
-    Returns
-    -------
-    largest
-        float64 (counted trial,): the largest finite r over all pairs.
+    scores: See `Resampled`.
+    trials: First trial to count, and the one after the last.
+    family: See `Family`.
+    added: a, added to all sums of squares.
+    infinite: r from which on t is infinite; such a replicate counts for its own pair only.
+    reached: int64 (pair,), added to.
+    Returns largest: float64 (counted trial,): the largest finite r over all pairs.
     """
     (start, stop), (centred, weights, sums, snap) = trials, scores
     snap_sum = centred.shape[1] * snap

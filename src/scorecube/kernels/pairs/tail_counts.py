@@ -44,14 +44,9 @@ INFINITE = 1e300
 class Resamples(NamedTuple):
     """The resamples of all trials, and the centred scores that they draw from.
 
-    Parameters
-    ----------
-    centred
-        float64 (run, topic): see `scorecube.statistics.integer_scores.Units`.
-    sums
-        float64 (run, trial): sums of the centred scores over each resample; there may be more columns than trials.
-    counts
-        Unsigned integers (topic, trial): how often a trial draws a topic.
+    centred: float64 (run, topic): see `scorecube.statistics.integer_scores.Units`.
+    sums: float64 (run, trial): sums of the centred scores over each resample; there may be more columns than trials.
+    counts: Unsigned integers (topic, trial): how often a trial draws a topic.
     """
 
     centred: Float64Array2
@@ -62,14 +57,9 @@ class Resamples(NamedTuple):
 class ObservedPairs(NamedTuple):
     """Pairs of runs and their statistics without resampling.
 
-    Parameters
-    ----------
-    first, second
-        int32 (pair,): rows of `Resamples.centred` and `Resamples.sums`.
-    observed, exact
-        float64 (pair,): r and q, see `observed_ratios`.
-    ties
-        float64 (pair,): relative difference up to which a replicate ties with the observed statistic.
+    first, second: int32 (pair,): rows of `Resamples.centred` and `Resamples.sums`.
+    observed, exact: float64 (pair,): r and q, see `observed_ratios`.
+    ties: float64 (pair,): relative difference up to which a replicate ties with the observed statistic.
     """
 
     first: Int32Array1
@@ -82,14 +72,9 @@ class ObservedPairs(NamedTuple):
 class Comparison(NamedTuple):
     """How replicates are compared with observed statistics.
 
-    Parameters
-    ----------
-    guard
-        Relative uncertainty of the sums of squares, S2.
-    snap
-        Differences up to this value are zero, and sums of differences up to n times this value.
-    sided
-        2: |t*| >= |t|; 1: t* >= t.
+    guard: Relative uncertainty of the sums of squares, S2.
+    snap: Differences up to this value are zero, and sums of differences up to n times this value.
+    sided: 2: |t*| >= |t|; 1: t* >= t.
     """
 
     guard: float
@@ -100,12 +85,8 @@ class Comparison(NamedTuple):
 class Levels(NamedTuple):
     """Significance levels, by the ranks of the statistics that bound them.
 
-    Parameters
-    ----------
-    ranks
-        int64 (alpha,): K of each level.
-    guesses
-        float64 (alpha,): approximately the K-th largest statistic; replaced by that of each pair in turn.
+    ranks: int64 (alpha,): K of each level.
+    guesses: float64 (alpha,): approximately the K-th largest statistic; replaced by that of each pair in turn.
     """
 
     ranks: Int64Array1
@@ -115,16 +96,11 @@ class Levels(NamedTuple):
 class Tails(NamedTuple):
     """Results of pairs of runs.
 
-    Parameters
-    ----------
-    reached
-        int32 (pair,), written: trials whose statistic reaches the observed one; all trials if the scores of both runs
-        are equal.
-    totals
-        float64 (alpha, pair), written: the difference in the trial with the K-th largest statistic, of equal ones the
-        first trial.
-    degenerate
-        int64 (2,), added to: trials without a statistic, trials with an infinite one.
+    reached: int32 (pair,), written: trials whose statistic reaches the observed one; all trials if the scores of both
+        runs are equal.
+    totals: float64 (alpha, pair), written: the difference in the trial with the K-th largest statistic, of equal ones
+        the first trial.
+    degenerate: int64 (2,), added to: trials without a statistic, trials with an infinite one.
     """
 
     reached: Int32Array1
@@ -157,10 +133,8 @@ def ratios(
 ) -> tuple[int, int, int, int]:
     """Write r of every trial to `values` (trial,), with the sign of S1 if one-sided.
 
-    Returns
-    -------
-    sure, unsure, extreme, undefined
-        Number of trials with r of at least `high`, in [low, high), with |r| of at least `infinite`, and without r.
+    Returns sure, unsure, extreme, undefined: Number of trials with r of at least `high`, in [low, high), with |r| of at
+        least `infinite`, and without r.
     """
     kind = squares.dtype.type
     low, high, infinite, none = kind(low), kind(high), kind(infinite), kind(-math.inf)
@@ -200,25 +174,13 @@ def exact_ratios(
     which r does not, as it approaches n. The deviations n w - S1 are exact. q is `INFINITE` if all deviations are 0,
     and -inf if there is no t.
 
-    Parameters
-    ----------
-    x, y
-        float64 (topic,): centred scores of the two runs.
-    sums_x, sums_y
-        float64 (trial,): their sums over each resample; there may be more elements than trials.
-    counts
-        Of `Resamples`.
-    places
-        int64 (chosen trial,).
-    snap, sided
-        Of `Comparison`.
-    room
-        float64 (3, trial), overwritten.
-
-    Returns
-    -------
-    exact
-        float64 (chosen trial,), a part of `room`.
+    x, y: float64 (topic,): centred scores of the two runs.
+    sums_x, sums_y: float64 (trial,): their sums over each resample; there may be more elements than trials.
+    counts: Of `Resamples`.
+    places: int64 (chosen trial,).
+    snap, sided: Of `Comparison`.
+    room: float64 (3, trial), overwritten.
+    Returns exact: float64 (chosen trial,), a part of `room`.
     """
     n, n_places = x.shape[0], places.shape[0]
     spreads, squares, totals = room[0, :n_places], room[1], room[2]
@@ -254,16 +216,10 @@ def observed_sums(
 ) -> None:
     """Write the differences of sums, and the sums of squared differences of topics.
 
-    Parameters
-    ----------
-    centred, sums
-        float64 (run, topic) and (run,): `values` and `sums` of `scorecube.statistics.integer_scores.Units`.
-    first, second
-        int32 (pair,): rows of `centred`.
-    snap
-        Of `Comparison`.
-    totals, squares
-        float64 (pair,), written.
+    centred, sums: float64 (run, topic) and (run,): `values` and `sums` of `scorecube.statistics.integer_scores.Units`.
+    first, second: int32 (pair,): rows of `centred`.
+    snap: Of `Comparison`.
+    totals, squares: float64 (pair,), written.
     """
     for pair in range(first.shape[0]):
         x, y = centred[first[pair]], centred[second[pair]]
@@ -286,18 +242,10 @@ def observed_ratios(
 ) -> tuple[Float64Array1, Float64Array1]:
     """Return r and q of the scores without resampling.
 
-    Parameters
-    ----------
-    centred, sums, first, second, snap
-        As of `observed_sums`.
-    sided
-        Of `Comparison`; r and q are signed if one-sided.
-
-    Returns
-    -------
-    observed, exact
-        float64 (pair,): r, which is 0 for equal means, NaN for equal scores and n for a constant difference; and q as in
-        `exact_ratios`.
+    centred, sums, first, second, snap: As of `observed_sums`.
+    sided: Of `Comparison`; r and q are signed if one-sided.
+    Returns observed, exact: float64 (pair,): r, which is 0 for equal means, NaN for equal scores and n for a constant
+        difference; and q as in `exact_ratios`.
     """
     n, totals, squares = centred.shape[1], np.empty(len(first)), np.empty(len(first))
     observed_sums(centred, sums, first, second, snap, totals, squares)
@@ -324,17 +272,9 @@ def observed_t(
 
     t is NaN for equal scores and infinite for a constant difference.
 
-    Parameters
-    ----------
-    centred, sums, first, second, snap
-        As of `observed_sums`.
-    out
-        float64 (pair,), written: t.
-
-    Returns
-    -------
-    n_equal, n_constant
-        Pairs with equal scores, and pairs with the same difference on all topics.
+    centred, sums, first, second, snap: As of `observed_sums`.
+    out: float64 (pair,), written: t.
+    Returns n_equal, n_constant: Pairs with equal scores, and pairs with the same difference on all topics.
     """
     n, squares = centred.shape[1], np.empty(len(first))
     observed_sums(centred, sums, first, second, snap, out, squares)
@@ -364,22 +304,13 @@ def tail_differences(
 
     All numbers are exact.
 
-    Parameters
-    ----------
-    sums
-        float64 (run, trial): a sum for each run and trial; the statistic of a replicate is the difference of two.
-    first, second
-        int32 (pair,): rows of `sums`.
-    edges
-        float64 (pair,): the least difference of a replicate that counts.
-    snap_sum
-        Differences of sums up to this value are zero.
-    sided
-        2: absolute differences; 1: first minus second run.
-    levels
-        See `Levels`; guesses are on the scale of `sums`.
-    reached, totals
-        Of `Tails`, written.
+    sums: float64 (run, trial): a sum for each run and trial; the statistic of a replicate is the difference of two.
+    first, second: int32 (pair,): rows of `sums`.
+    edges: float64 (pair,): the least difference of a replicate that counts.
+    snap_sum: Differences of sums up to this value are zero.
+    sided: 2: absolute differences; 1: first minus second run.
+    levels: See `Levels`; guesses are on the scale of `sums`.
+    reached, totals: Of `Tails`, written.
     """
     n_trials = sums.shape[1]
     ranks, guesses = levels

@@ -61,20 +61,13 @@ class Room(NamedTuple, Generic[Element]):
 
     Elements are those of the products, unless stated otherwise.
 
-    Parameters
-    ----------
-    squares
-        (pair, topic): squared differences of the pairs of a tile.
-    products
-        (pair, trial): S2 of the pairs of a tile, known up to `Comparison.guard`; there may be more columns than trials.
-    padded
-        (trial,): r of each trial; up to a multiple of `STRIDE` follows -inf.
-    kept, places
-        (trial,), int64 (trial,): chosen values and their trials.
-    upper, upper_places
-        (trial,), int32 (trial,): the largest values and their trials, with `STRIDE` elements more.
-    terms
-        float64 (3, trial): of `exact_ratios`.
+    squares: (pair, topic): squared differences of the pairs of a tile.
+    products: (pair, trial): S2 of the pairs of a tile, known up to `Comparison.guard`; there may be more columns than
+        trials.
+    padded: (trial,): r of each trial; up to a multiple of `STRIDE` follows -inf.
+    kept, places: (trial,), int64 (trial,): chosen values and their trials.
+    upper, upper_places: (trial,), int32 (trial,): the largest values and their trials, with `STRIDE` elements more.
+    terms: float64 (3, trial): of `exact_ratios`.
     """
 
     squares: Array2[Element]
@@ -100,17 +93,11 @@ def tail_tiles(
 
     There is one matrix product for S2 of each tile.
 
-    Parameters
-    ----------
-    tile
-        Pairs in a tile.
-    weights
-        float32 or float64 (panel, topic, trial): `resamples.counts` in panels, see `in_panels`; their precision is that
-        of S2.
-    resamples, pairs, comparison, levels
-        Inputs, except that `levels.guesses` is replaced.
-    tails
-        Written and added to; its differences are S1.
+    tile: Pairs in a tile.
+    weights: float32 or float64 (panel, topic, trial): `resamples.counts` in panels, see `in_panels`; their precision is
+        that of S2.
+    resamples, pairs, comparison, levels: Inputs, except that `levels.guesses` is replaced.
+    tails: Written and added to; its differences are S1.
     """
     n, n_trials, kind = len(pairs.first), resamples.counts.shape[1], weights.dtype
     products = room_for_product(tile, weights)
@@ -255,23 +242,13 @@ def candidates(
 ) -> tuple[float, int, int]:
     """Find the trials whose exact r may be the rank-th largest, or tie with it.
 
-    Parameters
-    ----------
-    values
-        float32 or float64 (trial,): approximate r.
-    rank, guess
-        K, and what to return as the value if the K-th largest replicate has no t.
-    limits
-        Of `bracket`.
-    tie
-        Largest relative distance of two approximate ratios that tie exactly.
-    kept, places
-        (trial,), overwritten: the approximate r and the indices of the trials found come first.
-
-    Returns
-    -------
-    value, n, rank
-        The rank-th largest approximate r; number of trials found, 0 if that replicate has no t; the rank among them.
+    values: float32 or float64 (trial,): approximate r.
+    rank, guess: K, and what to return as the value if the K-th largest replicate has no t.
+    limits: Of `bracket`.
+    tie: Largest relative distance of two approximate ratios that tie exactly.
+    kept, places: (trial,), overwritten: the approximate r and the indices of the trials found come first.
+    Returns value, n, rank: The rank-th largest approximate r; number of trials found, 0 if that replicate has no t; the
+        rank among them.
     """
     low, high, above = limits
     n = gather(values, low, high, kept, places)
@@ -298,16 +275,10 @@ def squared_differences(
 ) -> None:
     """Write the squared per-topic differences of the pairs, or of the first that fit.
 
-    Parameters
-    ----------
-    centred
-        float64 (run, topic): centred scores in units.
-    first, second
-        int32 (pair,): rows of `centred`.
-    snap
-        Differences up to this value are zero.
-    out
-        float32 or float64 (row, topic), written; rows behind the last pair are left as they are.
+    centred: float64 (run, topic): centred scores in units.
+    first, second: int32 (pair,): rows of `centred`.
+    snap: Differences up to this value are zero.
+    out: float32 or float64 (row, topic), written; rows behind the last pair are left as they are.
     """
     for pair in range(min(first.shape[0], out.shape[0])):
         x, y = centred[first[pair]], centred[second[pair]]

@@ -43,14 +43,9 @@ def choose_places(halves: UInt32Array1, n_topics: int, n_runs: int) -> None:
 def shuffle(chosen: UInt32Array1, topic: int, n_topics: Integer, permutations: Int32Array2) -> None:
     """Write the permutations of the runs for TOGETHER topics, or for one.
 
-    Parameters
-    ----------
-    chosen
-        uint32 (topic * (run - 1),): exchanges of `choose_places`.
-    topic, n_topics
-        The first topic, and TOGETHER or 1.
-    permutations
-        int32 (topic, run), written; there may be more topics.
+    chosen: uint32 (topic * (run - 1),): exchanges of `choose_places`.
+    topic, n_topics: The first topic, and TOGETHER or 1.
+    permutations: int32 (topic, run), written; there may be more topics.
     """
     n = permutations.shape[1]
     for each in range(n_topics):
@@ -84,19 +79,9 @@ def permutations(
 ) -> Int32Array3:
     """Draw a permutation of the runs for each topic and trial start .. stop-1.
 
-    Parameters
-    ----------
-    key
-        uint64 (2,): stream key.
-    n_topics, n_runs
-        Numbers of topics and runs.
-    start, stop
-        Range of trials.
-
-    Returns
-    -------
-    permutations
-        int32 (trial, topic, run): the run whose score a run receives.
+    key: uint64 (2,): stream key.
+    start, stop: Range of trials.
+    Returns permutations: int32 (trial, topic, run): the run whose score a run receives.
     """
     drawn = np.empty((stop - start, n_topics, n_runs), np.int32)
     words = np.empty((n_topics * (n_runs - 1) + 1) // 2, np.uint64)
@@ -147,16 +132,10 @@ def add_shuffled(
 
     Shuffling the scores themselves spares the permutations of `shuffle`.
 
-    Parameters
-    ----------
-    chosen, topic
-        As of `shuffle`.
-    scores
-        float64 (topic, cell, run) of all topics.
-    rest
-        float64 (topic, run), overwritten: scores that are not yet assigned to a run.
-    total
-        float64 (run,), added to.
+    chosen, topic: As of `shuffle`.
+    scores: float64 (topic, cell, run) of all topics.
+    rest: float64 (topic, run), overwritten: scores that are not yet assigned to a run.
+    total: float64 (run,), added to.
     """
     n = rest.shape[1]
     for each in range(TOGETHER):
@@ -199,16 +178,10 @@ def null_ranges(
 ) -> None:
     """Draw permutations and write the range of the run sums in trials start .. stop-1.
 
-    Parameters
-    ----------
-    scores
-        float64 (topic, cell, run), in units, so that sums are exact.
-    key
-        uint64 (2,): stream key.
-    start, stop
-        Range of trials.
-    ranges
-        float64 (trial, cell), written.
+    scores: float64 (topic, cell, run), in units, so that sums are exact.
+    key: uint64 (2,): stream key.
+    start, stop: Range of trials.
+    ranges: float64 (trial, cell), written.
     """
     n_topics, n_cells, n_runs = scores.shape
     words = np.empty((n_topics * (n_runs - 1) + 1) // 2, np.uint64)
@@ -269,12 +242,8 @@ def _null_ranges(
 def given_ranges(scores: Float64Array3, permutations: Int32Array3, ranges: Float64Array2) -> None:
     """Write the range of the run sums under given permutations.
 
-    Parameters
-    ----------
-    scores, ranges
-        As of `null_ranges`.
-    permutations
-        int32 (trial, topic, run).
+    scores, ranges: As of `null_ranges`.
+    permutations: int32 (trial, topic, run).
     """
     sums = np.empty(scores.shape[1:])
     for trial in range(permutations.shape[0]):

@@ -31,16 +31,10 @@ def resampled_moments(
 
     Sums of integers are exact, and the deviations of equal scores are exactly 0.
 
-    Parameters
-    ----------
-    scores
-        float64 (run, topic).
-    samples
-        int32 (trial, half, draw): positions of topics.
-    totals
-        float64 (half, run, trial), written: sum over the sample.
-    spreads
-        float64 (half, run, trial), written: sum of (x - mean)^2 over the sample.
+    scores: float64 (run, topic).
+    samples: int32 (trial, half, draw): positions of topics.
+    totals: float64 (half, run, trial), written: sum over the sample.
+    spreads: float64 (half, run, trial), written: sum of (x - mean)^2 over the sample.
     """
     n = samples.shape[2]
     for half in range(2):
@@ -68,16 +62,10 @@ def resampled_areas(
 ) -> None:
     """Write the weighted mean of the worst scores of every run over every sample.
 
-    Parameters
-    ----------
-    scores, order
-        float64 and int64 (run, topic): scores, and topics by ascending score.
-    samples
-        int32 (trial, half, draw): positions of topics.
-    weights
-        float64 (worst,): weights of the worst, second worst, ... score of a sample.
-    areas
-        float64 (half, run, trial), written.
+    scores, order: float64 and int64 (run, topic): scores, and topics by ascending score.
+    samples: int32 (trial, half, draw): positions of topics.
+    weights: float64 (worst,): weights of the worst, second worst, ... score of a sample.
+    areas: float64 (half, run, trial), written.
     """
     n_topics = scores.shape[1]
     counts = np.empty(n_topics, np.int64)
@@ -109,22 +97,14 @@ def tail_unpaired(
 ) -> None:
     """Count the trials that reach the observed statistic; find the K-th largest one.
 
-    Parameters
-    ----------
-    values
-        float64 (half, run, trial): the first run of a pair is taken from the first half, the second run from the second
-        half.
-    spreads
-        float64 (half, run, trial): the statistic is the squared difference over the sum of spreads (Welch); with zero
-        trials it is the absolute difference.
-    first, second
-        int32 (pair,): runs.
-    edges
-        float64 (pair,): the least statistic of a trial that counts; -infinity for all trials.
-    levels
-        Ranks, and guesses that are replaced.
-    tails
-        Written and added to; differences are absolute. Trials with neither difference nor spread have no statistic,
+    values: float64 (half, run, trial): the first run of a pair is taken from the first half, the second run from the
+        second half.
+    spreads: float64 (half, run, trial): the statistic is the squared difference over the sum of spreads (Welch); with
+        zero trials it is the absolute difference.
+    first, second: int32 (pair,): runs.
+    edges: float64 (pair,): the least statistic of a trial that counts; -infinity for all trials.
+    levels: Ranks, and guesses that are replaced.
+    tails: Written and added to; differences are absolute. Trials with neither difference nor spread have no statistic,
         those with a difference without spread an infinite one.
     """
     n_trials = values.shape[2]

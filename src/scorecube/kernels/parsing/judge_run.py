@@ -48,16 +48,10 @@ _HALF, _EMPTY = np.uint64(32), np.uint64(0)
 class RunColumns(NamedTuple):
     """Lines of a run.
 
-    Parameters
-    ----------
-    text
-        uint8 (byte,), padded: the run file.
-    documents
-        int32 (line, 2): start and end of the document ids in it.
-    topic_of
-        int32 (line,): number of the line's topic.
-    keys
-        float64 (line,): larger is ranked before; not used with `BY_FILE`.
+    text: uint8 (byte,), padded: the run file.
+    documents: int32 (line, 2): start and end of the document ids in it.
+    topic_of: int32 (line,): number of the line's topic.
+    keys: float64 (line,): larger is ranked before; not used with `BY_FILE`.
     """
 
     text: UInt8Array1
@@ -69,18 +63,11 @@ class RunColumns(NamedTuple):
 class JudgedDocuments(NamedTuple):
     """Judgements and the hash tables of their documents.
 
-    Parameters
-    ----------
-    text
-        uint8 (byte,), padded: the judgement file.
-    documents
-        int32 (line, 2): start and end of the document ids in it.
-    levels
-        int16 (line,): relevance levels, negative for pooled but not judged.
-    entries, bounds
-        Of `judgement_tables`.
-    numbers
-        int32 (line,): of `document_numbers`.
+    text: uint8 (byte,), padded: the judgement file.
+    documents: int32 (line, 2): start and end of the document ids in it.
+    levels: int16 (line,): relevance levels, negative for pooled but not judged.
+    entries, bounds: Of `judgement_tables`.
+    numbers: int32 (line,): of `document_numbers`.
     """
 
     text: UInt8Array1
@@ -94,16 +81,10 @@ class JudgedDocuments(NamedTuple):
 class RankingRules(NamedTuple):
     """How the documents of a topic are ranked.
 
-    Parameters
-    ----------
-    single
-        Whether keys are compared as 32-bit floats.
-    order
-        `BY_SCORE_DESCENDING` or another order of this module.
-    repeats
-        `REFUSE`, `FIRST` or `KEEP`.
-    depth
-        Ranks kept per topic.
+    single: Whether keys are compared as 32-bit floats.
+    order: `BY_SCORE_DESCENDING` or another order of this module.
+    repeats: `REFUSE`, `FIRST` or `KEEP`.
+    depth: Ranks kept per topic.
     """
 
     single: bool
@@ -115,14 +96,9 @@ class RankingRules(NamedTuple):
 class LineGroups(NamedTuple):
     """Lines grouped by topic.
 
-    Parameters
-    ----------
-    lines
-        int64 (line,): line numbers by topic.
-    starts
-        int64 (topic + 1,): where the lines of each topic start.
-    stops
-        int64 (topic,): where they end.
+    lines: int64 (line,): line numbers by topic.
+    starts: int64 (topic + 1,): where the lines of each topic start.
+    stops: int64 (topic,): where they end.
     """
 
     lines: Int64Array1
@@ -159,16 +135,10 @@ def find_entry(
 ) -> np.int64:
     """Return the entry of the table of a topic that holds an id, or the empty entry for it.
 
-    Parameters
-    ----------
-    place, size
-        Address and length of the id.
-    slot
-        Where it is looked for first, within the table.
-    start, mask
-        First entry of the table, and its length - 1.
-    judged_base, judged_documents, entries
-        Of the judgements.
+    place, size: Address and length of the id.
+    slot: Where it is looked for first, within the table.
+    start, mask: First entry of the table, and its length - 1.
+    judged_base, judged_documents, entries: Of the judgements.
     """
     n_words = entries.shape[1] - 1
     while True:
@@ -197,10 +167,7 @@ def fill_tables(
 ) -> int:
     """Write the tables of judged documents, whose entries are 0 before.
 
-    Returns
-    -------
-    repeated
-        A line that repeats a document of its topic, -1 for none.
+    Returns repeated: A line that repeats a document of its topic, -1 for none.
     """
     for line in range(topic_of.shape[0]):
         place = base + documents[line, 0]
@@ -224,25 +191,14 @@ def judgement_tables(
 ) -> tuple[UInt64Array2, Int64Array2, int]:
     """Build the tables of judged documents.
 
-    Parameters
-    ----------
-    text
-        uint8 (byte,), padded: the judgement file.
-    documents
-        int32 (line, 2): start and end of the document ids in it.
-    topic_of
-        int32 (line,): number of the line's topic.
-    n_topics
-        Number of topics.
-
-    Returns
-    -------
-    entries
-        uint64 (slot, 1 + word): length << 32 | line + 1 of a document, 0 for an empty slot; then the words of its id.
-    bounds
-        int64 (topic, 2): the slice of each topic, whose length is a power of two, at least twice its number of lines.
-    repeated
-        A line that repeats a document of its topic, -1 for none.
+    text: uint8 (byte,), padded: the judgement file.
+    documents: int32 (line, 2): start and end of the document ids in it.
+    topic_of: int32 (line,): number of the line's topic.
+    Returns entries: uint64 (slot, 1 + word): length << 32 | line + 1 of a document, 0 for an empty slot; then the words
+        of its id.
+    Returns bounds: int64 (topic, 2): the slice of each topic, whose length is a power of two, at least twice its number
+        of lines.
+    Returns repeated: A line that repeats a document of its topic, -1 for none.
     """
     counts = np.bincount(topic_of, minlength=n_topics)
     # The exponent of a number n is its number of bits.
@@ -344,12 +300,8 @@ def first_lines(
 
     `seen`, a hash table of lines, is overwritten.
 
-    Returns
-    -------
-    end
-        Where these lines end.
-    repeated, first
-        The first line that repeats a document, and the earlier line; -1 for none.
+    Returns end: Where these lines end.
+    Returns repeated, first: The first line that repeats a document, and the earlier line; -1 for none.
     """
     mask, end = 3, start
     repeated, first = np.int64(-1), np.int64(-1)
@@ -391,28 +343,16 @@ def rank_lines(
 ) -> tuple[Integer, Integer]:
     """Group lines by topic, look for repeated documents, sort the lines of every topic, and number their documents.
 
-    Parameters
-    ----------
-    base, documents, topic_of, keys
-        See `RunColumns`.
-    rules
-        How documents are ranked.
-    judged_topic
-        int64 (topic,): negative for a topic whose lines need not be sorted.
-    groups
-        Its `lines` and `stops` are written.
-    hashes
-        int64 (line,), written: hashes of the document ids; empty if they are not needed, with the rule `KEEP`.
-    numbers
-        int32 (line,), written: numbers of the documents within their topic, in the order of the lines after sorting;
-        empty if they are not needed.
-    spare, seen
-        Overwritten: int64 of the length of the longest topic, and int32 of eight times this length, plus 4.
-
-    Returns
-    -------
-    repeated, first
-        With the rule `REFUSE`, a line that repeats a document of its topic, and the earlier line; -1 for none.
+    base, documents, topic_of, keys: See `RunColumns`.
+    rules: How documents are ranked.
+    judged_topic: int64 (topic,): negative for a topic whose lines need not be sorted.
+    groups: Its `lines` and `stops` are written.
+    hashes: int64 (line,), written: hashes of the document ids; empty if they are not needed, with the rule `KEEP`.
+    numbers: int32 (line,), written: numbers of the documents within their topic, in the order of the lines after
+        sorting; empty if they are not needed.
+    spare, seen: Overwritten: int64 of the length of the longest topic, and int32 of eight times this length, plus 4.
+    Returns repeated, first: With the rule `REFUSE`, a line that repeats a document of its topic, and the earlier line;
+        -1 for none.
     """
     lines, starts, stops = groups
     for topic in range(stops.shape[0]):
@@ -460,15 +400,8 @@ def document_numbers(
 ) -> Int32Array1:
     """Number the judged documents of each topic in the order of their ids as bytes.
 
-    Parameters
-    ----------
-    text, documents, topic_of, n_topics
-        As of `judgement_tables`.
-
-    Returns
-    -------
-    numbers
-        int32 (line,): lines of the same document have the same number.
+    text, documents, topic_of, n_topics: As of `judgement_tables`.
+    Returns numbers: int32 (line,): lines of the same document have the same number.
     """
     groups, spare, seen = _room(Workspace(), np.bincount(topic_of, minlength=n_topics))
     rules = RankingRules(False, BY_SCORE_ASCENDING, KEEP, 0)
@@ -508,20 +441,12 @@ def look_up(
 ) -> None:
     """Write the levels and numbers of the documents of a run.
 
-    Parameters
-    ----------
-    documents, hashes, groups
-        Of the run, as `rank_lines` leaves them.
-    judged_topic
-        See `judge_run`.
-    bases
-        int64 (2,): addresses of the text of the run and of the judgements.
-    judged_documents, judged_levels, entries, bounds, numbers
-        See `JudgedDocuments`.
-    levels, found, lengths
-        Results of `judge_run`, written; the first two are -1 before.
-    judged_lines
-        int64 of the length of the longest topic, overwritten.
+    documents, hashes, groups: Of the run, as `rank_lines` leaves them.
+    judged_topic: See `judge_run`.
+    bases: int64 (2,): addresses of the text of the run and of the judgements.
+    judged_documents, judged_levels, entries, bounds, numbers: See `JudgedDocuments`.
+    levels, found, lengths: Results of `judge_run`, written; the first two are -1 before.
+    judged_lines: int64 of the length of the longest topic, overwritten.
     """
     base, judged_base = bases[0], bases[1]
     lines, starts, stops = groups
@@ -570,31 +495,16 @@ def judge_run(
 ) -> tuple[Int8Array2, Int32Array2, Int32Array1, Integer, Integer]:
     """Rank the documents of every topic and look up their levels.
 
-    Parameters
-    ----------
-    run
-        Lines of the run.
-    counts
-        int64 (topic of the run,): its number of lines.
-    judged_topic
-        int64 (topic of the run,): its number among the judged topics, -1 for a topic that is not judged.
-    judged
-        The judgements.
-    rules
-        How documents are ranked.
-    space
-        Arrays to be reused.
-
-    Returns
-    -------
-    levels
-        int8 (judged topic, rank): -1 for unjudged documents and after the last rank.
-    found
-        int32 (judged topic, rank): number of the judged document, -1 likewise.
-    lengths
-        int32 (judged topic,): documents retrieved, at most `rules.depth`.
-    repeated, first
-        A line that repeats a document of its topic, and the earlier line; -1 for none.
+    run: Lines of the run.
+    counts: int64 (topic of the run,): its number of lines.
+    judged_topic: int64 (topic of the run,): its number among the judged topics, -1 for a topic that is not judged.
+    judged: The judgements.
+    rules: How documents are ranked.
+    space: Arrays to be reused.
+    Returns levels: int8 (judged topic, rank): -1 for unjudged documents and after the last rank.
+    Returns found: int32 (judged topic, rank): number of the judged document, -1 likewise.
+    Returns lengths: int32 (judged topic,): documents retrieved, at most `rules.depth`.
+    Returns repeated, first: A line that repeats a document of its topic, and the earlier line; -1 for none.
     """
     n_topics = len(judged.bounds)
     longest = min(rules.depth, int(counts[judged_topic >= 0].max(initial=0)))
@@ -639,12 +549,8 @@ def keep_first_of_class(levels: Int8Array2, found: Int32Array2, classes: Int32Ar
 
     Only relevant documents change, in place.
 
-    Parameters
-    ----------
-    levels, found
-        Of `judge_run`.
-    classes
-        int32 (judged topic, document): number of the document's class within the topic, -1 for none.
+    levels, found: Of `judge_run`.
+    classes: int32 (judged topic, document): number of the document's class within the topic, -1 for none.
     """
     seen = np.empty(classes.shape[1], np.bool_)
     for topic in range(levels.shape[0]):

@@ -46,18 +46,11 @@ class LineColumns(NamedTuple):
 
     Each has room for as many entries as the file has lines.
 
-    Parameters
-    ----------
-    topic_of
-        int32 (line,): number of the line's topic, in order of first appearance.
-    topics, hashes
-        int64 (topic, 2) and int64 (topic,): start and end of each topic's name in the text, and its hash.
-    documents
-        int32 (line, 2): start and end of the document ids.
-    values
-        float64 (field, line): the numbers in one field or in two; NaN where `read_number` is not exact.
-    numbers
-        int32 (line,): line numbers in the file, from 1.
+    topic_of: int32 (line,): number of the line's topic, in order of first appearance.
+    topics, hashes: int64 (topic, 2) and int64 (topic,): start and end of each topic's name in the text, and its hash.
+    documents: int32 (line, 2): start and end of the document ids.
+    values: float64 (field, line): the numbers in one field or in two; NaN where `read_number` is not exact.
+    numbers: int32 (line,): line numbers in the file, from 1.
     """
 
     topic_of: Int32Array1
@@ -85,19 +78,10 @@ def next_break(
 ) -> tuple[Integer, Integer, np.uint64]:
     """Find the first byte below 33 from `place` on.
 
-    Parameters
-    ----------
-    base
-        Address of the text.
-    place
-        First position.
-    origin, breaks
-        Start of the 64 bytes examined last, and one bit for each of them that is below 33.
-
-    Returns
-    -------
-    place, origin, breaks
-        Position of the byte, and the 64 bytes that hold it.
+    base: Address of the text.
+    place: First position.
+    origin, breaks: Start of the 64 bytes examined last, and one bit for each of them that is below 33.
+    Returns place, origin, breaks: Position of the byte, and the 64 bytes that hold it.
     """
     ahead = place - origin
     left = breaks >> np.uint64(ahead) if ahead < 64 else _NO_BREAK
@@ -114,19 +98,11 @@ def split_line(
 ) -> tuple[int, Integer, bool]:
     """Split a line into fields.
 
-    Parameters
-    ----------
-    base, length
-        Address of the text, and its number of bytes.
-    start
-        First byte of the line.
-    fields
-        int64 (field, 2), written: start and end of as many fields as it has room for.
-
-    Returns
-    -------
-    found, place, more
-        Number of these fields that the line has; where the next line begins; whether the line has further fields.
+    base, length: Address of the text, and its number of bytes.
+    start: First byte of the line.
+    fields: int64 (field, 2), written: start and end of as many fields as it has room for.
+    Returns found, place, more: Number of these fields that the line has; where the next line begins; whether the line
+        has further fields.
     """
     place, found, more = start, 0, False
     origin, breaks = start, bytes_below(base + start, _BELOW)
@@ -211,34 +187,18 @@ def parse_lines(
 ) -> tuple[int, int, int, Integer]:
     """Read the lines of a run or of judgements.
 
-    Parameters
-    ----------
-    base
-        Address of the text, which is padded: see `byte_words`.
-    length
-        Number of bytes without the padding.
-    columns
-        int64 (5,): the fields (from 0) with the topic, the document, the run tag (-1 for none) and the numbers: score
-        or level, and, if `lines` has room for it, the rank.
-    one_tag
-        Whether a second run tag is an error.
-    more
-        Whether further fields of a line are ignored; if not, they are an error.
-    lines
-        Written.
-    slots
-        int32 (slot,), overwritten: a hash table of the topics, see `topic_table`.
-    fields
-        int64 (field, 2), overwritten; its length is the number of fields that a line must have.
-    tag
-        int64 (2,), written: start and end of the first line's tag.
-
-    Returns
-    -------
-    status, bad_line
-        `GOOD` or the kind of error; the number of the line with the error, from 1.
-    n_rows, n_topics
-        Number of entries in `lines` by line, and by topic.
+    base: Address of the text, which is padded: see `byte_words`.
+    length: Number of bytes without the padding.
+    columns: int64 (5,): the fields (from 0) with the topic, the document, the run tag (-1 for none) and the numbers:
+        score or level, and, if `lines` has room for it, the rank.
+    one_tag: Whether a second run tag is an error.
+    more: Whether further fields of a line are ignored; if not, they are an error.
+    lines: Written.
+    slots: int32 (slot,), overwritten: a hash table of the topics, see `topic_table`.
+    fields: int64 (field, 2), overwritten; its length is the number of fields that a line must have.
+    tag: int64 (2,), written: start and end of the first line's tag.
+    Returns status, bad_line: `GOOD` or the kind of error; the number of the line with the error, from 1.
+    Returns n_rows, n_topics: Number of entries in `lines` by line, and by topic.
     """
     topic_of, topics, hashes, documents, values, numbers = lines
     topic_at, document_at, tag_at = columns[0], columns[1], columns[2]

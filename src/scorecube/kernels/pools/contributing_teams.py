@@ -29,22 +29,12 @@ def pool_words(
 ) -> UInt64Array3:
     """Mark the teams whose runs have a document among their first ranks.
 
-    Parameters
-    ----------
-    documents
-        int32 (run, topic, rank): number of the judged document within its topic, -1 for none.
-    team_of
-        int64 (run,): number of the run's team.
-    depth
-        Number of first ranks: the pool depth.
-    n_documents, n_words
-        Largest number of documents of a topic, and words for the bits of all teams.
-
-    Returns
-    -------
-    words
-        uint64 (topic, document, word): bit `team % 64` of word `team // 64` is set if the team contributed the
-        document.
+    documents: int32 (run, topic, rank): number of the judged document within its topic, -1 for none.
+    team_of: int64 (run,): number of the run's team.
+    depth: Number of first ranks: the pool depth.
+    n_documents, n_words: Largest number of documents of a topic, and words for the bits of all teams.
+    Returns words: uint64 (topic, document, word): bit `team % 64` of word `team // 64` is set if the team contributed
+        the document.
     """
     words = np.zeros((documents.shape[1], n_documents, n_words), np.uint64)
     _mark_teams(documents, team_of, min(depth, documents.shape[2]), words)
@@ -76,18 +66,12 @@ def leave_out(
 ) -> None:
     """Remove the documents that only left-out teams contributed; count the others.
 
-    Parameters
-    ----------
-    words
-        uint64 (pooled document, word): bits of the teams that contributed the document.
-    topics, documents, levels
-        int64 (pooled document,): its topic, its number within the topic, and its relevance level, -1 for not judged.
-    gone
-        bool (topic, document): set to True for removed documents.
-    judged
-        int64 (topic, level), added to: judged documents that stay.
-    left_out
-        uint64 (word,): bits of the teams that are left out.
+    words: uint64 (pooled document, word): bits of the teams that contributed the document.
+    topics, documents, levels: int64 (pooled document,): its topic, its number within the topic, and its relevance
+        level, -1 for not judged.
+    gone: bool (topic, document): set to True for removed documents.
+    judged: int64 (topic, level), added to: judged documents that stay.
+    left_out: uint64 (word,): bits of the teams that are left out.
     """
     for k in range(topics.shape[0]):
         others = np.uint64(0)
@@ -104,19 +88,10 @@ def remaining_levels(
 ) -> Int8Array3:
     """Return the levels at ranks of some runs, -1 where the document was removed.
 
-    Parameters
-    ----------
-    levels, documents
-        int8 and int32 (run, topic, rank): level and number of the document, -1 for unjudged.
-    gone
-        bool (topic, document): removed documents.
-    runs
-        int64 (kept run,).
-
-    Returns
-    -------
-    levels
-        int8 (kept run, topic, rank).
+    levels, documents: int8 and int32 (run, topic, rank): level and number of the document, -1 for unjudged.
+    gone: bool (topic, document): removed documents.
+    runs: int64 (kept run,).
+    Returns levels: int8 (kept run, topic, rank).
     """
     result = np.empty((runs.shape[0], *levels.shape[1:]), np.int8)
     _remove_levels(levels, documents, gone, runs, result)
@@ -144,12 +119,8 @@ def _remove_levels(
 def same_levels(levels: Int8Array3, documents: Int32Array3, known: Int8Array2) -> bool:
     """Return whether all levels at ranks are the levels of the documents there.
 
-    Parameters
-    ----------
-    levels, documents
-        int8 and int32 (run, topic, rank): level and number of the document, -1 for unjudged.
-    known
-        int8 (topic, document): levels of documents.
+    levels, documents: int8 and int32 (run, topic, rank): level and number of the document, -1 for unjudged.
+    known: int8 (topic, document): levels of documents.
     """
     for run in range(levels.shape[0]):
         for topic in range(levels.shape[1]):

@@ -28,21 +28,11 @@ def sum_runs(
 ) -> int:
     """Sum the scores of each run that are not missing.
 
-    Parameters
-    ----------
-    scores
-        float64 (topic, run), missing ones NaN.
-    chosen
-        bool (topic,): topics to include.
-    n_runs
-        Number of first runs to include.
-    sums, counts
-        float64 (run,), written: sums, and numbers of scores.
-
-    Returns
-    -------
-    present
-        Topics in which any run has a score.
+    scores: float64 (topic, run), missing ones NaN.
+    chosen: bool (topic,): topics to include.
+    n_runs: Number of first runs to include.
+    sums, counts: float64 (run,), written: sums, and numbers of scores.
+    Returns present: Topics in which any run has a score.
     """
     present = 0
     for k in range(n_runs):
@@ -73,19 +63,10 @@ def pool_squares(
 ) -> float:
     """Return the pooled variance of scores about the means of their runs.
 
-    Parameters
-    ----------
-    scores, chosen, n_runs
-        As of `sum_runs`.
-    sums, counts
-        float64 (run,), of `sum_runs`; the sums are overwritten.
-    rests
-        float64 (2, run), overwritten.
-
-    Returns
-    -------
-    variance
-        Sum of squares over the degrees of freedom; NaN if no run has two topics.
+    scores, chosen, n_runs: As of `sum_runs`.
+    sums, counts: float64 (run,), of `sum_runs`; the sums are overwritten.
+    rests: float64 (2, run), overwritten.
+    Returns variance: Sum of squares over the degrees of freedom; NaN if no run has two topics.
     """
     means, squares, free, total = rests[0], rests[1], 0.0, 0.0
     for k in range(n_runs):
@@ -115,17 +96,10 @@ def pool_squares(
 def within_variance(scores: Float64Array3, chosen: BoolArray2) -> Float64Array2:
     """Return the pooled variance of scores about the means of their runs.
 
-    Parameters
-    ----------
-    scores
-        float64 (cell, topic, run), missing ones NaN.
-    chosen
-        bool (step, topic): topics to include in each step.
-
-    Returns
-    -------
-    variance
-        float64 (cell, step): sum of squares over the sum of (topics of a run - 1); NaN if no run has two topics.
+    scores: float64 (cell, topic, run), missing ones NaN.
+    chosen: bool (step, topic): topics to include in each step.
+    Returns variance: float64 (cell, step): sum of squares over the sum of (topics of a run - 1); NaN if no run has two
+        topics.
     """
     n_runs = scores.shape[2]
     variance = np.empty((scores.shape[0], chosen.shape[0]))
@@ -150,15 +124,8 @@ def _fill_variance(
 def run_means(scores: Float64Array3) -> Float64Array2:
     """Return the mean of each run's scores that are not missing.
 
-    Parameters
-    ----------
-    scores
-        float64 (cell, topic, run), missing ones NaN.
-
-    Returns
-    -------
-    means
-        float64 (cell, run); NaN without any score.
+    scores: float64 (cell, topic, run), missing ones NaN.
+    Returns means: float64 (cell, run); NaN without any score.
     """
     sums, counts = (np.zeros((scores.shape[0], scores.shape[2])) for _ in range(2))
     _add_runs(scores, sums, counts)

@@ -37,21 +37,11 @@ def topic_samples(
 ) -> Int32Array3:
     """Draw both topic samples of the trials start .. stop-1.
 
-    Parameters
-    ----------
-    key
-        uint64 (2,): stream key.
-    sampling
-        A `Sampling` value. Disjoint requires 2 * size <= n_topics, independent size <= n_topics.
-    n_topics, size
-        Topics to draw from, topics in each sample.
-    start, stop
-        Range of trials.
-
-    Returns
-    -------
-    samples
-        int32 (trial, half, draw): positions of topics, 0 .. n_topics-1.
+    key: uint64 (2,): stream key.
+    sampling: A `Sampling` value. Disjoint requires 2 * size <= n_topics, independent size <= n_topics.
+    n_topics, size: Topics to draw from, topics in each sample.
+    start, stop: Range of trials.
+    Returns samples: int32 (trial, half, draw): positions of topics, 0 .. n_topics-1.
     """
     samples = np.empty((stop - start, 2, size), np.int32)
     words, pools = np.empty(2 * size, np.uint64), np.empty((2, n_topics), np.int32)
@@ -81,15 +71,8 @@ def topic_counts(
 
     A sample with replacement, which may be far larger than the number of topics, is never held as a whole.
 
-    Parameters
-    ----------
-    key, sampling, n_topics, size, start, stop
-        As of `topic_samples`.
-
-    Returns
-    -------
-    counts
-        float64 (half, trial, topic).
+    key, sampling, n_topics, size, start, stop: As of `topic_samples`.
+    Returns counts: float64 (half, trial, topic).
     """
     if sampling != Sampling.REPLACEMENT:
         return multiplicities(topic_samples(key, sampling, n_topics, size, start, stop), n_topics)
@@ -118,16 +101,10 @@ def draw_samples(
 ) -> None:
     """Write both topic samples of a trial.
 
-    Parameters
-    ----------
-    words
-        uint64 (2 * draw,).
-    sampling
-        As of `topic_samples`.
-    pools
-        int32 (2, topic), overwritten.
-    samples
-        int32 (half, draw), written: positions of topics.
+    words: uint64 (2 * draw,).
+    sampling: As of `topic_samples`.
+    pools: int32 (2, topic), overwritten.
+    samples: int32 (half, draw), written: positions of topics.
     """
     n_topics = pools.shape[1]
     for topic in range(n_topics):
@@ -152,19 +129,10 @@ def random_subset(
 ) -> Int64Array1:
     """Draw a subset without replacement: the first `size` items of a random order.
 
-    Parameters
-    ----------
-    key
-        uint64 (2,): stream key.
-    trial, stream
-        Address of the words, see `fill_words`.
-    n_items, size
-        Items to draw from, and items drawn, at most all.
-
-    Returns
-    -------
-    items
-        int64 (size,), in the order of drawing.
+    key: uint64 (2,): stream key.
+    trial, stream: Address of the words, see `fill_words`.
+    n_items, size: Items to draw from, and items drawn, at most all.
+    Returns items: int64 (size,), in the order of drawing.
     """
     order = np.arange(n_items)
     _shuffle(key, trial, stream, np.empty(size, np.uint64), order)
@@ -187,17 +155,8 @@ def _shuffle(
 def multiplicities(samples: Int32Array3, n_topics: int) -> Float64Array3:
     """Count how often each sample holds each topic.
 
-    Parameters
-    ----------
-    samples
-        int32 (trial, half, draw): positions of topics.
-    n_topics
-        Number of topics.
-
-    Returns
-    -------
-    counts
-        float64 (half, trial, topic), the form of a matrix product.
+    samples: int32 (trial, half, draw): positions of topics.
+    Returns counts: float64 (half, trial, topic), the form of a matrix product.
     """
     counts = np.zeros((samples.shape[1], samples.shape[0], n_topics))
     _count_topics(samples, counts)
@@ -217,15 +176,8 @@ def _count_topics(samples: Int32Array3, counts: Float64Array3) -> None:
 def overlap(counts: Float64Array3) -> Int64Array1:
     """Sum over trials the numbers of distinct topics (Sakai 2005, Table 5).
 
-    Parameters
-    ----------
-    counts
-        float64 (2, trial, topic): of `multiplicities`.
-
-    Returns
-    -------
-    totals
-        int64 (3,): distinct topics of the first half, of the second half, and topics common to both.
+    counts: float64 (2, trial, topic): of `multiplicities`.
+    Returns totals: int64 (3,): distinct topics of the first half, of the second half, and topics common to both.
     """
     first, second = counts > 0.0
     return np.array([np.count_nonzero(drawn) for drawn in (first, second, first & second)])

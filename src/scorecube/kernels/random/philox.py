@@ -28,12 +28,8 @@ WEYL_1 = np.uint64(0xBB67AE8584CAA73B)
 def stream_key(seed: int, purpose: Purpose) -> UInt64Array1:
     """Return the two key words of a stream, uint64 (2,).
 
-    Parameters
-    ----------
-    seed
-        Non-negative, below 2**64.
-    purpose
-        Use of the words.
+    seed: Non-negative, below 2**64.
+    purpose: Use of the words.
     """
     return np.array([seed, int(purpose) + (STREAM_VERSION << 32)], dtype=np.uint64)
 

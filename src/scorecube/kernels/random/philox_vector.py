@@ -34,12 +34,8 @@ def multiply_high(low: np.uint64, high: np.uint64, word: np.uint64) -> np.uint64
 def fill_many(key: UInt64Array1, trial: int, words: UInt64Array1, state: UInt64Array2) -> None:
     """Do what `philox.fill_words` does.
 
-    Parameters
-    ----------
-    key, trial, words
-        As of `philox.fill_words`.
-    state
-        uint64 (4, LANES), overwritten.
+    key, trial, words: As of `philox.fill_words`.
+    state: uint64 (4, LANES), overwritten.
     """
     low_0, high_0, low_1, high_1 = (
         MULTIPLIER_0 & _LOW,

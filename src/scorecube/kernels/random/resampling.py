@@ -15,19 +15,10 @@ from scorecube.kernels.random.philox import below, fill_words
 def bootstrap_samples(key: UInt64Array1, n_topics: int, start: int, stop: int) -> Int32Array3:
     """Draw n topics with replacement in each of the trials start .. stop-1.
 
-    Parameters
-    ----------
-    key
-        uint64 (2,): stream key.
-    n_topics
-        Number of topics, and of draws.
-    start, stop
-        Range of trials.
-
-    Returns
-    -------
-    samples
-        int32 (trial, half, draw) with one half: positions of topics, 0 .. n_topics-1.
+    key: uint64 (2,): stream key.
+    n_topics: Number of topics, and of draws.
+    start, stop: Range of trials.
+    Returns samples: int32 (trial, half, draw) with one half: positions of topics, 0 .. n_topics-1.
     """
     samples = np.empty((stop - start, 1, n_topics), np.int32)
     _draw_topics(key, start, np.empty(n_topics, np.uint64), samples)
@@ -47,17 +38,8 @@ def _draw_topics(key: UInt64Array1, start: int, words: UInt64Array1, samples: In
 def multiplicity_columns(samples: Int32Array3, n_topics: int) -> Float64Array2:
     """Count how often each sample holds each topic.
 
-    Parameters
-    ----------
-    samples
-        int32 (trial, 1, draw): positions of topics.
-    n_topics
-        Number of topics.
-
-    Returns
-    -------
-    counts
-        float64 (topic, trial).
+    samples: int32 (trial, 1, draw): positions of topics.
+    Returns counts: float64 (topic, trial).
     """
     counts = np.empty((n_topics, samples.shape[0]))
     count_draws(samples, counts)
@@ -82,15 +64,8 @@ def _add_draws(samples: Int32Array3, counts: Array2[np.number]) -> None:
 def sign_columns(key: UInt64Array1, n_topics: int, start: int, stop: int) -> Float64Array2:
     """Draw a sign for each topic in each of the trials start .. stop-1.
 
-    Parameters
-    ----------
-    key, n_topics, start, stop
-        As of `bootstrap_samples`.
-
-    Returns
-    -------
-    signs
-        float64 (topic, trial): -1 or 1.
+    key, n_topics, start, stop: As of `bootstrap_samples`.
+    Returns signs: float64 (topic, trial): -1 or 1.
     """
     signs = np.empty((n_topics, stop - start))
     _draw_signs(key, start, np.empty((n_topics + 63) // 64, np.uint64), signs)

@@ -16,21 +16,11 @@ def uniforms(
 ) -> Float64Array2:
     """Draw numbers between 0 and 1, both excluded, in each of the trials start .. stop-1.
 
-    Parameters
-    ----------
-    key
-        uint64 (2,): stream key.
-    n_numbers
-        Numbers of a trial.
-    start, stop
-        Range of trials.
-    before
-        Numbers of a trial before those that are drawn: a multiple of 4.
-
-    Returns
-    -------
-    numbers
-        float64 (trial, number).
+    key: uint64 (2,): stream key.
+    n_numbers: Numbers of a trial.
+    start, stop: Range of trials.
+    before: Numbers of a trial before those that are drawn: a multiple of 4.
+    Returns numbers: float64 (trial, number).
     """
     numbers = np.empty((stop - start, n_numbers))
     _draw_numbers(key, start, before, np.empty(n_numbers, np.uint64), numbers)

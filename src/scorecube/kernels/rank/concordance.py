@@ -55,27 +55,19 @@ class Concordance(NamedTuple):
     a, or tied in b (`tied_both` of them in both): concordant + discordant + tied[a] + tied[b] - tied_both = R (R - 1) /
     2. Integers are exact, and no number depends on the order of trials and comparisons.
 
-    Parameters
-    ----------
-    concordant, discordant
-        int64 (trial, comparison): pairs without ties that both rankings order alike, or differently.
-    tied_both
-        int64 (trial, comparison): pairs tied in both.
-    rank_products
-        int64 (trial, comparison): 4 times the sum over runs of the products of both centred average ranks.
-    ap_accuracy
-        float64 (trial, comparison): tau-AP with tie rule a and the first ranking as the truth: the mean over the orders
-        of tied runs (Urbano and Marrero 2017, section 3, where only the second ranking has ties; ties of the first are
-        averaged likewise).
-    ap_strict
-        float64 (trial, comparison): tau-AP of untied runs, the first ranking as the truth: pairs tied in the second are
-        left out, pairs tied in the first are not concordant. NaN if all runs are tied.
-    ap_agreement
-        float64 (trial, comparison): tau-AP with tie rule b, the mean of `ap_strict` in both directions (section 4).
-    tied
-        int64 (trial, ranking): tied pairs.
-    rank_squares
-        int64 (trial, ranking): 4 times the sum over runs of the squared centred average ranks.
+    concordant, discordant: int64 (trial, comparison): pairs without ties that both rankings order alike, or
+        differently.
+    tied_both: int64 (trial, comparison): pairs tied in both.
+    rank_products: int64 (trial, comparison): 4 times the sum over runs of the products of both centred average ranks.
+    ap_accuracy: float64 (trial, comparison): tau-AP with tie rule a and the first ranking as the truth: the mean over
+        the orders of tied runs (Urbano and Marrero 2017, section 3, where only the second ranking has ties; ties of the
+        first are averaged likewise).
+    ap_strict: float64 (trial, comparison): tau-AP of untied runs, the first ranking as the truth: pairs tied in the
+        second are left out, pairs tied in the first are not concordant. NaN if all runs are tied.
+    ap_agreement: float64 (trial, comparison): tau-AP with tie rule b, the mean of `ap_strict` in both directions
+        (section 4).
+    tied: int64 (trial, ranking): tied pairs.
+    rank_squares: int64 (trial, ranking): 4 times the sum over runs of the squared centred average ranks.
     """
 
     concordant: Int64Array2
@@ -94,15 +86,10 @@ def compare(
 ) -> Concordance:
     """Compare pairs of rankings of the same runs, trial by trial.
 
-    Parameters
-    ----------
-    values
-        float64 (trial, ranking, run): scores by which runs are ranked, larger is better; fastest for integers, e.g.
+    values: float64 (trial, ranking, run): scores by which runs are ranked, larger is better; fastest for integers, e.g.
         sums in the units of `scorecube.statistics.integer_scores`.
-    tolerances
-        float64 (ranking,): neighbours in the order that differ by no more are tied; 0 for exact values.
-    first, second
-        int64 (comparison,): the rankings of each comparison; the first is the truth of `ap_accuracy`.
+    tolerances: float64 (ranking,): neighbours in the order that differ by no more are tied; 0 for exact values.
+    first, second: int64 (comparison,): the rankings of each comparison; the first is the truth of `ap_accuracy`.
     """
     keys = sort_keys(values, tolerances)
     limits = np.zeros(values.shape[1]) if keys[1] else np.asarray(tolerances, np.float64)
@@ -135,18 +122,10 @@ def sort_keys(
 ) -> tuple[NDArray[np.int64], bool]:
     """Return sort keys ``value * 2**bits + run``, sorted along the last axis.
 
-    Parameters
-    ----------
-    values
-        float64 (..., ranking, run). If some are not integers, or too large to leave bits for the run, all are replaced
-        by the number of their tie group, and no tolerance is needed.
-    tolerances
-        float64 (ranking,): see `compare`.
-
-    Returns
-    -------
-    keys, replaced
-        int64 of the shape of the values; whether values were replaced.
+    values: float64 (..., ranking, run). If some are not integers, or too large to leave bits for the run, all are
+        replaced by the number of their tie group, and no tolerance is needed.
+    tolerances: float64 (ranking,): see `compare`.
+    Returns keys, replaced: int64 of the shape of the values; whether values were replaced.
     """
     bits = run_bits(values.shape[-1])
     largest = float(np.abs(values).max(initial=0.0))
@@ -233,25 +212,15 @@ def _compare_all(
 ) -> None:
     """Write the results of `compare`; the arrays after `inverses` are work arrays.
 
-    Parameters
-    ----------
-    keys
-        int64 (trial, ranking, run): of `sort_keys`.
-    bits, tolerances
-        Of `run_bits`; int64 (ranking,): as of `compare`.
-    compared
-        int64 (2, comparison): the rankings of each comparison.
-    counted, weighed, ordered
-        int64 (4, trial, comparison), float64 (3, trial, comparison) and int64 (2, trial, ranking), written: the results
-        in the order of `Concordance`.
-    inverses
-        float64 (run + 1,): 0, 1 / 1, ..., 1 / R.
-    above, places, weights
-        (ranking, ...): of `order_runs`.
-    tops
-        float64 (2, ranking): sums of rule a over pairs of tied runs; numbers of runs below the top.
-    shared
-        int32 (run,): of `compare_two`.
+    keys: int64 (trial, ranking, run): of `sort_keys`.
+    bits, tolerances: Of `run_bits`; int64 (ranking,): as of `compare`.
+    compared: int64 (2, comparison): the rankings of each comparison.
+    counted, weighed, ordered: int64 (4, trial, comparison), float64 (3, trial, comparison) and int64 (2, trial,
+        ranking), written: the results in the order of `Concordance`.
+    inverses: float64 (run + 1,): 0, 1 / 1, ..., 1 / R.
+    above, places, weights: (ranking, ...): of `order_runs`.
+    tops: float64 (2, ranking): sums of rule a over pairs of tied runs; numbers of runs below the top.
+    shared: int32 (run,): of `compare_two`.
     """
     n_runs = np.int64(shared.shape[0])
     for trial in range(keys.shape[0]):
@@ -297,30 +266,18 @@ def order_runs(
 ) -> tuple[np.int64, np.int64, float, np.int64]:
     """Write one ranking.
 
-    Parameters
-    ----------
-    keys
-        int64 (run,), of `sort_keys`.
-    bits
-        Of `run_bits`.
-    tolerance
-        Neighbours that differ by no more are tied.
-    inverses
-        float64 (run + 1,): 0, 1 / 1, ..., 1 / R.
-    above
-        uint64 (word, run), written: bit y % 64 of word y // 64 of run x is set if run y is ranked strictly above run x.
-    places
-        int32 (3, run), written: the runs from best to worst; by run, the number of runs ranked strictly above it (equal
-        for tied runs only); by run, 2 times its centred average rank.
-    weights
-        float64 (rule, run), written: weight of a concordant run above in tau-AP by rule a (mean of 1 / (rank - 1) over
-        the orders of tied runs) and rule b (1 / number of runs above).
-
-    Returns
-    -------
-    tied, squares, within, top
-        Number of tied pairs; sum of the squares of the last row of `places`; sum of rule a over pairs of tied runs;
-        number of runs at the top.
+    keys: int64 (run,), of `sort_keys`.
+    bits: Of `run_bits`.
+    tolerance: Neighbours that differ by no more are tied.
+    inverses: float64 (run + 1,): 0, 1 / 1, ..., 1 / R.
+    above: uint64 (word, run), written: bit y % 64 of word y // 64 of run x is set if run y is ranked strictly above run
+        x.
+    places: int32 (3, run), written: the runs from best to worst; by run, the number of runs ranked strictly above it
+        (equal for tied runs only); by run, 2 times its centred average rank.
+    weights: float64 (rule, run), written: weight of a concordant run above in tau-AP by rule a (mean of 1 / (rank - 1)
+        over the orders of tied runs) and rule b (1 / number of runs above).
+    Returns tied, squares, within, top: Number of tied pairs; sum of the squares of the last row of `places`; sum of
+        rule a over pairs of tied runs; number of runs at the top.
     """
     n_runs = keys.shape[0]
     mask = (np.int64(1) << bits) - np.int64(1)
@@ -354,10 +311,7 @@ def join_ties(
 ) -> tuple[np.int64, float, np.int64]:
     """Assign equal bits, average ranks and weights to tied runs; see `order_runs`.
 
-    Returns
-    -------
-    squares, within, top
-        As of `order_runs`.
+    Returns squares, within, top: As of `order_runs`.
     """
     n_runs = places.shape[1]
     squares, within, top, begin = np.int64(0), 0.0, np.int64(0), np.int64(0)
@@ -392,20 +346,11 @@ def compare_two(
 ) -> tuple[np.int64, np.int64, float, float, float]:
     """Count the bits common to two rankings, and return sums over runs.
 
-    Parameters
-    ----------
-    first, second, first_places, second_places, first_weights, second_weights
-        Of `order_runs`.
-    shared
-        int32 (run,), written: number of common bits, the concordant runs above each run.
-
-    Returns
-    -------
-    alike, products
-        Concordant pairs; sum of the products of both ranks.
-    accuracy, forth, back
-        Sums of concordant runs above each, with the weights of rule a, of rule b, and of rule b with the rankings
-        exchanged.
+    first, second, first_places, second_places, first_weights, second_weights: Of `order_runs`.
+    shared: int32 (run,), written: number of common bits, the concordant runs above each run.
+    Returns alike, products: Concordant pairs; sum of the products of both ranks.
+    Returns accuracy, forth, back: Sums of concordant runs above each, with the weights of rule a, of rule b, and of
+        rule b with the rankings exchanged.
     """
     for word in range(first.shape[0]):
         for run in range(shared.shape[0]):
@@ -429,17 +374,10 @@ def tied_pairs(
 ) -> tuple[np.int64, float]:
     """Visit the pairs that are tied in one ranking.
 
-    Parameters
-    ----------
-    places
-        Of `order_runs` of this ranking.
-    other, weights
-        Of `order_runs` of another ranking.
-
-    Returns
-    -------
-    both, halves
-        Number of pairs tied in both rankings; tau-AP of the others, counting half of them as concordant.
+    places: Of `order_runs` of this ranking.
+    other, weights: Of `order_runs` of another ranking.
+    Returns both, halves: Number of pairs tied in both rankings; tau-AP of the others, counting half of them as
+        concordant.
     """
     both, halves = np.int64(0), 0.0
     for i in range(places.shape[1]):

@@ -48,21 +48,11 @@ def rank_biased_overlap(
     contributes to depth d in either ranking: by rule w 1 from its tie group's first rank on, by rules a and b the share
     of its tie group's ranks that lie within d.
 
-    Parameters
-    ----------
-    above, until
-        int32 (trial, ranking, run), of `rank_change.tie_bounds`.
-    first, second
-        int64 (comparison,): the rankings of each comparison.
-    p
-        Persistence, between 0 and 1.
-    rule
-        Treatment of ties.
-
-    Returns
-    -------
-    overlap
-        float64 (trial, comparison): 0 to 1.
+    above, until: int32 (trial, ranking, run), of `rank_change.tie_bounds`.
+    first, second: int64 (comparison,): the rankings of each comparison.
+    p: Persistence, between 0 and 1.
+    rule: Treatment of ties.
+    Returns overlap: float64 (trial, comparison): 0 to 1.
 
     Examples
     --------
@@ -92,14 +82,9 @@ def _overlap(
 ) -> None:
     """Write `rank_biased_overlap`; by rule w `until` is `above` + 1.
 
-    Parameters
-    ----------
-    above, until, p, rule, found
-        As of `rank_biased_overlap`.
-    compared
-        int64 (2, comparison): the rankings of each comparison.
-    sums, whole
-        float64 (3, run + 2) and int64 (run + 2,), overwritten: of `contribute`.
+    above, until, p, rule, found: As of `rank_biased_overlap`.
+    compared: int64 (2, comparison): the rankings of each comparison.
+    sums, whole: float64 (3, run + 2) and int64 (run + 2,), overwritten: of `contribute`.
     """
     n_runs = above.shape[2]
     product, left, right = sums[0], sums[1], sums[2]
@@ -140,14 +125,10 @@ def contribute(
 ) -> None:
     """Write the sum over runs of the products of their contributions, by depth.
 
-    Parameters
-    ----------
-    above_a, until_a, above_b, until_b
-        int32 (run,): ranks between which the contribution of a run to rankings a and b grows from 0 to 1.
-    whole
-        int64 (run + 2,), overwritten.
-    sums
-        float64 (run + 2,), written at the depths 1 .. number of runs.
+    above_a, until_a, above_b, until_b: int32 (run,): ranks between which the contribution of a run to rankings a and b
+        grows from 0 to 1.
+    whole: int64 (run + 2,), overwritten.
+    sums: float64 (run + 2,), written at the depths 1 .. number of runs.
     """
     n_runs = above_a.shape[0]
     for depth in range(n_runs + 2):

@@ -24,18 +24,10 @@ from scorecube.kernels.rank.concordance import run_bits, sort_keys
 def tie_bounds(values: Float64Array3, tolerances: Float64Array1) -> tuple[Int32Array3, Int32Array3]:
     """Return where the tie group of each run begins and ends in each ranking.
 
-    Parameters
-    ----------
-    values
-        float64 (trial, ranking, run): scores by which runs are ranked, larger is better.
-    tolerances
-        float64 (ranking,): neighbours in the order that differ by no more are tied.
-
-    Returns
-    -------
-    above, until
-        int32 (trial, ranking, run): number of runs strictly above each run, and of runs above it or tied with it,
-        itself included.
+    values: float64 (trial, ranking, run): scores by which runs are ranked, larger is better.
+    tolerances: float64 (ranking,): neighbours in the order that differ by no more are tied.
+    Returns above, until: int32 (trial, ranking, run): number of runs strictly above each run, and of runs above it or
+        tied with it, itself included.
 
     Examples
     --------
@@ -80,20 +72,11 @@ def rank_changes(
 ) -> tuple[Int32Array2, Int32Array2, Int8Array2]:
     """Compare ranks, 1 + the number of runs strictly above, in pairs of rankings.
 
-    Parameters
-    ----------
-    above
-        int32 (trial, ranking, run), of `tie_bounds`.
-    first, second
-        int64 (comparison,): the rankings of each comparison.
-
-    Returns
-    -------
-    change, drop
-        int32 (trial, comparison): largest rank change of a run in either direction; largest number of ranks that a run
-        loses from the first to the second ranking, at least 0.
-    same_best
-        int8 (trial, comparison): whether the same run, or the same tied runs, have the first rank.
+    above: int32 (trial, ranking, run), of `tie_bounds`.
+    first, second: int64 (comparison,): the rankings of each comparison.
+    Returns change, drop: int32 (trial, comparison): largest rank change of a run in either direction; largest number of
+        ranks that a run loses from the first to the second ranking, at least 0.
+    Returns same_best: int8 (trial, comparison): whether the same run, or the same tied runs, have the first rank.
     """
     shape = (len(above), len(first))
     change, drop = np.empty(shape, np.int32), np.empty(shape, np.int32)

@@ -26,18 +26,12 @@ def count_by_group(
 ) -> None:
     """Add pair comparisons to counts of all runs, and of the pairs with a run of each group.
 
-    Parameters
-    ----------
-    sums
-        float64 (cell, run, half, trial): sums in grid units over both topic samples.
-    groups
-        int64 (run,): group of each run, 0 .. n_groups - 1.
-    units_per_bin, tolerance
-        Of the grid, as in `scorecube.kernels.swap.pairwise.count_swaps`.
-    counted
-        int64 (cell, 1 + group, 3 * bin + 1), added to: all pairs, then the pairs with a run of each group. Comparisons
-        on which both samples agree by bin, those that they order differently, and those with a tie on exactly one
-        sample; last the ties on both samples. The last bin has no upper limit.
+    sums: float64 (cell, run, half, trial): sums in grid units over both topic samples.
+    groups: int64 (run,): group of each run, 0 .. n_groups - 1.
+    units_per_bin, tolerance: Of the grid, as in `scorecube.kernels.swap.pairwise.count_swaps`.
+    counted: int64 (cell, 1 + group, 3 * bin + 1), added to: all pairs, then the pairs with a run of each group.
+        Comparisons on which both samples agree by bin, those that they order differently, and those with a tie on
+        exactly one sample; last the ties on both samples. The last bin has no upper limit.
     """
     n_cells, n_runs, _, n_trials = sums.shape
     n_bins = (counted.shape[2] - 1) // 3

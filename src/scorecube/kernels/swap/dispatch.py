@@ -50,12 +50,9 @@ class Kernel(StrEnum):
 class Tally:
     """Sums of counts over trials.
 
-    Parameters
-    ----------
-    count, swap, both_zero, products
-        Of `add_counted`: int64 (cell, place), (cell, place), (cell,), (cell, 3, 2, place + 1).
-    largest, widest
-        Of `extremes`: int64 (cell,).
+    count, swap, both_zero, products: Of `add_counted`: int64 (cell, place), (cell, place), (cell,), (cell, 3, 2, place
+        + 1).
+    largest, widest: Of `extremes`: int64 (cell,).
     """
 
     count: Int64Array2
@@ -92,14 +89,8 @@ def choose_kernel(
 ) -> Kernel:
     """Return the fastest kernel for absolute differences.
 
-    Parameters
-    ----------
-    n_runs, n_bins
-        Numbers of runs and of bins.
-    largest_sum
-        Bound of the absolute sums, in grid units.
-    units_per_bin, tolerance
-        Of the grid.
+    largest_sum: Bound of the absolute sums, in grid units.
+    units_per_bin, tolerance: Of the grid.
     """
     if n_runs <= BY_TRIAL_RUNS:
         return Kernel.BY_TRIAL
@@ -129,22 +120,12 @@ def add_trials(
 ) -> None:
     """Add the comparisons of some trials to a tally.
 
-    Parameters
-    ----------
-    kernel
-        Of `choose_kernel`, or `Kernel.SIGNED`.
-    counts
-        float64 (half, trial, topic): of `multiplicities`.
-    units
-        float64 (topic, cell * run): scores in grid units.
-    n_runs
-        Number of runs.
-    units_per_bin, tolerance
-        Of the grid.
-    tally
-        Added to.
-    symmetric
-        Whether every comparison is also made with the second sample as the first.
+    kernel: Of `choose_kernel`, or `Kernel.SIGNED`.
+    counts: float64 (half, trial, topic): of `multiplicities`.
+    units: float64 (topic, cell * run): scores in grid units.
+    units_per_bin, tolerance: Of the grid.
+    tally: Added to.
+    symmetric: Whether every comparison is also made with the second sample as the first.
     """
     _, n_trials, n_topics = counts.shape
     n_cells = units.shape[1] // n_runs

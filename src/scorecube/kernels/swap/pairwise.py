@@ -41,18 +41,12 @@ def count_swaps(
     exactly one of them is zero. Fig. 4 also counts the pairs whose differences are zero in both samples; these are all
     in bin 0 and are counted separately, so that one pass serves both rules.
 
-    Parameters
-    ----------
-    first, second
-        float64 (trial, cell, run): sums in grid units over the first and the second topic sample.
-    units_per_bin
-        float64 (cell,), of the grid, see `scorecube.statistics.integer_grid`.
-    tolerance
-        Of the grid.
-    counted
-        int32 (cell, trial, 2 * bin + 1), added to: comparisons without a swap by bin, swaps by bin, and comparisons
-        whose differences are zero in both samples, which are not counted elsewhere. The bin is that of the absolute
-        difference in the first sample; the last bin has no upper limit.
+    first, second: float64 (trial, cell, run): sums in grid units over the first and the second topic sample.
+    units_per_bin: float64 (cell,), of the grid, see `scorecube.statistics.integer_grid`.
+    tolerance: Of the grid.
+    counted: int32 (cell, trial, 2 * bin + 1), added to: comparisons without a swap by bin, swaps by bin, and
+        comparisons whose differences are zero in both samples, which are not counted elsewhere. The bin is that of the
+        absolute difference in the first sample; the last bin has no upper limit.
     """
     n_trials, n_cells, n_runs = first.shape
     n_bins = (counted.shape[2] - 1) // 2
@@ -91,14 +85,9 @@ def count_swaps_by_trial(
 ) -> None:
     """Do what `count_swaps` does, with the innermost loop over trials: for few runs.
 
-    Parameters
-    ----------
-    sums
-        float64 (cell, run, half, trial).
-    half
-        Which half is the first sample, 0 or 1.
-    units_per_bin, tolerance, counted
-        As of `count_swaps`.
+    sums: float64 (cell, run, half, trial).
+    half: Which half is the first sample, 0 or 1.
+    units_per_bin, tolerance, counted: As of `count_swaps`.
     """
     n_cells, n_runs, _, n_trials = sums.shape
     width = counted.shape[2]
@@ -142,19 +131,13 @@ def add_counted(
 
     Squares and products are for variances over trials.
 
-    Parameters
-    ----------
-    counted
-        Of `count_swaps`; a place is a bin, or a bin of signed differences.
-    first_place
-        Place of the bin that begins at difference 0.
-    count, swap
-        int64 (cell, place), added to: comparisons, and swaps by Fig. 1.
-    both_zero
-        int64 (cell,), added to.
-    products
-        int64 (cell, 3, 2, place + 1), added to: comparisons squared, comparisons times swaps, swaps squared; the low 32
-        bits of each trial's product, and the high bits. The additional last place is the first bin with Fig. 4's swaps.
+    counted: Of `count_swaps`; a place is a bin, or a bin of signed differences.
+    first_place: Place of the bin that begins at difference 0.
+    count, swap: int64 (cell, place), added to: comparisons, and swaps by Fig. 1.
+    both_zero: int64 (cell,), added to.
+    products: int64 (cell, 3, 2, place + 1), added to: comparisons squared, comparisons times swaps, swaps squared; the
+        low 32 bits of each trial's product, and the high bits. The additional last place is the first bin with Fig. 4's
+        swaps.
     """
     work = np.empty((2, count.shape[1] + 1), np.int64)
     _add_counted(counted, first_place, count, swap, both_zero, products, work)
@@ -199,19 +182,12 @@ def add_comparison(
 ) -> None:
     """Add one comparison to the counts of a trial.
 
-    Parameters
-    ----------
-    d, e
-        Differences in the first and the second sample, in grid units.
-    per_unit
-        1 / units per bin.
-    tolerance
-        Of the grid.
-    signed
-        Whether negative differences have bins of their own, which mirror the others and precede them: there are twice
-        as many places as bins of absolute differences.
-    counted
-        int32 (2 * place + 1,), added to: see `count_swaps`.
+    d, e: Differences in the first and the second sample, in grid units.
+    per_unit: 1 / units per bin.
+    tolerance: Of the grid.
+    signed: Whether negative differences have bins of their own, which mirror the others and precede them: there are
+        twice as many places as bins of absolute differences.
+    counted: int32 (2 * place + 1,), added to: see `count_swaps`.
     """
     n_places = (counted.shape[0] - 1) // 2
     n_bins = n_places // 2 if signed else n_places
@@ -255,12 +231,8 @@ def extremes(
 ) -> None:
     """Update the largest sum, and the widest range of sums on one sample, per cell.
 
-    Parameters
-    ----------
-    first, second
-        float64 (trial, cell, run), integer-valued.
-    largest, widest
-        int64 (cell,), in grid units, updated.
+    first, second: float64 (trial, cell, run), integer-valued.
+    largest, widest: int64 (cell,), in grid units, updated.
     """
     n_trials, n_cells, n_runs = first.shape
     for trial in range(n_trials):

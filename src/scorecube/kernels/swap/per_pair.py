@@ -22,12 +22,8 @@ from scorecube.kernels.swap.pairwise import add_comparison
 class TrialRange(NamedTuple):
     """Trials whose samples are drawn.
 
-    Parameters
-    ----------
-    key, sampling, size
-        As of `topic_samples`; the stream of the words is the pair.
-    start, stop
-        Range of trials.
+    key, sampling, size: As of `topic_samples`; the stream of the words is the pair.
+    start, stop: Range of trials.
     """
 
     key: UInt64Array1
@@ -40,14 +36,9 @@ class TrialRange(NamedTuple):
 class BinRules(NamedTuple):
     """How comparisons are counted.
 
-    Parameters
-    ----------
-    units_per_bin, tolerance
-        As of `count_swaps`.
-    signed
-        As of `add_comparison`.
-    symmetric
-        Whether every comparison is also made with the second sample as the first.
+    units_per_bin, tolerance: As of `count_swaps`.
+    signed: As of `add_comparison`.
+    symmetric: Whether every comparison is also made with the second sample as the first.
     """
 
     units_per_bin: Float64Array1
@@ -70,18 +61,11 @@ def count_swaps_apart(
 
     Pair x < y has the number y * (y - 1) / 2 + x. The samples of a pair serve all cells.
 
-    Parameters
-    ----------
-    trials
-        Trials to draw.
-    units
-        float64 (cell, run, topic): scores in grid units.
-    rules, counted
-        How comparisons are counted; the counts of `count_swaps`, added to.
-    largest, widest
-        As of `extremes`, over the two runs of each pair.
-    overlap
-        int64 (3,), added to: the totals of `overlap` in `draws`, over pairs and trials.
+    trials: Trials to draw.
+    units: float64 (cell, run, topic): scores in grid units.
+    rules, counted: How comparisons are counted; the counts of `count_swaps`, added to.
+    largest, widest: As of `extremes`, over the two runs of each pair.
+    overlap: int64 (3,), added to: the totals of `overlap` in `draws`, over pairs and trials.
     """
     (key, sampling, size, start, stop), (units_per_bin, tolerance, signed, symmetric) = (
         trials,

@@ -57,14 +57,9 @@ def count_swaps_sorted(
 ) -> None:
     """Do what `count_swaps` does.
 
-    Parameters
-    ----------
-    keys
-        int64 (half, trial, cell, run): of `sort_keys`.
-    half
-        Which half is the first sample, 0 or 1.
-    units_per_bin, tolerance, counted
-        As of `count_swaps`; `fits` must be true of the sums.
+    keys: int64 (half, trial, cell, run): of `sort_keys`.
+    half: Which half is the first sample, 0 or 1.
+    units_per_bin, tolerance, counted: As of `count_swaps`; `fits` must be true of the sums.
     """
     n_runs, n_bins = keys.shape[-1], (counted.shape[2] - 1) // 2
     widths, bits = units_per_bin.astype(np.int64), run_bits(n_runs)
@@ -153,32 +148,19 @@ def _count(
 ) -> None:
     """Add the counts of `count_swaps_sorted`; the arrays after `counted` are work arrays.
 
-    Parameters
-    ----------
-    keys, half, tolerance, counted
-        As of `count_swaps_sorted`.
-    offsets
-        int64 (trial, cell, run): of `_write_offsets`, sorted.
-    bits
-        Of `run_bits`.
-    shifts
-        int64 (cell,): binary logarithms of the units per bin.
-    sums
-        int64 (3, run): sums of the first and the second sample in the order of the first; of `_both_tied`.
-    position
-        int32 (run,): position of each run in the order of the first sample.
-    ends
-        int32 (multiple,): of `_find_edges`; at least as many as multiples of the bin width from n_bins below the
+    keys, half, tolerance, counted: As of `count_swaps_sorted`.
+    offsets: int64 (trial, cell, run): of `_write_offsets`, sorted.
+    bits: Of `run_bits`.
+    shifts: int64 (cell,): binary logarithms of the units per bin.
+    sums: int64 (3, run): sums of the first and the second sample in the order of the first; of `_both_tied`.
+    position: int32 (run,): position of each run in the order of the first sample.
+    ends: int32 (multiple,): of `_find_edges`; at least as many as multiples of the bin width from n_bins below the
         smallest sum to the largest sum.
-    below
-        int32 (run, bin): per run in the order of the first sample; the last column is the number of runs below it that
-        are not tied with it, the k-th column before the last the number of runs k bins or more below it.
-    passed, blocks
-        int8 (block * BLOCK,) and int16 (block,): of `_walk`.
-    chains
-        int32 (3, run): of `_both_tied`.
-    totals
-        int64 (2, bin): sums of `below` over runs; pairs that both samples order alike, by the same columns.
+    below: int32 (run, bin): per run in the order of the first sample; the last column is the number of runs below it
+        that are not tied with it, the k-th column before the last the number of runs k bins or more below it.
+    passed, blocks: int8 (block * BLOCK,) and int16 (block,): of `_walk`.
+    chains: int32 (3, run): of `_both_tied`.
+    totals: int64 (2, bin): sums of `below` over runs; pairs that both samples order alike, by the same columns.
     """
     n_bins = totals.shape[1]
     n_runs = np.int64(position.shape[0])
@@ -265,23 +247,15 @@ def _walk(
 ) -> None:
     """Count the pairs whose lower run on the first sample is also lower on the second.
 
-    Parameters
-    ----------
-    keys
-        int64 (run,): sort keys of the second sample.
-    bits, tolerance
-        Bits of a run number; of the grid.
-    position
-        int32 (run,): position of each run in the order of the first sample.
-    below
-        int32 (run, bin): of `_find_edges`.
-    passed, blocks
-        int8 (block * BLOCK,) and int16 (block,), overwritten: processed runs at earlier positions, within the block
-        and in earlier blocks.
-    sums
-        int64 (3, run), row 1 written: sums of the second sample in the order of the first.
-    totals
-        int64 (2, bin), written: pairs that are at least n_bins - 1, ..., 1, 0 bins apart, all and those ordered alike.
+    keys: int64 (run,): sort keys of the second sample.
+    bits, tolerance: Bits of a run number; of the grid.
+    position: int32 (run,): position of each run in the order of the first sample.
+    below: int32 (run, bin): of `_find_edges`.
+    passed, blocks: int8 (block * BLOCK,) and int16 (block,), overwritten: processed runs at earlier positions, within
+        the block and in earlier blocks.
+    sums: int64 (3, run), row 1 written: sums of the second sample in the order of the first.
+    totals: int64 (2, bin), written: pairs that are at least n_bins - 1, ..., 1, 0 bins apart, all and those ordered
+        alike.
     """
     n_runs, n_bins = below.shape
     mask = (np.int64(1) << bits) - np.int64(1)
@@ -323,14 +297,9 @@ def _both_tied(
 ) -> np.int64:
     """Count the pairs that are tied on both samples.
 
-    Parameters
-    ----------
-    keys, tolerance, position, sums
-        As of `_walk`; row 2 of the sums is overwritten.
-    mask
-        Bits of a run number in a key.
-    chains
-        int32 (3, run): row 0 is -1 before and after, the others are overwritten.
+    keys, tolerance, position, sums: As of `_walk`; row 2 of the sums is overwritten.
+    mask: Bits of a run number in a key.
+    chains: int32 (3, run): row 0 is -1 before and after, the others are overwritten.
     """
     n_runs = position.shape[0]
     total = np.int64(0)

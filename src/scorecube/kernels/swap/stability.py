@@ -20,17 +20,12 @@ def count_orders(
 
     Two means are equal if their difference is zero, or less than a share (the fuzziness) of the larger mean.
 
-    Parameters
-    ----------
-    sums
-        float64 (cell, run, trial): sums in grid units over a topic sample.
-    tolerance
-        Of the grid: differences within it are zero, and differences that are smaller than the fuzzy share by no more
-        than it count.
-    fuzziness
-        float64 (fuzziness,): shares, 0 to 1.
-    first_better, second_better
-        int32 (fuzziness, cell, pair), added to; pair x < y has the number y * (y - 1) / 2 + x, and x is its first run.
+    sums: float64 (cell, run, trial): sums in grid units over a topic sample.
+    tolerance: Of the grid: differences within it are zero, and differences that are smaller than the fuzzy share by no
+        more than it count.
+    fuzziness: float64 (fuzziness,): shares, 0 to 1.
+    first_better, second_better: int32 (fuzziness, cell, pair), added to; pair x < y has the number y * (y - 1) / 2 + x,
+        and x is its first run.
     """
     n_cells, n_runs, n_trials = sums.shape
     for cell in range(n_cells):

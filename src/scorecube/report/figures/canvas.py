@@ -20,19 +20,10 @@ from scorecube.report.figures.style import MOST_ROWS, PAGE_HEIGHT, STYLE
 class Canvas:
     """Makes the one figure, or takes the axes of the caller, or a part of a figure of several.
 
-    Parameters
-    ----------
-    place
-        Axes of the caller, or a part of a figure; None for a figure of its own.
-    analysis
-        Whose figure it is, for messages.
-    parts
-        Number of the parts of the figure.
-
-    Raises
-    ------
-    BadPlan
-        No axes.
+    place: Axes of the caller, or a part of a figure; None for a figure of its own.
+    analysis: Whose figure it is, for messages.
+    parts: Number of the parts of the figure.
+    Raises BadPlan: No axes.
     """
 
     def __init__(
@@ -113,14 +104,9 @@ def stacked(
 ) -> Figure:
     """Draw a figure for each of some results below each other, at most a page high.
 
-    Parameters
-    ----------
-    draw
-        Draws a result at a gain setting into one of so many parts of a figure, or a figure of its own.
-    parts
-        Result and gain setting of each part, by its name.
-    by
-        What the names are, which stand before the titles; empty for titles that name the parts.
+    draw: Draws a result at a gain setting into one of so many parts of a figure, or a figure of its own.
+    parts: Result and gain setting of each part, by its name.
+    by: What the names are, which stand before the titles; empty for titles that name the parts.
     """
     n = len(parts)
     width, height = draw(*next(iter(parts.values())), parts=n).get_size_inches()

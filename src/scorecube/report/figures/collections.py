@@ -34,18 +34,11 @@ def by_collection(
 ) -> None:
     """Draw one number of each metric in each collection.
 
-    Parameters
-    ----------
-    values
-        Metric -> its numbers by collection; NaN, or none, where it has none.
-    collections
-        Names, in the order of the figure.
-    label
-        Of the axis.
-    logarithmic
-        Whether the axis is.
-    limits
-        Metric -> limits of its interval, for one collection.
+    values: Metric -> its numbers by collection; NaN, or none, where it has none.
+    collections: Names, in the order of the figure.
+    label: Of the axis.
+    logarithmic: Whether the axis is.
+    limits: Metric -> limits of its interval, for one collection.
     """
     if len(collections) == 1 and not logarithmic:
         one = {

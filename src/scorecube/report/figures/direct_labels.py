@@ -18,10 +18,7 @@ STEP = 0.055
 def direct_labels(axes: Axes) -> None:
     """Label the curves of falling lines in a column at the right, in their order, each with a thin line to its curve.
 
-    Parameters
-    ----------
-    axes
-        With its lines drawn and its limits set; lines whose labels begin with an underscore have no label.
+    axes: With its lines drawn and its limits set; lines whose labels begin with an underscore have no label.
     """
     lines = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
     if len(lines) > MOST:

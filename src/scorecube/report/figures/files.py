@@ -24,15 +24,8 @@ MISSING = re.compile(r"Glyph (\d+) .*missing from font")
 def save_figure(figure: Figure, path: Path) -> list[str]:
     """Write a figure; the suffix of the file is its format.
 
-    Returns
-    -------
-    notes
-        On what the file shows differently: characters that the font does not have.
-
-    Raises
-    ------
-    BadPlan, BadOutput
-        As of `check_figure_path` and `scorecube.files.write_file`.
+    Returns notes: On what the file shows differently: characters that the font does not have.
+    Raises BadPlan, BadOutput: As of `check_figure_path` and `scorecube.files.write_file`.
     """
     check_figure_path(path)
     drawn, missing = draw_figure(figure, path.suffix.lower()[1:], dpi=150)
@@ -71,12 +64,8 @@ def draw_figure(figure: Figure, form: str, **settings: Any) -> tuple[bytes, list
 def check_figure_path(path: Path) -> None:
     """Refuse a file to which no figure can be written.
 
-    Raises
-    ------
-    BadPlan
-        Another suffix than png, svg or pdf.
-    BadOutput
-        As of `scorecube.files.check_target`.
+    Raises BadPlan: Another suffix than png, svg or pdf.
+    Raises BadOutput: As of `scorecube.files.check_target`.
     """
     if path.suffix.lower() not in FORMATS:
         found = path.suffix or "no ending"

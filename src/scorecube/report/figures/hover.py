@@ -36,18 +36,12 @@ def name_series(figure: Figure) -> None:
 def hover_data(figure: Figure) -> list[list[Any]]:
     """Return the axes of a figure that has been drawn, and their series.
 
-    Parameters
-    ----------
-    figure
-        As of `name_series`.
-
-    Returns
-    -------
-    axes
-        For each one: position of the axes; left, top, right and bottom in points of the image; the values at left, right, bottom and top;
-        which scales are logarithmic (1: x, 2: y); whether the values of x (1) and y (2) are names; labels of x and y;
-        and of each series the kind, number and name, and its values where they are few: x and y of points and of the ends of bars and
-        segments, one after the other. Those of a long curve are read from the picture.
+    figure: As of `name_series`.
+    Returns axes: For each one: position of the axes; left, top, right and bottom in points of the image; the values at
+        left, right, bottom and top; which scales are logarithmic (1: x, 2: y); whether the values of x (1) and y (2)
+        are names; labels of x and y; and of each series the kind, number and name, and its values where they are few: x
+        and y of points and of the ends of bars and segments, one after the other. Those of a long curve are read from
+        the picture.
     """
     width, height = figure.get_size_inches() * 72
     found: list[list[Any]] = []

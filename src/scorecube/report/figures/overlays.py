@@ -29,14 +29,9 @@ _OVERLAYS: WeakKeyDictionary[Axes, list[Overlay]] = WeakKeyDictionary()
 def keep_apart(axes: Axes, before: set[Artist], facts: Mapping[str, Any]) -> None:
     """Give what was drawn into axes colours and labels that earlier results there do not have.
 
-    Parameters
-    ----------
-    axes
-        Of the caller.
-    before
-        What they held before the result was drawn.
-    facts
-        Options and collection of the result: labels name those that differ, or count where none does.
+    axes: Of the caller.
+    before: What they held before the result was drawn.
+    facts: Options and collection of the result: labels name those that differ, or count where none does.
     """
     new = [each for each in axes.get_children() if each not in before]
     named = {each: str(each.get_label()) for each in new}

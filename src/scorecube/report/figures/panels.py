@@ -29,21 +29,11 @@ def draw_panels(
 ) -> Figure:
     """Draw a panel for each gain setting, sample size, or value of an option, with the same axes.
 
-    Parameters
-    ----------
-    draw
-        Draws a result at a gain setting into axes.
-    results
-        All results of one analysis and collection, the latest last.
-    by
-        ``gain``, ``size``, or an option of the analysis, such as ``sampling``.
-    gain
-        Gain setting of the other panels; the first by default.
-
-    Raises
-    ------
-    BadPlan
-        Fewer than two different panels.
+    draw: Draws a result at a gain setting into axes.
+    results: All results of one analysis and collection, the latest last.
+    by: ``gain``, ``size``, or an option of the analysis, such as ``sampling``.
+    gain: Gain setting of the other panels; the first by default.
+    Raises BadPlan: Fewer than two different panels.
     """
     name = str(results[-1].attrs["analysis"])
     panels = _panels(results, by, gain)

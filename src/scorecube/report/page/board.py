@@ -91,16 +91,10 @@ def boards(
 ) -> list[Board]:
     """Return the leaderboards of a table, by collection and metric.
 
-    Parameters
-    ----------
-    frame
-        First table of an analysis of which `is_board` is true.
-    link
-        Escapes text.
-    baseline
-        Run that all are compared with; empty for none.
-    collections
-        On the page.
+    frame: First table of an analysis of which `is_board` is true.
+    link: Escapes text.
+    baseline: Run that all are compared with; empty for none.
+    collections: On the page.
     """
     most = max(LEAST_RUNS, MOST_RUNS // collections)
     found = []
@@ -197,12 +191,8 @@ class Matrix:
 def matrices(frame: pd.DataFrame, escape: Callable[[str], str]) -> list[Matrix]:
     """Return the means of runs that all of several collections have, with their intervals, by metric; none where they have no two runs in common.
 
-    Parameters
-    ----------
-    frame
-        First table of an analysis of which `is_board` is true, over several collections.
-    escape
-        Escapes text.
+    frame: First table of an analysis of which `is_board` is true, over several collections.
+    escape: Escapes text.
     """
     found = []
     for label, rows in with_labels(frame).groupby("label", sort=False):

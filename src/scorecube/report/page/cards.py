@@ -32,16 +32,10 @@ Rows = Mapping[str, dict[str, Any]]
 class Says:
     """What a card says of one metric, or of all.
 
-    Parameters
-    ----------
-    label
-        The metric; empty for all.
-    big, limits
-        The answer, and its limits.
-    clause
-        What it is.
-    bars
-        Of several metrics: label, bar and number.
+    label: The metric; empty for all.
+    big, limits: The answer, and its limits.
+    clause: What it is.
+    bars: Of several metrics: label, bar and number.
     """
 
     label: str
@@ -223,18 +217,11 @@ _BY_METRIC: Mapping[Question, Callable[[Sequence[Section]], list[Says]]] = {
 class Measure:
     """A column of the table of metrics.
 
-    Parameters
-    ----------
-    heading
-        Of the column.
-    kinds
-        Analyses that have it, the first that was run.
-    column, low, high
-        Of their first table.
-    more
-        Whether more is better; None where none is better.
-    percent
-        Whether it is written as a percentage.
+    heading: Of the column.
+    kinds: Analyses that have it, the first that was run.
+    column, low, high: Of their first table.
+    more: Whether more is better; None where none is better.
+    percent: Whether it is written as a percentage.
     """
 
     heading: str

@@ -32,14 +32,8 @@ def program_digest() -> str:
 def source_digest(study: Study, collections: Iterable[str], *others: str) -> str:
     """Return a digest of everything that a page is made from; empty if that is unknown.
 
-    Parameters
-    ----------
-    study
-        The study.
-    collections
-        Names of the collections that the page shows.
-    others
-        Further texts that the page depends on.
+    collections: Names of the collections that the page shows.
+    others: Further texts that the page depends on.
     """
     digest = hashlib.sha256(json.dumps([program_digest(), study.path, *others]).encode())
     for name in collections:

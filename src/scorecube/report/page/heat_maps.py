@@ -32,16 +32,9 @@ def heat_maps(
 ) -> list[dict[str, Any]]:
     """Return the heat maps of a page with their captions: of the first metric and gain setting of each collection.
 
-    Parameters
-    ----------
-    study
-        The study.
-    collections
-        Facts of the collections on the page, as from `overview`.
-    ordered_map
-        Function like `map`, which may call the function in other processes.
-    options
-        Its first metric is drawn.
+    collections: Facts of the collections on the page, as from `overview`.
+    ordered_map: Function like `map`, which may call the function in other processes.
+    options: Its first metric is drawn.
     """
     if len(collections) > MOST_MAPS:
         return []

@@ -34,12 +34,8 @@ def html_table(frame: pd.DataFrame, label: str = "Table") -> Markup:
 
     A column that is equal in all rows becomes a line above the table.
 
-    Parameters
-    ----------
-    frame
-        Rows; only the first 300 are shown.
-    label
-        Description for screen readers.
+    frame: Rows; only the first 300 are shown.
+    label: Description for screen readers.
     """
     merged, shared = without_equal_columns(merge_gains(frame))
     parts = [f"{heading_of(frame, name)}: {text}" for name, text in shared]

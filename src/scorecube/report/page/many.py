@@ -42,18 +42,10 @@ BINS = 24
 def overview_rows(study: Study, names: Iterable[str]) -> list[dict[str, Any]]:
     """Return what the overview shows of collections, from the index of the study: JSON values.
 
-    Parameters
-    ----------
-    study
-        The study.
-    names
-        Of the collections.
-
-    Returns
-    -------
-    rows
-        One for each collection: ``name``, ``runs``, ``topics``, ``cautions`` (texts) and ``results``, the latest result of each analysis and
-        its options with ``kind``, ``heading``, ``title``, ``column`` and ``numbers`` (see `key_numbers`).
+    names: Of the collections.
+    Returns rows: One for each collection: ``name``, ``runs``, ``topics``, ``cautions`` (texts) and ``results``, the
+        latest result of each analysis and its options with ``kind``, ``heading``, ``title``, ``column`` and ``numbers``
+        (see `key_numbers`).
     """
     indexed = rows_with_facts(study)
     rows = {name: _row(contents_of(name, indexed[name])) for name in names}
@@ -113,12 +105,8 @@ def _cautions(study: Study, name: str, kind: str, digest: str) -> list[str]:
 def key_numbers(frame: pd.DataFrame, order: Order) -> dict[str, dict[str, float]]:
     """Return the number by which an analysis orders metrics, by collection and metric, at the largest of each condition (alpha, confidence, size).
 
-    Parameters
-    ----------
-    frame
-        First table of some collections.
-    order
-        Of the analysis.
+    frame: First table of some collections.
+    order: Of the analysis.
     """
     if not len(frame):
         return {}
@@ -274,16 +262,9 @@ def overview_page(
 ) -> str:
     """Return the overview of many collections.
 
-    Parameters
-    ----------
-    study
-        The study.
-    rows
-        Of `overview_rows`.
-    links
-        File of each collection's page, of those that have one.
-    options
-        Title, authors and date.
+    rows: Of `overview_rows`.
+    links: File of each collection's page, of those that have one.
+    options: Title, authors and date.
     """
     script = page_file("page.js") + page_file("overview.js")
     counts: dict[str, int] = {}

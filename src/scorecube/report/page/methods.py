@@ -55,12 +55,8 @@ def methods(
 ) -> dict[str, Any]:
     """Return the methods of a page: sentences on collections and analyses, and BibTeX of all that they cite.
 
-    Parameters
-    ----------
-    collections
-        Facts of the collections, as from `overview`.
-    sections
-        Results on the page.
+    collections: Facts of the collections, as from `overview`.
+    sections: Results on the page.
     """
     sentences = [_scores(each) for each in collections[:5]]
     if len(collections) > len(sentences):

@@ -16,18 +16,11 @@ SUFFIX = ".zarr"
 class PageOptions:
     """What a report is asked to show.
 
-    Parameters
-    ----------
-    title
-        Instead of the name of the study; empty for that name.
-    authors, date
-        Below the title; empty for none.
-    metrics
-        Metrics that are shown, in this order; all if empty.
-    primary
-        Metric that comes first and that pages open with; the first one if empty.
-    final
-        Leave out what could be analysed further, for pages that are published.
+    title: Instead of the name of the study; empty for that name.
+    authors, date: Below the title; empty for none.
+    metrics: Metrics that are shown, in this order; all if empty.
+    primary: Metric that comes first and that pages open with; the first one if empty.
+    final: Leave out what could be analysed further, for pages that are published.
     """
 
     title: str = ""

@@ -53,22 +53,12 @@ def render(
 ) -> str:
     """Return a page.
 
-    Parameters
-    ----------
-    study
-        The study.
-    collections
-        Facts of the collections on the page, as from `overview`.
-    sections
-        Their results.
-    links
-        File of each collection's own page: this one is the summary, without figures of single collections.
-    up
-        File of the summary, if this page is about one collection of several.
-    options
-        What is asked for; everything by default.
-    ordered_map
-        Function like `map`, which may call the function in other processes.
+    collections: Facts of the collections on the page, as from `overview`.
+    sections: Their results.
+    links: File of each collection's own page: this one is the summary, without figures of single collections.
+    up: File of the summary, if this page is about one collection of several.
+    options: What is asked for; everything by default.
+    ordered_map: Function like `map`, which may call the function in other processes.
     """
     options = options or PageOptions()
     several = len(collections) > 1

@@ -47,19 +47,12 @@ def numbers_of_topics(n: int) -> list[int]:
 def leaderboard_data(cube: xr.Dataset, result: xr.Dataset) -> dict[str, Any] | None:
     """Return the leaderboards of a collection for a slider of the number of topics, as JSON values.
 
-    Parameters
-    ----------
-    cube
-        Scores of the collection.
-    result
-        Of a leaderboard.
-
-    Returns
-    -------
-    data
-        Of each metric the runs, best first, by position in ``runs``; their means, and the distances of the limits; and, for all pairs
-        of places in this order, the position in ``numbers`` of the first number of topics that separates them, as bytes. None for repeated
-        runs of systems, and without a cell whose rank sets are found again at the study's own number of topics.
+    cube: Scores of the collection.
+    result: Of a leaderboard.
+    Returns data: Of each metric the runs, best first, by position in ``runs``; their means, and the distances of the
+        limits; and, for all pairs of places in this order, the position in ``numbers`` of the first number of topics
+        that separates them, as bytes. None for repeated runs of systems, and without a cell whose rank sets are found
+        again at the study's own number of topics.
     """
     # Imported where it is needed, as it takes long and pages that are up to date do without.
     from scorecube.analyses.rank_sets.other_numbers import limit_factors
@@ -187,12 +180,8 @@ def design_data(result: xr.Dataset) -> tuple[pd.DataFrame | None, dict[str, Any]
 def within(parts: Sequence[dict[str, Any]], used: int = 0) -> list[dict[str, Any]]:
     """Return the parts whose data fit on a page; of leaderboards those of the first metrics.
 
-    Parameters
-    ----------
-    parts
-        Of `leaderboard_data` or `design_data`.
-    used
-        Bytes that other data take.
+    parts: Of `leaderboard_data` or `design_data`.
+    used: Bytes that other data take.
     """
     kept = []
     for part in parts:

@@ -54,12 +54,8 @@ WIDTHS_AND_POWER = "Widths and power with the topics at hand"
 class PartSource:
     """What a part of the report is made from: a stored result, or the scores.
 
-    Parameters
-    ----------
-    collection, kind
-        Its collection, and its analysis.
-    facts
-        Attributes of the stored result; None for an analysis that is computed from the scores.
+    collection, kind: Its collection, and its analysis.
+    facts: Attributes of the stored result; None for an analysis that is computed from the scores.
     """
 
     collection: str
@@ -114,12 +110,8 @@ def options_text(facts: Mapping[str, Any]) -> str:
 class Section:
     """Results of one analysis with equal options, of one collection or several.
 
-    Parameters
-    ----------
-    kind, options
-        Shared by its results.
-    parts
-        One for each result.
+    kind, options: Shared by its results.
+    parts: One for each result.
     """
 
     kind: str
@@ -253,24 +245,15 @@ class Section:
 class Part:
     """The parts of one result that a page shows.
 
-    Parameters
-    ----------
-    collection, kind, options
-        The result's collection, its analysis, and the analysis' options as text.
-    curve
-        Figures and headline; empty if they are not shown.
-    frames
-        Its tables by name, without those that are too long.
-    rows
-        Rows of all its tables, or a little more of those that are too long.
-    small
-        The result without its large arrays.
-    cautions
-        Cautions about the result.
-    facts
-        The result's attributes.
-    live, at_hand
-        What the script of the page computes with, and the table of the same at the topics of the collection; None without.
+    collection, kind, options: The result's collection, its analysis, and the analysis' options as text.
+    curve: Figures and headline; empty if they are not shown.
+    frames: Its tables by name, without those that are too long.
+    rows: Rows of all its tables, or a little more of those that are too long.
+    small: The result without its large arrays.
+    cautions: Cautions about the result.
+    facts: The result's attributes.
+    live, at_hand: What the script of the page computes with, and the table of the same at the topics of the collection;
+        None without.
     """
 
     collection: str

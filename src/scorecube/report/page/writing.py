@@ -47,32 +47,15 @@ def write_page(
 
     Of more than `OVERVIEW` collections it shows distributions over them.
 
-    Parameters
-    ----------
-    study
-        The study.
-    path
-        The file.
-    collections
-        Names of those that the report is about; all by default.
-    progress
-        Called with (results drawn, results in total).
-    ordered_map
-        Function like `map`, which may call the function in other processes.
-    options
-        What is shown.
-
-    Returns
-    -------
-    written
-        Whether the file was written; not if it holds the report of the same results by the same programs already.
-
-    Raises
-    ------
-    BadStudy
-        A study without collections, or without one of those.
-    BadOutput
-        A path that cannot be written.
+    path: The file.
+    collections: Names of those that the report is about; all by default.
+    progress: Called with (results drawn, results in total).
+    ordered_map: Function like `map`, which may call the function in other processes.
+    options: What is shown.
+    Returns written: Whether the file was written; not if it holds the report of the same results by the same programs
+        already.
+    Raises BadStudy: A study without collections, or without one of those.
+    Raises BadOutput: A path that cannot be written.
     """
     target = Path(path)
     check_target(target)
@@ -93,14 +76,9 @@ def write_page(
 class _Index:
     """The page that is the whole report or the index of its pages; of many collections it is made from the index of the study.
 
-    Parameters
-    ----------
-    study, names, options
-        The study, the collections that it is about, and what is asked for.
-    links
-        Files of the collections' pages; None where there are none as the report is one page.
-    ordered_map
-        See `write_page`.
+    study, names, options: The study, the collections that it is about, and what is asked for.
+    links: Files of the collections' pages; None where there are none as the report is one page.
+    ordered_map: See `write_page`.
     """
 
     def __init__(
@@ -151,34 +129,14 @@ def write_pages(
     collections are in memory at a time. Up to `MOST_PAGES` pages are written before the first of them moves into the folder, and pages of
     an earlier report that have no successor are removed.
 
-    Parameters
-    ----------
-    study
-        The study.
-    folder
-        The folder.
-    collections
-        Names of those that the report is about; all by default.
-    every
-        Make the pages of all of them, however many.
-    progress
-        Called with (collections drawn, collections to draw).
-    ordered_map
-        Function like `map`, which may call the function in other processes.
-    options
-        What is shown; title, authors and date stand above the index.
-
-    Returns
-    -------
-    written
-        Number of pages that were written.
-
-    Raises
-    ------
-    BadStudy
-        A study without collections, or without one of those, or a folder that contains other files.
-    BadOutput
-        A folder that cannot be written.
+    collections: Names of those that the report is about; all by default.
+    every: Make the pages of all of them, however many.
+    progress: Called with (collections drawn, collections to draw).
+    ordered_map: Function like `map`, which may call the function in other processes.
+    options: What is shown; title, authors and date stand above the index.
+    Returns written: Number of pages that were written.
+    Raises BadStudy: A study without collections, or without one of those, or a folder that contains other files.
+    Raises BadOutput: A folder that cannot be written.
     """
     target = Path(folder).resolve()
     _check_folder(target)

@@ -45,31 +45,21 @@ def declared(
 ) -> Table:
     """Return a table with one row for each position along some dims of a result.
 
-    Parameters
-    ----------
-    dims
-        In the order of the rows, the last fastest; see `DESCENDING`. Dims that only derived quantities have are allowed.
-    columns
-        Names, behind the collection unless it is named among them: of a dim, a variable, what `Derived` declares, or an attribute of
-        the result; or a name of its own with that of the quantity, of a part of it as in ``value[coefficient=phi]``. See `OPTIONAL`. A
-        name with a dim in braces, such as ``top_{k}``, is a column for each label along this dim. What the analysis declares, and the
-        result does not have, is missing.
-    sort
-        Columns by which rows are sorted; see `DESCENDING`. Equal rows keep their order, missing values come last.
-    within
-        Number of the first dims whose order stays: rows are sorted at each position along them.
-    only
-        Quantity of the rows that the table has: a flag, or a number that is known; all by default.
-    needs
-        Quantity without which the table has no rows; without any, also by `only`, it has no optional columns.
-    whole
-        Columns of whole numbers some of which are missing: None there, integers elsewhere.
-    dtypes
-        Of columns that have another one than their quantity.
-    long
-        Whether the table may be too long for a page; or, of rows along dims of derived quantities, the dims of the result that are as long.
-    part
-        Takes the part of the result that the table is about; the whole by default.
+    dims: In the order of the rows, the last fastest; see `DESCENDING`. Dims that only derived quantities have are
+        allowed.
+    columns: Names, behind the collection unless it is named among them: of a dim, a variable, what `Derived` declares,
+        or an attribute of the result; or a name of its own with that of the quantity, of a part of it as in
+        ``value[coefficient=phi]``. See `OPTIONAL`. A name with a dim in braces, such as ``top_{k}``, is a column for
+        each label along this dim. What the analysis declares, and the result does not have, is missing.
+    sort: Columns by which rows are sorted; see `DESCENDING`. Equal rows keep their order, missing values come last.
+    within: Number of the first dims whose order stays: rows are sorted at each position along them.
+    only: Quantity of the rows that the table has: a flag, or a number that is known; all by default.
+    needs: Quantity without which the table has no rows; without any, also by `only`, it has no optional columns.
+    whole: Columns of whole numbers some of which are missing: None there, integers elsewhere.
+    dtypes: Of columns that have another one than their quantity.
+    long: Whether the table may be too long for a page; or, of rows along dims of derived quantities, the dims of the
+        result that are as long.
+    part: Takes the part of the result that the table is about; the whole by default.
     """
     sources = dict((each, each) if isinstance(each, str) else each for each in columns)
     plain = [dim.removeprefix(DESCENDING) for dim in dims]

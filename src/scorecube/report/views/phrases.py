@@ -41,12 +41,8 @@ def value_range(values: Iterable[Any], form: str) -> str:
 def with_limits(value: float, low: float, high: float, form: str = ".3f") -> str:
     """Return an estimate and its limits with the digits that these allow, as in tables; without limits the estimate alone.
 
-    Parameters
-    ----------
-    value, low, high
-        Limits may be missing.
-    form
-        How the estimate is written without limits.
+    value, low, high: Limits may be missing.
+    form: How the estimate is written without limits.
 
     Examples
     --------
@@ -201,10 +197,7 @@ def sample_conditions(result: xr.Dataset) -> str:
 def topics_and_teams(*facts: Mapping[str, Any]) -> str:
     """Return ``topics and teams``, or ``topics and runs`` where no result has teams, or none that count together.
 
-    Parameters
-    ----------
-    facts
-        Attributes of the results.
+    facts: Attributes of the results.
 
     Examples
     --------

@@ -9,14 +9,9 @@ from dataclasses import dataclass
 class Question:
     """A question about a study.
 
-    Parameters
-    ----------
-    text
-        As a page shows it.
-    analysis
-        To run if no result answers the question yet; its answer comes first.
-    short
-        In few words, for contents and cards.
+    text: As a page shows it.
+    analysis: To run if no result answers the question yet; its answer comes first.
+    short: In few words, for contents and cards.
     """
 
     text: str

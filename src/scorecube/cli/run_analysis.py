@@ -241,7 +241,7 @@ def redirected(task: Task, out: str) -> Task:
     name = task.collection.name
     if name not in target:
         target.add(name, cube=task.collection.cube)
-    return dataclasses.replace(task, collection=target[name])
+    return dataclasses.replace(task, study=target, collection=target[name])
 
 
 def run_task(task: Task, executor: Executor, block_units: int | None) -> xr.Dataset:

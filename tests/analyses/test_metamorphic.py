@@ -154,7 +154,7 @@ def grown(*names: str, **more: Any) -> Law:
 
 def scaled(*names: str, **more: Any) -> Law:
     """Return the law that variables are scaled."""
-    return Law(times=dict.fromkeys(names, SCALE), **more)
+    return Law(times=dict.fromkeys(names, SCALE) | {"residual_variance": SCALE**2}, **more)
 
 
 def minus(*names: str, **more: Any) -> Law:

@@ -134,4 +134,4 @@ def test_a_study_stores_and_shows_systems(scorecube: Cli, tmp_path: Path) -> Non
     assert found == {("a#1", "a"), ("a#2", "a"), ("b#1", "b")}
     outcome = scorecube("leaderboard", study, "--trials", "100", "--seed", "1")
     assert outcome.status == 0
-    assert "b#1 leads" in outcome.stderr
+    assert "b#1 leads" in outcome.stdout

@@ -21,8 +21,8 @@ RUNS = "runs with equal scores everywhere: {}; perhaps one run under two names (
 OF_TOPICS = "num_rel: equal for all runs on every topic; perhaps a number of the topic, such as of its judged documents: leave it out"
 RANKINGS = "runs with equal rankings of judged documents: a = b; perhaps one run under two names: leave one out"
 IN_GROUPS = (
-    "topics seem to come in 2 groups (1_1, 1_2, ...), such as turns of conversations, and are taken as independent: name the groups (topic_groups, "
-    "--topic-groups), or errors of tests rise several times above their level"
+    "topics seem to come in 2 groups (1_1, 1_2, ...), such as turns of conversations, and are taken as independent: name the groups (topic_groups), "
+    "or errors of tests rise several times above their level"
 )
 MARKS = [".1", ".2", ".4", ".3", ".5"]
 

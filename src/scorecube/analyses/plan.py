@@ -169,7 +169,12 @@ def make_plan(
         trials, seed = 1, 0
     if samples is not None:
         check_dataset(samples, option("samples"), "the method samples of an analysis")
-    prepared, warnings = analysis.prepare_checked(by_group(cube))
+    grouped = by_group(cube)
+    prepared, warnings = analysis.prepare_checked(grouped)
+    warnings = [
+        *(grouped.attrs[key] for key in (names.TOPIC_GROUPS,) if key in grouped.attrs),
+        *warnings,
+    ]
     nesting = teams_digest(analysis, cube), systems_digest(analysis, cube), groups_digest(cube)
     if samples is None:
         plan = Plan(analysis, trials, seed, cube_digest(cube), "", *nesting)

@@ -103,7 +103,7 @@ def _topics_in_groups(cube: xr.Dataset) -> Iterator[str]:
     if all(parts) and 1 < len(stems) <= len(topics) / 2 and min(stems.values()) > 1:
         yield (
             f"topics seem to come in {len(stems)} groups ({', '.join(topics[:2])}, ...), such as turns of conversations, and are taken as independent: name the "
-            "groups (topic_groups, --topic-groups), or errors of tests rise several times above their level"
+            "groups (topic_groups), or errors of tests rise several times above their level"
         )
 
 

@@ -16,9 +16,9 @@ from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.teams import teams_of
 from scorecube.collection.topic_means import kinds_of
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 
-REFUSED = "topic_group says that topics come in groups, and {}; to take the topics as independent, leave the coordinate out (--by-topic)"
+REFUSED = f"topic_group says that topics come in groups, and {{}}; to take the topics as independent, say so: {option('by_topic', True)}"
 ON_TOPICS = {
     names.DOCUMENT_AT_RANK: "rankings are judged topic by topic",
     names.LABEL_COUNTS: "labels are counted topic by topic",
@@ -116,7 +116,7 @@ def by_group(cube: xr.Dataset) -> xr.Dataset:
         raise BadPlan(REFUSED.format(f"all topics are of the group {labels[0]}"))
     scores = cube[names.SCORE].transpose(*schema.CUBE[0].dims).values
     if not np.isfinite(scores).all():
-        raise BadPlan(REFUSED.format("scores are missing: leave out their topics (--drop-missing)"))
+        raise BadPlan(REFUSED.format("scores are missing: leave out their topics"))
     sizes = np.bincount(group_of)
     values = _group_scores(scores, group_of, sizes)
     kept = {

@@ -423,7 +423,7 @@ def files(tmp_path: Path) -> Path:
 
 def test_files_in_one_step(scorecube: Cli, files: Path) -> None:
     study = files / "s"
-    done = scorecube("judges", study, "--runs", files / "runs", "--truth-qrels", files / "nist.txt", "--qrels", files / "labels.csv", "--metrics", "AP,nDCG@10", "--labels", "5,8").succeeded()  # fmt: skip
+    done = scorecube("judges", study, "--verbose", "--runs", files / "runs", "--truth-qrels", files / "nist.txt", "--qrels", files / "labels.csv", "--metrics", "AP,nDCG@10", "--labels", "5,8").succeeded()  # fmt: skip
     assert "labels of gpt4: kappa" in done.stderr
     rows = json.loads(scorecube("show", study, "judges", "--table", "labels", "--format", "json").succeeded().stdout)  # fmt: skip
     assert [row["judge"] for row in rows] == ["gpt4", "llama"]

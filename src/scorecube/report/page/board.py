@@ -37,7 +37,7 @@ def number(value: float | None, half: float | None = None) -> str:
     Examples
     --------
     >>> number(0.8496, 0.038), number(73.2, 21.0), number(None)
-    ('0.850', '73', '-')
+    ('0.85', '73', '-')
     """
     if value is None:
         return "-"
@@ -51,7 +51,7 @@ def limited(value: float | None, low: float | None, high: float | None) -> tuple
     Examples
     --------
     >>> limited(-0.849, -0.883, -0.807), limited(0.5, None, None)
-    (('-0.849', '-0.883 to -0.807'), ('0.500', ''))
+    (('-0.85', '-0.88 to -0.81'), ('0.500', ''))
     """
     if low is None or high is None:
         return number(value), ""

@@ -79,7 +79,7 @@ def test_notebooks_show_figures_studies_and_collections(tmp_path: Path) -> None:
     path = sc.report(study, str(tmp_path / "page.html"), title="A & B", authors="Me", date="May")
     text = Path(path).read_text()
     assert "A &amp; B" in text
-    assert "<p>Me</p>" in text
+    assert "<p>Me, May</p>" in text
 
 
 def test_long_frames_are_read_with_the_names_of_tools() -> None:

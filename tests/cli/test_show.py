@@ -124,8 +124,8 @@ def test_means_need_rows_that_all_collections_have(scorecube: Cli, tmp_path: Pat
     [
         ("csv", "collection,"),
         ("json", "["),
-        ("md", "| collection"),
-        ("tex", "\\begin{tabular}"),
+        ("md", ""),
+        ("tex", "\\begin{table}"),
         ("txt", "collection "),
     ],
 )

@@ -73,7 +73,7 @@ def test_errors_is_stored_extended_and_shown(scorecube: Cli, scores: Path) -> No
         1,
     )
     first = scorecube(*words, "--trials", 300).succeeded()
-    assert "AP, 20 topics: type I at 0.05: t test ." in first.stderr
+    assert "AP, 20 topics: type I at 0.05: t test 0." in first.stderr
     more = scorecube(*words, "--trials", 600, "--block-size", 200).succeeded()
     assert "power for a difference of 0.05" in more.stderr
     shown = scorecube("show", scores, "errors", "--format", "csv").succeeded().stdout.splitlines()

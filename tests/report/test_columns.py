@@ -46,8 +46,8 @@ def test_estimates_and_limits_have_the_digits_that_these_allow() -> None:
     ]
     lines = render(described(rows), "markdown").splitlines()[2:]
     assert [[cell.strip() for cell in line.strip("|").split("|")] for line in lines] == [
-        ["0.69", "0.61", "0.76", "107", "14"],
-        ["0.000", "-0.020", "0.021", "5.0000", "-"],
+        ["0.69", r"\[0.61, 0.76\]", "107", "14"],
+        ["0.000", r"\[-0.020, 0.021\]", "5.0000", "-"],
     ]
     assert "0.68912" in render(described(rows), "csv")
 

@@ -62,7 +62,11 @@ def test_every_analysis_has_a_small_table(
         assert sentence([result]).endswith((".", "?"))
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in registry.BUILT_IN])
+@pytest.mark.parametrize(
+    # The summary of `check` has limits of several rows in one line.
+    "name",
+    [entry.name for entry in registry.BUILT_IN if entry.name != "check"],
+)
 def test_numbers_are_those_of_the_table(results: dict[str, list[xr.Dataset]], name: str) -> None:
     result = results[name][0]
     view = view_of_result(result)

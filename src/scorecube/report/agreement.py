@@ -230,7 +230,7 @@ VIEW = View(
                 "largest drop": "largest_drop",
                 "of run": "drop_run",
             },
-            most=4,
+            most=3,
             bar="over other topics",
         ),
         Summary(

@@ -152,6 +152,7 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
 
     gain: Gain setting; the first by default.
     """
+    from scorecube.report.figures.canvas import PAGE_HEIGHT
     from scorecube.report.figures.heat_map_style import without_grid
 
     cells = cube.isel(gain=0) if gain is None else cube.sel(gain=gain)
@@ -161,6 +162,7 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
         min(max(inches * cube.sizes[dim], LEAST_INCHES), MOST_INCHES)
         for inches, dim in ((ROW, names.RUN), (COLUMN, names.TOPIC))
     )
+    height = min(height, (PAGE_HEIGHT - 0.3) / len(shown) - 0.9)
     with without_grid():
         figure = canvas.figure((width + 2.2, (height + 0.9) * len(shown) + 0.3))
         panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]

@@ -219,9 +219,20 @@ def has_manifest(content: bytes | None) -> bool:
 def open_catalogue(path: str | os.PathLike[str]) -> Catalogue:
     """Return the catalogue of a study for reading.
 
-    path: Directory or URL of the study, as of `scorecube.open_study`.
-    Returns catalogue: Its collections, with what the index says of them.
-    Raises BadStudy: No study there, or other content.
+    Parameters
+    ----------
+    path
+        Directory or URL of the study, as of `scorecube.open_study`.
+
+    Returns
+    -------
+    catalogue
+        Its collections, with what the index says of them.
+
+    Raises
+    ------
+    BadStudy
+        No study there, or other content.
     """
     location = open_location(path)
     with location.failures():

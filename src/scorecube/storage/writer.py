@@ -49,9 +49,14 @@ Known = tuple[Manifest, bytes | None]
 class NewResult:
     """A finished result that is to be stored.
 
-    analysis, digest: Name of the analysis and digest of the plan.
-    values: Values, with the provenance as attributes.
-    facts: JSON values for the manifest and the index: what is shown of the result without reading its arrays.
+    Parameters
+    ----------
+    analysis, digest
+        Name of the analysis and digest of the plan.
+    values
+        Values, with the provenance as attributes.
+    facts
+        JSON values for the manifest and the index: what is shown of the result without reading its arrays.
     """
 
     analysis: str

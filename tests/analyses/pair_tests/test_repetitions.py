@@ -417,8 +417,9 @@ def test_saved_samples_are_replayed_on_the_command_line(scorecube: Cli, tmp_path
         for each in (study, tmp_path / "o.zarr")
     ]
     assert tables[0] == tables[1]
-    done = scorecube("paired", study, "--by-system", "--equivalence", "0.05", "--baseline", "c")
-    assert "of 4 systems compared with c, different" in " ".join(done.succeeded().stdout.split())
+    words = ("--by-system", "--equivalence", "0.05", "--baseline", "c", "--verbose")
+    done = scorecube("paired", study, *words)
+    assert "of 4 systems compared with c, different" in " ".join(done.succeeded().stderr.split())
     refused = scorecube("bootstrap", study, "--by-system", "--seed", "1")
     assert refused.status == 1
     assert "--by-system: with topics and repetitions drawn" in refused.stderr

@@ -221,7 +221,7 @@ def test_table_and_headline(result: xr.Dataset) -> None:
     assert row["rate"] == counted / 2500
     assert row["rate_low"] < row["rate"] < row["rate_high"]
     first = headline(result)[0]
-    assert first.startswith("P@10, 25 topics: type I at 0.05: t test .")
+    assert first.startswith("P@10, 25 topics: type I at 0.05: t test 0.")
     assert "permutation test" in first
 
 

@@ -152,8 +152,8 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
 
     gain: Gain setting; the first by default.
     """
-    from scorecube.report.figures.canvas import PAGE_HEIGHT
     from scorecube.report.figures.heat_map_style import without_grid
+    from scorecube.report.figures.style import PAGE_HEIGHT
 
     cells = cube.isel(gain=0) if gain is None else cube.sel(gain=gain)
     metrics = labels_of(cube, names.METRIC)

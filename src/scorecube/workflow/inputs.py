@@ -169,8 +169,8 @@ def read_rankings(
     rankings = build_rankings(
         judged_runs, judged, team_of, attrs=attrs, teams_path=path, notify=notify or LOGGER.warning
     )
-    told = notify or LOGGER.warning
-    return _grouped(with_systems(rankings, systems, path=path, notify=told), topic_groups, told)
+    say = notify or LOGGER.warning
+    return _grouped(with_systems(rankings, systems, path=path, notify=say), topic_groups, say)
 
 
 def _grouped(

@@ -243,8 +243,8 @@ def _glance(
 ) -> list[tuple[str, str, str, str]]:
     """Return what the page opens with: median and range of the sizes, and of the first metric of each analysis."""
     headings = [each.label for each in sizes]
-    told = [group for group in groups if group["distributions"]]
-    for place, group in enumerate(told, len(sizes) - len(told)):
+    drawn = [group for group in groups if group["distributions"]]
+    for place, group in enumerate(drawn, len(sizes) - len(drawn)):
         headings[place] = f"{group['heading']}: {group['column']}, {sizes[place].label}"
     return [
         (

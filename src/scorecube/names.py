@@ -165,6 +165,8 @@ TEAM_LEFT_OUT: Final = "team_left_out"
 """Whether a team is left out, in each trial of each number of teams."""
 TOPIC_KEPT: Final = "topic_kept"
 """Whether a topic is in a step of the nested chain of topic sets."""
+TOPIC_PLACE: Final = "topic_place"
+"""Place of a topic in the order of a trial, of which a step keeps the first ones."""
 RUN_PERMUTATION: Final = "run_permutation"
 """Positions of runs, permuted within each topic, in each trial of the Tukey test."""
 

@@ -375,6 +375,13 @@ TEAM_SAMPLES = (
         "1",
         "whether a topic is in a step of the chain",
     ),
+    Variable(
+        names.TOPIC_PLACE,
+        (names.LEAVE, names.TRIAL, names.TOPIC),
+        "i",
+        "1",
+        "place of a topic in the order of a trial, from 0: a step keeps the first ones that are not lost",
+    ),
 )
 LEVEL_AT_RANK = RANKINGS[0].name
 

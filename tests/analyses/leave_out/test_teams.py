@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,13 +108,20 @@ def test_blocks_and_workers_change_nothing(cube: xr.Dataset) -> None:
 def test_given_samples_repeat_a_result(cube: xr.Dataset) -> None:
     analysis = Teams(leave=(1, 3), topic_sizes=(25, 10), distinct=True)
     drawn = sc.analyse(cube, analysis, trials=6, seed=5, workers=1)
+    own = analysis.samples(cube, 5, 6)
+    assert own["topic_place"].dims == ("leave", "trial", "topic")
+    xr.testing.assert_equal(
+        sc.analyse(cube, analysis, trials=6, seed=9, samples=own, workers=1), drawn
+    )
+    analysis = replace(analysis, topic_chain="shared")
+    drawn = sc.analyse(cube, analysis, trials=6, seed=5, workers=1)
     samples = analysis.samples(cube, 5, 6)
     assert samples["team_left_out"].dims == ("leave", "trial", "team")
     assert samples["topic_kept"].dims == ("topic_step", "topic")
     xr.testing.assert_equal(
         sc.analyse(cube, analysis, trials=6, seed=9, samples=samples, workers=1), drawn
     )
-    more = Teams(leave=(1, 2, 3), topic_sizes=(25, 10))
+    more = Teams(leave=(1, 2, 3), topic_sizes=(25, 10), topic_chain="shared")
     with pytest.raises(BadPlan, match="the samples leave out 1, 3 teams, the plan also needs 2"):
         sc.analyse(cube, more, trials=6, samples=samples)
     with pytest.raises(BadPlan, match="other teams"):
@@ -123,8 +131,45 @@ def test_given_samples_repeat_a_result(cube: xr.Dataset) -> None:
         sc.analyse(cube, analysis, trials=6, samples=wrong)
 
 
+def test_given_topics_of_each_trial_are_those_that_it_keeps(cube: xr.Dataset) -> None:
+    """Samples of another program: topic_kept[leave, trial, topic_step, topic]."""
+    analysis = Teams(leave=(1, 3), topic_sizes=(25, 10))
+    samples = analysis.samples(cube, 5, 6)
+    place = samples["topic_place"]
+    kept = xr.concat([place < size for size in (25, 10)], "topic_step")
+    given = samples.drop_vars("topic_place").assign(
+        topic_kept=kept.transpose("leave", "trial", "topic_step", "topic")
+    )
+    result = sc.analyse(cube, analysis, trials=6, samples=given, workers=1)
+    for step, size in ((1, 25), (2, 10)):
+        assert ((result["topic_place"] < size) == (place < size)).all()
+        for k, trial in ((0, 0), (1, 0), (3, 4)):
+            found = result.sel(leave=k).isel(trial=trial, topic_step=step)
+            assert int(found["n_topics"].max()) == size
+    drawn = sc.analyse(cube, analysis, trials=6, seed=5, workers=1)
+    xr.testing.assert_equal(result["variance"], drawn["variance"])
+    with pytest.raises(BadPlan, match="the samples keep 10, 25 topics, the plan also needs 5"):
+        sc.analyse(cube, replace(analysis, topic_sizes=(5,)), trials=6, samples=given)
+
+
+def test_each_trial_draws_its_own_topics(cube: xr.Dataset) -> None:
+    """One chain for all trials, as a wrong reading of S3 section 5.2 has it, leaves out the variation over topics."""
+    analysis = Teams(topic_sizes=(10,))
+    result = sc.analyse(cube, analysis, trials=10, seed=3, workers=1)
+    first = result["topic_place"].isel(leave=1) < 10
+    assert (first.sum("topic") == 10).all()
+    assert len({tuple(row) for row in first.values}) == 10
+    shared = sc.analyse(cube, replace(analysis, topic_chain="shared"), trials=10, seed=3, workers=1)
+    half = {
+        name: (found["variance_high"] - found["variance_low"]).isel(leave=1, topic_step=1).mean()
+        for name, found in (("own", result), ("shared", shared))
+    }
+    assert half["own"] > 2 * half["shared"]
+
+
 def test_sets_are_of_their_size_and_topics_nested(cube: xr.Dataset) -> None:
-    result = sc.analyse(cube, Teams(topic_sizes=(10, 25)), trials=5, seed=1, workers=1)
+    shared = Teams(topic_sizes=(10, 25), topic_chain="shared")
+    result = sc.analyse(cube, shared, trials=5, seed=1, workers=1)
     assert result["leave"].values.tolist() == [0, 1, 2, 3, 4]
     assert (result["team_left_out"].sum("team") == result["leave"]).all()
     kept = result["topic_kept"]
@@ -146,7 +191,8 @@ def test_distinct_subsets_are_all_taken_once(cube: xr.Dataset) -> None:
 
 
 def test_the_whole_and_its_variance_come_first(cube: xr.Dataset) -> None:
-    result = sc.analyse(cube, Teams(topic_sizes=(10,)), trials=3, seed=1, workers=1)
+    shared = Teams(topic_sizes=(10,), topic_chain="shared")
+    result = sc.analyse(cube, shared, trials=3, seed=1, workers=1)
     np.testing.assert_allclose(
         result["variance_mean"].values[..., 0, 0],
         within_system_variance(cube["score"].values),

@@ -160,15 +160,17 @@ def check_trial(
     """Compare one trial: variance and topics of every step, runs, tau, lost ranks."""
     assert int(at["n_runs"]) == trial.n_runs
     for step, wanted in enumerate(at["topic_step"].values.tolist()):
-        chain = [
-            topic
-            for topic, kept in zip(
-                topics, at["topic_kept"].isel(topic_step=step).values, strict=True
-            )
-            if kept
-        ]
-        assert len(chain) == wanted
-        left = [topic for topic in chain if topic in trial.topics]
+        if step == 0:
+            left = list(trial.topics)
+        elif analysis.topic_chain == "trial":
+            # From what survived in this trial's own matrix, topics are removed at random (S3 section 5.2).
+            order = [topics[place] for place in np.argsort(at["topic_place"].values)]
+            left = [topic for topic in order if topic in trial.topics][:wanted]
+        else:
+            flags = at["topic_kept"].isel(topic_step=step).values
+            chain = [topic for topic, kept in zip(topics, flags, strict=True) if kept]
+            assert len(chain) == wanted
+            left = [topic for topic in chain if topic in trial.topics]
         assert int(at["n_topics"].isel(topic_step=step)) == len(left)
         enough = step == 0 or len(left) == wanted or analysis.fewer_topics == "survivors"
         same(at["variance"].isel(topic_step=step), trial.variance(left) if enough else np.nan)
@@ -240,6 +242,7 @@ def check_own(at: xr.Dataset, expected: Expected) -> None:
 @given(
     seed=st.integers(0, 10**6), n_runs=st.integers(3, 9), keep_unpooled=st.booleans(), pool_depth=st.integers(1, 14),
     lost=st.sampled_from(["no_relevant_left", "all_runs_zero"]), fewer=st.sampled_from(["missing", "survivors"]), distinct=st.booleans(),
+    chain=st.sampled_from(["trial", "shared"]),
 )  # fmt: skip
 def test_every_trial_equals_plain_python(
     seed: int,
@@ -249,13 +252,14 @@ def test_every_trial_equals_plain_python(
     lost: str,
     fewer: str,
     distinct: bool,
+    chain: str,
 ) -> None:
     chance = random.Random(seed)
     collection = simulated(chance, n_runs, chance.randint(2, n_runs))
     cube = cube_of(collection)
     sizes = tuple(size for size in (4, 2) if size < cube.sizes["topic"]) or None
     analysis = Teams(
-        topic_sizes=sizes, pool_depth=pool_depth, keep_unpooled=keep_unpooled, lost_topics=lost, fewer_topics=fewer, distinct=distinct  # type: ignore[arg-type]
+        topic_sizes=sizes, pool_depth=pool_depth, keep_unpooled=keep_unpooled, lost_topics=lost, fewer_topics=fewer, distinct=distinct, topic_chain=chain  # type: ignore[arg-type]
     )  # fmt: skip
     result = sc.analyse(cube, analysis, trials=3, seed=seed)
     assert result["leave"].values.tolist() == list(range(len(collection.teams)))

@@ -31,7 +31,10 @@ class Trials(NamedTuple):
 class Rules(NamedTuple):
     """Rules that are the same for all trials.
 
-    kept: bool (step, topic): topics of each step; the first step has all.
+    kept: bool (step, topic): topics of each step if all trials share them; the first step has all.
+    order: int32 (leave, trial, position): topics in the order of a trial, of which each step keeps the first ones that
+        are not lost; empty if all trials share the steps.
+    sizes: int64 (step,): numbers of topics of the steps.
     min_topics: int64 (step,): smallest number of topics for a variance, 0 for any number.
     all_zero: Whether a topic is lost where all runs score 0.
     units: float64 (cell, run): means of the full evaluation in units.
@@ -41,6 +44,8 @@ class Rules(NamedTuple):
     """
 
     kept: Array
+    order: Array
+    sizes: Array
     min_topics: Array
     all_zero: bool
     units: Array
@@ -92,21 +97,24 @@ def empty_outputs(n_cells: int, n_leaves: int, n_steps: int, n_runs: int, n_tria
 
 
 class RunArrays(NamedTuple):
-    """Working arrays for the runs of one trial.
+    """Working arrays for the runs and topics of one trial.
 
+    chosen: bool (topic,): topics of a step.
     runs: int64 (kept run,): the remaining runs.
     reals, order, above: float64 (6, kept run), int64 (position,), int32 (3, kept run): means, sums and ranks.
     """
 
+    chosen: Array
     runs: Array
     reals: Array
     order: Array
     above: Array
 
 
-def make_run_arrays(n_runs: int) -> RunArrays:
-    """Return working arrays for a number of runs."""
+def make_run_arrays(n_runs: int, n_topics: int) -> RunArrays:
+    """Return working arrays for numbers of runs and topics."""
     return RunArrays(
+        np.empty(n_topics, bool),
         np.empty(n_runs, np.int64),
         np.empty((6, n_runs)),
         np.empty(n_runs + 1, np.int64),
@@ -151,16 +159,45 @@ def _set_constant_scores(scores: Any, rules: Any, runs: Any, n: int) -> None:
 
 
 @merged
+def _keep_first(scores: Any, n: int, order: Any, place: int, missing: int, chosen: Any) -> int:
+    """Choose the next topics of an order in which any of the first n runs has a score; return the place behind them."""
+    while place < order.shape[0] and missing > 0:
+        for k in range(n):
+            if not np.isnan(scores[order[place], k]):
+                chosen[order[place]] = True
+                missing -= 1
+                break
+        place += 1
+    return place
+
+
+@merged
 def _write_outputs(
-    scores: Any, runs: Any, n: int, rules: Any, row: int, position: int, outputs: Any, by_run: Any
+    scores: Any,
+    runs: Any,
+    n: int,
+    rules: Any,
+    row: int,
+    trial: int,
+    position: int,
+    outputs: Any,
+    by_run: Any,
 ) -> None:
     """Write the outputs of one trial from the scores (cell, topic, run) of its first n runs."""
+    own_order, chosen = rules.order.shape[0] > 0, by_run.chosen
     reals, order, above, orders = by_run.reals, by_run.order, by_run.above, outputs.orders
     means, counts, rests, units, full = reals[0], reals[1], reals[2:4], reals[4], reals[5]
     for cell in range(scores.shape[0]):
         of_cell = scores[cell]
+        chosen[:] = False
+        place, taken = np.int64(0), np.int64(0)
         for step in range(rules.kept.shape[0] - 1, -1, -1):
             kept = rules.kept[step]
+            if own_order and step > 0:
+                place = _keep_first(
+                    of_cell, n, rules.order[row, trial], place, rules.sizes[step] - taken, chosen
+                )
+                kept, taken = chosen, rules.sizes[step]
             n_topics = sum_runs(of_cell, kept, n, means, counts)
             if step == 0:
                 for k in range(n):
@@ -230,5 +267,13 @@ def leave_teams_out(
             _set_constant_scores(scores, rules, runs, n)
             if outputs.orders.shape[3] > 0:
                 _write_outputs(
-                    scores, runs, n, rules, row, trial - trials.first, outputs, workspace.by_run
+                    scores,
+                    runs,
+                    n,
+                    rules,
+                    row,
+                    trial,
+                    trial - trials.first,
+                    outputs,
+                    workspace.by_run,
                 )

@@ -192,7 +192,9 @@ def make_workspace(tables: Tables, n_cells: int) -> Workspace:
     """Return the working memory of one thread for the scores of a number of cells."""
     n_topics, n_runs = tables.sums.shape[1:]
     space = make_space(tables.entries, tables.cells, n_runs)
-    return Workspace(space, make_run_arrays(n_runs), np.empty((n_cells, n_topics, n_runs)))
+    return Workspace(
+        space, make_run_arrays(n_runs, n_topics), np.empty((n_cells, n_topics, n_runs))
+    )
 
 
 def scores_without(
@@ -237,6 +239,8 @@ def _score_entries(
     n_cells, n_topics, n_runs = workspace.scores.shape
     rules = Rules(
         kept=np.ones((1, n_topics), bool),
+        order=np.empty((0, 0, 0), np.int32),
+        sizes=np.array([n_topics]),
         min_topics=np.zeros(1, np.int64),
         all_zero=False,
         units=np.empty((n_cells, n_runs)),

@@ -51,7 +51,11 @@ VARIABLES = (
     *variables((*_SAMPLE, *_TEAM), "flag", team_left_out="whether a team is left out"),
     *variables(
         *((names.TOPIC_STEP, names.TOPIC), "flag"),
-        topic_kept="whether a topic is in a step of the chain",
+        topic_kept="whether a topic is in a step of the chain that all trials share",
+    ),
+    *variables(
+        *((names.LEAVE, names.TRIAL, names.TOPIC), "count", "topics"),
+        topic_place="place of a topic in the order of a trial, from 0: a step keeps the first topics that are not lost",
     ),
     *variables(_STEP, "estimate", variance_mean="mean variance over trials"),
     *limits(
@@ -113,7 +117,7 @@ VARIABLES = (
     ),
 )
 """Along leave: 0 for the whole collection, then numbers of teams. Along topic_step: numbers of topics, all topics first."""
-OPTIONAL = (("judged_share", "rbp_residual"),)
+OPTIONAL = (("judged_share", "rbp_residual"), ("topic_kept",), ("topic_place",))
 
 
 def topics_needed(variances: xr.DataArray, mode: str = "exact") -> xr.DataArray:

@@ -15,6 +15,7 @@ from scorecube.kernels.random.draws import random_subset
 from scorecube.kernels.random.philox import stream_key
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+IntArray = np.ndarray[Any, np.dtype[np.int32]]
 ATTEMPTS = 2**16
 """Largest number of draws of a subset; the position in the random stream is the number of teams + ATTEMPTS * attempt."""
 
@@ -56,13 +57,24 @@ def _draw_subset(
     return next(subset for subset in combinations(range(n_teams), size) if subset not in excluded)
 
 
-def draw_topics(seed: int, steps: Sequence[int]) -> BoolArray:
-    """Draw a nested chain of topic sets, bool (step, topic); the first step has all topics."""
-    order = random_subset(stream_key(seed, names.Purpose.TOPIC_CHAIN), 0, 0, steps[0], steps[0])
-    kept = np.zeros((len(steps), steps[0]), bool)
-    for row, size in enumerate(steps):
-        kept[row, order[:size]] = True
-    return kept
+def draw_orders(seed: int, n_topics: int, leaves: Sequence[int], trials: int) -> IntArray:
+    """Draw a random order of the topics for each trial, of which a step keeps the first ones.
+
+    The order of a trial depends on the seed, the trial and the number of teams left out, 0 for the whole collection.
+
+    Returns order: int32 (leave, trial, position): positions of topics.
+    """
+    key = stream_key(seed, names.Purpose.TOPIC_CHAIN)
+    order = np.empty((len(leaves), trials, n_topics), np.int32)
+    for row, trial in np.ndindex(order.shape[:2]):
+        drawn = trial if leaves[row] else 0  # the whole is one trial
+        order[row, trial] = random_subset(key, drawn, leaves[row], n_topics, n_topics)
+    return order
+
+
+def chain_of(order: IntArray, steps: Sequence[int]) -> BoolArray:
+    """Return the nested topic sets of one order, bool (step, topic); the first step has all topics."""
+    return np.argsort(order) < np.array(steps)[:, np.newaxis]
 
 
 def replayed_teams(
@@ -72,7 +84,7 @@ def replayed_teams(
 
     Raises BadPlan: Samples of other teams or numbers of teams, or of another shape.
     """
-    schema.check(samples, schema.TEAM_SAMPLES, "the samples")
+    schema.check(samples, schema.TEAM_SAMPLES[:1], "the samples")
     if sorted(schema.labels_of(samples, names.TEAM)) != list(teams):
         raise BadPlan("the samples are of other teams than the cube")
     replayed = [int(value) for value in samples[names.LEAVE].values]
@@ -95,18 +107,39 @@ def replayed_teams(
     return np.ascontiguousarray(left_out)
 
 
-def replayed_topics(samples: xr.Dataset, cube: xr.Dataset, steps: Sequence[int]) -> BoolArray:
-    """Return a replayed chain of topic sets, bool (step, topic).
+def replayed_orders(
+    samples: xr.Dataset, cube: xr.Dataset, steps: Sequence[int], leaves: Sequence[int], trials: int
+) -> IntArray:
+    """Return replayed orders of topics, int32 (leave, trial, position), the whole collection first.
+
+    Of nested sets instead of orders, a smaller one comes first, and topics that the sets do not tell apart are in random order.
 
     Raises BadPlan: Samples of other topics or sizes.
     """
     topics = schema.labels_of(cube, names.TOPIC)
     if sorted(schema.labels_of(samples, names.TOPIC)) != topics:
         raise BadPlan("the samples are of other topics than the cube")
-    chain = samples[names.TOPIC_KEPT].sel({names.TOPIC: topics}).values
-    by_size = {int(size): row for size, row in zip(chain.sum(axis=1), chain, strict=True)}
-    if missing := sorted(set(steps[1:]) - set(by_size)):
-        raise BadPlan(
-            f"the samples keep {', '.join(map(str, by_size))} topics, the plan also needs {', '.join(map(str, missing[:5]))}"
-        )
-    return np.stack([np.ones(len(topics), bool), *(by_size[size] for size in steps[1:])])
+    if names.TOPIC_PLACE in samples:
+        place = samples[names.TOPIC_PLACE]
+    else:
+        trial = samples.isel({names.LEAVE: 0, names.TRIAL: 0}, missing_dims="ignore")
+        schema.check(trial, schema.TEAM_SAMPLES[1:2], "the samples")
+        kept = samples[names.TOPIC_KEPT]
+        sizes = kept.sum(names.TOPIC)
+        found = {
+            int(size) for size in np.unique(sizes) if (sizes == size).any(names.TOPIC_STEP).all()
+        }
+        if missing := sorted(set(steps[1:]) - found):
+            raise BadPlan(
+                f"the samples keep {', '.join(map(str, sorted(found)))} topics, the plan also needs {', '.join(map(str, missing[:5]))}"
+            )
+        place = (~kept).sum(names.TOPIC_STEP)
+    place = place.sel({names.TOPIC: topics})
+    if names.TRIAL not in place.dims:
+        place = place.expand_dims({names.LEAVE: [0, *leaves], names.TRIAL: max(trials, 1)})
+    place = place.transpose(names.LEAVE, names.TRIAL, names.TOPIC)[:, :trials]
+    if 0 not in place[names.LEAVE]:
+        place = xr.concat([place[:1].assign_coords({names.LEAVE: [0]}), place], names.LEAVE)
+    ties = np.argsort(draw_orders(0, len(topics), (0,), 1)[0, 0])
+    values = place.sel({names.LEAVE: [0, *leaves]}).values
+    return np.lexsort((np.broadcast_to(ties, values.shape), values)).astype(np.int32)

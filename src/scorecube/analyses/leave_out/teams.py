@@ -30,10 +30,11 @@ from scorecube.analyses.base import (
 from scorecube.analyses.leave_out.rescored_runs import check_metrics, rescoring_inputs
 from scorecube.analyses.leave_out.team_quantities import VARIABLES
 from scorecube.analyses.leave_out.team_samples import (
+    chain_of,
+    draw_orders,
     draw_teams,
-    draw_topics,
+    replayed_orders,
     replayed_teams,
-    replayed_topics,
 )
 from scorecube.analyses.leave_out.trial_statistics import (
     compute_trials,
@@ -116,11 +117,18 @@ class Teams(Analysis):
     topic_sizes: tuple[int, ...] | None = option_field(
         None,
         "Numbers of topics of a nested chain of random topic sets, e.g. 100,75,50,25,10, in addition to all.",
-        detail="The chain is drawn once; None for no chain.",
+        detail="See ``topic_chain``; None for no chain.",
         flag="--topics",
         minimum=2,
         may_be_empty=True,
         unit="topics",
+    )
+    topic_chain: Literal["trial", "shared"] = option_field(
+        "trial",
+        "Draw the chain of topic sets for each trial from the topics that it did not lose, or once, to be shared by all trials.",
+        detail="S3 section 5.2 removes topics from each trial's own matrix. A shared chain loses topics with the teams.",
+        since="0.3.0",
+        before="shared",
     )
     pool_depth: int | None = option_field(
         None,
@@ -231,14 +239,17 @@ class Teams(Analysis):
         teams = prepared.shared.pools.teams
         return {
             "left_out": replayed_teams(samples, teams, self.leaves(len(teams)), trials),
-            "kept": replayed_topics(samples, prepared.cube, self.steps(prepared.cube)),
+            "order": replayed_orders(
+                samples, prepared.cube, self.steps(prepared.cube), self.leaves(len(teams)), trials
+            ),
         }
 
     def _rescoring_inputs(self, prepared: Prepared) -> Arrays:
         """Return the arrays for rescoring, and the rules for lost topics."""
         shared: TeamPools = prepared.shared
         return rescoring_inputs(prepared.cube, shared.pools, shared.metrics, self.keep_unpooled) | {
-            "min_topics": np.array((0, *self.steps(prepared.cube)[1:])),
+            "sizes": np.array(self.steps(prepared.cube)),
+            "own_order": np.array(self._own_chains),
             "survivors": np.array(self.fewer_topics == "survivors"),
         }
 
@@ -248,13 +259,23 @@ class Teams(Analysis):
         n_teams = len(prepared.shared.pools.teams)
         samples = samples or {
             "left_out": draw_teams(seed, n_teams, self.leaves(n_teams), trials, self.distinct),
-            "kept": draw_topics(seed, self.steps(prepared.cube)),
+            "order": self._draw_orders(prepared.cube, seed, n_teams, trials),
         }
         rules = {
             "bits": team_bits(samples["left_out"]),
             "all_zero": np.array(self.lost_topics == "all_runs_zero"),
         }
         return self._rescoring_inputs(prepared) | samples | rules
+
+    @property
+    def _own_chains(self) -> bool:
+        """Whether each trial has a chain of its own."""
+        return self.topic_chain == "trial" and bool(self.topic_sizes)
+
+    def _draw_orders(self, cube: xr.Dataset, seed: int, n_teams: int, trials: int) -> Array:
+        """Return orders of topics, int32 (leave, trial, position), the whole first; one if all trials share it."""
+        leaves = (0, *self.leaves(n_teams)) if self._own_chains else (0,)
+        return draw_orders(seed, cube.sizes[names.TOPIC], leaves, trials if self._own_chains else 1)
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         cube = prepared.cube
@@ -269,22 +290,39 @@ class Teams(Analysis):
                 for name in ("agreeing", "pairs", "rank_drop")
             ),
             Output("left_out", (n_leaves, n_teams), Combine.CONCAT, "bool"),
-            Output("kept", (n_steps, cube.sizes[names.TOPIC]), Combine.MAX, "int8"),
+            self._order_output(n_leaves, n_steps, cube.sizes[names.TOPIC]),
             Output("change", runs, Combine.ADD),
             Output("rise", runs, Combine.MAX),
             Output("fall", runs, Combine.MAX),
             Output("stayed", runs, Combine.ADD),
         )
 
+    def _order_output(self, n_leaves: int, n_steps: int, n_topics: int) -> Output:
+        if self._own_chains:
+            return Output("order", (n_leaves + 1, n_topics), Combine.CONCAT, "int32")
+        return Output("kept", (n_steps, n_topics), Combine.MAX, "int8")
+
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         left_out = np.ascontiguousarray(np.moveaxis(inputs["left_out"][:, start:stop], 1, -1))
         outputs = compute_trials(inputs, start, stop).by_name()
-        return {"left_out": left_out, "kept": inputs["kept"].astype(np.int8), **outputs}
+        order = inputs["order"]
+        if self._own_chains:
+            chains = {"order": np.ascontiguousarray(np.moveaxis(order[:, start:stop], 1, -1))}
+        else:
+            chains = {"kept": chain_of(order[0, 0], inputs["sizes"]).astype(np.int8)}
+        return {"left_out": left_out, **chains, **outputs}
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         pools, cell_of, n_runs = prepared.shared.pools, cells(cube)[1], cube.sizes[names.RUN]
-        inputs = self._rescoring_inputs(prepared) | {"kept": totals["kept"].astype(bool)}
+        if self._own_chains:
+            order = np.moveaxis(totals["order"], -1, 1)
+            chains = {names.TOPIC_PLACE: np.argsort(order)}
+        else:
+            kept = totals["kept"].astype(bool)
+            order = np.argsort(-kept.sum(axis=0), kind="stable")[np.newaxis, np.newaxis]
+            chains = {names.TOPIC_KEPT: kept}
+        inputs = self._rescoring_inputs(prepared) | {"order": order}
         by_cell = trial_measures(inputs, totals, trials)
         by_cell |= (
             self._intervals(by_cell["variance"])
@@ -306,7 +344,7 @@ class Teams(Analysis):
             names.TEAM_LEFT_OUT: np.concatenate(
                 [np.zeros((1, *left_out.shape[1:]), bool), left_out]
             ),
-            names.TOPIC_KEPT: inputs["kept"],
+            **chains,
             "n_unique": pools.n_unique(0),
             "n_unique_relevant": pools.n_unique(1),
         }
@@ -336,7 +374,8 @@ class Teams(Analysis):
             "n_judged": int((pools.levels >= 0).sum()),
             "n_unpooled": int(pools.unpooled.sum()),
         }
-        return labelled_result(cube, VARIABLES, values, coords, attrs)
+        held = [variable for variable in VARIABLES if variable.name in values]
+        return labelled_result(cube, held, values, coords, attrs)
 
     def _intervals(self, variance: Array) -> dict[str, Array]:
         """Return means, intervals and numbers of variances over trials, (cell, leave, step)."""
@@ -387,24 +426,31 @@ class Teams(Analysis):
         return Cost(seconds, output_bytes, working_bytes, result_bytes=2.0 * trials * output_bytes)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return drawn ``team_left_out[leave, trial, team]``, ``topic_kept[topic_step, topic]``."""
+        """Return drawn ``team_left_out[leave, trial, team]`` and ``topic_place[leave, trial, topic]`` or ``topic_kept[topic_step, topic]``."""
         teams, steps = sorted(set(schema.labels_of(cube, names.TEAM))), self.steps(cube)
         leaves = self.leaves(len(teams))
-        drawn = (
-            draw_teams(seed, len(teams), leaves, trials, self.distinct),
-            draw_topics(seed, steps),
-        )
+        left_out = draw_teams(seed, len(teams), leaves, trials, self.distinct)
+        order = self._draw_orders(cube, seed, len(teams), trials)
         coords = {
             names.LEAVE: np.array(leaves),
             names.TEAM: schema.label_array(teams),
-            names.TOPIC_STEP: np.array(steps),
             names.TOPIC: schema.label_array(schema.labels_of(cube, names.TOPIC)),
         }
-        variables = zip(schema.TEAM_SAMPLES, drawn, strict=True)
-        samples = xr.Dataset(
-            {variable.name: (variable.dims, array) for variable, array in variables}, coords
-        )
-        return schema.annotate(samples.assign_attrs(seed=str(seed)), schema.TEAM_SAMPLES)
+        variables, drawn = list(schema.TEAM_SAMPLES), [left_out]
+        if self._own_chains:
+            coords[names.LEAVE] = np.array((0, *leaves))
+            drawn = [np.concatenate([np.zeros_like(left_out[:1]), left_out]), np.argsort(order)]
+            del variables[1]
+        else:
+            coords[names.TOPIC_STEP] = np.array(steps)
+            drawn.append(chain_of(order[0, 0], steps))
+            del variables[2]
+        arrays = {
+            variable.name: (variable.dims, array)
+            for variable, array in zip(variables, drawn, strict=True)
+        }
+        samples = xr.Dataset(arrays, coords)
+        return schema.annotate(samples.assign_attrs(seed=str(seed)), variables)
 
 
 def _depth_text(found: PoolDepth, n_teams: int) -> str:

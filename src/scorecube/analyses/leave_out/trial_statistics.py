@@ -20,6 +20,7 @@ from scorecube.analyses.leave_out.rescored_runs import (
     score_whole_lists,
     scores_without,
 )
+from scorecube.analyses.leave_out.team_samples import chain_of
 from scorecube.collection.pools import team_bits
 from scorecube.kernels.pools.variance import run_means
 from scorecube.kernels.rank.rank_change import tie_bounds
@@ -29,21 +30,27 @@ TOLERANCE = 1e-12
 """Relative tolerance of comparisons, so that an interval of width 0, whose limits are sums of its own value, holds it."""
 
 
-def make_rules(inputs: Inputs, all_zero: bool) -> Rules:
-    """Return the rules of all trials from the inputs of `Teams`."""
+def make_rules(inputs: Inputs, all_zero: bool, order: Array) -> Rules:
+    """Return the rules of all trials from the inputs of `Teams`, with their orders of topics."""
     units = np.rint(run_means(inputs["whole"]) * UNITS)
     descending = np.argsort(np.where(np.isfinite(units), -units, np.inf), axis=1, kind="stable")
-    min_topics = np.where(inputs["survivors"], 0, inputs["min_topics"])
+    sizes = inputs["sizes"]
+    min_topics = np.where(inputs["survivors"], 0, np.where(np.arange(len(sizes)), sizes, 0))
+    order = order if inputs["own_order"] else order[:0]
     constant = inputs["always_missing"], inputs["always_zero"]
-    return Rules(inputs["kept"], min_topics, all_zero, units, descending, *constant)
+    kept = chain_of(inputs["order"][0, 0], sizes)
+    return Rules(kept, order, sizes, min_topics, all_zero, units, descending, *constant)
 
 
 def compute_trials(inputs: Inputs, start: int, stop: int) -> Outputs:
     """Compute the trials start .. stop - 1 of all numbers of teams."""
     n_cells, _, n_runs = inputs["whole"].shape
     bits, team_of, tables = inputs["bits"], inputs["team_of"], make_tables(inputs)
-    workspace, rules = make_workspace(tables, n_cells), make_rules(inputs, bool(inputs["all_zero"]))
-    outputs = empty_outputs(n_cells, len(bits), len(inputs["kept"]), n_runs, stop - start)
+    workspace, rules = (
+        make_workspace(tables, n_cells),
+        make_rules(inputs, bool(inputs["all_zero"]), inputs["order"][1:]),
+    )
+    outputs = empty_outputs(n_cells, len(bits), len(inputs["sizes"]), n_runs, stop - start)
     if inputs["sparse"].all():
         leave_teams_out(
             tables, rules, team_of, Trials(bits, False, -1, start, stop, start), workspace, outputs
@@ -67,13 +74,21 @@ def compute_trials(inputs: Inputs, start: int, stop: int) -> Outputs:
 def compute_whole(inputs: Inputs) -> Outputs:
     """Compute the outputs of the whole collection as one trial."""
     n_cells, _, n_runs = inputs["whole"].shape
-    outputs, tables = empty_outputs(n_cells, 1, len(inputs["kept"]), n_runs, 1), make_tables(inputs)
+    outputs, tables = (
+        empty_outputs(n_cells, 1, len(inputs["sizes"]), n_runs, 1),
+        make_tables(inputs),
+    )
     workspace = make_workspace(tables, n_cells)
     no_teams = team_bits(np.zeros((1, 1, int(inputs["n_teams"])), bool))
     workspace.scores[:] = inputs["whole"]
     trials = Trials(no_teams, True, -1, 0, 1, 0)
     leave_teams_out(
-        tables, make_rules(inputs, False), inputs["team_of"], trials, workspace, outputs
+        tables,
+        make_rules(inputs, False, inputs["order"][:1]),
+        inputs["team_of"],
+        trials,
+        workspace,
+        outputs,
     )
     return outputs
 

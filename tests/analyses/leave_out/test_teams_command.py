@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import xarray as xr
 
@@ -160,8 +161,9 @@ def test_more_trials_extend_and_replayed_samples_repeat(
     xr.testing.assert_equal(repeated.drop_attrs(), extended.drop_attrs())
     saved = xr.open_zarr(samples, consolidated=False)
     assert saved["team_left_out"].dims == ("leave", "trial", "team")
-    assert saved["topic_kept"].dims == ("topic_step", "topic")
-    assert saved["team_left_out"].dtype == saved["topic_kept"].dtype == bool
+    assert saved["topic_place"].dims == ("leave", "trial", "topic")
+    assert saved["team_left_out"].dtype == bool
+    np.testing.assert_array_equal(saved["topic_place"], repeated["topic_place"])
     scorecube("verify", study).succeeded()
 
 

@@ -317,7 +317,7 @@ class Teams(Analysis):
         pools, cell_of, n_runs = prepared.shared.pools, cells(cube)[1], cube.sizes[names.RUN]
         if self._own_chains:
             order = np.moveaxis(totals["order"], -1, 1)
-            chains = {names.TOPIC_PLACE: np.argsort(order)}
+            chains = {names.TOPIC_PLACE: np.argsort(order).astype(np.int32)}
         else:
             kept = totals["kept"].astype(bool)
             order = np.argsort(-kept.sum(axis=0), kind="stable")[np.newaxis, np.newaxis]
@@ -439,7 +439,10 @@ class Teams(Analysis):
         variables, drawn = list(schema.TEAM_SAMPLES), [left_out]
         if self._own_chains:
             coords[names.LEAVE] = np.array((0, *leaves))
-            drawn = [np.concatenate([np.zeros_like(left_out[:1]), left_out]), np.argsort(order)]
+            drawn = [
+                np.concatenate([np.zeros_like(left_out[:1]), left_out]),
+                np.argsort(order).astype(np.int32),
+            ]
             del variables[1]
         else:
             coords[names.TOPIC_STEP] = np.array(steps)

@@ -128,7 +128,7 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[s
     ("line", "expected"),
     [
         ("scorecube boo", ["bootstrap"]),
-        ("scorecube sw", ["swap", "sweep"]),
+        ("scorecube sw", ["sweep", "swap"]),
         ("scorecube swap study.zarr --until", ["--until-width"]),
         ("scorecube show study.zarr sta", ["stability"]),
         ("scorecube show study.zarr swap --format j", ["json"]),

@@ -5,6 +5,8 @@ An analysis is computed in blocks: intervals of units (trials, or pairs of runs)
 and `finalize` returns the labelled result. How blocks are executed and stored is no concern of this module.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import math
 from abc import ABC, abstractmethod

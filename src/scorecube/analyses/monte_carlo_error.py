@@ -4,6 +4,8 @@ A swap rate has an interval over trials. The number of significant pairs is unce
 interval over trials.
 """
 
+from __future__ import annotations
+
 import numpy as np
 import xarray as xr
 

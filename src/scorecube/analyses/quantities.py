@@ -3,6 +3,8 @@
 They are declared in modules without kernels, so that a table needs no compiler.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Replayed topic samples: topic labels to positions in a cube, and back."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

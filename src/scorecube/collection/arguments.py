@@ -1,5 +1,7 @@
 """Arguments of users: lists of labels, metrics as names or as objects, datasets."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 

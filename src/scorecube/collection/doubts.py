@@ -4,6 +4,8 @@ One function for each rule: it returns what was found, where, and what to do. Th
 said when scores are read, in `info --warnings` and on the page.
 """
 
+from __future__ import annotations
+
 import hashlib
 import re
 from collections import Counter

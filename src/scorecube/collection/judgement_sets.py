@@ -1,5 +1,7 @@
 """Cubes of the same runs under two sets of judgements, combined into one cube."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Metrics whose smaller values are better: every analysis takes larger scores as better, so their scores are negated on import."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import xarray as xr

@@ -4,6 +4,8 @@ Topics may be shared, nested or disjoint: scores on topics that a set lacks are 
 set by every metric: nothing is judged relevant there, and evaluation leaves such topics out by default, while imported scores may hold them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

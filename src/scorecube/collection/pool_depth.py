@@ -7,6 +7,8 @@ judged; the depth of the pool is the largest that at least half of the teams rea
 missing, the official depth may be another: state it, if it is known.
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np

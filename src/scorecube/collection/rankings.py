@@ -3,6 +3,8 @@
 The order decides ties and therefore scores; `Order` lists the choices and the programs that use them.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Pairs of runs: the one order in which results have them along the dim `pair`, and their labels."""
 
+from __future__ import annotations
+
 import numpy as np
 import xarray as xr
 

@@ -1,5 +1,7 @@
 """Schemas of rankings, score cubes and samples: a record per variable."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Parts of a cube: selected labels, the best runs, complete topics, distinct cells; standardised scores."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Literal
 

@@ -1,5 +1,7 @@
 """Teams of runs: which runs a table of teams names, and which it lacks."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 
 import xarray as xr

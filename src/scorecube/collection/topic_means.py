@@ -1,5 +1,7 @@
 """Summaries of scores over topics: arithmetic mean, geometric mean, area measure."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

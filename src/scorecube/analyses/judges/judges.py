@@ -6,6 +6,8 @@ References: Voorhees 2000 and those of `scorecube.analyses.rank_agreement.agreem
 judgment", ICTIR; Upadhyay et al. 2024, "UMBRELA"; Otero, Parapar and Barreiro 2025 (false positives, rank losses).
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal

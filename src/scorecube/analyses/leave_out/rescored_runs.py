@@ -4,6 +4,8 @@ Metrics with an entry form (`metrics.without_documents`) are computed from the r
 lists of levels in which the removed documents are unjudged. Both equal, bit for bit, the scores of an evaluation with reduced judgements.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -10,6 +10,8 @@ Of a team that does not take part, the runs lose its unique contributions. Means
 over teams; ranks are among all runs.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,5 +1,7 @@
 """Samples of teams to leave out and of topics to keep: drawn, or replayed."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from itertools import combinations

@@ -7,6 +7,8 @@ References: Sakai and Shang 2016 (S3), "On estimating variances for topic set si
 are the results of large-scale information retrieval experiments?" (own runs without their unique contributions); Voorhees 2001.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction

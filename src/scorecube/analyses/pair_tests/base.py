@@ -3,6 +3,8 @@
 A cell is one metric under one gain setting.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

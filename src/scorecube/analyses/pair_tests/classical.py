@@ -1,5 +1,7 @@
 """Classical tests of pairs of runs, without resampling: t, Wilcoxon and sign test."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

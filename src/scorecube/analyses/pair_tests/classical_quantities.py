@@ -1,5 +1,7 @@
 """What results of `Paired` hold, and what follows from them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,7 @@
 """The pairs of runs that are tested together: all, or one run against every other."""
 
+from __future__ import annotations
+
 import numpy as np
 import xarray as xr
 

@@ -4,6 +4,8 @@ References: Romano and Wolf 2005, "Exact and approximate stepdown methods for mu
 American Statistical Association 100, Algorithms 3.1 and 4.1; Westfall and Young 1993, "Resampling-based multiple testing".
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,5 +1,7 @@
 """What results of tests of pairs of runs by resampling hold, and what follows from them."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial

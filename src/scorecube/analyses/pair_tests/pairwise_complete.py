@@ -5,6 +5,8 @@ common topics are tested together. Each pair has its own number of topics, and t
 a statistic over all pairs (a rank correlation, one required difference) is harder to interpret.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -4,6 +4,8 @@ References: Fisher 1935; Smucker, Allan and Carterette 2007, "A comparison of st
 for information retrieval evaluation".
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 

@@ -13,6 +13,8 @@ and Data Analysis 51), because two or three repetitions are too few to be drawn 
 (Smyth 2004). Error rates of this and of what else was tried: docs/believe/ranks.md.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

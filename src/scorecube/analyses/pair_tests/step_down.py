@@ -6,6 +6,8 @@ bootstrap repeats it; this one keeps pairs of runs that are almost copies of eac
 what all other pairs must reach.
 """
 
+from __future__ import annotations
+
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,6 +4,8 @@ References: Carterette 2012, "Multiple testing in statistical analysis of system
 experiments"; Sakai 2018, "Laboratory experiments in information retrieval", chapter 5.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

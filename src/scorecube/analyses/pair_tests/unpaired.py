@@ -5,6 +5,8 @@ section 4.3, footnote; Efron and Tibshirani 1993, chapter 16. Area measure: Voor
 retrieval track".
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import ClassVar

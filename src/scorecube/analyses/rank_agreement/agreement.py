@@ -9,6 +9,8 @@ Barreiro 2025, "Limitations of automatic relevance assessments with large langua
 positives among top runs).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal

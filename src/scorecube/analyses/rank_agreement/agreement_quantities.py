@@ -1,5 +1,7 @@
 """What results of `Agreement` hold, and what follows from them; correlations over infinitely many topics, as results hold them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 

@@ -6,6 +6,8 @@ size design", Table 2; S4 = Sakai 2004, "New performance metrics based on multig
 12; Efron and Tibshirani 1993, chapter 13 (percentile intervals).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,5 +1,7 @@
 """Pairs of rankings, the values that rank runs, and correlation coefficients."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

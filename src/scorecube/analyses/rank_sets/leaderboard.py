@@ -1,5 +1,7 @@
 """Leaderboard: the table of runs, best first, with what is known of means (bootstrap-t, Student's t), ranks and differences."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,5 +1,7 @@
 """What results of `Leaderboard` hold, and what follows from them."""
 
+from __future__ import annotations
+
 import xarray as xr
 
 from scorecube import names

@@ -1,5 +1,7 @@
 """Confidence sets of the ranks of runs."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

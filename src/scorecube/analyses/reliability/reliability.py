@@ -6,6 +6,8 @@ References: Bodoff and Li 2007, "Test theory for assessing IR test collections",
 measurement of test collection reliability", SIGIR; and those of `scorecube.statistics.variance_components`.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

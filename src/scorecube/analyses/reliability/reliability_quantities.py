@@ -1,5 +1,7 @@
 """What results of `Reliability` hold, and what follows from them."""
 
+from __future__ import annotations
+
 from functools import partial
 
 import numpy as np

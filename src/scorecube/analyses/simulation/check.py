@@ -1,5 +1,7 @@
 """Checks of analyses against simulated truth: how often what they say of a sample of topics holds in its population."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal

@@ -4,6 +4,8 @@ Each subject is one analysis. A claim is a number that the analysis prints of a 
 the model of the population, or from many more samples of it.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,5 +1,7 @@
 """What results of `Errors` hold, and what follows from them."""
 
+from __future__ import annotations
+
 from functools import partial
 
 import xarray as xr

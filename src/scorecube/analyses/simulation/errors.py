@@ -4,6 +4,8 @@ Reference: Urbano, Lima and Hanjalic 2019, "Statistical significance testing in 
 and type III errors", SIGIR 2019.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal

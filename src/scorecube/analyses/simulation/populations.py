@@ -3,6 +3,8 @@
 Reference: Urbano and Nagler 2018, "Stochastic simulation of test collections: evaluation scores", SIGIR 2018.
 """
 
+from __future__ import annotations
+
 import json
 import math
 from collections import Counter

@@ -1,5 +1,7 @@
 """Simulated samples as cubes, and analyses of them within a block of another analysis."""
 
+from __future__ import annotations
+
 import numpy as np
 import xarray as xr
 

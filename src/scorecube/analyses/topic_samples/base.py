@@ -4,6 +4,8 @@ References: S0 = Sakai 2005, "The effect of topic sampling in sensitivity compar
 metrics".
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

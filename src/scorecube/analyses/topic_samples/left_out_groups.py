@@ -4,6 +4,8 @@ Each replicate leaves out one group; `scorecube.statistics.population_interval` 
 `scorecube.statistics.replicate_limits` compute intervals from the replicates.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import numpy as np

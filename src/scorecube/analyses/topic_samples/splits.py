@@ -8,6 +8,8 @@ test collection reliability", SIGIR (split-half correlations); Voorhees 2001, "E
 rankings with a tau above 0.9 for equivalent, and sees noticeable changes below 0.8.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -3,6 +3,8 @@
 Reference: Buckley and Voorhees 2000, "Evaluating evaluation measure stability", SIGIR.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 

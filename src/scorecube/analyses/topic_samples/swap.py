@@ -4,6 +4,8 @@ References: S0 = Sakai 2005, "The effect of topic sampling in sensitivity compar
 metrics"; S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document".
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

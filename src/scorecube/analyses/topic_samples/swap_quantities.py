@@ -1,5 +1,7 @@
 """What results of `Swap` hold, and what follows from them."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Result of the swap method: rates, intervals, required differences and their limits, from combined counts."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 

@@ -13,7 +13,6 @@ from scorecube import names
 from scorecube.collection.arguments import as_cube, labels
 from scorecube.errors import counted
 from scorecube.report.columns import KEYS, fact_of_columns, printed_columns
-from scorecube.report.page.methods import reference_keys, short_reference
 from scorecube.report.results import of_metrics, options_of_result, view_of_result
 from scorecube.report.study_overview import find_view
 from scorecube.report.table_rows import select_rows
@@ -181,6 +180,8 @@ def caption(
     sentences.append("" if table.legend is None else table.legend(results[0]))
     sentences.append(f"Computed with scorecube {version('scorecube')}")
     text = marked(" ".join(f"{each}." for each in sentences if each), form)
+    from scorecube.report.page.methods import reference_keys, short_reference  # imports the page
+
     keys = reference_keys(view.name)
     if not keys:
         return text

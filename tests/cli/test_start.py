@@ -104,7 +104,9 @@ def test_compilation_is_announced_once_and_then_the_result_is_repeated(
     command = [sys.executable, "-c", LISTED, "swap", str(study), "--size", "3", "--trials", "20"]
 
     def run(*options: str) -> tuple[str, set[str]]:
-        done = subprocess.run([*command, "--verbose", *options], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [*command, "--verbose", *options], capture_output=True, text=True, check=True
+        )
         shown, _, names = done.stderr.rpartition("LOADED ")
         return shown, HEAVY & set(names.split())
 

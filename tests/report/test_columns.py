@@ -11,7 +11,7 @@ import pytest
 import scorecube as sc
 from scorecube.collection.schema import Variable, variables
 from scorecube.report.columns import decimals_of, describe_columns
-from scorecube.report.tables.rows import averages
+from scorecube.report.tables import averages
 from scorecube.report.text_formats import render
 from scorecube.testing import simulate_cube
 

@@ -321,8 +321,8 @@ def info(
 
     Example: scorecube info study.zarr
     """
-    from scorecube.report.json_text import as_json
     from scorecube.report.study_contents import index_note, overview, overview_text
+    from scorecube.report.text_layout import as_json
     from scorecube.storage import open_catalogue
 
     check_choice("--format", form, ["text", "json"])

@@ -250,7 +250,7 @@ def fail_if_met(frame: Any, condition: str | None) -> None:
     """Exit with a status of its own if a row of a table meets a condition."""
     if condition is None:
         return
-    from scorecube.report.table_conditions import STATUS, message, rows_that_meet
+    from scorecube.report.table_rows import STATUS, message, rows_that_meet
 
     met = rows_that_meet(frame, condition)
     if len(met):

@@ -16,13 +16,18 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
 from scorecube.report.findings import Finding
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.population import estimate_text, estimates, no_interval, of_tau
-from scorecube.report.tables.rows import as_records
+from scorecube.report.phrases import NONE, estimate_text, estimates, no_interval, of_tau
+from scorecube.report.tables import CELL, as_records, declared
 from scorecube.report.text_formats import cell_text, with_labels
-from scorecube.report.views.phrases import NONE
-from scorecube.report.views.questions import AGREEMENT
-from scorecube.report.views.view import Column, Frames, HeadedTables, Summary, View, select_tables
+from scorecube.report.view import (
+    AGREEMENT,
+    Column,
+    Frames,
+    HeadedTables,
+    Summary,
+    View,
+    select_tables,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

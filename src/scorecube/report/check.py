@@ -13,10 +13,10 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, MARKERS
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.phrases import number_of, with_limits
+from scorecube.report.tables import CELL, Table, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import number_of, with_limits
-from scorecube.report.views.view import Frames, HeadedTables, Summary, Table, View
+from scorecube.report.view import Frames, HeadedTables, Summary, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,19 +23,24 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, CURVE_DASHES
 from scorecube.report.findings import Finding
-from scorecube.report.tables.declaration import declared
-from scorecube.report.tables.population import PARTS, estimate_text, no_interval, of_tau
-from scorecube.report.tables.rows import COLLECTION, averages
+from scorecube.report.phrases import (
+    NONE,
+    PARTS,
+    estimate_text,
+    no_interval,
+    of_tau,
+    on_collection,
+    value_range,
+)
+from scorecube.report.tables import COLLECTION, Table, averages, declared
 from scorecube.report.text_formats import estimates_first, merge_gains
-from scorecube.report.views.phrases import NONE, on_collection, value_range
-from scorecube.report.views.questions import AGREEMENT
-from scorecube.report.views.view import (
+from scorecube.report.view import (
+    AGREEMENT,
     Column,
     Frames,
     HeadedTables,
     ResultGroup,
     Summary,
-    Table,
     View,
     select_tables,
 )

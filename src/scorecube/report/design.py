@@ -28,24 +28,17 @@ from scorecube.analyses.designs import (
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.phrases import about, number_of, on_collection, topics_and_teams, value_range
+from scorecube.report.tables import COLLECTION, Table
 from scorecube.report.text_formats import merge_gains, with_labels
-from scorecube.report.views.phrases import (
-    about,
-    number_of,
-    on_collection,
-    topics_and_teams,
-    value_range,
-)
-from scorecube.report.views.questions import TOPICS
-from scorecube.report.views.view import (
+from scorecube.report.view import (
+    TOPICS,
     Column,
     Frames,
     HeadedTables,
     Order,
     ResultGroup,
     Summary,
-    Table,
     View,
     names_of_variables,
 )
@@ -250,7 +243,7 @@ def tool_curves(
     variances: Within-system variances.
     mode: Of the ANOVA curve, which is at alpha 0.05, beta 0.20 and 10 systems.
     """
-    from scorecube.report.figures.log_labels import plain_log_labels
+    from scorecube.report.figures.canvas import plain_log_labels
 
     curves = tools_compared(variances, mode)
     styles = {
@@ -315,7 +308,7 @@ def designs_of_collections(canvas: Canvas, results: Sequence[xr.Dataset]) -> Non
 
     Of many collections, the topics that each metric needs instead, at each first gain setting. Other designs are those of `size_panels`.
     """
-    from scorecube.report.figures.collections import MOST_BARS, by_collection
+    from scorecube.report.figures.panels import MOST_BARS, by_collection
 
     if not all(TOPICS_AT_HAND in each.attrs for each in results):
         size_panels(canvas, results)

@@ -14,10 +14,10 @@ from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, MARKERS
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.rows import parts, where
+from scorecube.report.phrases import number_of, value_range, with_limits
+from scorecube.report.tables import Table, parts, where
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import number_of, value_range, with_limits
-from scorecube.report.views.view import Frames, HeadedTables, Summary, Table, View
+from scorecube.report.view import Frames, HeadedTables, Summary, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -241,7 +241,7 @@ def _lines(axes: Axes, data: xr.Dataset, x: np.ndarray, y: xr.DataArray) -> None
 
 
 def _by_alpha(axes: Axes, data: xr.Dataset) -> None:
-    from scorecube.report.figures.log_labels import plain_log_labels
+    from scorecube.report.figures.canvas import plain_log_labels
 
     null = data.sel({names.DELTA: 0.0})
     alphas = null[names.ALPHA].values

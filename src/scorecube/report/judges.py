@@ -16,13 +16,11 @@ from scorecube.errors import counted
 from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import declared
-from scorecube.report.tables.population import estimate_text, of_tau
-from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.phrases import LIMITS, NONE, estimate_text, number_of, of_tau, with_limits
+from scorecube.report.tables import COLLECTION, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import LIMITS, NONE, number_of, with_limits
-from scorecube.report.views.questions import JUDGES
-from scorecube.report.views.view import (
+from scorecube.report.view import (
+    JUDGES,
     Column,
     Frames,
     HeadedTables,

@@ -15,10 +15,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, round_ticks
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import COLLECTION, where
-from scorecube.report.text_formats import Bold, Marked, with_labels
-from scorecube.report.views.phrases import (
+from scorecube.report.phrases import (
     about_repetitions,
     by_system,
     is_known,
@@ -26,17 +23,17 @@ from scorecube.report.views.phrases import (
     number_of,
     with_limits,
 )
-from scorecube.report.views.questions import LEADERBOARD
-from scorecube.report.views.view import (
+from scorecube.report.tables import CELL, COLLECTION, Table, declared, rows_along, where
+from scorecube.report.text_formats import Bold, Marked, with_labels
+from scorecube.report.view import (
+    LEADERBOARD,
     Column,
     Frames,
     HeadedTables,
     ResultGroup,
     Summary,
-    Table,
     View,
     notes_of,
-    rows_along,
 )
 
 if TYPE_CHECKING:

@@ -17,10 +17,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, CURVE_DASHES, FIGURE_SIZE
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import COLLECTION, combine
-from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import (
+from scorecube.report.phrases import (
     about_repetitions,
     by_system,
     first_of,
@@ -29,15 +26,17 @@ from scorecube.report.views.phrases import (
     noun,
     value_range,
 )
-from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION
-from scorecube.report.views.view import (
+from scorecube.report.tables import CELL, COLLECTION, Table, combine, declared
+from scorecube.report.text_formats import with_labels
+from scorecube.report.view import (
+    DIFFERENCE,
+    DISCRIMINATION,
     Column,
     Frames,
     HeadedTables,
     Order,
     ResultGroup,
     Summary,
-    Table,
     View,
     notes_of,
     select_tables,
@@ -437,7 +436,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
 
 def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """Sorted p-values of all pairs, a curve a metric (S2, section 2): the lower, the more pairs a metric separates."""
-    from scorecube.report.figures.log_labels import whole_number_labels
+    from scorecube.report.figures.canvas import whole_number_labels
 
     cells = result.isel(gain=0)
     alphas = result[names.ALPHA].values
@@ -486,7 +485,7 @@ def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
 
 def power_bars(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     """Discriminative power by collection, a bar a metric (S1 Figure 10), at the largest level and the first gain setting."""
-    from scorecube.report.figures.collections import by_collection
+    from scorecube.report.figures.panels import by_collection
 
     table = combine([AT_LARGEST_ALPHA.make(each.isel({names.GAIN: [0]})) for each in results])
     metrics = list(

@@ -29,11 +29,10 @@ from scorecube.report.pair_tests import (
     p_value_curves,
     separated,
 )
-from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.phrases import MOST_NAMED, about_repetitions, by_system, noun
+from scorecube.report.tables import CELL, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import MOST_NAMED, about_repetitions, by_system, noun
-from scorecube.report.views.questions import DISCRIMINATION
-from scorecube.report.views.view import Frames, HeadedTables, Order, View
+from scorecube.report.view import DISCRIMINATION, Frames, HeadedTables, Order, View
 
 if TYPE_CHECKING:
     from scorecube.report.figures.canvas import Canvas

@@ -20,10 +20,7 @@ from scorecube.analyses.reliability.reliability_quantities import (
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import where
-from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import (
+from scorecube.report.phrases import (
     NONE,
     about,
     number_of,
@@ -31,8 +28,10 @@ from scorecube.report.views.phrases import (
     topics_and_teams,
     with_limits,
 )
-from scorecube.report.views.questions import TOPICS
-from scorecube.report.views.view import (
+from scorecube.report.tables import CELL, declared, where
+from scorecube.report.text_formats import with_labels
+from scorecube.report.view import (
+    TOPICS,
     Column,
     Frames,
     HeadedTables,

@@ -15,9 +15,8 @@ from scorecube.analyses import score_facts
 from scorecube.analyses.score_facts import order
 from scorecube.collection.schema import Variable, labels_of
 from scorecube.report.figures.labels import figure_labels
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import COLLECTION
-from scorecube.report.views.view import Source, Table, View
+from scorecube.report.tables import CELL, COLLECTION, Source, Table, declared
+from scorecube.report.view import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -152,7 +151,7 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
 
     gain: Gain setting; the first by default.
     """
-    from scorecube.report.figures.heat_map_style import without_grid
+    from scorecube.report.figures.canvas import without_grid
     from scorecube.report.figures.style import PAGE_HEIGHT
 
     cells = cube.isel(gain=0) if gain is None else cube.sel(gain=gain)
@@ -184,7 +183,7 @@ def page_heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> 
 
     cube, gain: See `heat_map`.
     """
-    from scorecube.report.figures.heat_map_style import sequential_colours
+    from scorecube.report.figures.canvas import sequential_colours
 
     heat_map(canvas, cube.isel({names.METRIC: [0]}), gain)
     assert canvas.drawn is not None
@@ -197,7 +196,7 @@ def page_heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> 
 def _panel(
     figure: Figure, axes: Axes, at: xr.Dataset, metric: str, inches: tuple[float, float]
 ) -> None:
-    from scorecube.report.figures.heat_map_style import sequential_colours
+    from scorecube.report.figures.canvas import sequential_colours
 
     scores = at[names.SCORE].values
     runs, topics = order(scores)

@@ -14,11 +14,10 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.phrases import sample_conditions, sample_title
+from scorecube.report.tables import CELL, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import sample_conditions, sample_title
-from scorecube.report.views.questions import DIFFERENCE
-from scorecube.report.views.view import Column, Order, Summary, View, select_tables
+from scorecube.report.view import DIFFERENCE, Column, Order, Summary, View, select_tables
 
 if TYPE_CHECKING:
     from scorecube.report.figures.canvas import Canvas

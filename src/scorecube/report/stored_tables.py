@@ -15,8 +15,7 @@ import xarray as xr
 from scorecube.errors import CorruptStudy
 from scorecube.report.cautions import cautions_of
 from scorecube.report.results import Tables, view_of_result
-from scorecube.report.tables.rows import COLLECTION
-from scorecube.report.views.view import Source
+from scorecube.report.tables import COLLECTION, Source
 from scorecube.storage import Study
 from scorecube.storage.entry_facts import attribute_facts
 from scorecube.storage.fact_types import unreadable

@@ -12,8 +12,8 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import BadName, BadPlan, BadStudy, option
 from scorecube.report.results import figure, no_figure, of_metrics
 from scorecube.report.study_overview import find_view
-from scorecube.report.tables.rows import COLLECTION
-from scorecube.report.views.view import View
+from scorecube.report.tables import COLLECTION
+from scorecube.report.view import View
 from scorecube.storage import Study
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def draw(
 
 def shown(drawn: Figure) -> Figure:
     """Return a figure that notebooks show; matplotlib shows those of pyplot only."""
-    from scorecube.report.figures.shown import ShownFigure
+    from scorecube.report.figures.canvas import ShownFigure
 
     drawn.__class__ = ShownFigure
     return drawn

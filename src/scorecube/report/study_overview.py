@@ -15,9 +15,9 @@ from scorecube.errors import BadName, BadStudy, did_you_mean, option
 from scorecube.report.results import findings, of_metrics
 from scorecube.report.stored_tables import TABLE, decode, rows_with_facts, shape_of
 from scorecube.report.table_rows import METRICS
-from scorecube.report.tables.rows import COLLECTION, averages, combine
-from scorecube.report.views.registry import view_names, view_of
-from scorecube.report.views.view import Source, Table, View
+from scorecube.report.tables import COLLECTION, Source, Table, averages, combine
+from scorecube.report.view import View
+from scorecube.report.views import view_names, view_of
 from scorecube.storage import Collection, Study
 from scorecube.storage.catalogue import in_order
 

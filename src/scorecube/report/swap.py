@@ -16,10 +16,7 @@ from scorecube.analyses.topic_samples.swap_quantities import CURVE_SIZE
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, TICKS
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import COLLECTION, combine
-from scorecube.report.text_formats import merge_gains, with_labels
-from scorecube.report.views.phrases import (
+from scorecube.report.phrases import (
     NONE,
     enumerated,
     first_of,
@@ -32,8 +29,11 @@ from scorecube.report.views.phrases import (
     value_range,
     with_limits,
 )
-from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION
-from scorecube.report.views.view import (
+from scorecube.report.tables import CELL, COLLECTION, combine, declared
+from scorecube.report.text_formats import merge_gains, with_labels
+from scorecube.report.view import (
+    DIFFERENCE,
+    DISCRIMINATION,
     Column,
     Frames,
     HeadedTables,
@@ -515,7 +515,7 @@ def sensitivity_bars(
     gain: Gain setting; each collection's first by default.
     confidence: The highest by default. A metric without a required difference has no bar.
     """
-    from scorecube.report.figures.collections import by_collection
+    from scorecube.report.figures.panels import by_collection
 
     chosen = float(max(results[0][names.CONFIDENCE].values)) if confidence is None else confidence
     frame = combine([_shares(result, gain, chosen) for result in results])
@@ -618,7 +618,7 @@ def _required_by_size(axes: Axes, cells: xr.Dataset) -> None:
 
 
 def _rates_by_size(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> None:
-    from scorecube.report.figures.log_labels import plain_log_labels
+    from scorecube.report.figures.canvas import plain_log_labels
 
     for number, colour in colours.items():
         curve = frame[frame["bin"] == number].sort_values("size")

@@ -17,12 +17,11 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, round_ticks
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import as_records
+from scorecube.report.phrases import first_of, number_of, with_limits
+from scorecube.report.tables import CELL, as_records, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import first_of, number_of, with_limits
-from scorecube.report.views.questions import TEAMS
-from scorecube.report.views.view import (
+from scorecube.report.view import (
+    TEAMS,
     Column,
     ResultGroup,
     Summary,

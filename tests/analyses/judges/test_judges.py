@@ -22,7 +22,7 @@ from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
 from scorecube.names import Purpose
 from scorecube.report.results import headline
-from scorecube.report.views.registry import view_of
+from scorecube.report.views import view_of
 from scorecube.statistics.corrected_means import corrected_means, labels_needed
 from scorecube.statistics.label_agreement import label_coefficients, label_intervals
 from scorecube.testing import simulate_cube

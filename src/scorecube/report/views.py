@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scorecube.analyses import registry
 
 if TYPE_CHECKING:
-    from scorecube.report.views.view import View
+    from scorecube.report.view import View
 
 BEFORE, AFTER = ("scores",), ("design", "wcw")
 """What is shown beside analyses: computed from the scores, not stored."""
@@ -55,6 +55,6 @@ def view_of(analysis: str) -> View:
         module = import_module(f"scorecube.report.{SHARED.get(analysis, analysis)}")
         view: View = getattr(module, "VIEWS", {}).get(analysis) or module.VIEW
         return view
-    from scorecube.report.views.view import View
+    from scorecube.report.view import View
 
     return View(analysis, analysis)

@@ -144,7 +144,7 @@ def agreement_panels(canvas: Canvas, result: xr.Dataset) -> None:
         _means(panels[k, 0], at, colours, result.attrs)
         _ranks(panels[k, 1], at, colours, result.attrs)
         tau, found = float(at["agreement"].values[0]), estimate_text(estimates(at, "tau"))
-        panels[k, 0].set_title(f"{metric}: tau {tau:.3f}{found}", loc="left", fontsize=9)
+        panels[k, 0].set_title(f"{metric}: tau {tau:.3f}{found}")
     name_conditions(figure, conditions(result), cells, shown)
 
 
@@ -177,8 +177,7 @@ def _means(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]
     run, name = _name(at)
     if name:
         axes.scatter(a[run], b[run], s=45, facecolors="none", edgecolors="0.1", linewidths=0.9)
-    axes.set_xlabel(f"mean, {facts['set_a']}")
-    axes.set_ylabel(f"mean, {facts['set_b']}")
+    axes.set(xlabel=f"mean, {facts['set_a']}", ylabel=f"mean, {facts['set_b']}")
 
 
 def _ranks(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]) -> None:

@@ -165,8 +165,7 @@ def coverage(canvas: Canvas, result: xr.Dataset) -> None:
     axes = figure.subplots(1, max(len(panels), 1), squeeze=False)[0]
     for one, (draw, part) in zip(axes, panels, strict=False):
         draw(one, part, metrics)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+    canvas.legend_outside(axes[0], "lower center", 3, fontsize=8)
 
 
 def _names(axes: Axes, data: xr.Dataset) -> np.ndarray[Any, Any]:
@@ -206,8 +205,7 @@ def _coverage(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
             elinewidth=1.0,
             label=metric,
         )
-    axes.set_xlim(right=1.01)
-    axes.set_xlabel("share of samples that hold the truth")
+    axes.set(xlim=(None, 1.01), xlabel="share of samples that hold the truth")
 
 
 def _estimates(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
@@ -225,8 +223,7 @@ def _estimates(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
             label=metric,
         )
         axes.plot(part["truth"].values, height, color="0.2", marker="|", markersize=8, linewidth=0)
-    axes.set_xlim(left=0.0)
-    axes.set_xlabel("mean estimate; bar: truth")
+    axes.set(xlim=(0.0, None), xlabel="mean estimate; bar: truth")
 
 
 VIEW = View(

@@ -292,7 +292,7 @@ def correlation_figure(canvas: Canvas, result: xr.Dataset) -> None:
     left, right = rows[-1].subplots(1, 2, width_ratios=[1.6, 1.0])
     draw_curves(left, result, chosen)
     draw_means(right, result, chosen)
-    figure.suptitle(f"{conditions(result)}, gains {chosen}", x=0.01, ha="left", fontsize=9)
+    canvas.name(f"{conditions(result)}, gains {chosen}")
 
 
 def average_matrix(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
@@ -316,7 +316,7 @@ def average_matrix(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
         if len(collections) <= MOST_NAMED
         else f"{len(collections)} collections"
     )
-    axes.set_title(f"mean of {title}", loc="left", fontsize=9)
+    axes.set_title(f"mean of {title}")
 
 
 def matrix_height(n_metrics: int) -> float:
@@ -386,10 +386,12 @@ def draw_curves(axes: Axes, result: xr.Dataset, gain: str) -> None:
             markersize=4,
             label=f"{metric}{swops}",
         )
-    axes.set_xlabel(f"runs, by {labels_of(result, names.METRIC)[0]}")
-    axes.set_ylabel("mean score")
-    axes.set_xlim(0.5, len(systems) + 0.5)
-    axes.set_ylim(bottom=min(0.0, float(np.nanmin(result["mean"].values))))
+    axes.set(
+        xlabel=f"runs, by {labels_of(result, names.METRIC)[0]}",
+        ylabel="mean score",
+        xlim=(0.5, len(systems) + 0.5),
+        ylim=(min(0.0, float(np.nanmin(result["mean"].values))), None),
+    )
     if (drawn_on := axes.get_figure(root=False)) is not None:
         drawn_on.legend(
             fontsize=7.5, ncols=LEGEND_COLUMNS, loc="outside lower left", labelspacing=0.3

@@ -229,9 +229,11 @@ def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) 
         axes.plot([number], [height], marker="o", markersize=4, color="black")
         place = (-4, 5) if alpha < 0.05 else (4, -11)  # clear of the other curves
         axes.annotate(f"({name})", (number, height), place, textcoords="offset points", fontsize=8)
-    axes.set_xlabel("number of systems m")
-    axes.set_ylabel("noncentrality \N{GREEK SMALL LETTER LAMDA}")
-    axes.set_ylim(bottom=0.0)
+    axes.set(
+        xlabel="number of systems m",
+        ylabel="noncentrality \N{GREEK SMALL LETTER LAMDA}",
+        ylim=(0.0, None),
+    )
     axes.legend()
 
 
@@ -257,8 +259,7 @@ def tool_curves(
             axes.plot(curves["difference"], curves[name][k], color=colour, **style)
         axes.set_yscale("log")
         plain_log_labels(axes.yaxis)
-        axes.set_title(f"variance {variance:.4f}", loc="left", fontsize=9)
-        axes.set_xlabel("width, or difference")
+        axes.set(title=f"variance {variance:.4f}", xlabel="width, or difference")
     panels[0].set_ylabel("number of topics")
     panels[-1].legend()
 
@@ -269,7 +270,7 @@ def wcw_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     results: Of `wcw`; several routes differ in their dashes.
     """
     grid = _panels(canvas, len(results), 1.0, 1.0)
-    for axes, result in zip(grid, results, strict=False):
+    for axes, result in zip(grid, results, strict=True):
         chosen, setting = _at_gain(result)
         for label, style, line in curves_of(chosen, "topics"):
             marker = "o" if line["width"].size == 1 else None
@@ -279,8 +280,7 @@ def wcw_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
         alpha = chosen["alpha"].values.ravel()
         interval = f"{1 - float(alpha[0]):.0%} intervals" if len(alpha) == 1 else ""
         words = (str(result.attrs.get(COLLECTION, "")), interval, setting)
-        axes.set_title(", ".join(filter(None, words)), loc="left", fontsize=9)
-        axes.set_ylim(bottom=0.0)
+        axes.set(title=", ".join(filter(None, words)), ylim=(0.0, None))
         axes.legend(fontsize=7 if len(results) > 1 else 8)
     x, y = "number of topics", "worst-case confidence interval width"
     if len(results) == 1:
@@ -294,13 +294,8 @@ def _panels(canvas: Canvas, number: int, wider: float, taller: float) -> list[Ax
     """Return panels in two columns with the same axes; those beyond the number are empty."""
     if number == 1:
         return [canvas.panel(FIGURE_SIZE)]
-    columns = min(2, number)
-    rows = -(-number // columns)
-    figure = canvas.figure((wider * PANEL[0] * columns, taller * PANEL[1] * rows))
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
-    for axes in grid[number:]:
-        axes.set_axis_off()
-    return list(grid)
+    size = wider * PANEL[0] * min(2, number), taller * PANEL[1] * -(-number // 2)
+    return canvas.grid(number, 2, size, sharex=True, sharey=True)
 
 
 def designs_of_collections(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
@@ -350,9 +345,7 @@ def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
         words = f"{label}: {found[0]} topics" if len(required) == 1 else label
         axes.plot(line["nearby"], line["nearby_topics"], linewidth=1.2, label=words, **style)
         axes.plot(required, found, "o", markersize=5, color=style["color"])
-    axes.set_xlabel(WORDS[x])
-    axes.set_ylabel(WORDS[y])
-    axes.set_ylim(bottom=0.0)
+    axes.set(xlabel=WORDS[x], ylabel=WORDS[y], ylim=(0.0, None))
     axes.set_title(
         ", ".join(filter(None, (_title(chosen), setting))), loc="left", fontsize=9, wrap=True
     )

@@ -215,16 +215,12 @@ def error_curves(canvas: Canvas, result: xr.Dataset) -> None:
     for row, metric in zip(axes, metrics, strict=True):
         for one, draw in zip(row, panels, strict=True):
             draw(one, at.sel({names.METRIC: metric}))
-            one.set_title(metric, loc="left", fontsize=9)
+            one.set_title(metric)
     more = result.sizes[names.METRIC] - len(metrics)
-    figure.suptitle(
-        f"{size} topics, two-sided" + (f"; {more} more metrics are in the table" if more else ""),
-        x=0.01,
-        ha="left",
-        fontsize=9,
+    canvas.name(
+        f"{size} topics, two-sided" + (f"; {more} more metrics are in the table" if more else "")
     )
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8)
+    canvas.legend_outside(axes[0, 0], "lower center", len(TEST_NAMES), fontsize=8)
 
 
 def _lines(axes: Axes, data: xr.Dataset, x: np.ndarray, y: xr.DataArray) -> None:
@@ -250,9 +246,7 @@ def _by_alpha(axes: Axes, data: xr.Dataset) -> None:
     _lines(axes, null, alphas, rate)
     axes.set_xscale("log")
     plain_log_labels(axes.xaxis)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("alpha")
-    axes.set_ylabel("type I error rate / alpha")
+    axes.set(ylim=(0, None), xlabel="alpha", ylabel="type I error rate / alpha")
 
 
 def _by_delta(axes: Axes, data: xr.Dataset) -> None:
@@ -262,10 +256,12 @@ def _by_delta(axes: Axes, data: xr.Dataset) -> None:
     of_pairs = [test for test in labels_of(part, names.TEST) if test not in FAMILIES]
     part = part.sel({names.TEST: of_pairs})
     _lines(axes, part, part[names.DELTA].values, part["significant"] / part["experiments"])
-    axes.set_xlim(0, 1.1 * float(part[names.DELTA].max()))
-    axes.set_ylim(0, 1.02)
-    axes.set_xlabel("true difference of means")
-    axes.set_ylabel(f"power at alpha {level:g}")
+    axes.set(
+        xlim=(0, 1.1 * float(part[names.DELTA].max())),
+        ylim=(0, 1.02),
+        xlabel="true difference of means",
+        ylabel=f"power at alpha {level:g}",
+    )
 
 
 VIEW = View(

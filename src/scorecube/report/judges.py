@@ -487,7 +487,7 @@ def judge_panels(canvas: Canvas, result: xr.Dataset) -> None:
         _halves(panels[k, 1], at) if np.isfinite(at["half_tau"].values).any() else _widths(
             panels[k, 1], at
         )
-        panels[k, 0].set_title(metric, loc="left", fontsize=9)
+        panels[k, 0].set_title(metric)
     name_conditions(figure, conditions(result), cells, shown)
 
 
@@ -505,8 +505,7 @@ def _taus(axes: Axes, at: xr.Dataset) -> None:
         axes.plot(float(at["population"].values[k, 0]), place, "|", color="0.2", markersize=8)
         axes.plot(float(at["agreement"].values[k, 0]), place, "o", color=COLOURS[0], markersize=4)
     axes.set_yticks(range(len(order)), [judges[k] for k in order])
-    axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlabel("tau")
+    axes.set(ylim=(len(order) - 0.5, -0.5), xlabel="tau")
 
 
 def _sizes(at: xr.Dataset) -> Iterator[tuple[int, xr.Dataset]]:
@@ -551,9 +550,7 @@ def _widths(axes: Axes, at: xr.Dataset) -> None:
         linewidth=1,
         label="labels alone",
     )
-    axes.set_ylim(0, None)
-    axes.set_xlabel("labelled topics")
-    axes.set_ylabel("width of intervals")
+    axes.set(ylim=(0, None), xlabel="labelled topics", ylabel="width of intervals")
     axes.legend(fontsize=7, ncols=2)
 
 
@@ -579,9 +576,11 @@ def _halves(axes: Axes, at: xr.Dataset) -> None:
         ]
         axes.plot(np.clip(ends, -1, 1), [place, place], color=COLOURS[2], linewidth=1, alpha=0.5)
     axes.set_yticks(range(len(order)), [judges[k] for k in order])
-    axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlim(right=1.0)
-    axes.set_xlabel("mean tau of rankings from as many topics")
+    axes.set(
+        ylim=(len(order) - 0.5, -0.5),
+        xlim=(None, 1.0),
+        xlabel="mean tau of rankings from as many topics",
+    )
     axes.legend(fontsize=7)
 
 

@@ -307,12 +307,9 @@ def leaderboard(canvas: Canvas, result: xr.Dataset) -> None:
     panels[0].set_ylim(n - 0.4, -0.6)
     percent = f"{100 * (1 - float(result.attrs['alpha'])):g}%"
     first = f"the first {n} of " if n < len(order) else ""
-    figure.suptitle(
+    canvas.name(
         f"{result.attrs.get('collection', '')}  {data[names.METRIC].item()}, gains {data[names.GAIN].item()}: {first}{counted(len(order), noun(data.attrs))}, "
-        f"{result.attrs['n_topics']} topics, {percent}".strip(),
-        x=0.01,
-        ha="left",
-        fontsize=9,
+        f"{result.attrs['n_topics']} topics, {percent}".strip()
     )
 
 
@@ -334,8 +331,7 @@ def draw_ranks(axes: Axes, data: xr.Dataset, last: int) -> None:
     low, high = data["rank_low"].values, data["rank_high"].values
     axes.hlines(rows, low, high, color=COLOURS[1], linewidth=2.4, alpha=0.55)
     axes.plot(data["rank"].values, rows, "|", color="0.15", markersize=5)
-    axes.set_xlim(0.5, last + 0.5)
-    axes.set_xlabel("rank")
+    axes.set(xlim=(0.5, last + 0.5), xlabel="rank")
     round_ticks(axes.xaxis, 5, whole=True)
     axes.tick_params(left=False)
 
@@ -358,9 +354,7 @@ def draw_groups(axes: Axes, brackets: list[tuple[int, int, int]]) -> None:
     """Draw a line beside the runs of each group."""
     columns, firsts, lasts = np.array(brackets).T
     axes.vlines(columns, firsts - 0.3, lasts + 0.3, color="0.3", linewidth=1.1)
-    axes.set_xlim(-0.7, columns.max() + 0.7)
-    axes.set_xlabel("groups")
-    axes.set_xticks([])
+    axes.set(xlim=(-0.7, columns.max() + 0.7), xlabel="groups", xticks=[])
     axes.tick_params(left=False)
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)

@@ -469,16 +469,15 @@ def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
         )
     top = min(1.0, max(3 * float(max(alphas)), 0.15))
     # Room below, so that curves along p = 0 are visible.
-    axes.set_ylim(-0.02 * top, top)
-    axes.set_xlim(0, n_pairs + max(1, n_pairs // 50))
+    axes.set(ylim=(-0.02 * top, top), xlim=(0, n_pairs + max(1, n_pairs // 50)))
     whole_number_labels(axes.xaxis)
     baseline = result.attrs.get("baseline")
-    axes.set_xlabel(
-        "pairs of runs, by p-value" if baseline is None else f"runs against {baseline}, by p-value"
-    )
-    axes.set_ylabel("p-value")
-    axes.set_title(
-        f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
+    axes.set(
+        xlabel="pairs of runs, by p-value"
+        if baseline is None
+        else f"runs against {baseline}, by p-value",
+        ylabel="p-value",
+        title=f"{conditions(result)}, gains {cells[names.GAIN].item()}",
     )
     canvas.legend_outside(axes, "right upper")
 

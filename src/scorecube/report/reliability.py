@@ -334,16 +334,10 @@ def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:
     panels = figure.subplots(1, len(coefficients), sharey=True)
     for axes, name in zip(panels, coefficients, strict=True):
         _curves(axes, cells.sel({names.COEFFICIENT: name}), curve_topics(cells))
-        axes.set_title(TITLES[name], loc="left", fontsize=9)
-    panels[0].set_ylim(_lowest(cells), 1.0)
-    panels[0].set_ylabel("coefficient")
-    figure.suptitle(
-        f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9
-    )
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(len(labels), 6), fontsize=8
-    )
+        axes.set_title(TITLES[name])
+    panels[0].set(ylim=(_lowest(cells), 1.0), ylabel="coefficient")
+    canvas.name(f"{conditions(result)}, gains {cells[names.GAIN].item()}")
+    canvas.legend_outside(panels[0], "lower center", 6, fontsize=8)
 
 
 def _lowest(cells: xr.Dataset) -> float:
@@ -378,8 +372,7 @@ def _curves(axes: Axes, at: xr.Dataset, topics: xr.DataArray) -> None:
     for target in at[names.TARGET].values:
         axes.axhline(target, linestyle="--", linewidth=0.8, color="0.4")
     axes.axvline(own, linestyle=":", linewidth=0.8, color="0.4")
-    axes.set_xlim(1, sizes[-1])
-    axes.set_xlabel("topics")
+    axes.set(xlim=(1, sizes[-1]), xlabel="topics")
 
 
 VIEW = View(

@@ -169,12 +169,9 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
             _panel(figure, axes, cells.sel(metric=metric), metric, (height, width))
         more = len(metrics) - len(shown)
         rest = f"; {more} more: {', '.join(metrics[MOST_METRICS:])}" if more else ""
-        figure.suptitle(
+        canvas.name(
             f"{cube.attrs.get(COLLECTION, '')}  {cube.sizes[names.RUN]} runs, {cube.sizes[names.TOPIC]} topics, "
-            f"gains {cells[names.GAIN].item()}{rest}".strip(),
-            x=0.01,
-            ha="left",
-            fontsize=9,
+            f"gains {cells[names.GAIN].item()}{rest}".strip()
         )
 
 
@@ -216,7 +213,7 @@ def _panel(
     axes.tick_params(axis="x", labelrotation=90)
     axes.set_xlabel("topics, by mean over runs")
     absent = " (missing scores orange)" if np.isnan(scores).any() else ""
-    axes.set_title(f"{metric}: runs by mean, best first{absent}", loc="left", fontsize=9)
+    axes.set_title(f"{metric}: runs by mean, best first{absent}")
 
 
 def _ticks(axis: Any, labels: list[str], inches: float) -> None:

@@ -121,13 +121,12 @@ def split_curves(canvas: Canvas, result: xr.Dataset) -> None:
         figure = canvas.figure(FIGURE_SIZE)
         left, right = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
         _curves(left, cells)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=9)
+        canvas.name(title)
     else:
         right = canvas.panel(FIGURE_SIZE)
-        right.set_title(title, loc="left", fontsize=9)
+        right.set_title(title)
     _distributions(right, cells)
-    n_labels = len(right.get_legend_handles_labels()[1])
-    canvas.legend_outside(right, "lower center", min(n_labels, 6))
+    canvas.legend_outside(right, "lower center", 6)
 
 
 def _curves(axes: Axes, cells: xr.Dataset) -> None:
@@ -165,13 +164,15 @@ def _curves(axes: Axes, cells: xr.Dataset) -> None:
             ha="right",
             va="bottom",
         )
-    axes.set_ylim(top=1.0)
-    axes.set_xlabel("topics in a sample")
-    axes.set_ylabel("tau between the rankings by two samples")
+    axes.set(
+        ylim=(None, 1.0),
+        xlabel="topics in a sample",
+        ylabel="tau between the rankings by two samples",
+    )
     quantiles = (
         "band: 5% to 95%" if cells.sizes[names.METRIC] <= MOST_BANDS else "dotted: 5% quantile"
     )
-    axes.set_title(f"mean; {quantiles}", loc="left", fontsize=9)
+    axes.set_title(f"mean; {quantiles}")
 
 
 def _distributions(axes: Axes, cells: xr.Dataset) -> None:
@@ -188,10 +189,12 @@ def _distributions(axes: Axes, cells: xr.Dataset) -> None:
             color=COLOURS[k % len(COLOURS)],
             label=metric,
         )
-    axes.set_ylim(0, 100)
-    axes.set_xlabel("tau")
-    axes.set_ylabel("% of trials up to it")
-    axes.set_title(f"{int(largest[names.SIZE])} topics", loc="left", fontsize=9)
+    axes.set(
+        ylim=(0, 100),
+        xlabel="tau",
+        ylabel="% of trials up to it",
+        title=f"{int(largest[names.SIZE])} topics",
+    )
 
 
 VIEW = View(

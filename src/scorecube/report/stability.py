@@ -86,14 +86,16 @@ def errors_and_ties(canvas: Canvas, result: xr.Dataset) -> None:
                 words += f", {float(result[names.FUZZINESS][level]):.0%}"
             place = (ties[step, level], errors[step, level])
             axes.annotate(words, place, (6, 3), textcoords="offset points", fontsize=7, color="0.4")
-    axes.set_xlabel("ties, % of comparisons")
-    axes.set_ylabel("error rate, % of comparisons")
-    axes.set_ylim(bottom=0.0)
-    axes.set_xlim(left=0.0)
+    axes.set(
+        xlabel="ties, % of comparisons",
+        ylabel="error rate, % of comparisons",
+        ylim=(0.0, None),
+        xlim=(0.0, None),
+    )
     title = f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}"
     if result.sizes[names.FUZZINESS] == 1:
         title += f", fuzziness {float(result[names.FUZZINESS][0]):.0%}"
-    axes.set_title(title, loc="left", fontsize=9)
+    axes.set_title(title)
     axes.legend(ncols=2 if result.sizes[names.METRIC] > 6 else 1)
 
 

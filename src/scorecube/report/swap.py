@@ -477,12 +477,12 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
             linewidth=0,
         )
     _accepted_rates(axes, result)
-    axes.set_xticks(lower[:: max(1, -(-len(lower) // TICKS))])
-    axes.set_xlabel("difference in mean score, lower edge of the bin")
-    axes.set_ylabel("swap rate")
-    axes.set_ylim(bottom=0.0)
-    axes.set_title(
-        f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
+    axes.set(
+        xticks=lower[:: max(1, -(-len(lower) // TICKS))],
+        xlabel="difference in mean score, lower edge of the bin",
+        ylabel="swap rate",
+        ylim=(0.0, None),
+        title=f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}",
     )
     canvas.label_curves(axes)
 
@@ -558,29 +558,23 @@ def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
     metrics, frame = labels_of(result, names.METRIC), CURVES.make(result)
     bins = _some_bins(frame)
     colours = dict(zip(bins, shades(len(bins)), strict=True))
-    columns = min(COLUMNS, len(metrics) + 1)
-    rows = -(-(len(metrics) + 1) // columns)
-    figure = canvas.figure(
-        (FIGURE_SIZE[0], max(FIGURE_SIZE[1] * (rows == 1) * 0.8, ROW_HEIGHT * rows))
-    )
-    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    rows = -(-(len(metrics) + 1) // COLUMNS)
+    height = max(FIGURE_SIZE[1] * (rows == 1) * 0.8, ROW_HEIGHT * rows)
+    grid = canvas.grid(len(metrics) + 1, COLUMNS, (FIGURE_SIZE[0], height))
     _required_by_size(grid[0], result.sel(gain=setting))
     lowest = frame.loc[frame["swap_rate"] > 0, "swap_rate"].min()
-    for axes, metric in zip(grid[1:], metrics, strict=False):
+    for axes, metric in zip(grid[1:], metrics, strict=True):
         _rates_by_size(axes, frame[frame["metric"] == metric], colours)
-        axes.set_title(metric, loc="left", fontsize=9)
+        axes.set_title(metric)
         axes.axvline(float(result[names.SIZE].max()), color="0.6", linewidth=0.8)
-        axes.set_ylim(bottom=lowest / 2 if np.isfinite(lowest) else None, top=1.0)
-        axes.set_xlim(right=frame["size"].max() * 1.02)
-    for axes in grid[len(metrics) + 1 :]:
-        axes.set_axis_off()
-    figure.suptitle(f"{sample_conditions(result)}, gains {setting}", x=0.01, ha="left", fontsize=9)
-    if bins:
-        handles, labels = grid[1].get_legend_handles_labels()
-        title = "difference from; dashed: fit, to the right of the grey line extrapolated"
-        figure.legend(
-            handles, labels, title=title, loc="outside lower center", ncols=len(bins), fontsize=8
+        axes.set(
+            ylim=(lowest / 2 if np.isfinite(lowest) else None, 1.0),
+            xlim=(None, frame["size"].max() * 1.02),
         )
+    canvas.name(f"{sample_conditions(result)}, gains {setting}")
+    if bins:
+        title = "difference from; dashed: fit, to the right of the grey line extrapolated"
+        canvas.legend_outside(grid[1], "lower center", len(bins), title=title, fontsize=8)
 
 
 def _some_bins(frame: pd.DataFrame) -> list[int]:
@@ -602,9 +596,11 @@ def _required_by_size(axes: Axes, cells: xr.Dataset) -> None:
             "linewidth": 1.0,
         }
         axes.plot(sizes, required, markersize=3.5, label=metric, **style)
-    axes.set_title(f"required at {confidence:.0%} confidence", loc="left", fontsize=9)
-    axes.set_xlabel("topics in a sample")
-    axes.set_ylabel("difference in mean score")
+    axes.set(
+        title=f"required at {confidence:.0%} confidence",
+        xlabel="topics in a sample",
+        ylabel="difference in mean score",
+    )
     highest = float(cells["required_difference"].sel(confidence=confidence).max())
     axes.set_ylim(0.0, ROOM * highest if highest > 0 else None)
     # Also sizes without a required difference.
@@ -647,8 +643,7 @@ def _rates_by_size(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> 
             )
     axes.set_yscale("log")
     plain_log_labels(axes.yaxis)
-    axes.set_xlabel("topics in a sample")
-    axes.set_ylabel("swap rate")
+    axes.set(xlabel="topics in a sample", ylabel="swap rate")
 
 
 VIEW = View(

@@ -322,28 +322,18 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
     axes = figure.subplot_mosaic(panels)
     _variances(axes["variance"], cells, 0)
     _ranking(axes["tau"], cells, "tau_mean", "tau with the full evaluation")
-    axes["tau"].set_title("order of the remaining runs, mean over trials", loc="left", fontsize=9)
+    axes["tau"].set_title("order of the remaining runs, mean over trials")
     _ranking(axes["drop"], cells, "rank_drop_largest", "ranks")
     round_ticks(axes["drop"].yaxis, whole=True, fewest=1)
-    axes["drop"].set_ylim(bottom=0)
-    axes["drop"].set_title("largest loss of ranks in any trial", loc="left", fontsize=9)
+    axes["drop"].set(ylim=(0, None), title="largest loss of ranks in any trial")
     if chain:
         _variances(axes["fewest"], cells, cells.sizes[names.TOPIC_STEP] - 1)
         _by_topics(axes["topics"], cells)
     for name in set(axes) - {"topics"}:
         axes[name].set_xlabel("teams left out")
         round_ticks(axes[name].xaxis, whole=True)
-    figure.suptitle(
-        f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9
-    )
-    handles, labels = axes["tau"].get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        loc="outside lower center",
-        ncols=min(len(labels), LEGEND_COLUMNS),
-        fontsize=8,
-    )
+    canvas.name(f"{conditions(result)}, gains {cells[names.GAIN].item()}")
+    canvas.legend_outside(axes["tau"], "lower center", LEGEND_COLUMNS, fontsize=8)
 
 
 def _style(k: int) -> dict[str, Any]:
@@ -382,10 +372,9 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
             markerfacecolor="none",
             color=style["color"],
         )
-    axes.set_ylabel("within-system variance")
-    axes.set_ylim(bottom=0.0)
+    axes.set(ylabel="within-system variance", ylim=(0.0, None))
     words = "all topics" if step == 0 else f"{int(at[names.TOPIC_STEP])} topics"
-    axes.set_title(words, loc="left", fontsize=9)
+    axes.set_title(words)
 
 
 def _ranking(axes: Axes, cells: xr.Dataset, name: str, label: str) -> None:
@@ -401,11 +390,13 @@ def _by_topics(axes: Axes, cells: xr.Dataset) -> None:
     n_topics = whole[names.TOPIC_STEP].values
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
         axes.plot(n_topics, whole["variance_mean"].values[k], label=metric, **_style(k))
-    axes.set_xlabel("topics")
-    axes.set_xlim(0, n_topics.max() * 1.05)
-    axes.set_ylim(bottom=0.0)
-    axes.set_ylabel("within-system variance")
-    axes.set_title("no team left out, fewer topics", loc="left", fontsize=9)
+    axes.set(
+        xlabel="topics",
+        xlim=(0, n_topics.max() * 1.05),
+        ylim=(0.0, None),
+        ylabel="within-system variance",
+        title="no team left out, fewer topics",
+    )
 
 
 VIEW = View(

@@ -71,14 +71,31 @@ class Canvas:
         self.drawn = owner
         return self._place
 
-    def legend_outside(self, axes: Axes, place: str, columns: int = 1) -> None:
-        """Add a legend outside of the axes of a new figure; inside of axes of the caller, whose figure may hold others."""
+    def grid(
+        self, number: int, columns: int, size: tuple[float, float], **shared: Any
+    ) -> list[Axes]:
+        """Return panels of a new figure, row by row, in at most so many columns; width and height of the figure in inches. Others are left empty."""
+        columns = min(columns, number)
+        grid = self.figure(size).subplots(-(-number // columns), columns, squeeze=False, **shared)
+        for axes in grid.flat[number:]:
+            axes.set_axis_off()
+        return list(grid.flat[:number])
+
+    def name(self, title: str) -> None:
+        """Write a title above all panels."""
+        assert self.drawn is not None
+        self.drawn.suptitle(title, x=0.01, ha="left", fontsize=9)
+
+    def legend_outside(self, axes: Axes, place: str, columns: int = 1, **options: Any) -> None:
+        """Add a legend outside of the axes of a new figure; inside of axes of the caller, whose figure may hold others.
+
+        options: Of the legend of a new figure.
+        """
         if isinstance(self._place, Axes) or self.drawn is None:
             axes.legend(ncols=columns, fontsize=8)
             return
-        handles, labels = axes.get_legend_handles_labels()
-        where: Any = f"outside {place}"
-        self.drawn.legend(handles, labels, loc=where, ncols=columns)
+        entries, where = axes.get_legend_handles_labels(), f"outside {place}"
+        self.drawn.legend(*entries, loc=where, ncols=columns, **options)
 
     def label_curves(self, axes: Axes) -> None:
         """Label curves beside them; by a legend in axes of the caller, where others may be drawn."""

@@ -174,9 +174,7 @@ def _sorted_bars(
         if np.isnan(values[metric]):
             axes.text(0.0, row, " none", va="center", fontsize=8)
     axes.set_yticks(rows, order)
-    axes.set_ylim(len(order) - 0.4, -0.6)
-    axes.set_xlim(left=0.0)
-    axes.set_xlabel(label)
+    axes.set(ylim=(len(order) - 0.4, -0.6), xlim=(0.0, None), xlabel=label)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
 

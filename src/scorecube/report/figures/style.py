@@ -12,6 +12,8 @@ STYLE: Any = {
     "text.parse_math": False,
     "text.usetex": False,
     "font.size": 9,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,

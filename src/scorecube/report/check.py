@@ -14,7 +14,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, MARKERS
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import number_of, with_limits
-from scorecube.report.tables import CELL, Table, declared
+from scorecube.report.tables import CELL, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import Frames, HeadedTables, Summary, View
 
@@ -29,34 +29,20 @@ ROW_HEIGHT, PANEL_WIDTH, MARGIN_HEIGHT = 0.24, 4.6, 1.3
 CLAIMS = declared(
     (*CELL, names.CLAIM),
     (
-        *CELL,
-        "subject",
-        ("quantity", names.CLAIM),
-        "size",
+        *(names.METRIC, "subject", ("quantity", names.CLAIM), "size"),
         *("truth", "estimate", "bias", "error", "width", "held", "held_low", "held_high"),
-        "nominal",
-        ("below", "n_below"),
-        ("above", "n_above"),
-        ("samples", "n_judged"),
-        ("estimated", "n_estimated"),
+        *("nominal", ("below", "n_below"), ("above", "n_above"), ("samples", "n_claimed")),
+        names.GAIN,
     ),
+    sort=("excess", "-bias_size"),
+    only="is_claimed",
 )
+"""What an analysis says of simulated samples against the truth, those that hold least often first.
 
-
-def claims(result: xr.Dataset) -> pd.DataFrame:
-    """What an analysis says of simulated samples against the truth, those that hold least often first.
-
-    `held` is the share of samples whose interval or set holds the truth, with a 95 % Wilson interval; `below` and `above` count the
-    intervals that lie below and above it. For sets, `truth` and `estimate` are sizes. `power` rows have the mean power over pairs of runs, and in `held` the
-    share of pairs with the nominal power.
-    """
-    frame = CLAIMS.make(result)
-    frame = frame[(frame["samples"] > 0) | (frame["estimated"] > 0)]
-    frame = frame.assign(samples=np.maximum(frame["samples"], frame["estimated"]))
-    frame = frame.assign(short=frame["held"] - frame["nominal"], far=-frame["bias"].abs())
-    frame = frame.sort_values(["short", "far"], kind="stable", ignore_index=True)
-    gain = frame.pop("gain")
-    return frame.drop(columns=["estimated", "short", "far"]).assign(gain=gain)
+`held` is the share of samples whose interval or set holds the truth, with a 95 % Wilson interval; `below` and `above` count the
+intervals that lie below and above it. For sets, `truth` and `estimate` are sizes. `power` rows have the mean power over pairs of runs, and in `held` the
+share of pairs with the nominal power.
+"""
 
 
 def failures(frame: pd.DataFrame) -> pd.DataFrame:
@@ -67,7 +53,7 @@ def failures(frame: pd.DataFrame) -> pd.DataFrame:
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield what fails, else what holds least often; for claims without intervals, the largest errors."""
-    frame = with_labels(claims(result))
+    frame = with_labels(CLAIMS.make(result))
     stated = frame[frame["nominal"].notna()]
     failing = failures(stated)
     kind = "fails" if len(failing) else "least often true"
@@ -246,7 +232,7 @@ VIEW = View(
             bar="held",
         ),
     ),
-    tables={"claims": Table(claims)},
+    tables={"claims": CLAIMS},
     title=title,
     caption=lambda result: (
         f"{result.attrs['trials']:,} samples. Left: how often intervals and sets hold the truth, with 95% limits over samples; the line is the nominal coverage. Right: "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from scorecube.report.phrases import (
     on_collection,
     value_range,
 )
-from scorecube.report.tables import COLLECTION, Table, averages, declared
+from scorecube.report.tables import COLLECTION, averages, declared
 from scorecube.report.text_formats import estimates_first, merge_gains
 from scorecube.report.view import (
     AGREEMENT,
@@ -75,20 +74,8 @@ _LAST: tuple[str | tuple[str, str], ...] = (
     *("tau_ap_b", "p_exact", "fieller_low", "fieller_high", *COUNTS, "exceeds_one"),
     ("bold", "marked"),
 )
-
-
-def _compared(columns: Sequence[str | tuple[str, str]], only: str) -> Table:
-    """Return a table of some comparisons; without any, the type of the column collection is that of no values."""
-    table = declared((names.COMPARISON,), columns, only=only)
-
-    def make(result: xr.Dataset) -> pd.DataFrame:
-        frame = table.make(result)
-        return frame if len(frame) else frame.astype({COLLECTION: float})
-
-    return replace(table, make=make)
-
-
-METRICS = _compared(
+METRICS = declared(
+    (names.COMPARISON,),
     (
         *(("gain", GAIN_A), METRIC_A, METRIC_B),
         *("tau", "tau_low", "tau_high", "z", "p_value", "spearman", "tau_b", "tau_ap"),
@@ -102,7 +89,8 @@ METRICS = _compared(
 interval by the null variance; `exceeds_one` where it leaves the range of tau; `bold` follows the analysis' rule. In `tau_ap` the first metric is the truth. Percentile intervals of
 resampled topics (`topics_low`, `topics_high`) are missing where they exclude their tau.
 """
-GAINS = _compared(
+GAINS = declared(
+    (names.COMPARISON,),
     (
         *(("metric", METRIC_A), ("gain", GAIN_B)),
         *("tau", "spearman", "tau_low", "tau_high", "z", "p_value", "tau_b", "tau_ap"),

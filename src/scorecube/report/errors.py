@@ -10,12 +10,19 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.quantities import quantity
+from scorecube.analyses.simulation.error_quantities import (
+    FAMILIES,
+    FAMILY,
+    OUTCOME,
+    POWER,
+    TYPE_1,
+    TYPE_3,
+)
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, MARKERS
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import number_of, value_range, with_limits
-from scorecube.report.tables import Table, parts, where
+from scorecube.report.phrases import LIMITS, number_of, value_range, with_limits
+from scorecube.report.tables import CELL, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import Frames, HeadedTables, Summary, View
 
@@ -25,7 +32,6 @@ if TYPE_CHECKING:
     from scorecube.report.figures.canvas import Canvas
 
 LEVEL = 0.05
-LIMITED = ["rate", "rate_low", "rate_high"]
 TEST_NAMES = {
     "t": "t test",
     "wilcoxon": "Wilcoxon test",
@@ -36,63 +42,24 @@ TEST_NAMES = {
     "holm": "t tests with Holm's adjustment",
     "maxt": "max-T test",
 }
-TYPE_1, POWER, TYPE_3, FAMILY = "type_1", "power", "type_3", "family"
-FAMILIES = ("tukey", "holm", "maxt")
-"""Tests of all pairs of runs."""
-RATES = {
-    False: ("rate", "rate_low", "rate_high"),
-    True: ("wrong_sign_rate", "wrong_sign_rate_low", "wrong_sign_rate_high"),
-}
-"""Quantities of the columns `LIMITED`, also for errors of type III."""
 MOST_METRICS = 5
 PANEL = (3.1, 2.7)
+RATES = declared(
+    (*CELL, names.TEST, names.SIZE, names.DELTA, OUTCOME, names.ALPHA),
+    (
+        *(names.METRIC, names.TEST, ("sided", "outcome_sided"), ("n_topics", names.SIZE)),
+        *(names.DELTA, names.ALPHA, ("kind", "outcome_kind")),
+        *((f"rate{end}", f"outcome_rate{end}") for end in LIMITS),
+        *(("trials", "experiments"), names.GAIN),
+    ),
+    only="has_outcome",
+)
+"""Error rates and power of each test, with 95 % Wilson intervals over simulated experiments.
 
-
-def rates(result: xr.Dataset) -> pd.DataFrame:
-    """Error rates and power of each test, with 95 % Wilson intervals over simulated experiments.
-
-    Type I errors are significant results without a true difference; power is the share of significant results with one, and type III
-    errors are two-sided significant results with the wrong sign, as shares of all experiments. The rate of a family of all pairs is the share of
-    collections with any error.
-    """
-    data = result.assign({name: quantity(result, name) for each in RATES.values() for name in each})
-    frames = [
-        pd.DataFrame(where(result) | {name: cell[name] for name in ("metric", "gain")} | columns)
-        for cell, part in parts(data)
-        for columns in _columns(part)
-    ]
-    frame = pd.concat(frames, ignore_index=True)
-    return frame[[column for column in frame.columns if column != "gain"] + ["gain"]]
-
-
-def _columns(data: xr.Dataset) -> Iterator[dict[str, Any]]:
-    """Yield columns over significance levels, for one metric and gain setting."""
-    alphas = data[names.ALPHA].values
-    for test in labels_of(data, names.TEST):
-        for size in data[names.SIZE].values:
-            for delta in data[names.DELTA].values:
-                at = data.sel({names.TEST: test, names.SIZE: size, names.DELTA: delta})
-                kinds = [(TYPE_1 if delta == 0 else POWER, sided) for sided in (1, 2)]
-                if test in FAMILIES:
-                    kinds = [(FAMILY, 2)]
-                elif delta != 0:
-                    kinds.append((TYPE_3, 2))
-                for kind, sided in kinds:
-                    of = RATES[kind == TYPE_3]
-                    found = at if kind == TYPE_3 else at.sel({names.SIDED: sided})
-                    yield {
-                        "test": test,
-                        "sided": sided,
-                        "n_topics": int(size),
-                        "delta": float(delta),
-                        "alpha": alphas,
-                        "kind": kind,
-                        **{
-                            column: found[name].values
-                            for column, name in zip(LIMITED, of, strict=True)
-                        },
-                        "trials": int(at["experiments"]),
-                    }
+Type I errors are significant results without a true difference; power is the share of significant results with one, and type III
+errors are two-sided significant results with the wrong sign, as shares of all experiments. The rate of a family of all pairs is the share of
+collections with any error.
+"""
 
 
 def shown(frame: pd.DataFrame) -> pd.DataFrame:
@@ -105,7 +72,7 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield the type I error rates of each test, or its power, with intervals."""
-    frame = with_labels(shown(rates(result)))
+    frame = with_labels(shown(RATES.make(result)))
     sizes = sorted(frame["n_topics"].unique())
     size = max([n for n in sizes if n <= 50], default=sizes[0])
     frame = frame[(frame["n_topics"] == size) & (frame["kind"] != TYPE_3)]
@@ -287,7 +254,7 @@ VIEW = View(
             bar="rate",
         ),
     ),
-    tables={"rates": Table(rates)},
+    tables={"rates": RATES},
     title=title,
     caption=lambda result: (
         f"{result.attrs['trials']:,} experiments, {result.attrs['resamples']:,} resamples each. Type I error rate against alpha, power against the true difference."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,7 +85,7 @@ AGREEMENT = declared(
 `tau` is of the rankings at hand; all limits, and `tau_population`, are over infinitely many topics: missing for fewer than 10 runs or topics, or
 without shared topics. `tau_low` and `tau_high` are left out where they exclude the tau at hand; `tau_population_low` and `_high` never are.
 """
-_LABELS = declared(
+LABELS = declared(
     (names.JUDGE,),
     (
         *_JUDGE,
@@ -109,8 +108,7 @@ _LABELS = declared(
     only="n_documents",
     needs="n_documents",
 )
-LABELS = replace(_LABELS, columns={k: v for k, v in _LABELS.columns.items() if k != "alpha"})
-"""Agreement of the labels of all documents that the truth and a judge both judged, with jackknife intervals over topics; `alpha` has more digits, as a column of that name."""
+"""Agreement of the labels of all documents that the truth and a judge both judged, with jackknife intervals over topics."""
 CONFUSION = declared(
     (names.JUDGE, names.LEVEL, names.JUDGE_LEVEL),
     (

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
@@ -125,25 +124,25 @@ STATISTICS = _of(
     Source.RANKINGS,
 )
 """Size of a collection and of its judgements: mean number of documents judged at each level per topic (S1 Table 1)."""
-_PREFERRED = declared(
-    (names.TOPIC,),
-    (
-        *("topic", ("run", "preferred_run"), ("rank", "preferred")),
-        *(("found_level_{level}", "found_level"), ("n_level_{level}", "n_level")),
+PREFERRED_RANK = _of(
+    score_facts.preferred_rank,
+    (),
+    declared(
+        (names.TOPIC,),
+        (
+            *("topic", ("run", "preferred_run"), ("rank", "preferred")),
+            *(("found_level_{level}", "found_level"), ("n_level_{level}", "n_level")),
+        ),
+        whole=("rank",),
+        objects=True,
     ),
-    whole=("rank",),
+    Source.RANKINGS,
 )
+"""Deepest preferred rank of every topic: how far down P-measure makes a user look (S1 Tables 7-9).
 
-
-def preferred_rank(rankings: xr.Dataset) -> pd.DataFrame:
-    """Deepest preferred rank of every topic: how far down P-measure makes a user look (S1 Tables 7-9).
-
-    The run with the largest one is shown, with the documents of each level at or above that rank (`found_level_K`) and in all
-    (`n_level_K`), highest level first. Run and rank are missing where no run found anything relevant.
-    """
-    frame = _PREFERRED.make(score_facts.preferred_rank(rankings)).astype(object)
-    # Objects, so that whole numbers stay whole beside missing ones, also of collections with fewer levels.
-    return frame.where(frame.notna(), None)
+The run with the largest one is shown, with the documents of each level at or above that rank (`found_level_K`) and in all
+(`n_level_K`), highest level first. Run and rank are missing where no run found anything relevant.
+"""
 
 
 def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
@@ -235,7 +234,7 @@ VIEW = View(
         "subsets": SUBSETS,
         "variance": VARIANCE,
         "statistics": STATISTICS,
-        "preferred_rank": Table(preferred_rank, source=Source.RANKINGS),
+        "preferred_rank": PREFERRED_RANK,
     },
     figure=heat_map,
     by_metric=True,

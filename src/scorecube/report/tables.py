@@ -196,6 +196,7 @@ def declared(
     only: str = "",
     needs: str = "",
     whole: Sequence[str] = (),
+    objects: bool = False,
     dtypes: Mapping[str, str] | None = None,
     long: bool | Sequence[str] = False,
     part: Callable[[xr.Dataset], xr.Dataset] | None = None,
@@ -208,11 +209,13 @@ def declared(
         or an attribute of the result; or a name of its own with that of the quantity, of a part of it as in
         ``value[coefficient=phi]``. See `OPTIONAL`. A name with a dim in braces, such as ``top_{k}``, is a column for
         each label along this dim. What the analysis declares, and the result does not have, is missing.
-    sort: Columns by which rows are sorted; see `DESCENDING`. Equal rows keep their order, missing values come last.
+    sort: Columns or quantities by which rows are sorted; see `DESCENDING`. Equal rows keep their order, missing values
+        come last.
     within: Number of the first dims whose order stays: rows are sorted at each position along them.
     only: Quantity of the rows that the table has: a flag, or a number that is known; all by default.
     needs: Quantity without which the table has no rows; without any, also by `only`, it has no optional columns.
     whole: Columns of whole numbers some of which are missing: None there, integers elsewhere.
+    objects: Whether all columns are of objects, None where values are missing, so that whole numbers stay whole.
     dtypes: Of columns that have another one than their quantity.
     long: Whether the table may be too long for a page; or, of rows along dims of derived quantities, the dims of the
         result that are as long.
@@ -227,10 +230,11 @@ def declared(
 
     def make(result: xr.Dataset) -> pd.DataFrame:
         shown = result if part is None else part(result)
-        return _frame(shown, dims, sources, sort, within, only, needs, whole, dtypes or {})
+        frame = _frame(shown, dims, sources, sort, within, only, needs, whole, dtypes or {})
+        return frame.astype(object).where(frame.notna(), None) if objects else frame
 
     other = {
-        name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL).partition("[")[0]
+        name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL)
         for name, source in sources.items()
         if name != source
     }
@@ -262,7 +266,8 @@ def _frame(
         or source.removesuffix(OPTIONAL) in plain
         or _has(result, source.removesuffix(OPTIONAL))
     }
-    quantities = {source.partition("[")[0] for source in [*sources.values(), only]}
+    by = [name.removeprefix(DESCENDING) for name in sort]
+    quantities = {source.partition("[")[0] for source in [*sources.values(), only, *by]}
     result = with_quantities(result, quantities)
     shape = tuple(result.sizes[dim] for dim in plain)
 
@@ -289,11 +294,12 @@ def _frame(
         frame = frame.astype(dtypes)
     if not sort:
         return frame
-    by = [name.removeprefix(DESCENDING) for name in sort]
+    further = {name: column(_values(result, name))[kept] for name in by if name not in frame}
     ascending = [not name.startswith(DESCENDING) for name in sort]
-    ordered = frame.sort_values(by, ascending=ascending, kind="stable")
+    order = frame[[name for name in by if name in frame]].assign(**further)
     places = np.arange(math.prod(shape))[kept] // math.prod(shape[within:])
-    return ordered.iloc[np.argsort(places[ordered.index], kind="stable")].reset_index(drop=True)
+    ordered = order.sort_values(by, ascending=ascending, kind="stable").index
+    return frame.iloc[ordered[np.argsort(places[ordered], kind="stable")]].reset_index(drop=True)
 
 
 def _spread(

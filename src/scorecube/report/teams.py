@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,15 +98,18 @@ BIAS = declared(
     only="compared",
 )
 """Relative bias of the variance, and tau, by the number of teams left out, with intervals over trials for each number alone."""
-_JUDGED = declared(
+JUDGED = declared(
     (names.RUN,),
     (
         *("run", ("team", names.TEAM_OF_RUN)),
-        ("judged@{cutoff}", "judged_share"),
-        ("rbp_residual_{persistence}", "rbp_residual"),
+        ("judged@{cutoff}?", "judged_share"),
+        ("rbp_residual_{persistence}?", "rbp_residual"),
     ),
+    sort=("judged_to_pool_depth",),
+    needs="judged_share",
     long=True,
 )
+"""Share of judged documents among the first ranks of each run, and residuals of RBP; the least judged runs first."""
 TRIALS = declared(
     (*CELL, names.LEAVE, names.TOPIC_STEP, names.TRIAL),
     (*CELL, _OUT, _TOPICS, "trial", "variance", "n_runs", "n_topics", "teams_left_out"),
@@ -116,11 +118,16 @@ TRIALS = declared(
     long=True,
 )
 """Every trial: teams left out, remaining runs and topics, variance."""
-_FIRST_MISS = declared(
+FIRST_MISS = declared(
     (*CELL, names.TOPIC_STEP),
     (*CELL, _TOPICS, ("variance", "whole_variance"), "first_miss", "variance_there"),
     whole=("first_miss",),
+    objects=True,
 )
+"""Smallest number of teams left out at which the interval excludes the variance of all runs (S3 section 5.1), and the mean variance.
+
+Both are missing where no interval does.
+"""
 REUSABILITY = declared(
     (*CELL, names.LEAVE),
     (
@@ -148,24 +155,6 @@ CONTRIBUTIONS = declared(
     (names.TEAM,), ("team", ("n_runs", "team_runs"), "n_unique", "n_unique_relevant")
 )
 """Judged documents that only one team contributed, by team."""
-
-
-def judged(result: xr.Dataset) -> pd.DataFrame:
-    """Share of judged documents among the first ranks of each run, and residuals of RBP; the least judged runs first."""
-    if "judged_share" not in result:
-        return pd.DataFrame()
-    depth = f"judged@{int(result.attrs['pool_depth'])}"
-    return _JUDGED.make(result).sort_values(depth, kind="stable", ignore_index=True)
-
-
-def first_miss(result: xr.Dataset) -> pd.DataFrame:
-    """Smallest number of teams left out at which the interval excludes the variance of all runs (S3 section 5.1), and the mean variance.
-
-    Both are missing where no interval does.
-    """
-    # Objects, so that whole numbers stay whole beside missing ones.
-    frame = _FIRST_MISS.make(result).astype(object)
-    return frame.where(frame.notna(), None)
 
 
 def conditions(result: xr.Dataset) -> str:
@@ -441,9 +430,9 @@ VIEW = View(
         "absent": ABSENT,
         "equivalence": EQUIVALENCE,
         "bias": BIAS,
-        "judged": replace(_JUDGED, make=judged),
+        "judged": JUDGED,
         "trials": TRIALS,
-        "first_miss": replace(_FIRST_MISS, make=first_miss),
+        "first_miss": FIRST_MISS,
         "reusability": REUSABILITY,
         "own": OWN,
         "contributions": CONTRIBUTIONS,

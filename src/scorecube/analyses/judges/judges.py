@@ -6,6 +6,7 @@ References: Voorhees 2000 and those of `scorecube.analyses.rank_agreement.agreem
 judgment", ICTIR; Upadhyay et al. 2024, "UMBRELA"; Otero, Parapar and Barreiro 2025 (false positives, rank losses).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -186,6 +187,9 @@ class Judges(Analysis):
     def units(self, prepared: Prepared, trials: int) -> int:
         """Return the number of judges."""
         return len(_shared(prepared).sets) - 1
+
+    def n_compared(self, cube: xr.Dataset) -> int:
+        return math.comb(cube.sizes[names.RUN], 2)
 
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None

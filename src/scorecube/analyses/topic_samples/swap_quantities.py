@@ -15,6 +15,7 @@ from scorecube.statistics.decay_curve import (
     without_ties,
 )
 
+FIT = "parameter"
 CURVE_SIZE = "curve_size"
 """Sizes of samples that were tried, and further ones up to twice the largest."""
 _CELL = (names.METRIC, names.GAIN, names.SIZE)
@@ -168,7 +169,7 @@ def _on_curve(result: xr.Dataset) -> tuple[Any, Any]:
     return tried, np.concatenate([tried, sizes_beyond(tried)])
 
 
-def _fits(result: xr.Dataset) -> xr.Dataset:
+def _fit(result: xr.Dataset) -> xr.DataArray:
     """Return height, decay and lack of fit of the curves of bins, without sizes that ties decide."""
     tried, _ = _on_curve(result)
     rates = result["swap_rate"].transpose(*_FITS, names.SIZE)
@@ -177,8 +178,8 @@ def _fits(result: xr.Dataset) -> xr.Dataset:
         usable = without_ties(usable, result["tie_share"].transpose(*rates.dims).values)
     height, decay = fit_decay(tried, usable)
     error = lack_of_fit(tried, usable, height, decay)
-    found = {"height": height, "decay": decay, "lack_of_fit": error}
-    return xr.Dataset({name: (_FITS, values) for name, values in found.items()})
+    parameters = {FIT: ["height", "decay", "lack_of_fit"]}
+    return xr.DataArray(np.stack([height, decay, error]), parameters, (FIT, *_FITS))
 
 
 def _at_curve_sizes(result: xr.Dataset, values: Any, dims: tuple[str, ...]) -> xr.DataArray:
@@ -187,8 +188,8 @@ def _at_curve_sizes(result: xr.Dataset, values: Any, dims: tuple[str, ...]) -> x
 
 
 def _fitted(result: xr.Dataset) -> xr.DataArray:
-    fits, sizes = _fits(result), _on_curve(result)[1]
-    height, decay = (fits[name].values[..., np.newaxis] for name in ("height", "decay"))
+    sizes = _on_curve(result)[1]
+    height, decay, _ = result["fit"].transpose(FIT, *_FITS).values[..., np.newaxis]
     return _at_curve_sizes(result, height * np.exp(-decay * sizes), _CURVES)
 
 
@@ -228,20 +229,30 @@ DERIVED = (
     ),
     derived(_measured, _CURVES, "share", rate_at_size="swap rate; missing at sizes not tried"),
     derived(
+        _fit,
+        *((*_FITS, FIT), "estimate"),
+        fit="height, decay and lack of fit of a decay of the rate over the sizes that were tried",
+    ),
+    derived(
         _fitted,
         *(_CURVES, "estimate"),
+        needs=("fit",),
         fitted="decay of the rate, height * exp(-decay * size); missing with fewer than three sizes",
     ),
     derived(_extrapolated, (CURVE_SIZE,), "flag", extrapolated="whether a size was not tried"),
     derived(
-        lambda result: _fits(result)["lack_of_fit"],
+        lambda result: result["fit"].sel({FIT: "lack_of_fit"}, drop=True),
         *(_FITS, "estimate"),
+        needs=("fit",),
         lack_of_fit="root mean square of rate - fitted over the sizes of the fit",
     ),
     derived(
-        lambda result: ~_extrapolated(result) | np.isfinite(_fits(result)["height"]),
+        lambda result: (
+            ~_extrapolated(result) | result["fit"].sel({FIT: "height"}, drop=True).notnull()
+        ),
         _CURVES,
         "flag",
+        needs=("fit",),
         drawn="sizes that were tried, or have a fit",
     ),
     derived(

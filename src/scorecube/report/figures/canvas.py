@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -94,7 +94,7 @@ class Canvas:
         if isinstance(self._place, Axes) or self.drawn is None:
             axes.legend(ncols=columns, fontsize=8)
             return
-        entries, where = axes.get_legend_handles_labels(), f"outside {place}"
+        entries, where = axes.get_legend_handles_labels(), cast("Any", f"outside {place}")
         self.drawn.legend(*entries, loc=where, ncols=columns, **options)
 
     def label_curves(self, axes: Axes) -> None:

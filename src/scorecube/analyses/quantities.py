@@ -23,9 +23,9 @@ def quantity(result: xr.Dataset, name: str) -> xr.DataArray:
     return with_quantities(result, [name])[name]
 
 
-def has_quantity(result: xr.Dataset, name: str) -> bool:
-    """Return whether a result has a quantity: options and versions differ in some."""
-    return name in result.variables or name in _derived(result)
+def quantity_names(result: xr.Dataset) -> set[str]:
+    """Return the names of the quantities that a result has: options and versions differ in some."""
+    return {*map(str, result.variables), *_derived(result)}
 
 
 def with_quantities(result: xr.Dataset, wanted: Collection[str]) -> xr.Dataset:

@@ -16,7 +16,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import number_of, with_limits
 from scorecube.report.tables import CELL, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import Frames, HeadedTables, Summary, View
+from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,25 +109,20 @@ def title(options: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
-def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
-    """Return what truth is, and what fails."""
-    remarks = [
-        (
-            "Truth is that of a model which is fitted to the collection: the same runs, and topics drawn at random. Runs that are a sample of runs, and topics that "
-            "are chosen, are no part of it.",
-            f"{result.attrs['n_runs']} runs, {result.attrs['n_topics']} topics a sample",
-        )
-    ]
+def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
+    """Yield what truth is, and what fails."""
+    yield (
+        "Truth is that of a model which is fitted to the collection: the same runs, and topics drawn at random. Runs that are a sample of runs, and topics that "
+        "are chosen, are no part of it.",
+        f"{result.attrs['n_runs']} runs, {result.attrs['n_topics']} topics a sample",
+    )
     failing = failures(frames["claims"])
     if len(failing):
         worst = failing.iloc[0]
-        remarks.append(
-            (
-                "Some intervals or sets hold less often than stated: do not rely on them for collections like this one.",
-                f"{len(failing)} claims; the worst: {worst['quantity']} by {worst['metric']}, {_held(worst)} instead of {worst['nominal']:g}",
-            )
+        yield (
+            "Some intervals or sets hold less often than stated: do not rely on them for collections like this one.",
+            f"{len(failing)} claims; the worst: {worst['quantity']} by {worst['metric']}, {_held(worst)} instead of {worst['nominal']:g}",
         )
-    return remarks
 
 
 def coverage(canvas: Canvas, result: xr.Dataset) -> None:

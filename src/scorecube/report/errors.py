@@ -24,7 +24,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import LIMITS, number_of, value_range, with_limits
 from scorecube.report.tables import CELL, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import Frames, HeadedTables, Summary, View
+from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,38 +128,31 @@ def title(options: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
-def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
-    """Return what rates are about, and tests that exceed their level."""
+def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
+    """Yield what rates are about, and tests that exceed their level."""
     frame = shown(frames["rates"])
     null = frame[frame["kind"] == TYPE_1]
-    remarks = [
-        (
-            "Rates are those of the simulated model, not of the collection: distributions and copulas are fitted to each run and pair, and their families decide "
-            "the rates of tests of ranks and signs most.",
-            f"systems in the model: {value_range(result.attrs['systems'], 'd')}",
-        )
-    ]
+    yield (
+        "Rates are those of the simulated model, not of the collection: distributions and copulas are fitted to each run and pair, and their families decide "
+        "the rates of tests of ranks and signs most.",
+        f"systems in the model: {value_range(result.attrs['systems'], 'd')}",
+    )
     exceeding = null[null["rate_low"] > 1.1 * null["alpha"]]
     family = frame[(frame["kind"] == FAMILY) & (frame["rate_low"] > frame["alpha"])]
     if len(family):
         worst = family.sort_values("rate", ascending=False).iloc[0]
-        remarks.append(
-            (
-                "Tests of all pairs are to err in at most alpha of the collections. Tukey's test asks that runs without differences can be exchanged for each other, and the t "
-                "distribution does not hold so far out as Holm's adjustment needs it.",
-                f"largest: {TEST_NAMES[worst['test']]} {_rate(worst)} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
-            )
+        yield (
+            "Tests of all pairs are to err in at most alpha of the collections. Tukey's test asks that runs without differences can be exchanged for each other, and the t "
+            "distribution does not hold so far out as Holm's adjustment needs it.",
+            f"largest: {TEST_NAMES[worst['test']]} {_rate(worst)} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
         )
     if len(exceeding):
         worst = exceeding.sort_values("rate", ascending=False).iloc[0]
-        remarks.append(
-            (
-                "The null hypothesis is that means are equal. Wilcoxon and sign tests are about symmetric differences, so that they reject more often where differences are "
-                "skewed, all the more with more topics.",
-                f"largest: {TEST_NAMES[worst['test']]} {_rate(worst)} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
-            )
+        yield (
+            "The null hypothesis is that means are equal. Wilcoxon and sign tests are about symmetric differences, so that they reject more often where differences are "
+            "skewed, all the more with more topics.",
+            f"largest: {TEST_NAMES[worst['test']]} {_rate(worst)} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
         )
-    return remarks
 
 
 def error_curves(canvas: Canvas, result: xr.Dataset) -> None:

@@ -23,6 +23,7 @@ from scorecube.report.view import (
     Column,
     Frames,
     HeadedTables,
+    Remarks,
     ResultGroup,
     Summary,
     View,
@@ -438,9 +439,8 @@ def best_judge(frame: pd.DataFrame) -> str:
     )
 
 
-def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
-    """Return remarks on judges that add nothing, on few labels, and on disjoint topics."""
-    remarks = []
+def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
+    """Yield remarks on judges that add nothing, on few labels, and on disjoint topics."""
     price = PRICE.make(result)
     if len(price):
         idle = price[
@@ -450,26 +450,17 @@ def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
         ]
         whom = list(dict.fromkeys(idle["judge"]))
         if whom:
-            remarks.append(
-                (
-                    "A judge whose scores do not go with those of the truth from topic to topic narrows no interval, however well it ranks runs: labels buy as much without it.",
-                    f"narrowed by less than {NOTHING:.0%}: {', '.join(whom)}",
-                )
+            yield (
+                "A judge whose scores do not go with those of the truth from topic to topic narrows no interval, however well it ranks runs: labels buy as much without it.",
+                f"narrowed by less than {NOTHING:.0%}: {', '.join(whom)}",
             )
     if (result["n_shared"].values < 2).any():
-        remarks.append(
-            (
-                "Rankings from other topics differ under the same judgements, too: only tau below that of halves of the truth is the judge's part. Scores are not corrected.",
-                ", ".join(
-                    np.array(result[names.JUDGE].values)[result["n_shared"].values < 2].tolist()
-                ),
-            )
+        yield (
+            "Rankings from other topics differ under the same judgements, too: only tau below that of halves of the truth is the judge's part. Scores are not corrected.",
+            ", ".join(np.array(result[names.JUDGE].values)[result["n_shared"].values < 2].tolist()),
         )
     if result.attrs["notes"]:
-        remarks.append(
-            ("Some runs, topics or metrics are not compared.", "; ".join(result.attrs["notes"]))
-        )
-    return remarks
+        yield "Some runs, topics or metrics are not compared.", "; ".join(result.attrs["notes"])
 
 
 def judge_panels(canvas: Canvas, result: xr.Dataset) -> None:

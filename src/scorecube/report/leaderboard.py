@@ -30,6 +30,7 @@ from scorecube.report.view import (
     Column,
     Frames,
     HeadedTables,
+    Remarks,
     ResultGroup,
     Summary,
     View,
@@ -255,32 +256,26 @@ def page_tables(frames: Frames) -> HeadedTables:
     ]
 
 
-def cautions(result: xr.Dataset, _: Frames) -> list[tuple[str, str]]:
-    """Return what intervals and sets are not about."""
+def cautions(result: xr.Dataset, _: Frames) -> Remarks:
+    """Yield what intervals and sets are not about."""
     n_topics, n_runs = int(result.attrs["n_topics"]), int(result.attrs["n_runs"])
     if "repetitions" in result:
-        return about_repetitions(result)
-    remarks = [
-        (
-            "Intervals and rank sets are about these runs on other topics of the same kind; not about other judgements, documents or versions of a run.",
-            f"{counted(n_runs, 'run')}, {counted(n_topics, 'topic')}",
-        )
-    ]
-    remarks.append(
-        (
-            "Limits of ranks move with the seed where pairs have p-values close to alpha, by a few ranks where runs are alike; more trials decide.",
-            f"{result.attrs['analysis']}, {result.attrs['trials']:,} trials",
-        )
+        yield from about_repetitions(result)
+        return
+    yield (
+        "Intervals and rank sets are about these runs on other topics of the same kind; not about other judgements, documents or versions of a run.",
+        f"{counted(n_runs, 'run')}, {counted(n_topics, 'topic')}",
+    )
+    yield (
+        "Limits of ranks move with the seed where pairs have p-values close to alpha, by a few ranks where runs are alike; more trials decide.",
+        f"{result.attrs['analysis']}, {result.attrs['trials']:,} trials",
     )
     if "mean_low" in result:
-        remarks.append(
-            (
-                "The mean of a run that leads is too high on average, as the same topics made it lead: the interval of a mean is for a run that was named "
-                "beforehand.",
-                f"best of {counted(n_runs, 'run')}",
-            )
+        yield (
+            "The mean of a run that leads is too high on average, as the same topics made it lead: the interval of a mean is for a run that was named "
+            "beforehand.",
+            f"best of {counted(n_runs, 'run')}",
         )
-    return remarks
 
 
 def leaderboard(canvas: Canvas, result: xr.Dataset) -> None:

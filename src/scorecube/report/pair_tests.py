@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.quantities import has_quantity, quantity
+from scorecube.analyses.quantities import quantity, quantity_names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, CURVE_DASHES, FIGURE_SIZE
@@ -35,6 +35,7 @@ from scorecube.report.view import (
     Frames,
     HeadedTables,
     Order,
+    Remarks,
     ResultGroup,
     Summary,
     View,
@@ -284,7 +285,7 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
             f"{row['label']} separates {most}{compared}: {row['significant']:,} of {row['pairs']:,} ({share}) have {level}, "
             f"on these {facts['n_topics']} topics{after}"
         )
-    near = _count(result, row, UNDECIDED) if has_quantity(result, UNDECIDED) else 0
+    near = _count(result, row, UNDECIDED) if UNDECIDED in quantity_names(result) else 0
     if near:
         sentence += f"; {counted(near, 'p-value')} within the Monte Carlo error of {row['alpha']:g}"
     subject = f"share of {compared} separated, {row['label']}"
@@ -380,10 +381,11 @@ def strongest(frame: pd.DataFrame) -> str:
     return f"{frame['label'].iloc[0]} {frame['share'].iloc[0]:.1%}"
 
 
-def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
-    """Return remarks on pairs of runs that the test treats in a special way."""
+def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> Remarks:
+    """Yield remarks on pairs of runs that the test treats in a special way."""
     frame = frames["power"]
-    remarks = about_repetitions(result) + _near_alpha(result)
+    yield from about_repetitions(result)
+    yield from _near_alpha(result)
     for column, text in (
         (
             "degenerate_pairs",
@@ -396,33 +398,24 @@ def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> list[tuple[str, str
         ("untested_pairs", "Pairs of runs have too few common topics to be tested."),
     ):
         if column in frame and int(frame[column].max()):
-            remarks.append(
-                (text, f"up to {int(frame[column].max()):,} of {result.sizes[names.PAIR]:,} pairs")
-            )
-    return remarks
+            yield text, f"up to {int(frame[column].max()):,} of {result.sizes[names.PAIR]:,} pairs"
 
 
-def _near_alpha(result: xr.Dataset) -> list[tuple[str, str]]:
-    """Return a remark on p-values that cannot be distinguished from the largest alpha with so many trials."""
-    if not has_quantity(result, UNDECIDED):
-        return []
-    alpha = float(result[names.ALPHA].max())
-    near = int(quantity(result, UNDECIDED).sel({names.ALPHA: alpha}).max())
-    if not near:
-        return []
-    detail = f"{result.attrs['analysis']}, {result.attrs['trials']:,} trials: up to {near:,} of {result.sizes[names.PAIR]:,} at {alpha:g}"
-    return [
-        (
+def _near_alpha(result: xr.Dataset) -> Remarks:
+    """Yield a remark on p-values that cannot be distinguished from the largest alpha with so many trials."""
+    alpha, known = float(result[names.ALPHA].max()), UNDECIDED in quantity_names(result)
+    near = int(quantity(result, UNDECIDED).sel({names.ALPHA: alpha}).max()) if known else 0
+    if near:
+        yield (
             "P-values of some pairs are within the Monte Carlo error of alpha: with other seeds these pairs may change sides, and counts of significant pairs with them; "
             "more trials decide.",
-            detail,
+            f"{result.attrs['analysis']}, {result.attrs['trials']:,} trials: up to {near:,} of {result.sizes[names.PAIR]:,} at {alpha:g}",
         )
-    ]
 
 
-def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
-    """Return the remarks of `cautions_of_pairs`, and one on too few trials for Holm's adjustment."""
-    remarks = cautions_of_pairs(result, frames)
+def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
+    """Yield the remarks of `cautions_of_pairs`, and one on too few trials for Holm's adjustment."""
+    yield from cautions_of_pairs(result, frames)
     trials, n_pairs = int(result.attrs["trials"]), result.sizes[names.PAIR]
     alpha = float(result[names.ALPHA].max())
     if (trials + 1) * alpha < n_pairs:
@@ -430,8 +423,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
             "Too few trials for Holm's adjustment to find any pair: it needs as many as pairs / alpha. The max-T test "
             "(scorecube maxt) accounts for all pairs together with fewer trials."
         )
-        remarks.append((text, f"{result.attrs['analysis']}: {n_pairs / alpha:,.0f} trials"))
-    return remarks
+        yield text, f"{result.attrs['analysis']}: {n_pairs / alpha:,.0f} trials"
 
 
 def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:

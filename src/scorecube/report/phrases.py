@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -226,26 +226,20 @@ def by_system(options: Mapping[str, Any]) -> list[str]:
     return ["systems over their runs"] if options.get("by_system") else []
 
 
-def about_repetitions(result: xr.Dataset) -> list[tuple[str, str]]:
-    """Return what conclusions about systems with repeated runs are about, for the cautions of a page; nothing for runs."""
+def about_repetitions(result: xr.Dataset) -> Iterator[tuple[str, str]]:
+    """Yield what conclusions about systems with repeated runs are about, for the cautions of a page; nothing for runs."""
     if "repetitions" not in result:
-        return []
+        return
     counts = result["repetitions"].values
-    single = int((counts == 1).sum())
-    found = [
-        (
-            "Conclusions are about systems: their expected scores over other topics and other repetitions of the same kind, such as seeds; not about the best run of a system.",
-            f"{counted(len(counts), 'system')} of {counts.min()} to {counts.max()} runs",
+    yield (
+        "Conclusions are about systems: their expected scores over other topics and other repetitions of the same kind, such as seeds; not about the best run of a system.",
+        f"{counted(len(counts), 'system')} of {counts.min()} to {counts.max()} runs",
+    )
+    if single := int((counts == 1).sum()):
+        yield (
+            "Of a system with a single run the variance over repetitions is not known: what is concluded is about this run.",
+            counted(single, "system"),
         )
-    ]
-    if single:
-        found.append(
-            (
-                "Of a system with a single run the variance over repetitions is not known: what is concluded is about this run.",
-                counted(single, "system"),
-            )
-        )
-    return found
 
 
 PARTS = ("population", "population_low", "population_high")

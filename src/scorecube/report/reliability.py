@@ -36,6 +36,7 @@ from scorecube.report.view import (
     Frames,
     HeadedTables,
     Order,
+    Remarks,
     ResultGroup,
     Summary,
     View,
@@ -281,45 +282,33 @@ def most_reliable(frame: pd.DataFrame) -> str:
     return f"{best['label']} {best['erho2']:.2f} ({best['n_topics']} topics)"
 
 
-def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
-    """Return remarks on negative components, teams, dropped runs, and third facets of few levels."""
-    remarks = []
+def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
+    """Yield remarks on negative components, teams, dropped runs, and third facets of few levels."""
     if negative := _negative(result):
-        remarks.append(
-            (
-                "Estimates of variance are negative and count as 0: the true ones are small.",
-                negative,
-            )
+        yield (
+            "Estimates of variance are negative and count as 0: the true ones are small.",
+            negative,
         )
     if result.attrs["n_teams"] < result.attrs["n_runs"]:
-        remarks.append(
-            (
-                "Runs of a team are alike: the F intervals (low, high), for independent runs, are too narrow; the jackknife leaves out whole teams.",
-                f"{result.attrs['n_runs']} runs of {result.attrs['n_teams']} teams",
-            )
+        yield (
+            "Runs of a team are alike: the F intervals (low, high), for independent runs, are too narrow; the jackknife leaves out whole teams.",
+            f"{result.attrs['n_runs']} runs of {result.attrs['n_teams']} teams",
         )
     if result.attrs["drop"]:
-        remarks.append(
-            (
-                "Runs were left out by their observed means: coefficients are about the better systems only, and too low by about the standard error of the quantile.",
-                f"worst {result.attrs['drop']:.0%}",
-            )
+        yield (
+            "Runs were left out by their observed means: coefficients are about the better systems only, and too low by about the standard error of the quantile.",
+            f"worst {result.attrs['drop']:.0%}",
         )
     if "n_levels" in result.coords and int(result["n_levels"].min()) < FEW_LEVELS:
-        remarks.append(
-            (
-                "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
-                ", ".join(
-                    f"{facet} {count}"
-                    for facet, count in zip(
-                        result["facet"].values.tolist(),
-                        result["n_levels"].values.tolist(),
-                        strict=True,
-                    )
-                ),
-            )
+        yield (
+            "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
+            ", ".join(
+                f"{facet} {count}"
+                for facet, count in zip(
+                    result["facet"].values.tolist(), result["n_levels"].values.tolist(), strict=True
+                )
+            ),
         )
-    return remarks
 
 
 def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:

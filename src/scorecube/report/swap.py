@@ -38,6 +38,7 @@ from scorecube.report.view import (
     Frames,
     HeadedTables,
     Order,
+    Remarks,
     ResultGroup,
     Summary,
     View,
@@ -371,31 +372,28 @@ def most_sensitive(frame: pd.DataFrame) -> str:
     )
 
 
-def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
-    """Return remarks on metrics without a required difference, extrapolations, and topics in both samples."""
-    remarks = []
+def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
+    """Yield remarks on metrics without a required difference, extrapolations, and topics in both samples."""
     frame = merge_gains(frames["sensitivity"])
     strictest = _strictest(frame)
     none = list(dict.fromkeys(strictest.loc[strictest["required_difference"].isna(), "metric"]))
     if none:
         text = f"Metrics have no required difference at {strictest['confidence'].iloc[0]:.0%} confidence."
-        remarks.append((text, first_of(none)))
-    remarks += _doubts(strictest, result)
+        yield text, first_of(none)
+    yield from _doubts(strictest, result)
     if result.sizes[names.SIZE] >= 3:
         text = "Dashed curves beyond the largest sample are extrapolations of a fitted decay, not measurements."
-        remarks.append((text, f"beyond {int(result[names.SIZE].max())} topics"))
+        yield text, f"beyond {int(result[names.SIZE].max())} topics"
     if result.attrs["sampling"] == "replacement":
         text = (
             "Samples with replacement overlap, so swap rates underestimate those of new topics; required differences are too small, and the coverage of their limits "
             "was measured for disjoint samples only."
         )
-        remarks.append((text, f"{float(result['common'].isel(size=-1)):.0f} topics in common"))
-    return remarks
+        yield text, f"{float(result['common'].isel(size=-1)):.0f} topics in common"
 
 
-def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> list[tuple[str, str]]:
-    """Return remarks on rules that disagree, limits that are missing, and bins that ties decide."""
-    remarks = []
+def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> Remarks:
+    """Yield remarks on rules that disagree, limits that are missing, and bins that ties decide."""
     rules = {"suffix": "required_suffix", "first": "required_difference_first"}
     other = [
         f"{row['metric']} {row['required_difference']:.2f}, "
@@ -408,18 +406,18 @@ def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> list[tuple[str, str]
         text = (
             "The three rules of the required difference disagree: swap rates do not fall steadily."
         )
-        remarks.append((text, first_of(other)))
+        yield text, first_of(other)
     unlimited = strictest[strictest["required_low"].notna() & strictest["required_high"].isna()]
     unlimited = unlimited.dropna(subset="required_difference")
     if len(unlimited):
         text = "No upper limit of a required difference: without some group of topics or teams there is none."
-        remarks.append((text, first_of(list(unlimited["metric"]))))
+        yield text, first_of(list(unlimited["metric"]))
     if strictest["required_low"].isna().all():
         text = (
             "Required differences and shares have no limits for other topics and teams, and are about these alone: limits need "
             "4 topics, 4 teams (or runs without teams) and the isotonic rule."
         )
-        remarks.append((text, ""))
+        yield text, ""
     if "tie_share" in result:
         tied = quantity(result, "decided_by_ties")
         metrics = tied.any([dim for dim in tied.dims if dim != names.METRIC])
@@ -427,10 +425,7 @@ def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> list[tuple[str, str]
             text = (
                 "Exact ties are most of the comparisons of some bins, and decide their swap rates."
             )
-            remarks.append(
-                (text, first_of(labels_of(result.isel(metric=metrics.values), names.METRIC)))
-            )
-    return remarks
+            yield text, first_of(labels_of(result.isel(metric=metrics.values), names.METRIC))
 
 
 def swap_figure(canvas: Canvas, result: xr.Dataset) -> None:

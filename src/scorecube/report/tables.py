@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import groupby
@@ -16,8 +16,8 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.quantities import (
     declared_variables,
-    has_quantity,
     quantity,
+    quantity_names,
     with_quantities,
 )
 from scorecube.collection.schema import Variable, labels_of
@@ -252,7 +252,8 @@ def _frame(
     whole: Sequence[str],
     dtypes: Mapping[str, str],
 ) -> pd.DataFrame:
-    if needs and not _has(result, needs):
+    known = {*result.dims, *result.attrs, *quantity_names(result)}
+    if needs and needs not in known:
         return pd.DataFrame(
             columns=[*where(result), *(name for name in columns if not name.endswith(OPTIONAL))]
         )
@@ -262,13 +263,11 @@ def _frame(
     sources = {
         name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL)
         for name, source in columns.items()
-        if name not in optional
-        or source.removesuffix(OPTIONAL) in plain
-        or _has(result, source.removesuffix(OPTIONAL))
+        if name not in optional or _has(result, source.removesuffix(OPTIONAL), {*known, *plain})
     }
     by = [name.removeprefix(DESCENDING) for name in sort]
     quantities = {source.partition("[")[0] for source in [*sources.values(), only, *by]}
-    result = with_quantities(result, quantities)
+    result = _with_variables(result, quantities - {""})
     shape = tuple(result.sizes[dim] for dim in plain)
 
     def column(values: xr.DataArray) -> np.ndarray[Any, Any]:
@@ -319,29 +318,37 @@ def _spread(
     return arrays
 
 
-def _has(result: xr.Dataset, source: str) -> bool:
+def _has(result: xr.Dataset, source: str, known: Collection[Hashable]) -> bool:
+    """Return whether a source is known; in brackets also whether its label is."""
     source, bracket, place = source.partition("[")
     dim, _, label = place.removesuffix("]").partition("=")
-    if bracket and dim in result.coords and label not in labels_of(result, dim):
-        return False
-    return source in result.dims or source in result.attrs or has_quantity(result, source)
+    absent = bracket and dim in result.coords and label not in labels_of(result, dim)
+    return source in known and not absent
+
+
+def _with_variables(result: xr.Dataset, wanted: Collection[str]) -> xr.Dataset:
+    """Return a result with quantities, attributes, and positions along dims without labels; what is declared, and it lacks, is missing."""
+    result = with_quantities(result, wanted)
+    declared = declared_variables(str(result.attrs.get("analysis", "")))
+    for name in sorted({*wanted} - result.variables.keys()):
+        if name in result.dims:
+            values = xr.DataArray(np.arange(result.sizes[name]), dims=name)
+        elif name in result.attrs:
+            values = xr.DataArray(result.attrs[name])
+        elif name in declared:
+            dims = declared[name].dims
+            values = xr.DataArray(np.nan, {dim: result[dim] for dim in dims}, dims)
+        else:
+            values = quantity(result, name)
+        result = result.assign({name: values})
+    return result
 
 
 def _values(result: xr.Dataset, source: str) -> xr.DataArray:
-    """Return a quantity, its part at a label in brackets, the positions along a dim without labels, or an attribute."""
-    source, bracket, place = source.partition("[")
-    if bracket:
-        dim, _, label = place.removesuffix("]").partition("=")
-        return _values(result, source).sel({dim: label}, drop=True)
-    if source in result.dims and source not in result.coords:
-        return xr.DataArray(np.arange(result.sizes[source]), dims=source)
-    if source in result.attrs and source not in result.variables:
-        return xr.DataArray(result.attrs[source])
-    declared = declared_variables(str(result.attrs.get("analysis", ""))).get(source)
-    if declared is None or has_quantity(result, source):
-        return quantity(result, source)
-    coords = {dim: result[dim] for dim in declared.dims}
-    return xr.DataArray(np.nan, coords, declared.dims)
+    """Return a variable, or its part at a label in brackets."""
+    name, bracket, place = source.partition("[")
+    dim, _, label = place.removesuffix("]").partition("=")
+    return result[name].sel({dim: label}, drop=True) if bracket else result[name]
 
 
 def _column(

@@ -64,6 +64,8 @@ Frames = Mapping[str, pd.DataFrame]
 """Tables of an analysis by name, each over all collections; without those that are too long for a page."""
 FEW = 30
 """Rows of a short table."""
+Remarks = Iterator[tuple[str, str]]
+"""What limits the meaning of a result: what it is and what follows, and the numbers of this result."""
 HeadedTables = list[tuple[str, pd.DataFrame]]
 """Tables with their headings."""
 
@@ -324,7 +326,7 @@ class View:
     order: Order | None = None
     answers: Mapping[Question, Answer] = field(default_factory=dict)
     chapter: Question | None = None
-    cautions: Callable[[xr.Dataset, Frames], list[tuple[str, str]]] = lambda _result, _frames: []
+    cautions: Callable[[xr.Dataset, Frames], Iterable[tuple[str, str]]] = lambda _result, _frames: []
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
     page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
@@ -16,7 +15,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
 from scorecube.report.findings import Finding
-from scorecube.report.phrases import NONE, estimate_text, estimates, no_interval, of_tau
+from scorecube.report.phrases import estimate_text, estimates, first_row, no_interval, of_tau
 from scorecube.report.tables import CELL, as_records, declared
 from scorecube.report.text_formats import cell_text, with_labels
 from scorecube.report.view import (
@@ -121,12 +120,6 @@ def page_tables(frames: Frames) -> HeadedTables:
     """Return the tables without the conditions that the title has."""
     headings = {"Rankings of runs": "rankings", "Decisions on pairs of runs": "decisions"}
     return select_tables(frames, headings, without=("trials", "set_a", "set_b"))
-
-
-def lowest_tau(frame: pd.DataFrame) -> str:
-    """Return the metric whose rankings agree least."""
-    frame = frame.dropna(subset="tau").sort_values("tau", kind="stable")
-    return f"{frame['label'].iloc[0]} {frame['tau'].iloc[0]:.2f}" if len(frame) else NONE
 
 
 def agreement_panels(canvas: Canvas, result: xr.Dataset) -> None:
@@ -260,5 +253,5 @@ VIEW = View(
     figure=agreement_panels,
     by_metric=True,
     chapter=AGREEMENT,
-    column=Column("lowest tau of two judgements", lowest_tau),
+    column=Column("lowest tau of two judgements", first_row("{label} {tau:.2f}", "tau")),
 )

@@ -23,9 +23,9 @@ from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, CURVE_DASHES
 from scorecube.report.findings import Finding
 from scorecube.report.phrases import (
-    NONE,
     PARTS,
     estimate_text,
+    first_row,
     no_interval,
     of_tau,
     on_collection,
@@ -224,12 +224,6 @@ def page_tables(frames: Frames) -> HeadedTables:
         if len(averaged):
             tables.append((f"{heading}, mean of the collections", averaged))
     return [*tables, *select_tables(frames, {"Runs in the order of the first metric": "swops"})]
-
-
-def lowest_tau(frame: pd.DataFrame) -> str:
-    """Return the two metrics that rank the runs least similarly."""
-    rows = frame.dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
-    return f"{rows[0]['metric_a']}, {rows[0]['metric_b']} {rows[0]['tau']:.2f}" if rows else NONE
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
@@ -453,7 +447,9 @@ VIEW = View(
     page_tables=page_tables,
     figure=correlation_figure,
     overview=average_matrix,
-    column=Column("lowest tau of two metrics", lowest_tau),
+    column=Column(
+        "lowest tau of two metrics", first_row("{metric_a}, {metric_b} {tau:.2f}", "tau")
+    ),
     answers={AGREEMENT: answer},
     cautions=cautions,
 )

@@ -15,7 +15,14 @@ from scorecube.errors import counted
 from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import LIMITS, NONE, estimate_text, number_of, of_tau, with_limits
+from scorecube.report.phrases import (
+    LIMITS,
+    estimate_text,
+    first_row,
+    number_of,
+    of_tau,
+    with_limits,
+)
 from scorecube.report.tables import COLLECTION, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
@@ -429,16 +436,6 @@ def page_tables(frames: Frames) -> HeadedTables:
     return [made[0], *((heading, each) for heading, each in made[1:] if len(each))]
 
 
-def best_judge(frame: pd.DataFrame) -> str:
-    """Return the judge with the highest tau by any metric."""
-    rows = frame.dropna(subset="tau").sort_values("tau", ascending=False, kind="stable")
-    return (
-        f"{rows['judge'].iloc[0]} {rows['tau'].iloc[0]:.2f} ({rows['label'].iloc[0]})"
-        if len(rows)
-        else NONE
-    )
-
-
 def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
     """Yield remarks on judges that add nothing, on few labels, and on disjoint topics."""
     price = PRICE.make(result)
@@ -623,7 +620,7 @@ VIEW = View(
     page_tables=page_tables,
     figure=judge_panels,
     by_metric=True,
-    column=Column("judge most like the truth", best_judge),
+    column=Column("judge most like the truth", first_row("{judge} {tau:.2f} ({label})", "-tau")),
     answers={JUDGES: answer},
     cautions=cautions,
 )

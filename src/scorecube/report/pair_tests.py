@@ -22,6 +22,7 @@ from scorecube.report.phrases import (
     by_system,
     first_of,
     first_places,
+    first_row,
     labels_by_share,
     noun,
     value_range,
@@ -373,14 +374,6 @@ def family(facts: Mapping[str, Any]) -> str:
     return "all pairs together" if baseline is None else f"all comparisons with {baseline} together"
 
 
-def strongest(frame: pd.DataFrame) -> str:
-    """Return the metric with the largest share of significant pairs at the largest level."""
-    frame = frame[frame["alpha"] == frame["alpha"].max()].sort_values(
-        "share", ascending=False, kind="stable"
-    )
-    return f"{frame['label'].iloc[0]} {frame['share'].iloc[0]:.1%}"
-
-
 def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> Remarks:
     """Yield remarks on pairs of runs that the test treats in a special way."""
     frame = frames["power"]
@@ -494,7 +487,7 @@ def power_bars(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     )
 
 
-COLUMN = Column("most separated pairs", strongest)
+COLUMN = Column("most separated pairs", first_row("{label} {share:.1%}", "-alpha", "-share"))
 
 
 def _view(name: str, heading: str, about: str, pairs: Table, *, joint: bool = False) -> View:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
@@ -21,8 +20,8 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
-    NONE,
     about,
+    first_row,
     number_of,
     on_collection,
     topics_and_teams,
@@ -271,17 +270,6 @@ def page_tables(frames: Frames) -> HeadedTables:
     return [("Coefficients", first), *further]
 
 
-def most_reliable(frame: pd.DataFrame) -> str:
-    """Return the metric with the highest E rho^2, for the largest number of topics."""
-    rows = frame.dropna(subset="erho2").sort_values(
-        ["n_topics", "erho2"], ascending=False, kind="stable"
-    )
-    if rows.empty:
-        return NONE
-    best = rows.iloc[0]
-    return f"{best['label']} {best['erho2']:.2f} ({best['n_topics']} topics)"
-
-
 def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
     """Yield remarks on negative components, teams, dropped runs, and third facets of few levels."""
     if negative := _negative(result):
@@ -414,7 +402,10 @@ VIEW = View(
     findings=findings,
     page_tables=page_tables,
     figure=reliability_curves,
-    column=Column("highest E rho^2", most_reliable),
+    column=Column(
+        "highest E rho^2",
+        first_row("{label} {erho2:.2f} ({n_topics} topics)", "-n_topics", "-erho2"),
+    ),
     order=Order("erho2", more_is_better=True, conditions=("n_topics",)),
     answers={TOPICS: answer},
     cautions=cautions,

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import number_of, sample_conditions, sample_title
+from scorecube.report.phrases import first_row, number_of, sample_conditions, sample_title
 from scorecube.report.tables import CELL, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import TOPICS, Column, Frames, HeadedTables, Summary, View, select_tables
@@ -102,11 +101,6 @@ def page_tables(frames: Frames) -> HeadedTables:
     if settled["settled_at"].isna().all():
         frames = {name: frame for name, frame in frames.items() if name != "settled"}
     return select_tables(frames, headings, without=("trials", "sampling"))
-
-
-def highest_tau(frame: pd.DataFrame) -> str:
-    """Return the most stable metric at the largest size."""
-    return f"{frame['label'].iloc[0]} {frame['tau_mean'].iloc[0]:.2f}"
 
 
 def split_curves(canvas: Canvas, result: xr.Dataset) -> None:
@@ -227,5 +221,7 @@ VIEW = View(
     page_tables=page_tables,
     figure=split_curves,
     chapter=TOPICS,
-    column=Column("highest tau of two samples", highest_tau),
+    column=Column(
+        "highest tau of two samples", first_row("{label} {tau_mean:.2f}", "-size", "-tau_mean")
+    ),
 )

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import sample_conditions, sample_title
+from scorecube.report.phrases import first_row, sample_conditions, sample_title
 from scorecube.report.tables import CELL, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import DIFFERENCE, Column, Order, Summary, View, select_tables
@@ -53,14 +52,6 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
         [best["error_rate"]],
         table="stability",
     )
-
-
-def fewest_errors(frame: pd.DataFrame) -> str:
-    """Return the metric with the lowest error rate at the largest size."""
-    row = (
-        frame[frame["size"] == frame["size"].max()].sort_values("error_rate", kind="stable").iloc[0]
-    )
-    return f"{row['label']} {row['error_rate']:.2%}"
 
 
 def errors_and_ties(canvas: Canvas, result: xr.Dataset) -> None:
@@ -128,6 +119,6 @@ VIEW = View(
     page_tables=lambda frames: select_tables(frames, {"Error rates and ties": "stability"}),
     figure=errors_and_ties,
     chapter=DIFFERENCE,
-    column=Column("fewest errors", fewest_errors),
+    column=Column("fewest errors", first_row("{label} {error_rate:.2%}", "-size", "error_rate")),
     order=Order("error_rate", more_is_better=False, conditions=("fuzziness", "size", "sampling")),
 )

@@ -16,8 +16,7 @@ from scorecube.errors import BadPlan, ScorecubeError
 from scorecube.report.page.writing import write_page
 from scorecube.report.results import headline
 from scorecube.report.study_contents import overview, overview_text
-from scorecube.report.study_figure import draw
-from scorecube.report.study_overview import collect_table
+from scorecube.report.study_overview import collect_table, draw
 from scorecube.report.tables import Source
 from scorecube.report.text_formats import FORMATS, render
 from scorecube.report.view import View

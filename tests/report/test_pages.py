@@ -31,7 +31,7 @@ from scorecube.report.page.options import PageOptions
 from scorecube.report.page.render import further
 from scorecube.report.page.sections import Section, Sections, part_sources, read_part, without_large
 from scorecube.report.study_contents import overview
-from scorecube.report.study_figure import draw
+from scorecube.report.study_overview import draw
 from scorecube.report.tables import Table
 from scorecube.report.text_formats import render
 from scorecube.report.view import (

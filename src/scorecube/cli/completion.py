@@ -1,7 +1,5 @@
 """The list of commands, completion in shells, and suggestions for misspelt words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Command show: tables of scores and results, on the screen or as files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Optional
 

@@ -1,7 +1,5 @@
 """How consistently collections order metrics: ranks of the metrics over collections by the results of an analysis."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

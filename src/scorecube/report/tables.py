@@ -1,7 +1,5 @@
 """Tables: records, those that are declared by their dims and columns, and what all of them share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """JSON as text for terminals and files."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from collections.abc import Collection, Sequence

@@ -14,7 +14,7 @@ import xarray as xr
 from scipy.special import stdtrit
 
 import scorecube as sc
-from scorecube.analyses.judges.halves import half_taus, judge_part
+from scorecube.analyses.judges.one_judge import half_taus, judge_part
 from scorecube.collection.many_judgements import label_counts
 from scorecube.errors import BadInput, BadName, BadPlan
 from scorecube.ingest.judge_labels import is_label_table, read_labels

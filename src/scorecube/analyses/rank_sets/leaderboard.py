@@ -15,9 +15,8 @@ from scorecube.analyses.pair_tests.base import expand_cells, p_values
 from scorecube.analyses.pair_tests.bounds import bounds_field, check_bounds
 from scorecube.analyses.pair_tests.family import Pairs, family, family_size
 from scorecube.analyses.pair_tests.moderated import Moderated
-from scorecube.analyses.pair_tests.pairwise_complete import mean_scores
+from scorecube.analyses.pair_tests.pairwise_complete import mean_scores, score_rounding
 from scorecube.analyses.pair_tests.repetitions import OverRepetitions
-from scorecube.analyses.pair_tests.score_differences import score_rounding
 from scorecube.analyses.pair_tests.step_down import Replicates
 from scorecube.analyses.rank_sets.leaderboard_quantities import VARIABLES
 from scorecube.analyses.rank_sets.ranks import RankSets, ranked_result

@@ -1,7 +1,5 @@
 """What figures are drawn on: a figure of its own, or axes of the caller; labels, colours and axes that several figures share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass

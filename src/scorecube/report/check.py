@@ -36,6 +36,7 @@ CLAIMS = declared(
     ),
     sort=("excess", "-bias_size"),
     only="is_claimed",
+    dtypes=dict.fromkeys((names.METRIC, "quantity", names.GAIN), "str"),
 )
 """What an analysis says of simulated samples against the truth, those that hold least often first.
 

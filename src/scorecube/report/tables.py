@@ -82,14 +82,9 @@ def where(result: xr.Dataset) -> dict[str, Any]:
 
 
 def parts(result: xr.Dataset) -> list[tuple[dict[str, Any], xr.Dataset]]:
-    """Return metric, gain setting and the part of the result for each pair of them."""
-    return [(cell, result.isel(place)) for cell, place in places(result)]
-
-
-def places(result: xr.Dataset) -> list[tuple[dict[str, Any], dict[Hashable, int]]]:
-    """Return metric, gain setting and their indices for each pair of them."""
+    """Return metric, gain setting and the part of the result for each pair of them; for tables that plugins make."""
     return [
-        ({"metric": metric, "gain": gain}, {names.METRIC: i, names.GAIN: j})
+        ({"metric": metric, "gain": gain}, result.isel({names.METRIC: i, names.GAIN: j}))
         for i, metric in enumerate(labels_of(result, names.METRIC))
         for j, gain in enumerate(labels_of(result, names.GAIN))
     ]
@@ -177,6 +172,7 @@ def number_of_values(result: xr.Dataset) -> int:
     return sum(variable.size for variable in result.data_vars.values())
 
 
+__path__: list[str] = []  # see `report.MOVED`
 CELL = (names.METRIC, names.GAIN)
 """Dims of most tables."""
 DESCENDING = "-"

@@ -10,6 +10,7 @@ from scorecube.analyses import registry
 if TYPE_CHECKING:
     from scorecube.report.view import View
 
+__path__: list[str] = []  # see `report.MOVED`
 BEFORE, AFTER = ("scores",), ("design", "wcw")
 """What is shown beside analyses: computed from the scores, not stored."""
 SHARED = dict.fromkeys(

@@ -20,8 +20,8 @@ OUTCOMES = ((TYPE_1, 1), (TYPE_1, 2), (POWER, 1), (POWER, 2), (TYPE_3, 2), (FAMI
 """Kinds of rates, and sides of the tests, along `OUTCOME`."""
 _OUTCOMES = (*_CELL, OUTCOME, names.ALPHA)
 _OUTCOME_RATES = (
-    *variables(_OUTCOMES, "share", outcome_rate="rate of each kind of outcome"),
-    *limits("outcome_rate", _OUTCOMES, "1", "{} limit (95 %, Wilson) of it"),
+    *variables(_OUTCOMES, "share", outcome_rate="share of the experiments with this outcome"),
+    *limits("outcome_rate", _OUTCOMES, "1", "{} limit (95 %, Wilson) of this share"),
 )
 VARIABLES = (
     *variables(

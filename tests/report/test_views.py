@@ -94,6 +94,12 @@ def test_every_question_is_answered_by_the_analysis_that_it_suggests() -> None:
         assert question in view_of(question.analysis).answers
 
 
+def test_a_plugin_with_the_name_of_a_module_has_its_own_view() -> None:
+    for name in ("columns", "pair_tests", "results"):
+        view = view_of(name)
+        assert (view.name, list(view.tables)) == (name, ["values"])
+
+
 def test_plugins_of_version_0_2_0_find_what_they_import() -> None:
     code = (
         "from scorecube.report.tables.rows import parts, where; from scorecube.report.views.registry import register_view\n"

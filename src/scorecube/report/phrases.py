@@ -302,16 +302,3 @@ def of_tau(
         return with_number(sentence, subject, [row["tau"]], table=table)
     subject, number = f"{subject}, over infinitely many topics", number_of(row, "tau_population")
     return with_number(sentence, subject, number, confidence=confidence, table=table)
-
-
-def containing(value: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """Return limits of percentile intervals, missing where the interval excludes its value.
-
-    Examples
-    --------
-    >>> low, high = containing(np.array([0.7, 0.7]), np.array([0.6, 0.5]), np.array([0.8, 0.65]))
-    >>> low.tolist(), high.tolist()
-    ([0.6, nan], [0.8, nan])
-    """
-    inside = (low <= value) & (value <= high)
-    return np.where(inside, low, np.nan), np.where(inside, high, np.nan)

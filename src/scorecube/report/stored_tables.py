@@ -142,6 +142,6 @@ def decode(tables: Sequence[tuple[str, Mapping[str, Any]]], *, keep: bool = Fals
         raise CorruptStudy(unreadable("a table in the facts of a result", error)) from None
 
 
-def shape_of(table: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns and types of an encoded table."""
-    return tuple(table["columns"]), tuple(table["types"])
+def shape_of(table: Mapping[str, Any] | None) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the columns and types of an encoded table; None for none."""
+    return None if table is None else (tuple(table["columns"]), tuple(table["types"]))

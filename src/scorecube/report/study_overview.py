@@ -169,7 +169,7 @@ def frames_of(study: Study, view: View, found: Sequence[Found]) -> list[pd.DataF
     """
     _, table = view.find_table(None)
     frames = []
-    for _, group in groupby(found, lambda each: _shape(each[1])):
+    for _, group in groupby(found, lambda each: shape_of(each[1].get(TABLE))):
         each = list(group)
         if each[0][1].get(TABLE) is not None:
             found_together = decode([(name, facts[TABLE]) for name, facts in each])
@@ -210,10 +210,6 @@ def superseded_note(study: Study, analysis: str, collections: Sequence[str] | No
     first, count = next(iter(several.items()))
     more = f" and {len(several) - 1} further collections have several" if len(several) > 1 else ""
     return [f"note: only the latest result of each collection is shown; {first} has {count}{more}"]
-
-
-def _shape(facts: Mapping[str, Any]) -> object:
-    return None if facts.get(TABLE) is None else shape_of(facts[TABLE])
 
 
 def _sources(

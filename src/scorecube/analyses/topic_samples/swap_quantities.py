@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import derived, variables
+from scorecube.collection.schema import derived, limits, variables
 from scorecube.statistics.decay_curve import (
     DECIDED_BY_TIES,
     fit_decay,
@@ -34,15 +34,8 @@ VARIABLES = (
         both_zero="pairs and trials with no difference in either sample",
     ),
     *variables(_BINS, "share", "1", swap_rate="swaps / count; missing where the bin is empty"),
-    *variables(
-        *(_BINS, "low", "1"),
-        of="swap_rate",
-        swap_rate_low="lower limit of the swap rate (95 %), see the attribute interval",
-    ),
-    *variables(
-        *(_BINS, "high", "1"),
-        of="swap_rate",
-        swap_rate_high="upper limit of the swap rate (95 %), see the attribute interval",
+    *limits(
+        "swap_rate", _BINS, "1", "{} limit of the swap rate (95 %), see the attribute interval"
     ),
     *variables(
         *(_LEVELS, "estimate", "score"),
@@ -97,18 +90,7 @@ VARIABLES = (
         headings={"share": "share of comparisons"},
         share="share of all comparisons with at least the required difference",
     ),
-    *variables(
-        *(_LEVELS, "low", "1"),
-        of="share",
-        form=".0%",
-        share_low="lower limit (95 %) of the share of such collections",
-    ),
-    *variables(
-        *(_LEVELS, "high", "1"),
-        of="share",
-        form=".0%",
-        share_high="upper limit (95 %) of the share of such collections",
-    ),
+    *limits("share", _LEVELS, "1", "{} limit (95 %) of the share of such collections", form=".0%"),
     *variables(
         *(_LEVELS, "low", "1"),
         of="share_behind",

@@ -11,7 +11,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, MARKERS
+from scorecube.report.figures.style import curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import number_of, with_limits
 from scorecube.report.tables import CELL, declared
@@ -180,8 +180,7 @@ def _coverage(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
             held,
             places + _offset(k, len(metrics)),
             xerr=np.maximum(ends, 0.0),
-            color=COLOURS[k],
-            marker=MARKERS[k],
+            **curve_style(k),
             markersize=3.5,
             linewidth=0,
             elinewidth=1.0,
@@ -198,8 +197,7 @@ def _estimates(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
         axes.plot(
             part["estimate"].values,
             height,
-            color=COLOURS[k],
-            marker=MARKERS[k],
+            **curve_style(k),
             markersize=3.5,
             linewidth=0,
             label=metric,

@@ -19,7 +19,7 @@ from scorecube.analyses.simulation.error_quantities import (
     TYPE_3,
 )
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, MARKERS
+from scorecube.report.figures.style import curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import LIMITS, number_of, value_range, with_limits
 from scorecube.report.tables import CELL, declared
@@ -188,8 +188,7 @@ def _lines(axes: Axes, data: xr.Dataset, x: np.ndarray, y: xr.DataArray) -> None
         axes.plot(
             x,
             y.sel({names.TEST: test}).values,
-            color=COLOURS[k],
-            marker=MARKERS[k],
+            **curve_style(k),
             markersize=3,
             linewidth=1.2,
             label=test,

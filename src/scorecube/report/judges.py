@@ -13,7 +13,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.labels import name_conditions
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     LIMITS,
@@ -518,15 +518,7 @@ def _widths(axes: Axes, at: xr.Dataset) -> None:
             continue
         sizes, widths, truth = (list(each) for each in zip(*sorted(found), strict=True))
         alone |= dict(zip(sizes, truth, strict=True))
-        axes.plot(
-            sizes,
-            widths,
-            color=COLOURS[place % len(COLOURS)],
-            marker=MARKERS[place % len(MARKERS)],
-            markersize=4,
-            linewidth=1.2,
-            label=judges[k],
-        )
+        axes.plot(sizes, widths, **curve_style(place), markersize=4, linewidth=1.2, label=judges[k])
     sizes = sorted(alone)
     axes.plot(
         sizes,

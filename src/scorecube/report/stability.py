@@ -11,7 +11,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.figures.style import FIGURE_SIZE, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, sample_conditions, sample_title
 from scorecube.report.tables import CELL, declared
@@ -65,10 +65,9 @@ def errors_and_ties(canvas: Canvas, result: xr.Dataset) -> None:
             axes.plot(
                 ties[:, level],
                 errors[:, level],
-                marker=MARKERS[k % len(MARKERS)],
                 markersize=5,
                 linewidth=1.0,
-                color=COLOURS[k % len(COLOURS)],
+                **curve_style(k),
                 label=metric if level == 0 else None,
             )
         for step, level in np.ndindex(*ties.shape) if k == 0 and ties.size > 1 else ():

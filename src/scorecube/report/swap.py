@@ -14,7 +14,7 @@ from scorecube import names
 from scorecube.analyses.quantities import quantity
 from scorecube.analyses.topic_samples.swap_quantities import CURVE_SIZE
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, TICKS
+from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, TICKS, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     NONE,
@@ -585,11 +585,7 @@ def _required_by_size(axes: Axes, cells: xr.Dataset) -> None:
     sizes = cells[names.SIZE].values
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
         required = cells["required_difference"].sel(confidence=confidence).isel(metric=k).values
-        style: dict[str, Any] = {
-            "marker": MARKERS[k % len(MARKERS)],
-            "color": COLOURS[k % len(COLOURS)],
-            "linewidth": 1.0,
-        }
+        style: dict[str, Any] = {**curve_style(k), "linewidth": 1.0}
         axes.plot(sizes, required, markersize=3.5, label=metric, **style)
     axes.set(
         title=f"required at {confidence:.0%} confidence",

@@ -14,7 +14,7 @@ from scorecube.analyses.leave_out.team_quantities import CONFIDENCE, LEAST_TAU, 
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, round_ticks
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, curve_style, round_ticks
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_of, number_of, with_limits
 from scorecube.report.tables import CELL, as_records, declared
@@ -328,9 +328,8 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
 def _style(k: int) -> dict[str, Any]:
     """Return colour, dashes and marker of a metric; no two metrics have all in common."""
     return {
-        "color": COLOURS[k % len(COLOURS)],
+        **curve_style(k),
         "linestyle": DASHES[k // len(COLOURS) % len(DASHES)],
-        "marker": MARKERS[k % len(MARKERS)],
         "markersize": 3.0,
         "linewidth": 1.2,
     }

@@ -17,7 +17,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadPlan, option
 from scorecube.report.figures.canvas import Canvas, plain_log_labels, stacked
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, MOST_ROWS, STYLE
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MOST_ROWS, STYLE, curve_style
 from scorecube.report.results import options_of_result
 
 COLUMNS = 3
@@ -200,14 +200,6 @@ def _bars(axes: Axes, rows: Mapping[str, np.ndarray], collections: Sequence[str]
 def _dots(axes: Axes, rows: Mapping[str, np.ndarray], collections: Sequence[str]) -> None:
     places = np.arange(len(collections))
     for k, (metric, numbers) in enumerate(rows.items()):
-        axes.plot(
-            numbers,
-            places,
-            linestyle="none",
-            marker=MARKERS[k % len(MARKERS)],
-            markersize=4.5,
-            color=COLOURS[k % len(COLOURS)],
-            label=metric,
-        )
+        axes.plot(numbers, places, linestyle="none", markersize=4.5, **curve_style(k), label=metric)
     axes.set_yticks(places, collections, fontsize=7)
     axes.set_ylim(len(collections) - 0.4, -0.6)

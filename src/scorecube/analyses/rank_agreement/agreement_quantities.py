@@ -45,8 +45,11 @@ VARIABLES = (
         agreement="agreement of the rankings of runs under both sets of judgements",
     ),
     *population_variables(_STATISTIC),
-    *limits(
-        "agreement", _STATISTIC, "1", "{} limit of the interval over topic samples", name="low"
+    *variables(
+        _STATISTIC, "low", of="agreement", low="lower limit of the interval over topic samples"
+    ),
+    *variables(
+        _STATISTIC, "high", of="agreement", high="upper limit of the interval over topic samples"
     ),
     *variables(
         *(_STATISTIC, "estimate"),

@@ -53,7 +53,8 @@ VARIABLES = (
         tied_pairs="pairs of runs tied in either ranking",
     ),
     *population_variables(_STATISTIC),
-    *limits("value", _DRAWN, "1", "{} limit of the bootstrap percentile interval", name="low"),
+    *variables(_DRAWN, "low", of="value", low="lower limit of the bootstrap percentile interval"),
+    *variables(_DRAWN, "high", of="value", high="upper limit of the bootstrap percentile interval"),
     *variables(
         _DRAWN, "standard_error", of="value", standard_error="standard deviation over the trials"
     ),

@@ -172,6 +172,7 @@ def number_of_values(result: xr.Dataset) -> int:
     return sum(variable.size for variable in result.data_vars.values())
 
 
+__all__ = ["Source", "Table", "declared"]
 __path__: list[str] = []  # see `report.MOVED`
 CELL = (names.METRIC, names.GAIN)
 """Dims of most tables."""
@@ -197,23 +198,41 @@ def declared(
 ) -> Table:
     """Return a table with one row for each position along some dims of a result.
 
-    dims: In the order of the rows, the last fastest; see `DESCENDING`. Dims that only derived quantities have are
+    Parameters
+    ----------
+    dims
+        In the order of the rows, the last fastest; see `DESCENDING`. Dims that only derived quantities have are
         allowed.
-    columns: Names, behind the collection unless it is named among them: of a dim, a variable, what `Derived` declares,
+    columns
+        Names, behind the collection unless it is named among them: of a dim, a variable, what `Derived` declares,
         or an attribute of the result; or a name of its own with that of the quantity, of a part of it as in
-        ``value[coefficient=phi]``. See `OPTIONAL`. A name with a dim in braces, such as ``top_{k}``, is a column for
-        each label along this dim. What the analysis declares, and the result does not have, is missing.
-    sort: Columns or quantities by which rows are sorted; see `DESCENDING`. Equal rows keep their order, missing values
-        come last.
-    within: Number of the first dims whose order stays: rows are sorted at each position along them.
-    only: Quantity of the rows that the table has: a flag, or a number that is known; all by default.
-    needs: Quantity without which the table has no rows; without any, also by `only`, it has no optional columns.
-    whole: Columns of whole numbers some of which are missing: None there, integers elsewhere.
-    objects: Whether all columns are of objects, None where values are missing, so that whole numbers stay whole.
-    dtypes: Of columns that have another one than their quantity.
-    long: Whether the table may be too long for a page; or, of rows along dims of derived quantities, the dims of the
+        ``value[coefficient=phi]``. See `OPTIONAL`. A name with a dim in braces, such as ``top_{k}``, is a column
+        for each label along this dim. What the analysis declares, and the result does not have, is missing.
+    sort
+        Columns or quantities by which rows are sorted; see `DESCENDING`. Equal rows keep their order, missing
+        values come last.
+    within
+        Number of the first dims whose order stays: rows are sorted at each position along them.
+    only
+        Quantity of the rows that the table has: a flag, or a number that is known; all by default.
+    needs
+        Quantity without which the table has no rows; without any, also by `only`, it has no optional columns.
+    whole
+        Columns of whole numbers some of which are missing: None there, integers elsewhere.
+    objects
+        Whether all columns are of objects, None where values are missing, so that whole numbers stay whole.
+    dtypes
+        Of columns that have another one than their quantity.
+    long
+        Whether the table may be too long for a page; or, of rows along dims of derived quantities, the dims of the
         result that are as long.
-    part: Takes the part of the result that the table is about; the whole by default.
+    part
+        Takes the part of the result that the table is about; the whole by default.
+
+    Returns
+    -------
+    table
+        For the tables of a view.
     """
     sources = dict((each, each) if isinstance(each, str) else each for each in columns)
     plain = [dim.removeprefix(DESCENDING) for dim in dims]
@@ -260,7 +279,8 @@ def _frame(
         if name not in optional or _has(result, source.removesuffix(OPTIONAL), {*known, *plain})
     }
     by = [name.removeprefix(DESCENDING) for name in sort]
-    quantities = {source.partition("[")[0] for source in [*sources.values(), only, *by]}
+    hidden = [name for name in by if name in known and name not in sources]
+    quantities = {source.partition("[")[0] for source in [*sources.values(), only, *hidden]}
     result = _with_variables(result, quantities - {""})
     shape = tuple(result.sizes[dim] for dim in plain)
 

@@ -34,9 +34,14 @@ if TYPE_CHECKING:
 class Question:
     """A question about a study.
 
-    text: As a page shows it.
-    analysis: To run if no result answers the question yet; its answer comes first.
-    short: In few words, for contents and cards.
+    Parameters
+    ----------
+    text
+        As a page shows it.
+    analysis
+        To run if no result answers the question yet; its answer comes first.
+    short
+        In few words, for contents and cards.
     """
 
     text: str

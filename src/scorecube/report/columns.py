@@ -65,7 +65,7 @@ def _source(column: str, sources: Mapping[str, str], quantities: Collection[str]
         after = rest.partition("}")[2]
         if brace and before + after and column.startswith(before) and column.endswith(after):
             return f"{source}[{column.removeprefix(before).removesuffix(after)}]"
-    return plain
+    return column
 
 
 def fact_of_columns(frame: pd.DataFrame, fact: str) -> Mapping[str, str]:

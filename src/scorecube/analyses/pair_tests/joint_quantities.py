@@ -1,5 +1,7 @@
 """What results of tests of all pairs of runs together hold, and what follows from them: p-values need no adjustment."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -127,7 +127,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("analyses/reliability", (RELIABILITY,)),
     ("analyses/simulation/(errors|decisions|pair_models)", ERRORS),
     ("analyses/simulation/families", (f"{MODELS}/test_families.py",)),
-    ("analyses/simulation/(check|claims|team_claims)", (f"{MODELS}/test_check.py",)),
+    ("analyses/simulation/(check|claims)", (f"{MODELS}/test_check.py",)),
     ("analyses/simulation", (*POPULATIONS, "tests/cli/test_simulate.py")),
     ("analyses/topic_samples/splits", (f"{SAMPLES}/test_splits.py",)),
     ("analyses/topic_samples/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),

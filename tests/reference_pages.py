@@ -20,7 +20,7 @@ MODULES = [
     "analyses", "analyses.plan", "collection.evaluation", "collection.judgements", "collection.pools", "collection.rankings",
     "collection.schema", "collection.selection", "collection.topic_means", "design", "errors", "ingest.formats", "ingest.in_memory",
     "ingest.long", "ingest.matrix", "ingest.measure_names", "ingest.ntcireval", "ingest.public", "ingest.qrels", "ingest.trec", "metrics", "names",
-    "report.results", "report.views.registry", "report.views.view", "storage", "testing", "workflow",
+    "report.results", "report.tables", "report.view", "report.views", "storage", "testing", "workflow",
 ]  # fmt: skip
 """What has a page, below `scorecube`; `tests/test_docstrings.py` reads their docstrings."""
 WIDTH = 96

@@ -93,7 +93,7 @@ ALSO_ALLOWED = {
     ("kernels/code_cache.py", "pathlib.Path"),
     ("analyses/options.py", "pathlib.Path"),
     ("analyses/shared_options.py", "pathlib.Path"),
-    ("report/study_figure.py", "matplotlib.figure.Figure"),
+    ("report/study_overview.py", "matplotlib.figure.Figure"),
 }
 NO_FILES = {"statistics", "kernels", "metrics", "collection", "design", "analyses", "testing"}
 """Rooms of arrays and labels, which keep away from these parts of the standard library."""

@@ -21,7 +21,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.metrics import DEFINITIONS, parse_metric
-from scorecube.report.views.registry import view_names, view_of
+from scorecube.report.views import view_names, view_of
 from scorecube.testing import simulate_cube, simulate_rankings
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import yaml
 import scorecube
 from scorecube.analyses import registry
 from scorecube.ingest.public import fetch
-from scorecube.report.views.registry import view_names, view_of
+from scorecube.report.views import view_names, view_of
 from scorecube.workflow.sweep_file import read_sweep
 from tests import console_pages, newcomer, readme_figure
 from tests.reference_pages import MODULES

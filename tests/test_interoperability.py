@@ -16,7 +16,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.report.views.registry import view_names, view_of
+from scorecube.report.views import view_names, view_of
 
 if TYPE_CHECKING:
     from tests.conftest import Cli, Files

@@ -27,7 +27,7 @@ from scorecube.metrics import DEFINITIONS
 from scorecube.report.study_overview import collect_table
 from scorecube.report.text_formats import render
 from scorecube.report.text_layout import CUT, fit
-from scorecube.report.views.registry import view_names, view_of
+from scorecube.report.views import view_names, view_of
 from scorecube.workflow.api import open_study
 from tests.terminal import WIDTH, on_terminal, program
 

@@ -20,7 +20,7 @@ from scorecube.design import (
     within_system_variance,
 )
 from scorecube.design.uncertainty import jackknife_interval
-from scorecube.report.views.phrases import about
+from scorecube.report.phrases import about
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import import_scores
 from tests.design_coverage import Case, coverage

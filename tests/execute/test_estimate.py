@@ -46,7 +46,8 @@ def test_the_result_is_made_by_one_worker() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "pairs"), [(sc.Paired, 11), (sc.Bootstrap, 11), (sc.MaxT, 11), (sc.Leaderboard, 11)]
+    ("kind", "pairs"),
+    [(sc.Paired, 11), (sc.Bootstrap, 11), (sc.MaxT, 11), (sc.Leaderboard, 66 + 11)],
 )
 def test_comparisons_are_those_with_the_baseline(kind: type[sc.Analysis], pairs: int) -> None:
     cube = simulate_cube(metrics=("AP",), n_runs=12, seed=3)

@@ -22,7 +22,7 @@ from unittest import mock
 
 import scorecube as sc
 from scorecube.analyses import registry
-from scorecube.report.views import registry as views
+from scorecube.report import views as views
 from tests.conftest import in_process
 
 RECIPE = "tests.recipes.toy_analysis"

@@ -19,9 +19,9 @@ from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import Sampling, topic_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.report.findings import OF_THESE_TOPICS, Finding
-from scorecube.report.tables.declaration import declared
-from scorecube.report.views.registry import register_view
-from scorecube.report.views.view import View
+from scorecube.report.tables import declared
+from scorecube.report.view import View
+from scorecube.report.views import register_view
 
 
 @dataclass(frozen=True, kw_only=True)

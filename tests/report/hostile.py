@@ -111,7 +111,7 @@ def main() -> None:
     """Write the report of a hostile study."""
     from scorecube.report.figures.files import save_figure
     from scorecube.report.page.writing import write_page, write_pages
-    from scorecube.report.study_figure import draw
+    from scorecube.report.study_overview import draw
 
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import scorecube as sc
-from scorecube.collection.schema import Variable, variables
-from scorecube.report.columns import decimals_of, describe_columns
-from scorecube.report.tables.rows import averages
+from scorecube.collection.schema import Variable, limits, variables
+from scorecube.report.columns import decimals_of, describe_columns, intervals_of
+from scorecube.report.tables import averages
 from scorecube.report.text_formats import render
 from scorecube.testing import simulate_cube
 
@@ -50,6 +50,29 @@ def test_estimates_and_limits_have_the_digits_that_these_allow() -> None:
         ["0.000", r"\[-0.020, 0.021\]", "5.0000", "-"],
     ]
     assert "0.68912" in render(described(rows), "csv")
+
+
+def test_limits_belong_to_the_estimate_at_the_same_label() -> None:
+    known = {
+        each.name: each
+        for each in (
+            *variables(("coefficient",), "estimate", value="coefficient"),
+            *limits("value", ("coefficient",), "1", "{} limit"),
+        )
+    }
+    rows = [{"a": 0.91432, "a_low": 0.78, "a_high": 0.98, "b": 0.5, "b_low": 0.1, "b_high": 0.9}]
+    ends = ("", "_low", "_high")
+    named = {f"{k}{end}": f"value{end}[coefficient={k}]" for k in "ab" for end in ends}
+    spread = {f"{{coefficient}}_of{end}": f"value{end}" for end in ends}
+    frame = describe_columns(pd.DataFrame(rows), known, named)
+    assert intervals_of(frame) == {
+        "a_limits": ("a", "a_low", "a_high"),
+        "b_limits": ("b", "b_low", "b_high"),
+    }
+    assert render(frame, "markdown").splitlines()[2].split("|")[1].strip() == "0.91"
+    of = {f"{k}_of{end}": [0.5] for k in "ab" for end in ends}
+    frame = describe_columns(pd.DataFrame(of), known, spread)
+    assert frame.attrs["of"] == {f"{k}_of{end}": f"{k}_of" for k in "ab" for end in ends[1:]}
 
 
 def test_numbers_without_limits_have_the_form_of_their_quantity() -> None:

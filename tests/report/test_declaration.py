@@ -15,7 +15,7 @@ from scorecube.analyses.leave_out.teams import Teams
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import Variable
 from scorecube.errors import BadName
-from scorecube.report.tables.declaration import declared
+from scorecube.report.tables import declared
 from scorecube.testing import simulate_cube, simulate_rankings
 
 

@@ -20,7 +20,7 @@ from scorecube.report.figures.canvas import drawn
 from scorecube.report.figures.style import COLOURS, PAGE_HEIGHT, STYLE
 from scorecube.report.page.html import picture
 from scorecube.report.page.templates import page_file
-from scorecube.report.study_figure import draw
+from scorecube.report.study_overview import draw
 from scorecube.report.swap import sensitivity_bars, swap_rates
 from scorecube.testing import simulate_cube
 

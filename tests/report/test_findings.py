@@ -13,7 +13,7 @@ from scorecube.analyses.leave_out.teams import Teams
 from scorecube.errors import BadPlan
 from scorecube.report.findings import Finding
 from scorecube.report.results import headline
-from scorecube.report.views.registry import view_of
+from scorecube.report.views import view_of
 from scorecube.testing import simulate_cube, simulate_rankings
 
 

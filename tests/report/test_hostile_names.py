@@ -22,9 +22,9 @@ from scorecube.report.figures.labels import LONGEST, figure_labels
 from scorecube.report.page.html import picture
 from scorecube.report.page.templates import page_file, script_and_hash
 from scorecube.report.page.writing import page_names, write_page
-from scorecube.report.study_figure import draw
+from scorecube.report.study_overview import draw
 from scorecube.report.text_formats import formulas, render
-from scorecube.report.views.registry import view_names, view_of
+from scorecube.report.views import view_names, view_of
 from scorecube.workflow.api import import_scores
 from tests.report.hostile import (
     ANALYSES,

@@ -23,7 +23,7 @@ from scorecube.report.page import render as rendering
 from scorecube.report.page import writing as pages
 from scorecube.report.page.sections import part_sources, read_part
 from scorecube.report.page.templates import page_file
-from scorecube.report.views.registry import view_of
+from scorecube.report.views import view_of
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from tests.conftest import Cli, Tree

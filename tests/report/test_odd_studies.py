@@ -16,11 +16,11 @@ from scorecube.errors import BadPlan, ScorecubeError
 from scorecube.report.page.writing import write_page
 from scorecube.report.results import headline
 from scorecube.report.study_contents import overview, overview_text
-from scorecube.report.study_figure import draw
-from scorecube.report.study_overview import collect_table
+from scorecube.report.study_overview import collect_table, draw
+from scorecube.report.tables import Source
 from scorecube.report.text_formats import FORMATS, render
-from scorecube.report.views.registry import view_names, view_of
-from scorecube.report.views.view import Source, View
+from scorecube.report.view import View
+from scorecube.report.views import view_names, view_of
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api

@@ -31,9 +31,10 @@ from scorecube.report.page.options import PageOptions
 from scorecube.report.page.render import further
 from scorecube.report.page.sections import Section, Sections, part_sources, read_part, without_large
 from scorecube.report.study_contents import overview
-from scorecube.report.study_figure import draw
+from scorecube.report.study_overview import draw
+from scorecube.report.tables import Table
 from scorecube.report.text_formats import render
-from scorecube.report.views.questions import (
+from scorecube.report.view import (
     DIFFERENCE,
     DISCRIMINATION,
     ONLY_ANSWERED,
@@ -41,8 +42,7 @@ from scorecube.report.views.questions import (
     TOPICS,
     Question,
 )
-from scorecube.report.views.registry import view_of
-from scorecube.report.views.view import Table
+from scorecube.report.views import view_of
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api

@@ -19,10 +19,10 @@ from scorecube.analyses import registry
 from scorecube.report.figures.canvas import drawn
 from scorecube.report.page.html import html_table, picture
 from scorecube.report.pair_tests import p_value_curves, power_bars
+from scorecube.report.phrases import value_range
 from scorecube.report.results import headline
 from scorecube.report.text_formats import cell_text, merge_gains, render, without_second_names
-from scorecube.report.views.phrases import value_range
-from scorecube.report.views.registry import view_of
+from scorecube.report.views import view_of
 from scorecube.statistics.multiple_testing import adjusted
 from scorecube.testing import simulate_cube
 from tests.oracles.paired_tests import run_positions

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import scorecube as sc
 from scorecube.collection.rankings import rankings_dataset
-from scorecube.report.tables.rows import combine
+from scorecube.report.tables import combine
 from tests.oracles.teams import preferred_ranks, read_qrels, read_run
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.analyses.designs import design_of
+from scorecube.report.phrases import with_limits
 from scorecube.report.results import headline
-from scorecube.report.tables.rows import COLLECTION
-from scorecube.report.views.phrases import with_limits
-from scorecube.report.views.registry import view_of
+from scorecube.report.tables import COLLECTION
+from scorecube.report.views import view_of
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
 from tests.simulations.margins import Population

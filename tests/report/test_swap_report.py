@@ -12,7 +12,7 @@ from scorecube.report.figures.canvas import drawn
 from scorecube.report.page.html import picture
 from scorecube.report.results import headline
 from scorecube.report.swap import swap_rates
-from scorecube.report.views.registry import view_of
+from scorecube.report.views import view_of
 from scorecube.testing import simulate_cube
 
 

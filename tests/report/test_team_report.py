@@ -18,10 +18,10 @@ from scorecube.collection.rankings import with_rankings
 from scorecube.design import topic_set_size_of_cube, variance_intervals
 from scorecube.report.figures.canvas import drawn
 from scorecube.report.page.html import picture
+from scorecube.report.phrases import about
 from scorecube.report.results import headline
 from scorecube.report.teams import leave_out_panels
-from scorecube.report.views.phrases import about
-from scorecube.report.views.registry import view_of
+from scorecube.report.views import view_of
 from scorecube.storage import Study
 from scorecube.testing import simulate_rankings
 

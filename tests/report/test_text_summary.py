@@ -13,7 +13,7 @@ import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.cli.help_groups import QUESTIONS
 from scorecube.report.results import view_of_result
-from scorecube.report.tables.rows import as_records
+from scorecube.report.tables import as_records
 from scorecube.report.text_formats import Cells, with_labels
 from scorecube.report.text_summary import Shown, sentence, summaries
 

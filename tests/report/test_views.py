@@ -16,13 +16,13 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import registry as analyses
+from scorecube.report import views
 from scorecube.report.findings import Finding
 from scorecube.report.page.writing import write_page
 from scorecube.report.results import headline
-from scorecube.report.views import registry
-from scorecube.report.views.questions import QUESTIONS
-from scorecube.report.views.registry import register_view, view_names, view_of
-from scorecube.report.views.view import Source, Table, View
+from scorecube.report.tables import Source, Table
+from scorecube.report.view import QUESTIONS, View
+from scorecube.report.views import register_view, view_names, view_of
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api
 
@@ -69,7 +69,7 @@ def toy_view() -> Iterator[View]:
     )
     register_view(view)
     yield view
-    del registry._added["toy"]
+    del views._added["toy"]
 
 
 def imported(code: str, *modules: str) -> list[str]:
@@ -94,13 +94,28 @@ def test_every_question_is_answered_by_the_analysis_that_it_suggests() -> None:
         assert question in view_of(question.analysis).answers
 
 
+def test_a_plugin_with_the_name_of_a_module_has_its_own_view() -> None:
+    for name in ("columns", "pair_tests", "results"):
+        view = view_of(name)
+        assert (view.name, list(view.tables)) == (name, ["values"])
+
+
+def test_plugins_of_version_0_2_0_find_what_they_import() -> None:
+    code = (
+        "from scorecube.report.tables.rows import parts, where; from scorecube.report.views.registry import register_view\n"
+        "from scorecube.report.views.view import Table, View; from scorecube.report import tables, view, views\n"
+        "assert (Table, View, register_view) == (tables.Table, view.View, views.register_view)"
+    )
+    assert imported(code, "matplotlib") == []
+
+
 def test_names_of_views_import_nothing_heavy() -> None:
-    code = "from scorecube.report.views.registry import view_names; view_names()"
+    code = "from scorecube.report.views import view_names; view_names()"
     assert imported(code, "numpy", "pandas", "xarray", "matplotlib") == []
 
 
 def test_matplotlib_is_imported_for_figures_only(toy_study: Path) -> None:
-    views = "from scorecube.report.views.registry import view_names, view_of\nfor name in view_names(): view_of(name)"
+    views = "from scorecube.report.views import view_names, view_of\nfor name in view_names(): view_of(name)"
     assert imported(views, "pandas", "matplotlib") == ["pandas"]
     show = "from scorecube.cli.program import app"
     for words in (

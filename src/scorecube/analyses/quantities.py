@@ -25,14 +25,17 @@ def quantity(result: xr.Dataset, name: str) -> xr.DataArray:
     return with_quantities(result, [name])[name]
 
 
-def has_quantity(result: xr.Dataset, name: str) -> bool:
-    """Return whether a result has a quantity: options and versions differ in some."""
-    return name in result.variables or name in _derived(result)
+def quantity_names(result: xr.Dataset) -> set[str]:
+    """Return the names of the quantities that a result has: options and versions differ in some."""
+    return {*map(str, result.variables), *_derived(result)}
 
 
 def with_quantities(result: xr.Dataset, wanted: Collection[str]) -> xr.Dataset:
-    """Return a result with some of the quantities that follow from it, by name; those that others follow from are computed once."""
-    for name, each in _derived(result).items():
+    """Return a result with some of the quantities that follow from it, by name, and those that these need, each computed once."""
+    found, wanted = _derived(result), {*wanted}
+    for name, each in reversed(found.items()):
+        wanted |= {*each.needs} if name in wanted else set()
+    for name, each in found.items():
         if name in wanted and name not in result.variables:
             made = each.make(result).transpose(*each.variable.dims, missing_dims="ignore")
             result = result.assign({name: made})
@@ -92,9 +95,8 @@ def elementwise(
 
 def _derived(result: xr.Dataset) -> dict[str, Derived]:
     """Return what follows from a result, by name, in the order of declaration."""
-    known = {*map(str, result.variables), *result.attrs}
-    return {
-        each.variable.name: each
-        for each in registry.derived(str(result.attrs.get("analysis", "")))
-        if known.issuperset(each.needs) and known.isdisjoint(each.unless)
-    }
+    known, found = {*map(str, result.variables), *result.attrs}, dict[str, Derived]()
+    for each in registry.derived(str(result.attrs.get("analysis", ""))):
+        if (known | found.keys()).issuperset(each.needs) and known.isdisjoint(each.unless):
+            found[each.variable.name] = each
+    return found

@@ -12,7 +12,7 @@ import xarray as xr
 
 from scorecube import design, names
 from scorecube.analyses.base import Array
-from scorecube.analyses.pair_tests.score_differences import comparable
+from scorecube.analyses.pair_tests.pairwise_complete import comparable
 from scorecube.collection.schema import (
     LEVEL_AT_RANK,
     Variable,

@@ -1,7 +1,5 @@
 """Commands of the analyses, generated from the options that their records declare."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

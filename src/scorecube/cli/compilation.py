@@ -1,7 +1,5 @@
 """Compiling all kernels before their first use, and telling the user that kernels are compiled, while they are."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import threading

@@ -1,7 +1,5 @@
 """The list of commands, completion in shells, and suggestions for misspelt words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -163,14 +161,14 @@ def complete_list(incomplete: str, known: Sequence[str]) -> list[str]:
 
 def shown_names(incomplete: str) -> list[str]:
     """Complete the names of views with tables, for `scorecube show`."""
-    from scorecube.report.views.registry import view_names
+    from scorecube.report.views import view_names
 
     return one_of(*view_names())(incomplete)
 
 
 def table_names(ctx: Any, incomplete: str) -> list[str]:
     """Complete the tables of the analysis that `scorecube show` was called with."""
-    from scorecube.report.views.registry import view_names, view_of
+    from scorecube.report.views import view_names, view_of
 
     # The parser stops at an option without its value, and leaves the words before it: study, analysis.
     analysis = ctx.params.get("analysis") or next(iter(ctx.args[1:2]), None)

@@ -258,7 +258,7 @@ def find_variances(
 def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
     """Print the table and the notes of results, and draw them if a figure is requested."""
     from scorecube.report.results import table, view_of_result
-    from scorecube.report.tables.rows import combine
+    from scorecube.report.tables import combine
 
     for note in dict.fromkeys(note for result in results for note in result.attrs["notes"]):
         notify(f"note: {note}")

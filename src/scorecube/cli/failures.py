@@ -1,7 +1,5 @@
 """Messages of errors that the operating system reports: full disks, missing permissions, lack of memory."""
 
-from __future__ import annotations
-
 import errno
 import os
 

@@ -1,7 +1,5 @@
 """Flags of arguments, for error messages on the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Help: commands in groups by question; options of a command in groups, with names of values instead of types."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from typer.core import TyperCommand

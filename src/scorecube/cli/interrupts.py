@@ -4,8 +4,6 @@ The first one raises KeyboardInterrupt in the main thread, so that locks, keys a
 are ignored, because they would interrupt the removal. The exit status is 128 plus the number of the signal: 130 after Ctrl-C, 143 after SIGTERM.
 """
 
-from __future__ import annotations
-
 import atexit
 import logging
 import os

@@ -4,8 +4,6 @@ xarray imports dask's arrays, which take half a second, and scipy.special all of
 take a tenth. Records of analyses name xarray in annotations only, so that the help of a command needs no xarray.
 """
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 from importlib import import_module

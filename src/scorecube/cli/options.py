@@ -1,7 +1,5 @@
 """Options that several commands share: types, flags and help."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Plugins: modules of other packages that register analyses, metrics or formats when imported."""
 
-from __future__ import annotations
-
 from importlib.metadata import entry_points
 
 from scorecube.cli.terminal import notify

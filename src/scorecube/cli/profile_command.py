@@ -1,7 +1,5 @@
 """Command profile: cluster profiles with scripts, manifests and an example task, which come with the package."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path

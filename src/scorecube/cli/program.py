@@ -23,14 +23,12 @@ from scorecube.cli import (
     import_command,
     interrupts,
     list_commands,
-    merge_command,
     options,
     profile_command,
-    replicate_command,
     report_commands,
     show_command,
     simulate_command,
-    standardise_command,
+    study_commands,
     sweep_command,
     terminal,
     warm_command,
@@ -321,8 +319,8 @@ def info(
 
     Example: scorecube info study.zarr
     """
-    from scorecube.report.json_text import as_json
     from scorecube.report.study_contents import index_note, overview, overview_text
+    from scorecube.report.text_layout import as_json
     from scorecube.storage import open_catalogue
 
     check_choice("--format", form, ["text", "json"])
@@ -417,10 +415,10 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *design_commands.COMMANDS,
     *sweep_command.COMMANDS,
     *profile_command.COMMANDS,
-    *merge_command.COMMANDS,
+    study_commands.merge,
     *fetch_command.COMMANDS,
-    *standardise_command.COMMANDS,
-    *replicate_command.COMMANDS,
+    study_commands.standardise,
+    study_commands.replicate,
     *simulate_command.COMMANDS,
     *report_commands.COMMANDS,
     *show_command.COMMANDS,

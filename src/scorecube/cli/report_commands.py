@@ -202,7 +202,7 @@ def figure(
     Example: scorecube figure study.zarr swap --by sampling --out samplings.png
     """
     from scorecube.report.figures.files import check_figure_path, save_figure
-    from scorecube.report.study_figure import draw
+    from scorecube.report.study_overview import draw
     from scorecube.storage import open_study
 
     check_figure_path(out)

@@ -1,7 +1,5 @@
 """Command show: tables of scores and results, on the screen or as files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -250,7 +248,7 @@ def fail_if_met(frame: Any, condition: str | None) -> None:
     """Exit with a status of its own if a row of a table meets a condition."""
     if condition is None:
         return
-    from scorecube.report.table_conditions import STATUS, message, rows_that_meet
+    from scorecube.report.table_rows import STATUS, message, rows_that_meet
 
     met = rows_that_meet(frame, condition)
     if len(met):

@@ -1,7 +1,5 @@
 """Command simulate: a collection of simulated scores whose true means are known."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Optional
 
 import typer

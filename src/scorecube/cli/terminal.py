@@ -3,8 +3,6 @@
 Progress is shown as bars on a terminal, and as plain lines on a dumb terminal, in a file or in a pipe.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

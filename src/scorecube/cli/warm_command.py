@@ -1,7 +1,5 @@
 """Command warm: compile all kernels."""
 
-from __future__ import annotations
-
 from typing import Annotated, Optional
 
 import typer

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
 from inspect import signature
 from os import PathLike
 from tempfile import TemporaryDirectory
@@ -109,6 +113,23 @@ def _kept(parts: Any, folder: str) -> Study:
     return study
 
 
+MOVED = {
+    f"{__name__}.{old}": f"{__name__}.{new}"
+    for old, new in (("tables.rows", "tables"), ("views.registry", "views"), ("views.view", "view"))
+}
+"""Modules that plugins written for version 0.2.0 import, until version 0.4.0."""
+
+
+class _Moved(MetaPathFinder, Loader):
+    """Finds modules under the names that they had."""
+
+    def find_spec(self, fullname: str, _path: Any, _target: Any = None) -> ModuleSpec | None:
+        return spec_from_loader(fullname, self) if fullname in MOVED else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = import_module(MOVED[module.__name__])
+
+
 class _CallableModule(ModuleType):
     """A package with the name of what it makes."""
 
@@ -117,3 +138,4 @@ class _CallableModule(ModuleType):
 
 
 sys.modules[__name__].__class__ = _CallableModule
+sys.meta_path.append(_Moved())

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
@@ -16,13 +15,18 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
 from scorecube.report.findings import Finding
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.population import estimate_text, estimates, no_interval, of_tau
-from scorecube.report.tables.rows import as_records
+from scorecube.report.phrases import estimate_text, estimates, first_row, no_interval, of_tau
+from scorecube.report.tables import CELL, as_records, declared
 from scorecube.report.text_formats import cell_text, with_labels
-from scorecube.report.views.phrases import NONE
-from scorecube.report.views.questions import AGREEMENT
-from scorecube.report.views.view import Column, Frames, HeadedTables, Summary, View, select_tables
+from scorecube.report.view import (
+    AGREEMENT,
+    Column,
+    Frames,
+    HeadedTables,
+    Summary,
+    View,
+    select_tables,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,12 +122,6 @@ def page_tables(frames: Frames) -> HeadedTables:
     return select_tables(frames, headings, without=("trials", "set_a", "set_b"))
 
 
-def lowest_tau(frame: pd.DataFrame) -> str:
-    """Return the metric whose rankings agree least."""
-    frame = frame.dropna(subset="tau").sort_values("tau", kind="stable")
-    return f"{frame['label'].iloc[0]} {frame['tau'].iloc[0]:.2f}" if len(frame) else NONE
-
-
 def agreement_panels(canvas: Canvas, result: xr.Dataset) -> None:
     """Means under both sets with the diagonal, and ranks under both sets joined by lines; a row a metric.
 
@@ -139,7 +137,7 @@ def agreement_panels(canvas: Canvas, result: xr.Dataset) -> None:
         _means(panels[k, 0], at, colours, result.attrs)
         _ranks(panels[k, 1], at, colours, result.attrs)
         tau, found = float(at["agreement"].values[0]), estimate_text(estimates(at, "tau"))
-        panels[k, 0].set_title(f"{metric}: tau {tau:.3f}{found}", loc="left", fontsize=9)
+        panels[k, 0].set_title(f"{metric}: tau {tau:.3f}{found}")
     name_conditions(figure, conditions(result), cells, shown)
 
 
@@ -172,8 +170,7 @@ def _means(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]
     run, name = _name(at)
     if name:
         axes.scatter(a[run], b[run], s=45, facecolors="none", edgecolors="0.1", linewidths=0.9)
-    axes.set_xlabel(f"mean, {facts['set_a']}")
-    axes.set_ylabel(f"mean, {facts['set_b']}")
+    axes.set(xlabel=f"mean, {facts['set_a']}", ylabel=f"mean, {facts['set_b']}")
 
 
 def _ranks(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]) -> None:
@@ -256,5 +253,5 @@ VIEW = View(
     figure=agreement_panels,
     by_metric=True,
     chapter=AGREEMENT,
-    column=Column("lowest tau of two judgements", lowest_tau),
+    column=Column("lowest tau of two judgements", first_row("{label} {tau:.2f}", "tau")),
 )

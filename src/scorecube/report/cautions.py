@@ -11,9 +11,9 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.report.tables.rows import COLLECTION
-from scorecube.report.views.phrases import Z
-from scorecube.report.views.registry import view_of
+from scorecube.report.phrases import Z
+from scorecube.report.tables import COLLECTION
+from scorecube.report.views import view_of
 from scorecube.storage.catalogue import ATTRIBUTES
 from scorecube.storage.index import Row
 

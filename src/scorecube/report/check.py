@@ -11,12 +11,12 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, MARKERS
+from scorecube.report.figures.style import curve_style
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.phrases import number_of, with_limits
+from scorecube.report.tables import CELL, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import number_of, with_limits
-from scorecube.report.views.view import Frames, HeadedTables, Summary, Table, View
+from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,34 +29,21 @@ ROW_HEIGHT, PANEL_WIDTH, MARGIN_HEIGHT = 0.24, 4.6, 1.3
 CLAIMS = declared(
     (*CELL, names.CLAIM),
     (
-        *CELL,
-        "subject",
-        ("quantity", names.CLAIM),
-        "size",
+        *(names.METRIC, "subject", ("quantity", names.CLAIM), "size"),
         *("truth", "estimate", "bias", "error", "width", "held", "held_low", "held_high"),
-        "nominal",
-        ("below", "n_below"),
-        ("above", "n_above"),
-        ("samples", "n_judged"),
-        ("estimated", "n_estimated"),
+        *("nominal", ("below", "n_below"), ("above", "n_above"), ("samples", "n_claimed")),
+        names.GAIN,
     ),
+    sort=("excess", "-bias_size"),
+    only="is_claimed",
+    dtypes=dict.fromkeys((names.METRIC, "quantity", names.GAIN), "str"),
 )
+"""What an analysis says of simulated samples against the truth, those that hold least often first.
 
-
-def claims(result: xr.Dataset) -> pd.DataFrame:
-    """What an analysis says of simulated samples against the truth, those that hold least often first.
-
-    `held` is the share of samples whose interval or set holds the truth, with a 95 % Wilson interval; `below` and `above` count the
-    intervals that lie below and above it. For sets, `truth` and `estimate` are sizes. `power` rows have the mean power over pairs of runs, and in `held` the
-    share of pairs with the nominal power.
-    """
-    frame = CLAIMS.make(result)
-    frame = frame[(frame["samples"] > 0) | (frame["estimated"] > 0)]
-    frame = frame.assign(samples=np.maximum(frame["samples"], frame["estimated"]))
-    frame = frame.assign(short=frame["held"] - frame["nominal"], far=-frame["bias"].abs())
-    frame = frame.sort_values(["short", "far"], kind="stable", ignore_index=True)
-    gain = frame.pop("gain")
-    return frame.drop(columns=["estimated", "short", "far"]).assign(gain=gain)
+`held` is the share of samples whose interval or set holds the truth, with a 95 % Wilson interval; `below` and `above` count the
+intervals that lie below and above it. For sets, `truth` and `estimate` are sizes. `power` rows have the mean power over pairs of runs, and in `held` the
+share of pairs with the nominal power.
+"""
 
 
 def failures(frame: pd.DataFrame) -> pd.DataFrame:
@@ -67,7 +54,7 @@ def failures(frame: pd.DataFrame) -> pd.DataFrame:
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield what fails, else what holds least often; for claims without intervals, the largest errors."""
-    frame = with_labels(claims(result))
+    frame = with_labels(CLAIMS.make(result))
     stated = frame[frame["nominal"].notna()]
     failing = failures(stated)
     kind = "fails" if len(failing) else "least often true"
@@ -123,25 +110,20 @@ def title(options: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
-def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
-    """Return what truth is, and what fails."""
-    remarks = [
-        (
-            "Truth is that of a model which is fitted to the collection: the same runs, and topics drawn at random. Runs that are a sample of runs, and topics that "
-            "are chosen, are no part of it.",
-            f"{result.attrs['n_runs']} runs, {result.attrs['n_topics']} topics a sample",
-        )
-    ]
+def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
+    """Yield what truth is, and what fails."""
+    yield (
+        "Truth is that of a model which is fitted to the collection: the same runs, and topics drawn at random. Runs that are a sample of runs, and topics that "
+        "are chosen, are no part of it.",
+        f"{result.attrs['n_runs']} runs, {result.attrs['n_topics']} topics a sample",
+    )
     failing = failures(frames["claims"])
     if len(failing):
         worst = failing.iloc[0]
-        remarks.append(
-            (
-                "Some intervals or sets hold less often than stated: do not rely on them for collections like this one.",
-                f"{len(failing)} claims; the worst: {worst['quantity']} by {worst['metric']}, {_held(worst)} instead of {worst['nominal']:g}",
-            )
+        yield (
+            "Some intervals or sets hold less often than stated: do not rely on them for collections like this one.",
+            f"{len(failing)} claims; the worst: {worst['quantity']} by {worst['metric']}, {_held(worst)} instead of {worst['nominal']:g}",
         )
-    return remarks
 
 
 def coverage(canvas: Canvas, result: xr.Dataset) -> None:
@@ -165,8 +147,7 @@ def coverage(canvas: Canvas, result: xr.Dataset) -> None:
     axes = figure.subplots(1, max(len(panels), 1), squeeze=False)[0]
     for one, (draw, part) in zip(axes, panels, strict=False):
         draw(one, part, metrics)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+    canvas.legend_outside(axes[0], "lower center", 3, fontsize=8)
 
 
 def _names(axes: Axes, data: xr.Dataset) -> np.ndarray[Any, Any]:
@@ -199,15 +180,13 @@ def _coverage(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
             held,
             places + _offset(k, len(metrics)),
             xerr=np.maximum(ends, 0.0),
-            color=COLOURS[k],
-            marker=MARKERS[k],
+            **curve_style(k),
             markersize=3.5,
             linewidth=0,
             elinewidth=1.0,
             label=metric,
         )
-    axes.set_xlim(right=1.01)
-    axes.set_xlabel("share of samples that hold the truth")
+    axes.set(xlim=(None, 1.01), xlabel="share of samples that hold the truth")
 
 
 def _estimates(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
@@ -218,15 +197,13 @@ def _estimates(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
         axes.plot(
             part["estimate"].values,
             height,
-            color=COLOURS[k],
-            marker=MARKERS[k],
+            **curve_style(k),
             markersize=3.5,
             linewidth=0,
             label=metric,
         )
         axes.plot(part["truth"].values, height, color="0.2", marker="|", markersize=8, linewidth=0)
-    axes.set_xlim(left=0.0)
-    axes.set_xlabel("mean estimate; bar: truth")
+    axes.set(xlim=(0.0, None), xlabel="mean estimate; bar: truth")
 
 
 VIEW = View(
@@ -249,7 +226,7 @@ VIEW = View(
             bar="held",
         ),
     ),
-    tables={"claims": Table(claims)},
+    tables={"claims": CLAIMS},
     title=title,
     caption=lambda result: (
         f"{result.attrs['trials']:,} samples. Left: how often intervals and sets hold the truth, with 95% limits over samples; the line is the nominal coverage. Right: "

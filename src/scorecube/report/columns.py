@@ -3,10 +3,8 @@
 It travels with a table in ``DataFrame.attrs``, as texts, which pandas keeps through selections and writes into files.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 
@@ -29,34 +27,44 @@ def describe_columns(
 
     frame: The table; it is changed in place.
     quantities: What is known of quantities, by name.
-    sources: Quantities that columns of other names show; a name with a dim in braces is that of all columns that begin
-        like it.
+    sources: Quantities that columns of other names show, or parts of them at a label in brackets; a name with a dim in
+        braces is that of all columns that begin like it.
     """
-    plain = {column: sources.get(column, column) for column in map(str, frame.columns)}
-    shown = {
-        column: source if source in quantities else _spread_source(column, sources)
-        for column, source in plain.items()
-    }
-    column_of = {quantity: column for column, quantity in shown.items()}
+    sources_of = {each: _source(each, sources, quantities) for each in map(str, frame.columns)}
+    column_of = {source: column for column, source in sources_of.items()}
+    shown = {column: source.partition("[") for column, source in sources_of.items()}
     for fact in FACTS:
         found = {
-            column: str(getattr(quantities[source], fact))
-            for column, source in shown.items()
-            if source in quantities
+            column: str(getattr(quantities[quantity], fact))
+            for column, (quantity, _, _) in shown.items()
+            if quantity in quantities
         }
-        if fact == "of":
-            found = {column: column_of.get(name, "") for column, name in found.items()}
+        if fact == "of":  # the estimate at the same label, or that of all labels
+            found = {
+                column: column_of.get("".join((name, *shown[column][1:])), column_of.get(name, ""))
+                for column, name in found.items()
+            }
         frame.attrs[fact] = {column: text for column, text in found.items() if text}
     return frame
 
 
-def _spread_source(column: str, sources: Mapping[str, str]) -> str:
-    """Return the quantity of a column for one label of a dim, which stands in braces in the name of all of them, beside other letters."""
+def _source(column: str, sources: Mapping[str, str], quantities: Collection[str]) -> str:
+    """Return the quantity of a column, and in brackets of which label along a dim it is.
+
+    Examples
+    --------
+    >>> sources = {"phi": "value[coefficient=phi]", "top_{k}": "in_top"}
+    >>> [_source(column, sources, {"value", "rank"}) for column in ("phi", "top_5", "rank")]
+    ['value[coefficient=phi]', 'in_top[5]', 'rank']
+    """
+    plain = sources.get(column, column)
+    if plain.partition("[")[0] in quantities:
+        return plain
     for name, source in sorted(sources.items(), key=lambda each: -len(each[0])):
         before, brace, rest = name.partition("{")
         after = rest.partition("}")[2]
         if brace and before + after and column.startswith(before) and column.endswith(after):
-            return source
+            return f"{source}[{column.removeprefix(before).removesuffix(after)}]"
     return column
 
 

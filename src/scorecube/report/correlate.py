@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,19 +22,24 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, CURVE_DASHES
 from scorecube.report.findings import Finding
-from scorecube.report.tables.declaration import declared
-from scorecube.report.tables.population import PARTS, estimate_text, no_interval, of_tau
-from scorecube.report.tables.rows import COLLECTION, averages
+from scorecube.report.phrases import (
+    PARTS,
+    estimate_text,
+    first_row,
+    no_interval,
+    of_tau,
+    on_collection,
+    value_range,
+)
+from scorecube.report.tables import COLLECTION, averages, declared
 from scorecube.report.text_formats import estimates_first, merge_gains
-from scorecube.report.views.phrases import NONE, on_collection, value_range
-from scorecube.report.views.questions import AGREEMENT
-from scorecube.report.views.view import (
+from scorecube.report.view import (
+    AGREEMENT,
     Column,
     Frames,
     HeadedTables,
     ResultGroup,
     Summary,
-    Table,
     View,
     select_tables,
 )
@@ -70,20 +74,8 @@ _LAST: tuple[str | tuple[str, str], ...] = (
     *("tau_ap_b", "p_exact", "fieller_low", "fieller_high", *COUNTS, "exceeds_one"),
     ("bold", "marked"),
 )
-
-
-def _compared(columns: Sequence[str | tuple[str, str]], only: str) -> Table:
-    """Return a table of some comparisons; without any, the type of the column collection is that of no values."""
-    table = declared((names.COMPARISON,), columns, only=only)
-
-    def make(result: xr.Dataset) -> pd.DataFrame:
-        frame = table.make(result)
-        return frame if len(frame) else frame.astype({COLLECTION: float})
-
-    return replace(table, make=make)
-
-
-METRICS = _compared(
+METRICS = declared(
+    (names.COMPARISON,),
     (
         *(("gain", GAIN_A), METRIC_A, METRIC_B),
         *("tau", "tau_low", "tau_high", "z", "p_value", "spearman", "tau_b", "tau_ap"),
@@ -97,7 +89,8 @@ METRICS = _compared(
 interval by the null variance; `exceeds_one` where it leaves the range of tau; `bold` follows the analysis' rule. In `tau_ap` the first metric is the truth. Percentile intervals of
 resampled topics (`topics_low`, `topics_high`) are missing where they exclude their tau.
 """
-GAINS = _compared(
+GAINS = declared(
+    (names.COMPARISON,),
     (
         *(("metric", METRIC_A), ("gain", GAIN_B)),
         *("tau", "spearman", "tau_low", "tau_high", "z", "p_value", "tau_b", "tau_ap"),
@@ -233,12 +226,6 @@ def page_tables(frames: Frames) -> HeadedTables:
     return [*tables, *select_tables(frames, {"Runs in the order of the first metric": "swops"})]
 
 
-def lowest_tau(frame: pd.DataFrame) -> str:
-    """Return the two metrics that rank the runs least similarly."""
-    rows = frame.dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
-    return f"{rows[0]['metric_a']}, {rows[0]['metric_b']} {rows[0]['tau']:.2f}" if rows else NONE
-
-
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     """Return a remark on runs with equal means."""
     ties = int(
@@ -287,7 +274,7 @@ def correlation_figure(canvas: Canvas, result: xr.Dataset) -> None:
     left, right = rows[-1].subplots(1, 2, width_ratios=[1.6, 1.0])
     draw_curves(left, result, chosen)
     draw_means(right, result, chosen)
-    figure.suptitle(f"{conditions(result)}, gains {chosen}", x=0.01, ha="left", fontsize=9)
+    canvas.name(f"{conditions(result)}, gains {chosen}")
 
 
 def average_matrix(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
@@ -311,7 +298,7 @@ def average_matrix(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
         if len(collections) <= MOST_NAMED
         else f"{len(collections)} collections"
     )
-    axes.set_title(f"mean of {title}", loc="left", fontsize=9)
+    axes.set_title(f"mean of {title}")
 
 
 def matrix_height(n_metrics: int) -> float:
@@ -381,10 +368,12 @@ def draw_curves(axes: Axes, result: xr.Dataset, gain: str) -> None:
             markersize=4,
             label=f"{metric}{swops}",
         )
-    axes.set_xlabel(f"runs, by {labels_of(result, names.METRIC)[0]}")
-    axes.set_ylabel("mean score")
-    axes.set_xlim(0.5, len(systems) + 0.5)
-    axes.set_ylim(bottom=min(0.0, float(np.nanmin(result["mean"].values))))
+    axes.set(
+        xlabel=f"runs, by {labels_of(result, names.METRIC)[0]}",
+        ylabel="mean score",
+        xlim=(0.5, len(systems) + 0.5),
+        ylim=(min(0.0, float(np.nanmin(result["mean"].values))), None),
+    )
     if (drawn_on := axes.get_figure(root=False)) is not None:
         drawn_on.legend(
             fontsize=7.5, ncols=LEGEND_COLUMNS, loc="outside lower left", labelspacing=0.3
@@ -458,7 +447,9 @@ VIEW = View(
     page_tables=page_tables,
     figure=correlation_figure,
     overview=average_matrix,
-    column=Column("lowest tau of two metrics", lowest_tau),
+    column=Column(
+        "lowest tau of two metrics", first_row("{metric_a}, {metric_b} {tau:.2f}", "tau")
+    ),
     answers={AGREEMENT: answer},
     cautions=cautions,
 )

@@ -28,24 +28,17 @@ from scorecube.analyses.designs import (
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.phrases import about, number_of, on_collection, topics_and_teams, value_range
+from scorecube.report.tables import COLLECTION, Table
 from scorecube.report.text_formats import merge_gains, with_labels
-from scorecube.report.views.phrases import (
-    about,
-    number_of,
-    on_collection,
-    topics_and_teams,
-    value_range,
-)
-from scorecube.report.views.questions import TOPICS
-from scorecube.report.views.view import (
+from scorecube.report.view import (
+    TOPICS,
     Column,
     Frames,
     HeadedTables,
     Order,
     ResultGroup,
     Summary,
-    Table,
     View,
     names_of_variables,
 )
@@ -236,9 +229,11 @@ def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) 
         axes.plot([number], [height], marker="o", markersize=4, color="black")
         place = (-4, 5) if alpha < 0.05 else (4, -11)  # clear of the other curves
         axes.annotate(f"({name})", (number, height), place, textcoords="offset points", fontsize=8)
-    axes.set_xlabel("number of systems m")
-    axes.set_ylabel("noncentrality \N{GREEK SMALL LETTER LAMDA}")
-    axes.set_ylim(bottom=0.0)
+    axes.set(
+        xlabel="number of systems m",
+        ylabel="noncentrality \N{GREEK SMALL LETTER LAMDA}",
+        ylim=(0.0, None),
+    )
     axes.legend()
 
 
@@ -250,7 +245,7 @@ def tool_curves(
     variances: Within-system variances.
     mode: Of the ANOVA curve, which is at alpha 0.05, beta 0.20 and 10 systems.
     """
-    from scorecube.report.figures.log_labels import plain_log_labels
+    from scorecube.report.figures.canvas import plain_log_labels
 
     curves = tools_compared(variances, mode)
     styles = {
@@ -264,8 +259,7 @@ def tool_curves(
             axes.plot(curves["difference"], curves[name][k], color=colour, **style)
         axes.set_yscale("log")
         plain_log_labels(axes.yaxis)
-        axes.set_title(f"variance {variance:.4f}", loc="left", fontsize=9)
-        axes.set_xlabel("width, or difference")
+        axes.set(title=f"variance {variance:.4f}", xlabel="width, or difference")
     panels[0].set_ylabel("number of topics")
     panels[-1].legend()
 
@@ -276,7 +270,7 @@ def wcw_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     results: Of `wcw`; several routes differ in their dashes.
     """
     grid = _panels(canvas, len(results), 1.0, 1.0)
-    for axes, result in zip(grid, results, strict=False):
+    for axes, result in zip(grid, results, strict=True):
         chosen, setting = _at_gain(result)
         for label, style, line in curves_of(chosen, "topics"):
             marker = "o" if line["width"].size == 1 else None
@@ -286,8 +280,7 @@ def wcw_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
         alpha = chosen["alpha"].values.ravel()
         interval = f"{1 - float(alpha[0]):.0%} intervals" if len(alpha) == 1 else ""
         words = (str(result.attrs.get(COLLECTION, "")), interval, setting)
-        axes.set_title(", ".join(filter(None, words)), loc="left", fontsize=9)
-        axes.set_ylim(bottom=0.0)
+        axes.set(title=", ".join(filter(None, words)), ylim=(0.0, None))
         axes.legend(fontsize=7 if len(results) > 1 else 8)
     x, y = "number of topics", "worst-case confidence interval width"
     if len(results) == 1:
@@ -301,13 +294,8 @@ def _panels(canvas: Canvas, number: int, wider: float, taller: float) -> list[Ax
     """Return panels in two columns with the same axes; those beyond the number are empty."""
     if number == 1:
         return [canvas.panel(FIGURE_SIZE)]
-    columns = min(2, number)
-    rows = -(-number // columns)
-    figure = canvas.figure((wider * PANEL[0] * columns, taller * PANEL[1] * rows))
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
-    for axes in grid[number:]:
-        axes.set_axis_off()
-    return list(grid)
+    size = wider * PANEL[0] * min(2, number), taller * PANEL[1] * -(-number // 2)
+    return canvas.grid(number, 2, size, sharex=True, sharey=True)
 
 
 def designs_of_collections(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
@@ -315,7 +303,7 @@ def designs_of_collections(canvas: Canvas, results: Sequence[xr.Dataset]) -> Non
 
     Of many collections, the topics that each metric needs instead, at each first gain setting. Other designs are those of `size_panels`.
     """
-    from scorecube.report.figures.collections import MOST_BARS, by_collection
+    from scorecube.report.figures.panels import MOST_BARS, by_collection
 
     if not all(TOPICS_AT_HAND in each.attrs for each in results):
         size_panels(canvas, results)
@@ -357,9 +345,7 @@ def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
         words = f"{label}: {found[0]} topics" if len(required) == 1 else label
         axes.plot(line["nearby"], line["nearby_topics"], linewidth=1.2, label=words, **style)
         axes.plot(required, found, "o", markersize=5, color=style["color"])
-    axes.set_xlabel(WORDS[x])
-    axes.set_ylabel(WORDS[y])
-    axes.set_ylim(bottom=0.0)
+    axes.set(xlabel=WORDS[x], ylabel=WORDS[y], ylim=(0.0, None))
     axes.set_title(
         ", ".join(filter(None, (_title(chosen), setting))), loc="left", fontsize=9, wrap=True
     )

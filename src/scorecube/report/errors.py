@@ -10,14 +10,21 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.quantities import quantity
+from scorecube.analyses.simulation.error_quantities import (
+    FAMILIES,
+    FAMILY,
+    OUTCOME,
+    POWER,
+    TYPE_1,
+    TYPE_3,
+)
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, MARKERS
+from scorecube.report.figures.style import curve_style
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.rows import parts, where
+from scorecube.report.phrases import LIMITS, number_of, value_range, with_limits
+from scorecube.report.tables import CELL, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import number_of, value_range, with_limits
-from scorecube.report.views.view import Frames, HeadedTables, Summary, Table, View
+from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +32,6 @@ if TYPE_CHECKING:
     from scorecube.report.figures.canvas import Canvas
 
 LEVEL = 0.05
-LIMITED = ["rate", "rate_low", "rate_high"]
 TEST_NAMES = {
     "t": "t test",
     "wilcoxon": "Wilcoxon test",
@@ -36,63 +42,24 @@ TEST_NAMES = {
     "holm": "t tests with Holm's adjustment",
     "maxt": "max-T test",
 }
-TYPE_1, POWER, TYPE_3, FAMILY = "type_1", "power", "type_3", "family"
-FAMILIES = ("tukey", "holm", "maxt")
-"""Tests of all pairs of runs."""
-RATES = {
-    False: ("rate", "rate_low", "rate_high"),
-    True: ("wrong_sign_rate", "wrong_sign_rate_low", "wrong_sign_rate_high"),
-}
-"""Quantities of the columns `LIMITED`, also for errors of type III."""
 MOST_METRICS = 5
 PANEL = (3.1, 2.7)
+RATES = declared(
+    (*CELL, names.TEST, names.SIZE, names.DELTA, OUTCOME, names.ALPHA),
+    (
+        *(names.METRIC, names.TEST, ("sided", "outcome_sided"), ("n_topics", names.SIZE)),
+        *(names.DELTA, names.ALPHA, ("kind", "outcome_kind")),
+        *((f"rate{end}", f"outcome_rate{end}") for end in LIMITS),
+        *(("trials", "experiments"), names.GAIN),
+    ),
+    only="has_outcome",
+)
+"""Error rates and power of each test, with 95 % Wilson intervals over simulated experiments.
 
-
-def rates(result: xr.Dataset) -> pd.DataFrame:
-    """Error rates and power of each test, with 95 % Wilson intervals over simulated experiments.
-
-    Type I errors are significant results without a true difference; power is the share of significant results with one, and type III
-    errors are two-sided significant results with the wrong sign, as shares of all experiments. The rate of a family of all pairs is the share of
-    collections with any error.
-    """
-    data = result.assign({name: quantity(result, name) for each in RATES.values() for name in each})
-    frames = [
-        pd.DataFrame(where(result) | {name: cell[name] for name in ("metric", "gain")} | columns)
-        for cell, part in parts(data)
-        for columns in _columns(part)
-    ]
-    frame = pd.concat(frames, ignore_index=True)
-    return frame[[column for column in frame.columns if column != "gain"] + ["gain"]]
-
-
-def _columns(data: xr.Dataset) -> Iterator[dict[str, Any]]:
-    """Yield columns over significance levels, for one metric and gain setting."""
-    alphas = data[names.ALPHA].values
-    for test in labels_of(data, names.TEST):
-        for size in data[names.SIZE].values:
-            for delta in data[names.DELTA].values:
-                at = data.sel({names.TEST: test, names.SIZE: size, names.DELTA: delta})
-                kinds = [(TYPE_1 if delta == 0 else POWER, sided) for sided in (1, 2)]
-                if test in FAMILIES:
-                    kinds = [(FAMILY, 2)]
-                elif delta != 0:
-                    kinds.append((TYPE_3, 2))
-                for kind, sided in kinds:
-                    of = RATES[kind == TYPE_3]
-                    found = at if kind == TYPE_3 else at.sel({names.SIDED: sided})
-                    yield {
-                        "test": test,
-                        "sided": sided,
-                        "n_topics": int(size),
-                        "delta": float(delta),
-                        "alpha": alphas,
-                        "kind": kind,
-                        **{
-                            column: found[name].values
-                            for column, name in zip(LIMITED, of, strict=True)
-                        },
-                        "trials": int(at["experiments"]),
-                    }
+Type I errors are significant results without a true difference; power is the share of significant results with one, and type III
+errors are two-sided significant results with the wrong sign, as shares of all experiments. The rate of a family of all pairs is the share of
+collections with any error.
+"""
 
 
 def shown(frame: pd.DataFrame) -> pd.DataFrame:
@@ -105,7 +72,7 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield the type I error rates of each test, or its power, with intervals."""
-    frame = with_labels(shown(rates(result)))
+    frame = with_labels(shown(RATES.make(result)))
     sizes = sorted(frame["n_topics"].unique())
     size = max([n for n in sizes if n <= 50], default=sizes[0])
     frame = frame[(frame["n_topics"] == size) & (frame["kind"] != TYPE_3)]
@@ -161,38 +128,31 @@ def title(options: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
-def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
-    """Return what rates are about, and tests that exceed their level."""
+def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
+    """Yield what rates are about, and tests that exceed their level."""
     frame = shown(frames["rates"])
     null = frame[frame["kind"] == TYPE_1]
-    remarks = [
-        (
-            "Rates are those of the simulated model, not of the collection: distributions and copulas are fitted to each run and pair, and their families decide "
-            "the rates of tests of ranks and signs most.",
-            f"systems in the model: {value_range(result.attrs['systems'], 'd')}",
-        )
-    ]
+    yield (
+        "Rates are those of the simulated model, not of the collection: distributions and copulas are fitted to each run and pair, and their families decide "
+        "the rates of tests of ranks and signs most.",
+        f"systems in the model: {value_range(result.attrs['systems'], 'd')}",
+    )
     exceeding = null[null["rate_low"] > 1.1 * null["alpha"]]
     family = frame[(frame["kind"] == FAMILY) & (frame["rate_low"] > frame["alpha"])]
     if len(family):
         worst = family.sort_values("rate", ascending=False).iloc[0]
-        remarks.append(
-            (
-                "Tests of all pairs are to err in at most alpha of the collections. Tukey's test asks that runs without differences can be exchanged for each other, and the t "
-                "distribution does not hold so far out as Holm's adjustment needs it.",
-                f"largest: {TEST_NAMES[worst['test']]} {_rate(worst)} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
-            )
+        yield (
+            "Tests of all pairs are to err in at most alpha of the collections. Tukey's test asks that runs without differences can be exchanged for each other, and the t "
+            "distribution does not hold so far out as Holm's adjustment needs it.",
+            f"largest: {TEST_NAMES[worst['test']]} {_rate(worst)} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
         )
     if len(exceeding):
         worst = exceeding.sort_values("rate", ascending=False).iloc[0]
-        remarks.append(
-            (
-                "The null hypothesis is that means are equal. Wilcoxon and sign tests are about symmetric differences, so that they reject more often where differences are "
-                "skewed, all the more with more topics.",
-                f"largest: {TEST_NAMES[worst['test']]} {_rate(worst)} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
-            )
+        yield (
+            "The null hypothesis is that means are equal. Wilcoxon and sign tests are about symmetric differences, so that they reject more often where differences are "
+            "skewed, all the more with more topics.",
+            f"largest: {TEST_NAMES[worst['test']]} {_rate(worst)} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
         )
-    return remarks
 
 
 def error_curves(canvas: Canvas, result: xr.Dataset) -> None:
@@ -215,16 +175,12 @@ def error_curves(canvas: Canvas, result: xr.Dataset) -> None:
     for row, metric in zip(axes, metrics, strict=True):
         for one, draw in zip(row, panels, strict=True):
             draw(one, at.sel({names.METRIC: metric}))
-            one.set_title(metric, loc="left", fontsize=9)
+            one.set_title(metric)
     more = result.sizes[names.METRIC] - len(metrics)
-    figure.suptitle(
-        f"{size} topics, two-sided" + (f"; {more} more metrics are in the table" if more else ""),
-        x=0.01,
-        ha="left",
-        fontsize=9,
+    canvas.name(
+        f"{size} topics, two-sided" + (f"; {more} more metrics are in the table" if more else "")
     )
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8)
+    canvas.legend_outside(axes[0, 0], "lower center", len(TEST_NAMES), fontsize=8)
 
 
 def _lines(axes: Axes, data: xr.Dataset, x: np.ndarray, y: xr.DataArray) -> None:
@@ -232,8 +188,7 @@ def _lines(axes: Axes, data: xr.Dataset, x: np.ndarray, y: xr.DataArray) -> None
         axes.plot(
             x,
             y.sel({names.TEST: test}).values,
-            color=COLOURS[k],
-            marker=MARKERS[k],
+            **curve_style(k),
             markersize=3,
             linewidth=1.2,
             label=test,
@@ -241,7 +196,7 @@ def _lines(axes: Axes, data: xr.Dataset, x: np.ndarray, y: xr.DataArray) -> None
 
 
 def _by_alpha(axes: Axes, data: xr.Dataset) -> None:
-    from scorecube.report.figures.log_labels import plain_log_labels
+    from scorecube.report.figures.canvas import plain_log_labels
 
     null = data.sel({names.DELTA: 0.0})
     alphas = null[names.ALPHA].values
@@ -250,9 +205,7 @@ def _by_alpha(axes: Axes, data: xr.Dataset) -> None:
     _lines(axes, null, alphas, rate)
     axes.set_xscale("log")
     plain_log_labels(axes.xaxis)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("alpha")
-    axes.set_ylabel("type I error rate / alpha")
+    axes.set(ylim=(0, None), xlabel="alpha", ylabel="type I error rate / alpha")
 
 
 def _by_delta(axes: Axes, data: xr.Dataset) -> None:
@@ -262,10 +215,12 @@ def _by_delta(axes: Axes, data: xr.Dataset) -> None:
     of_pairs = [test for test in labels_of(part, names.TEST) if test not in FAMILIES]
     part = part.sel({names.TEST: of_pairs})
     _lines(axes, part, part[names.DELTA].values, part["significant"] / part["experiments"])
-    axes.set_xlim(0, 1.1 * float(part[names.DELTA].max()))
-    axes.set_ylim(0, 1.02)
-    axes.set_xlabel("true difference of means")
-    axes.set_ylabel(f"power at alpha {level:g}")
+    axes.set(
+        xlim=(0, 1.1 * float(part[names.DELTA].max())),
+        ylim=(0, 1.02),
+        xlabel="true difference of means",
+        ylabel=f"power at alpha {level:g}",
+    )
 
 
 VIEW = View(
@@ -291,7 +246,7 @@ VIEW = View(
             bar="rate",
         ),
     ),
-    tables={"rates": Table(rates)},
+    tables={"rates": RATES},
     title=title,
     caption=lambda result: (
         f"{result.attrs['trials']:,} experiments, {result.attrs['resamples']:,} resamples each. Type I error rate against alpha, power against the true difference."

@@ -1,7 +1,5 @@
 """What results say: sentences with the numbers that they are made of."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

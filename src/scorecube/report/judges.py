@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,18 +13,24 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.labels import name_conditions
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, curve_style
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import declared
-from scorecube.report.tables.population import estimate_text, of_tau
-from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.phrases import (
+    LIMITS,
+    estimate_text,
+    first_row,
+    number_of,
+    of_tau,
+    with_limits,
+)
+from scorecube.report.tables import COLLECTION, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import LIMITS, NONE, number_of, with_limits
-from scorecube.report.views.questions import JUDGES
-from scorecube.report.views.view import (
+from scorecube.report.view import (
+    JUDGES,
     Column,
     Frames,
     HeadedTables,
+    Remarks,
     ResultGroup,
     Summary,
     View,
@@ -88,7 +93,7 @@ AGREEMENT = declared(
 `tau` is of the rankings at hand; all limits, and `tau_population`, are over infinitely many topics: missing for fewer than 10 runs or topics, or
 without shared topics. `tau_low` and `tau_high` are left out where they exclude the tau at hand; `tau_population_low` and `_high` never are.
 """
-_LABELS = declared(
+LABELS = declared(
     (names.JUDGE,),
     (
         *_JUDGE,
@@ -111,8 +116,7 @@ _LABELS = declared(
     only="n_documents",
     needs="n_documents",
 )
-LABELS = replace(_LABELS, columns={k: v for k, v in _LABELS.columns.items() if k != "alpha"})
-"""Agreement of the labels of all documents that the truth and a judge both judged, with jackknife intervals over topics; `alpha` has more digits, as a column of that name."""
+"""Agreement of the labels of all documents that the truth and a judge both judged, with jackknife intervals over topics."""
 CONFUSION = declared(
     (names.JUDGE, names.LEVEL, names.JUDGE_LEVEL),
     (
@@ -432,19 +436,8 @@ def page_tables(frames: Frames) -> HeadedTables:
     return [made[0], *((heading, each) for heading, each in made[1:] if len(each))]
 
 
-def best_judge(frame: pd.DataFrame) -> str:
-    """Return the judge with the highest tau by any metric."""
-    rows = frame.dropna(subset="tau").sort_values("tau", ascending=False, kind="stable")
-    return (
-        f"{rows['judge'].iloc[0]} {rows['tau'].iloc[0]:.2f} ({rows['label'].iloc[0]})"
-        if len(rows)
-        else NONE
-    )
-
-
-def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
-    """Return remarks on judges that add nothing, on few labels, and on disjoint topics."""
-    remarks = []
+def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
+    """Yield remarks on judges that add nothing, on few labels, and on disjoint topics."""
     price = PRICE.make(result)
     if len(price):
         idle = price[
@@ -454,26 +447,17 @@ def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
         ]
         whom = list(dict.fromkeys(idle["judge"]))
         if whom:
-            remarks.append(
-                (
-                    "A judge whose scores do not go with those of the truth from topic to topic narrows no interval, however well it ranks runs: labels buy as much without it.",
-                    f"narrowed by less than {NOTHING:.0%}: {', '.join(whom)}",
-                )
+            yield (
+                "A judge whose scores do not go with those of the truth from topic to topic narrows no interval, however well it ranks runs: labels buy as much without it.",
+                f"narrowed by less than {NOTHING:.0%}: {', '.join(whom)}",
             )
     if (result["n_shared"].values < 2).any():
-        remarks.append(
-            (
-                "Rankings from other topics differ under the same judgements, too: only tau below that of halves of the truth is the judge's part. Scores are not corrected.",
-                ", ".join(
-                    np.array(result[names.JUDGE].values)[result["n_shared"].values < 2].tolist()
-                ),
-            )
+        yield (
+            "Rankings from other topics differ under the same judgements, too: only tau below that of halves of the truth is the judge's part. Scores are not corrected.",
+            ", ".join(np.array(result[names.JUDGE].values)[result["n_shared"].values < 2].tolist()),
         )
     if result.attrs["notes"]:
-        remarks.append(
-            ("Some runs, topics or metrics are not compared.", "; ".join(result.attrs["notes"]))
-        )
-    return remarks
+        yield "Some runs, topics or metrics are not compared.", "; ".join(result.attrs["notes"])
 
 
 def judge_panels(canvas: Canvas, result: xr.Dataset) -> None:
@@ -489,7 +473,7 @@ def judge_panels(canvas: Canvas, result: xr.Dataset) -> None:
         _halves(panels[k, 1], at) if np.isfinite(at["half_tau"].values).any() else _widths(
             panels[k, 1], at
         )
-        panels[k, 0].set_title(metric, loc="left", fontsize=9)
+        panels[k, 0].set_title(metric)
     name_conditions(figure, conditions(result), cells, shown)
 
 
@@ -507,8 +491,7 @@ def _taus(axes: Axes, at: xr.Dataset) -> None:
         axes.plot(float(at["population"].values[k, 0]), place, "|", color="0.2", markersize=8)
         axes.plot(float(at["agreement"].values[k, 0]), place, "o", color=COLOURS[0], markersize=4)
     axes.set_yticks(range(len(order)), [judges[k] for k in order])
-    axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlabel("tau")
+    axes.set(ylim=(len(order) - 0.5, -0.5), xlabel="tau")
 
 
 def _sizes(at: xr.Dataset) -> Iterator[tuple[int, xr.Dataset]]:
@@ -535,15 +518,7 @@ def _widths(axes: Axes, at: xr.Dataset) -> None:
             continue
         sizes, widths, truth = (list(each) for each in zip(*sorted(found), strict=True))
         alone |= dict(zip(sizes, truth, strict=True))
-        axes.plot(
-            sizes,
-            widths,
-            color=COLOURS[place % len(COLOURS)],
-            marker=MARKERS[place % len(MARKERS)],
-            markersize=4,
-            linewidth=1.2,
-            label=judges[k],
-        )
+        axes.plot(sizes, widths, **curve_style(place), markersize=4, linewidth=1.2, label=judges[k])
     sizes = sorted(alone)
     axes.plot(
         sizes,
@@ -553,9 +528,7 @@ def _widths(axes: Axes, at: xr.Dataset) -> None:
         linewidth=1,
         label="labels alone",
     )
-    axes.set_ylim(0, None)
-    axes.set_xlabel("labelled topics")
-    axes.set_ylabel("width of intervals")
+    axes.set(ylim=(0, None), xlabel="labelled topics", ylabel="width of intervals")
     axes.legend(fontsize=7, ncols=2)
 
 
@@ -581,9 +554,11 @@ def _halves(axes: Axes, at: xr.Dataset) -> None:
         ]
         axes.plot(np.clip(ends, -1, 1), [place, place], color=COLOURS[2], linewidth=1, alpha=0.5)
     axes.set_yticks(range(len(order)), [judges[k] for k in order])
-    axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlim(right=1.0)
-    axes.set_xlabel("mean tau of rankings from as many topics")
+    axes.set(
+        ylim=(len(order) - 0.5, -0.5),
+        xlim=(None, 1.0),
+        xlabel="mean tau of rankings from as many topics",
+    )
     axes.legend(fontsize=7)
 
 
@@ -637,7 +612,7 @@ VIEW = View(
     page_tables=page_tables,
     figure=judge_panels,
     by_metric=True,
-    column=Column("judge most like the truth", best_judge),
+    column=Column("judge most like the truth", first_row("{judge} {tau:.2f} ({label})", "-tau")),
     answers={JUDGES: answer},
     cautions=cautions,
 )

@@ -15,10 +15,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, round_ticks
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import COLLECTION, where
-from scorecube.report.text_formats import Bold, Marked, with_labels
-from scorecube.report.views.phrases import (
+from scorecube.report.phrases import (
     about_repetitions,
     by_system,
     is_known,
@@ -26,17 +23,18 @@ from scorecube.report.views.phrases import (
     number_of,
     with_limits,
 )
-from scorecube.report.views.questions import LEADERBOARD
-from scorecube.report.views.view import (
+from scorecube.report.tables import CELL, COLLECTION, Table, declared, rows_along, where
+from scorecube.report.text_formats import Bold, Marked, with_labels
+from scorecube.report.view import (
+    LEADERBOARD,
     Column,
     Frames,
     HeadedTables,
+    Remarks,
     ResultGroup,
     Summary,
-    Table,
     View,
     notes_of,
-    rows_along,
 )
 
 if TYPE_CHECKING:
@@ -258,32 +256,26 @@ def page_tables(frames: Frames) -> HeadedTables:
     ]
 
 
-def cautions(result: xr.Dataset, _: Frames) -> list[tuple[str, str]]:
-    """Return what intervals and sets are not about."""
+def cautions(result: xr.Dataset, _: Frames) -> Remarks:
+    """Yield what intervals and sets are not about."""
     n_topics, n_runs = int(result.attrs["n_topics"]), int(result.attrs["n_runs"])
     if "repetitions" in result:
-        return about_repetitions(result)
-    remarks = [
-        (
-            "Intervals and rank sets are about these runs on other topics of the same kind; not about other judgements, documents or versions of a run.",
-            f"{counted(n_runs, 'run')}, {counted(n_topics, 'topic')}",
-        )
-    ]
-    remarks.append(
-        (
-            "Limits of ranks move with the seed where pairs have p-values close to alpha, by a few ranks where runs are alike; more trials decide.",
-            f"{result.attrs['analysis']}, {result.attrs['trials']:,} trials",
-        )
+        yield from about_repetitions(result)
+        return
+    yield (
+        "Intervals and rank sets are about these runs on other topics of the same kind; not about other judgements, documents or versions of a run.",
+        f"{counted(n_runs, 'run')}, {counted(n_topics, 'topic')}",
+    )
+    yield (
+        "Limits of ranks move with the seed where pairs have p-values close to alpha, by a few ranks where runs are alike; more trials decide.",
+        f"{result.attrs['analysis']}, {result.attrs['trials']:,} trials",
     )
     if "mean_low" in result:
-        remarks.append(
-            (
-                "The mean of a run that leads is too high on average, as the same topics made it lead: the interval of a mean is for a run that was named "
-                "beforehand.",
-                f"best of {counted(n_runs, 'run')}",
-            )
+        yield (
+            "The mean of a run that leads is too high on average, as the same topics made it lead: the interval of a mean is for a run that was named "
+            "beforehand.",
+            f"best of {counted(n_runs, 'run')}",
         )
-    return remarks
 
 
 def leaderboard(canvas: Canvas, result: xr.Dataset) -> None:
@@ -310,12 +302,9 @@ def leaderboard(canvas: Canvas, result: xr.Dataset) -> None:
     panels[0].set_ylim(n - 0.4, -0.6)
     percent = f"{100 * (1 - float(result.attrs['alpha'])):g}%"
     first = f"the first {n} of " if n < len(order) else ""
-    figure.suptitle(
+    canvas.name(
         f"{result.attrs.get('collection', '')}  {data[names.METRIC].item()}, gains {data[names.GAIN].item()}: {first}{counted(len(order), noun(data.attrs))}, "
-        f"{result.attrs['n_topics']} topics, {percent}".strip(),
-        x=0.01,
-        ha="left",
-        fontsize=9,
+        f"{result.attrs['n_topics']} topics, {percent}".strip()
     )
 
 
@@ -337,8 +326,7 @@ def draw_ranks(axes: Axes, data: xr.Dataset, last: int) -> None:
     low, high = data["rank_low"].values, data["rank_high"].values
     axes.hlines(rows, low, high, color=COLOURS[1], linewidth=2.4, alpha=0.55)
     axes.plot(data["rank"].values, rows, "|", color="0.15", markersize=5)
-    axes.set_xlim(0.5, last + 0.5)
-    axes.set_xlabel("rank")
+    axes.set(xlim=(0.5, last + 0.5), xlabel="rank")
     round_ticks(axes.xaxis, 5, whole=True)
     axes.tick_params(left=False)
 
@@ -361,9 +349,7 @@ def draw_groups(axes: Axes, brackets: list[tuple[int, int, int]]) -> None:
     """Draw a line beside the runs of each group."""
     columns, firsts, lasts = np.array(brackets).T
     axes.vlines(columns, firsts - 0.3, lasts + 0.3, color="0.3", linewidth=1.1)
-    axes.set_xlim(-0.7, columns.max() + 0.7)
-    axes.set_xlabel("groups")
-    axes.set_xticks([])
+    axes.set(xlim=(-0.7, columns.max() + 0.7), xlabel="groups", xticks=[])
     axes.tick_params(left=False)
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)

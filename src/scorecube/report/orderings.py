@@ -1,7 +1,5 @@
 """How consistently collections order metrics: ranks of the metrics over collections by the results of an analysis."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,10 +9,10 @@ from scorecube.analyses.rank_agreement.order_consistency import kendall_w, ranks
 from scorecube.collection.schema import COORDINATES, variables
 from scorecube.errors import BadName
 from scorecube.report.columns import describe_columns
-from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.tables import COLLECTION
 from scorecube.report.text_formats import merge_gains
-from scorecube.report.views.registry import view_names, view_of
-from scorecube.report.views.view import Order
+from scorecube.report.view import Order
+from scorecube.report.views import view_names, view_of
 
 LEAST_METRICS = 3
 """With fewer metrics the consistency of orderings is not defined."""

@@ -12,32 +12,33 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.quantities import has_quantity, quantity
+from scorecube.analyses.quantities import quantity, quantity_names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, CURVE_DASHES, FIGURE_SIZE
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import COLLECTION, combine
-from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import (
+from scorecube.report.phrases import (
     about_repetitions,
     by_system,
     first_of,
     first_places,
+    first_row,
     labels_by_share,
     noun,
     value_range,
 )
-from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION
-from scorecube.report.views.view import (
+from scorecube.report.tables import CELL, COLLECTION, Table, combine, declared
+from scorecube.report.text_formats import with_labels
+from scorecube.report.view import (
+    DIFFERENCE,
+    DISCRIMINATION,
     Column,
     Frames,
     HeadedTables,
     Order,
+    Remarks,
     ResultGroup,
     Summary,
-    Table,
     View,
     notes_of,
     select_tables,
@@ -285,7 +286,7 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
             f"{row['label']} separates {most}{compared}: {row['significant']:,} of {row['pairs']:,} ({share}) have {level}, "
             f"on these {facts['n_topics']} topics{after}"
         )
-    near = _count(result, row, UNDECIDED) if has_quantity(result, UNDECIDED) else 0
+    near = _count(result, row, UNDECIDED) if UNDECIDED in quantity_names(result) else 0
     if near:
         sentence += f"; {counted(near, 'p-value')} within the Monte Carlo error of {row['alpha']:g}"
     subject = f"share of {compared} separated, {row['label']}"
@@ -373,18 +374,11 @@ def family(facts: Mapping[str, Any]) -> str:
     return "all pairs together" if baseline is None else f"all comparisons with {baseline} together"
 
 
-def strongest(frame: pd.DataFrame) -> str:
-    """Return the metric with the largest share of significant pairs at the largest level."""
-    frame = frame[frame["alpha"] == frame["alpha"].max()].sort_values(
-        "share", ascending=False, kind="stable"
-    )
-    return f"{frame['label'].iloc[0]} {frame['share'].iloc[0]:.1%}"
-
-
-def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
-    """Return remarks on pairs of runs that the test treats in a special way."""
+def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> Remarks:
+    """Yield remarks on pairs of runs that the test treats in a special way."""
     frame = frames["power"]
-    remarks = about_repetitions(result) + _near_alpha(result)
+    yield from about_repetitions(result)
+    yield from _near_alpha(result)
     for column, text in (
         (
             "degenerate_pairs",
@@ -397,33 +391,24 @@ def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> list[tuple[str, str
         ("untested_pairs", "Pairs of runs have too few common topics to be tested."),
     ):
         if column in frame and int(frame[column].max()):
-            remarks.append(
-                (text, f"up to {int(frame[column].max()):,} of {result.sizes[names.PAIR]:,} pairs")
-            )
-    return remarks
+            yield text, f"up to {int(frame[column].max()):,} of {result.sizes[names.PAIR]:,} pairs"
 
 
-def _near_alpha(result: xr.Dataset) -> list[tuple[str, str]]:
-    """Return a remark on p-values that cannot be distinguished from the largest alpha with so many trials."""
-    if not has_quantity(result, UNDECIDED):
-        return []
-    alpha = float(result[names.ALPHA].max())
-    near = int(quantity(result, UNDECIDED).sel({names.ALPHA: alpha}).max())
-    if not near:
-        return []
-    detail = f"{result.attrs['analysis']}, {result.attrs['trials']:,} trials: up to {near:,} of {result.sizes[names.PAIR]:,} at {alpha:g}"
-    return [
-        (
+def _near_alpha(result: xr.Dataset) -> Remarks:
+    """Yield a remark on p-values that cannot be distinguished from the largest alpha with so many trials."""
+    alpha, known = float(result[names.ALPHA].max()), UNDECIDED in quantity_names(result)
+    near = int(quantity(result, UNDECIDED).sel({names.ALPHA: alpha}).max()) if known else 0
+    if near:
+        yield (
             "P-values of some pairs are within the Monte Carlo error of alpha: with other seeds these pairs may change sides, and counts of significant pairs with them; "
             "more trials decide.",
-            detail,
+            f"{result.attrs['analysis']}, {result.attrs['trials']:,} trials: up to {near:,} of {result.sizes[names.PAIR]:,} at {alpha:g}",
         )
-    ]
 
 
-def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
-    """Return the remarks of `cautions_of_pairs`, and one on too few trials for Holm's adjustment."""
-    remarks = cautions_of_pairs(result, frames)
+def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
+    """Yield the remarks of `cautions_of_pairs`, and one on too few trials for Holm's adjustment."""
+    yield from cautions_of_pairs(result, frames)
     trials, n_pairs = int(result.attrs["trials"]), result.sizes[names.PAIR]
     alpha = float(result[names.ALPHA].max())
     if (trials + 1) * alpha < n_pairs:
@@ -431,13 +416,12 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
             "Too few trials for Holm's adjustment to find any pair: it needs as many as pairs / alpha. The max-T test "
             "(scorecube maxt) accounts for all pairs together with fewer trials."
         )
-        remarks.append((text, f"{result.attrs['analysis']}: {n_pairs / alpha:,.0f} trials"))
-    return remarks
+        yield text, f"{result.attrs['analysis']}: {n_pairs / alpha:,.0f} trials"
 
 
 def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """Sorted p-values of all pairs, a curve a metric (S2, section 2): the lower, the more pairs a metric separates."""
-    from scorecube.report.figures.log_labels import whole_number_labels
+    from scorecube.report.figures.canvas import whole_number_labels
 
     cells = result.isel(gain=0)
     alphas = result[names.ALPHA].values
@@ -470,23 +454,22 @@ def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
         )
     top = min(1.0, max(3 * float(max(alphas)), 0.15))
     # Room below, so that curves along p = 0 are visible.
-    axes.set_ylim(-0.02 * top, top)
-    axes.set_xlim(0, n_pairs + max(1, n_pairs // 50))
+    axes.set(ylim=(-0.02 * top, top), xlim=(0, n_pairs + max(1, n_pairs // 50)))
     whole_number_labels(axes.xaxis)
     baseline = result.attrs.get("baseline")
-    axes.set_xlabel(
-        "pairs of runs, by p-value" if baseline is None else f"runs against {baseline}, by p-value"
-    )
-    axes.set_ylabel("p-value")
-    axes.set_title(
-        f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
+    axes.set(
+        xlabel="pairs of runs, by p-value"
+        if baseline is None
+        else f"runs against {baseline}, by p-value",
+        ylabel="p-value",
+        title=f"{conditions(result)}, gains {cells[names.GAIN].item()}",
     )
     canvas.legend_outside(axes, "right upper")
 
 
 def power_bars(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     """Discriminative power by collection, a bar a metric (S1 Figure 10), at the largest level and the first gain setting."""
-    from scorecube.report.figures.collections import by_collection
+    from scorecube.report.figures.panels import by_collection
 
     table = combine([AT_LARGEST_ALPHA.make(each.isel({names.GAIN: [0]})) for each in results])
     metrics = list(
@@ -504,7 +487,7 @@ def power_bars(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     )
 
 
-COLUMN = Column("most separated pairs", strongest)
+COLUMN = Column("most separated pairs", first_row("{label} {share:.1%}", "-alpha", "-share"))
 
 
 def _view(name: str, heading: str, about: str, pairs: Table, *, joint: bool = False) -> View:

@@ -29,11 +29,10 @@ from scorecube.report.pair_tests import (
     p_value_curves,
     separated,
 )
-from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.phrases import MOST_NAMED, about_repetitions, by_system, noun
+from scorecube.report.tables import CELL, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import MOST_NAMED, about_repetitions, by_system, noun
-from scorecube.report.views.questions import DISCRIMINATION
-from scorecube.report.views.view import Frames, HeadedTables, Order, View
+from scorecube.report.view import DISCRIMINATION, Frames, HeadedTables, Order, Remarks, View
 
 if TYPE_CHECKING:
     from scorecube.report.figures.canvas import Canvas
@@ -122,30 +121,25 @@ def title(options: Mapping[str, Any]) -> str:
     return ", ".join([*words, *([f"equivalence within {margin:g}"] if margin is not None else [])])
 
 
-def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
-    """Return remarks on systems with repetitions, and on a test of equivalence."""
-    remarks = about_repetitions(result)
+def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
+    """Yield remarks on systems with repetitions, and on a test of equivalence."""
+    yield from about_repetitions(result)
     if MARGIN not in result.attrs:
-        return remarks
+        return
     margin, alpha = result.attrs[MARGIN], float(result[names.ALPHA].max())
-    remarks.append(
-        (
-            "Equivalence is relative to the margin, which must be chosen before the scores are seen. A pair that differs by the margin is wrongly called equivalent "
-            "with a probability of about alpha (measured at 0.05, 50 topics: 0.05 on average, 0.01 to 0.12 for single pairs with skewed differences); of many such "
-            "pairs some are, unless the adjusted verdicts are taken (table equivalence).",
-            f"margin {margin:g}, alpha {alpha:g}",
-        )
+    yield (
+        "Equivalence is relative to the margin, which must be chosen before the scores are seen. A pair that differs by the margin is wrongly called equivalent "
+        "with a probability of about alpha (measured at 0.05, 50 topics: 0.05 on average, 0.01 to 0.12 for single pairs with skewed differences); of many such "
+        "pairs some are, unless the adjusted verdicts are taken (table equivalence).",
+        f"margin {margin:g}, alpha {alpha:g}",
     )
     half = float(quantity(at_largest_alpha(result), "half_width_median").min())
     if half >= margin:
-        remarks.append(
-            (
-                "The topics are too few for a margin this small: for at least half of the pairs no result could have been equivalent, "
-                "as half the interval of the difference is as wide as the margin.",
-                f"median half width {half:.3f}, margin {margin:g}",
-            )
+        yield (
+            "The topics are too few for a margin this small: for at least half of the pairs no result could have been equivalent, "
+            "as half the interval of the difference is as wide as the margin.",
+            f"median half width {half:.3f}, margin {margin:g}",
         )
-    return remarks
 
 
 def page_tables(frames: Frames) -> HeadedTables:

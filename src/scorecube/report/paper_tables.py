@@ -13,13 +13,13 @@ from scorecube import names
 from scorecube.collection.arguments import as_cube, labels
 from scorecube.errors import counted
 from scorecube.report.columns import KEYS, fact_of_columns, printed_columns
+from scorecube.report.phrases import noun
 from scorecube.report.results import of_metrics, options_of_result, view_of_result
 from scorecube.report.study_overview import find_view
 from scorecube.report.table_rows import select_rows
-from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.tables import COLLECTION, Table
 from scorecube.report.text_formats import marked, render
-from scorecube.report.views.phrases import noun
-from scorecube.report.views.view import Table, View
+from scorecube.report.view import View
 from scorecube.storage import Study
 from scorecube.storage.catalogue import in_order
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
@@ -20,23 +19,23 @@ from scorecube.analyses.reliability.reliability_quantities import (
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import where
-from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import (
-    NONE,
+from scorecube.report.phrases import (
     about,
+    first_row,
     number_of,
     on_collection,
     topics_and_teams,
     with_limits,
 )
-from scorecube.report.views.questions import TOPICS
-from scorecube.report.views.view import (
+from scorecube.report.tables import CELL, declared, where
+from scorecube.report.text_formats import with_labels
+from scorecube.report.view import (
+    TOPICS,
     Column,
     Frames,
     HeadedTables,
     Order,
+    Remarks,
     ResultGroup,
     Summary,
     View,
@@ -271,56 +270,33 @@ def page_tables(frames: Frames) -> HeadedTables:
     return [("Coefficients", first), *further]
 
 
-def most_reliable(frame: pd.DataFrame) -> str:
-    """Return the metric with the highest E rho^2, for the largest number of topics."""
-    rows = frame.dropna(subset="erho2").sort_values(
-        ["n_topics", "erho2"], ascending=False, kind="stable"
-    )
-    if rows.empty:
-        return NONE
-    best = rows.iloc[0]
-    return f"{best['label']} {best['erho2']:.2f} ({best['n_topics']} topics)"
-
-
-def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
-    """Return remarks on negative components, teams, dropped runs, and third facets of few levels."""
-    remarks = []
+def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
+    """Yield remarks on negative components, teams, dropped runs, and third facets of few levels."""
     if negative := _negative(result):
-        remarks.append(
-            (
-                "Estimates of variance are negative and count as 0: the true ones are small.",
-                negative,
-            )
+        yield (
+            "Estimates of variance are negative and count as 0: the true ones are small.",
+            negative,
         )
     if result.attrs["n_teams"] < result.attrs["n_runs"]:
-        remarks.append(
-            (
-                "Runs of a team are alike: the F intervals (low, high), for independent runs, are too narrow; the jackknife leaves out whole teams.",
-                f"{result.attrs['n_runs']} runs of {result.attrs['n_teams']} teams",
-            )
+        yield (
+            "Runs of a team are alike: the F intervals (low, high), for independent runs, are too narrow; the jackknife leaves out whole teams.",
+            f"{result.attrs['n_runs']} runs of {result.attrs['n_teams']} teams",
         )
     if result.attrs["drop"]:
-        remarks.append(
-            (
-                "Runs were left out by their observed means: coefficients are about the better systems only, and too low by about the standard error of the quantile.",
-                f"worst {result.attrs['drop']:.0%}",
-            )
+        yield (
+            "Runs were left out by their observed means: coefficients are about the better systems only, and too low by about the standard error of the quantile.",
+            f"worst {result.attrs['drop']:.0%}",
         )
     if "n_levels" in result.coords and int(result["n_levels"].min()) < FEW_LEVELS:
-        remarks.append(
-            (
-                "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
-                ", ".join(
-                    f"{facet} {count}"
-                    for facet, count in zip(
-                        result["facet"].values.tolist(),
-                        result["n_levels"].values.tolist(),
-                        strict=True,
-                    )
-                ),
-            )
+        yield (
+            "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
+            ", ".join(
+                f"{facet} {count}"
+                for facet, count in zip(
+                    result["facet"].values.tolist(), result["n_levels"].values.tolist(), strict=True
+                )
+            ),
         )
-    return remarks
 
 
 def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:
@@ -335,16 +311,10 @@ def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:
     panels = figure.subplots(1, len(coefficients), sharey=True)
     for axes, name in zip(panels, coefficients, strict=True):
         _curves(axes, cells.sel({names.COEFFICIENT: name}), curve_topics(cells))
-        axes.set_title(TITLES[name], loc="left", fontsize=9)
-    panels[0].set_ylim(_lowest(cells), 1.0)
-    panels[0].set_ylabel("coefficient")
-    figure.suptitle(
-        f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9
-    )
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(len(labels), 6), fontsize=8
-    )
+        axes.set_title(TITLES[name])
+    panels[0].set(ylim=(_lowest(cells), 1.0), ylabel="coefficient")
+    canvas.name(f"{conditions(result)}, gains {cells[names.GAIN].item()}")
+    canvas.legend_outside(panels[0], "lower center", 6, fontsize=8)
 
 
 def _lowest(cells: xr.Dataset) -> float:
@@ -379,8 +349,7 @@ def _curves(axes: Axes, at: xr.Dataset, topics: xr.DataArray) -> None:
     for target in at[names.TARGET].values:
         axes.axhline(target, linestyle="--", linewidth=0.8, color="0.4")
     axes.axvline(own, linestyle=":", linewidth=0.8, color="0.4")
-    axes.set_xlim(1, sizes[-1])
-    axes.set_xlabel("topics")
+    axes.set(xlim=(1, sizes[-1]), xlabel="topics")
 
 
 VIEW = View(
@@ -433,7 +402,10 @@ VIEW = View(
     findings=findings,
     page_tables=page_tables,
     figure=reliability_curves,
-    column=Column("highest E rho^2", most_reliable),
+    column=Column(
+        "highest E rho^2",
+        first_row("{label} {erho2:.2f} ({n_topics} topics)", "-n_topics", "-erho2"),
+    ),
     order=Order("erho2", more_is_better=True, conditions=("n_topics",)),
     answers={TOPICS: answer},
     cautions=cautions,

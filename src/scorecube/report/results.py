@@ -17,15 +17,15 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan, CorruptStudy, nearest, option
 from scorecube.report.findings import Finding
-from scorecube.report.tables.rows import combine
-from scorecube.report.views.registry import view_of
-from scorecube.report.views.view import Frames, ResultGroup
+from scorecube.report.tables import combine
+from scorecube.report.view import Frames, ResultGroup
+from scorecube.report.views import view_of
 from scorecube.storage.fact_types import plan_of, unreadable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from scorecube.report.views.view import View
+    from scorecube.report.view import View
 
 MOST_ROWS = 5_000
 """Of a table on a page; `scorecube show` prints longer ones."""

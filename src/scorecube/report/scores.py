@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
@@ -15,9 +14,8 @@ from scorecube.analyses import score_facts
 from scorecube.analyses.score_facts import order
 from scorecube.collection.schema import Variable, labels_of
 from scorecube.report.figures.labels import figure_labels
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import COLLECTION
-from scorecube.report.views.view import Source, Table, View
+from scorecube.report.tables import CELL, COLLECTION, Source, Table, declared
+from scorecube.report.view import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,25 +124,25 @@ STATISTICS = _of(
     Source.RANKINGS,
 )
 """Size of a collection and of its judgements: mean number of documents judged at each level per topic (S1 Table 1)."""
-_PREFERRED = declared(
-    (names.TOPIC,),
-    (
-        *("topic", ("run", "preferred_run"), ("rank", "preferred")),
-        *(("found_level_{level}", "found_level"), ("n_level_{level}", "n_level")),
+PREFERRED_RANK = _of(
+    score_facts.preferred_rank,
+    (),
+    declared(
+        (names.TOPIC,),
+        (
+            *("topic", ("run", "preferred_run"), ("rank", "preferred")),
+            *(("found_level_{level}", "found_level"), ("n_level_{level}", "n_level")),
+        ),
+        whole=("rank",),
+        objects=True,
     ),
-    whole=("rank",),
+    Source.RANKINGS,
 )
+"""Deepest preferred rank of every topic: how far down P-measure makes a user look (S1 Tables 7-9).
 
-
-def preferred_rank(rankings: xr.Dataset) -> pd.DataFrame:
-    """Deepest preferred rank of every topic: how far down P-measure makes a user look (S1 Tables 7-9).
-
-    The run with the largest one is shown, with the documents of each level at or above that rank (`found_level_K`) and in all
-    (`n_level_K`), highest level first. Run and rank are missing where no run found anything relevant.
-    """
-    frame = _PREFERRED.make(score_facts.preferred_rank(rankings)).astype(object)
-    # Objects, so that whole numbers stay whole beside missing ones, also of collections with fewer levels.
-    return frame.where(frame.notna(), None)
+The run with the largest one is shown, with the documents of each level at or above that rank (`found_level_K`) and in all
+(`n_level_K`), highest level first. Run and rank are missing where no run found anything relevant.
+"""
 
 
 def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
@@ -152,7 +150,7 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
 
     gain: Gain setting; the first by default.
     """
-    from scorecube.report.figures.heat_map_style import without_grid
+    from scorecube.report.figures.canvas import without_grid
     from scorecube.report.figures.style import PAGE_HEIGHT
 
     cells = cube.isel(gain=0) if gain is None else cube.sel(gain=gain)
@@ -170,12 +168,9 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
             _panel(figure, axes, cells.sel(metric=metric), metric, (height, width))
         more = len(metrics) - len(shown)
         rest = f"; {more} more: {', '.join(metrics[MOST_METRICS:])}" if more else ""
-        figure.suptitle(
+        canvas.name(
             f"{cube.attrs.get(COLLECTION, '')}  {cube.sizes[names.RUN]} runs, {cube.sizes[names.TOPIC]} topics, "
-            f"gains {cells[names.GAIN].item()}{rest}".strip(),
-            x=0.01,
-            ha="left",
-            fontsize=9,
+            f"gains {cells[names.GAIN].item()}{rest}".strip()
         )
 
 
@@ -184,7 +179,7 @@ def page_heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> 
 
     cube, gain: See `heat_map`.
     """
-    from scorecube.report.figures.heat_map_style import sequential_colours
+    from scorecube.report.figures.canvas import sequential_colours
 
     heat_map(canvas, cube.isel({names.METRIC: [0]}), gain)
     assert canvas.drawn is not None
@@ -197,7 +192,7 @@ def page_heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> 
 def _panel(
     figure: Figure, axes: Axes, at: xr.Dataset, metric: str, inches: tuple[float, float]
 ) -> None:
-    from scorecube.report.figures.heat_map_style import sequential_colours
+    from scorecube.report.figures.canvas import sequential_colours
 
     scores = at[names.SCORE].values
     runs, topics = order(scores)
@@ -217,7 +212,7 @@ def _panel(
     axes.tick_params(axis="x", labelrotation=90)
     axes.set_xlabel("topics, by mean over runs")
     absent = " (missing scores orange)" if np.isnan(scores).any() else ""
-    axes.set_title(f"{metric}: runs by mean, best first{absent}", loc="left", fontsize=9)
+    axes.set_title(f"{metric}: runs by mean, best first{absent}")
 
 
 def _ticks(axis: Any, labels: list[str], inches: float) -> None:
@@ -239,7 +234,7 @@ VIEW = View(
         "subsets": SUBSETS,
         "variance": VARIANCE,
         "statistics": STATISTICS,
-        "preferred_rank": Table(preferred_rank, source=Source.RANKINGS),
+        "preferred_rank": PREFERRED_RANK,
     },
     figure=heat_map,
     by_metric=True,

@@ -7,18 +7,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.phrases import first_row, number_of, sample_conditions, sample_title
+from scorecube.report.tables import CELL, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import number_of, sample_conditions, sample_title
-from scorecube.report.views.questions import TOPICS
-from scorecube.report.views.view import Column, Frames, HeadedTables, Summary, View, select_tables
+from scorecube.report.view import TOPICS, Column, Frames, HeadedTables, Summary, View, select_tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,11 +103,6 @@ def page_tables(frames: Frames) -> HeadedTables:
     return select_tables(frames, headings, without=("trials", "sampling"))
 
 
-def highest_tau(frame: pd.DataFrame) -> str:
-    """Return the most stable metric at the largest size."""
-    return f"{frame['label'].iloc[0]} {frame['tau_mean'].iloc[0]:.2f}"
-
-
 def split_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """Tau by topic set size, a curve and a band a metric, beside the distribution of tau at the largest size.
 
@@ -122,13 +115,12 @@ def split_curves(canvas: Canvas, result: xr.Dataset) -> None:
         figure = canvas.figure(FIGURE_SIZE)
         left, right = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
         _curves(left, cells)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=9)
+        canvas.name(title)
     else:
         right = canvas.panel(FIGURE_SIZE)
-        right.set_title(title, loc="left", fontsize=9)
+        right.set_title(title)
     _distributions(right, cells)
-    n_labels = len(right.get_legend_handles_labels()[1])
-    canvas.legend_outside(right, "lower center", min(n_labels, 6))
+    canvas.legend_outside(right, "lower center", 6)
 
 
 def _curves(axes: Axes, cells: xr.Dataset) -> None:
@@ -166,13 +158,15 @@ def _curves(axes: Axes, cells: xr.Dataset) -> None:
             ha="right",
             va="bottom",
         )
-    axes.set_ylim(top=1.0)
-    axes.set_xlabel("topics in a sample")
-    axes.set_ylabel("tau between the rankings by two samples")
+    axes.set(
+        ylim=(None, 1.0),
+        xlabel="topics in a sample",
+        ylabel="tau between the rankings by two samples",
+    )
     quantiles = (
         "band: 5% to 95%" if cells.sizes[names.METRIC] <= MOST_BANDS else "dotted: 5% quantile"
     )
-    axes.set_title(f"mean; {quantiles}", loc="left", fontsize=9)
+    axes.set_title(f"mean; {quantiles}")
 
 
 def _distributions(axes: Axes, cells: xr.Dataset) -> None:
@@ -189,10 +183,12 @@ def _distributions(axes: Axes, cells: xr.Dataset) -> None:
             color=COLOURS[k % len(COLOURS)],
             label=metric,
         )
-    axes.set_ylim(0, 100)
-    axes.set_xlabel("tau")
-    axes.set_ylabel("% of trials up to it")
-    axes.set_title(f"{int(largest[names.SIZE])} topics", loc="left", fontsize=9)
+    axes.set(
+        ylim=(0, 100),
+        xlabel="tau",
+        ylabel="% of trials up to it",
+        title=f"{int(largest[names.SIZE])} topics",
+    )
 
 
 VIEW = View(
@@ -225,5 +221,7 @@ VIEW = View(
     page_tables=page_tables,
     figure=split_curves,
     chapter=TOPICS,
-    column=Column("highest tau of two samples", highest_tau),
+    column=Column(
+        "highest tau of two samples", first_row("{label} {tau_mean:.2f}", "-size", "-tau_mean")
+    ),
 )

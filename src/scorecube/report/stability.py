@@ -7,18 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.figures.style import FIGURE_SIZE, curve_style
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.phrases import first_row, sample_conditions, sample_title
+from scorecube.report.tables import CELL, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import sample_conditions, sample_title
-from scorecube.report.views.questions import DIFFERENCE
-from scorecube.report.views.view import Column, Order, Summary, View, select_tables
+from scorecube.report.view import DIFFERENCE, Column, Order, Summary, View, select_tables
 
 if TYPE_CHECKING:
     from scorecube.report.figures.canvas import Canvas
@@ -56,14 +54,6 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
     )
 
 
-def fewest_errors(frame: pd.DataFrame) -> str:
-    """Return the metric with the lowest error rate at the largest size."""
-    row = (
-        frame[frame["size"] == frame["size"].max()].sort_values("error_rate", kind="stable").iloc[0]
-    )
-    return f"{row['label']} {row['error_rate']:.2%}"
-
-
 def errors_and_ties(canvas: Canvas, result: xr.Dataset) -> None:
     """Error rate against ties, for each metric a line through its sizes for each fuzziness: left and low is better."""
     cells = result.isel(gain=0)
@@ -75,10 +65,9 @@ def errors_and_ties(canvas: Canvas, result: xr.Dataset) -> None:
             axes.plot(
                 ties[:, level],
                 errors[:, level],
-                marker=MARKERS[k % len(MARKERS)],
                 markersize=5,
                 linewidth=1.0,
-                color=COLOURS[k % len(COLOURS)],
+                **curve_style(k),
                 label=metric if level == 0 else None,
             )
         for step, level in np.ndindex(*ties.shape) if k == 0 and ties.size > 1 else ():
@@ -87,14 +76,16 @@ def errors_and_ties(canvas: Canvas, result: xr.Dataset) -> None:
                 words += f", {float(result[names.FUZZINESS][level]):.0%}"
             place = (ties[step, level], errors[step, level])
             axes.annotate(words, place, (6, 3), textcoords="offset points", fontsize=7, color="0.4")
-    axes.set_xlabel("ties, % of comparisons")
-    axes.set_ylabel("error rate, % of comparisons")
-    axes.set_ylim(bottom=0.0)
-    axes.set_xlim(left=0.0)
+    axes.set(
+        xlabel="ties, % of comparisons",
+        ylabel="error rate, % of comparisons",
+        ylim=(0.0, None),
+        xlim=(0.0, None),
+    )
     title = f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}"
     if result.sizes[names.FUZZINESS] == 1:
         title += f", fuzziness {float(result[names.FUZZINESS][0]):.0%}"
-    axes.set_title(title, loc="left", fontsize=9)
+    axes.set_title(title)
     axes.legend(ncols=2 if result.sizes[names.METRIC] > 6 else 1)
 
 
@@ -127,6 +118,6 @@ VIEW = View(
     page_tables=lambda frames: select_tables(frames, {"Error rates and ties": "stability"}),
     figure=errors_and_ties,
     chapter=DIFFERENCE,
-    column=Column("fewest errors", fewest_errors),
+    column=Column("fewest errors", first_row("{label} {error_rate:.2%}", "-size", "error_rate")),
     order=Order("error_rate", more_is_better=False, conditions=("fuzziness", "size", "sampling")),
 )

@@ -15,8 +15,7 @@ import xarray as xr
 from scorecube.errors import CorruptStudy
 from scorecube.report.cautions import cautions_of
 from scorecube.report.results import Tables, view_of_result
-from scorecube.report.tables.rows import COLLECTION
-from scorecube.report.views.view import Source
+from scorecube.report.tables import COLLECTION, Source
 from scorecube.storage import Study
 from scorecube.storage.entry_facts import attribute_facts
 from scorecube.storage.fact_types import unreadable
@@ -143,6 +142,6 @@ def decode(tables: Sequence[tuple[str, Mapping[str, Any]]], *, keep: bool = Fals
         raise CorruptStudy(unreadable("a table in the facts of a result", error)) from None
 
 
-def shape_of(table: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns and types of an encoded table."""
-    return tuple(table["columns"]), tuple(table["types"])
+def shape_of(table: Mapping[str, Any] | None) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the columns and types of an encoded table; None for none."""
+    return None if table is None else (tuple(table["columns"]), tuple(table["types"]))

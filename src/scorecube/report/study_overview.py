@@ -1,25 +1,29 @@
-"""Tables of a study over its collections."""
+"""Tables and figures of a study over its collections."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.errors import BadName, BadStudy, did_you_mean, option
-from scorecube.report.results import findings, of_metrics
+from scorecube.collection.schema import labels_of
+from scorecube.errors import BadName, BadPlan, BadStudy, did_you_mean, option
+from scorecube.report.results import figure, findings, no_figure, of_metrics
 from scorecube.report.stored_tables import TABLE, decode, rows_with_facts, shape_of
 from scorecube.report.table_rows import METRICS
-from scorecube.report.tables.rows import COLLECTION, averages, combine
-from scorecube.report.views.registry import view_names, view_of
-from scorecube.report.views.view import Source, Table, View
+from scorecube.report.tables import COLLECTION, Source, Table, averages, combine
+from scorecube.report.view import View
+from scorecube.report.views import view_names, view_of
 from scorecube.storage import Collection, Study
 from scorecube.storage.catalogue import in_order
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Found = tuple[str, dict[str, Any]]
 """A collection, and the facts of one of its results with its ``digest``."""
@@ -165,7 +169,7 @@ def frames_of(study: Study, view: View, found: Sequence[Found]) -> list[pd.DataF
     """
     _, table = view.find_table(None)
     frames = []
-    for _, group in groupby(found, lambda each: _shape(each[1])):
+    for _, group in groupby(found, lambda each: shape_of(each[1].get(TABLE))):
         each = list(group)
         if each[0][1].get(TABLE) is not None:
             found_together = decode([(name, facts[TABLE]) for name, facts in each])
@@ -208,10 +212,6 @@ def superseded_note(study: Study, analysis: str, collections: Sequence[str] | No
     return [f"note: only the latest result of each collection is shown; {first} has {count}{more}"]
 
 
-def _shape(facts: Mapping[str, Any]) -> object:
-    return None if facts.get(TABLE) is None else shape_of(facts[TABLE])
-
-
 def _sources(
     collection: Collection, view: View, table: Table, every: bool, required: bool
 ) -> list[xr.Dataset]:
@@ -227,3 +227,93 @@ def _sources(
     if required or collection.result_attributes(view.name):
         return [collection.result(view.name)]
     return []
+
+
+def draw(
+    study: Study,
+    analysis: str,
+    collections: Sequence[str] | None = None,
+    gain: str | None = None,
+    metrics: Sequence[Any] | None = None,
+    by: str | None = None,
+) -> Figure:
+    """Return the figure of the latest results of an analysis.
+
+    study: Where the results are.
+    analysis: Name of an analysis, or ``scores``, ``design`` or ``wcw``, which are made from the scores.
+    collections: Names; None takes all that have a result.
+    gain: Gain setting that is drawn, for one collection; the first by default.
+    metrics: Metrics that are drawn, in this order; by default the first of a figure that has a panel for each, else
+        all.
+    by: ``gain``, ``size`` or an option of the analysis: a panel for each of its values among the results of one
+        collection.
+    Returns figure: Of the result of one collection, or a comparison of several.
+    Raises BadName: An analysis, a gain setting or a metric that does not exist.
+    Raises BadStudy: No result of the analysis, or one that is missing for a collection.
+    Raises BadPlan: Several collections, and an analysis that is drawn one by one; or a gain setting or panels for
+        several.
+    """
+    view = find_view(study, analysis)
+    if view.figure is None:
+        raise BadName(no_figure(view))
+    results = _results(study, view, collections)
+    if not results:
+        raise BadStudy(
+            f"{study.path}: no result of {analysis} yet; run: scorecube {analysis} {study.path}"
+        )
+    if len(results) == 1:
+        (result,) = results.values()
+        settings = labels_of(result, names.GAIN)
+        if gain is not None and gain not in settings:
+            raise BadName(
+                f"no gain setting {gain!r} in the result of {analysis}; it has: {', '.join(settings)}"
+            )
+        if by is not None:
+            from scorecube.report.figures.panels import draw_panels
+
+            stored = [result] if view.compute else study[next(iter(results))].results(analysis)
+            attributes = {COLLECTION: next(iter(results))}
+            return draw_panels(
+                view.draw,
+                [of_metrics(each, metrics).assign_attrs(attributes) for each in stored],
+                by,
+                gain,
+            )
+        return figure(result, gain, metrics=metrics)
+    found = ", ".join(results)
+    if gain is not None or by is not None:
+        own = "gain" if by is None else "by"
+        raise BadPlan(
+            f"{option(own)} chooses within one collection; name one with {option('collections')}: {found}",
+            option=own,
+        )
+    if view.overview is None:
+        raise BadPlan(
+            f"{analysis} is drawn for one collection at a time; name one with {option('collections')}: {found}"
+        )
+    return view.draw_overview([of_metrics(each, metrics) for each in results.values()])
+
+
+def shown(drawn: Figure) -> Figure:
+    """Return a figure that notebooks show; matplotlib shows those of pyplot only."""
+    from scorecube.report.figures.canvas import ShownFigure
+
+    drawn.__class__ = ShownFigure
+    return drawn
+
+
+def _results(
+    study: Study, view: View, collections: Sequence[str] | None
+) -> Mapping[str, xr.Dataset]:
+    """Return the latest result of each collection; of those that are not named, where there is one."""
+    chosen = dict.fromkeys(study if collections is None else collections)
+    if view.compute is not None:
+        return {
+            name: view.computed(study[name].cube).assign_attrs({COLLECTION: name})
+            for name in chosen
+        }
+    return {
+        name: study[name].result(view.name).assign_attrs({COLLECTION: name})
+        for name in chosen
+        if collections is not None or study[name].result_attributes(view.name)
+    }

@@ -14,12 +14,9 @@ from scorecube import names
 from scorecube.analyses.quantities import quantity
 from scorecube.analyses.topic_samples.swap_quantities import CURVE_SIZE
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, TICKS
+from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, TICKS, curve_style
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import COLLECTION, combine
-from scorecube.report.text_formats import merge_gains, with_labels
-from scorecube.report.views.phrases import (
+from scorecube.report.phrases import (
     NONE,
     enumerated,
     first_of,
@@ -32,12 +29,16 @@ from scorecube.report.views.phrases import (
     value_range,
     with_limits,
 )
-from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION
-from scorecube.report.views.view import (
+from scorecube.report.tables import CELL, COLLECTION, combine, declared
+from scorecube.report.text_formats import merge_gains, with_labels
+from scorecube.report.view import (
+    DIFFERENCE,
+    DISCRIMINATION,
     Column,
     Frames,
     HeadedTables,
     Order,
+    Remarks,
     ResultGroup,
     Summary,
     View,
@@ -371,31 +372,28 @@ def most_sensitive(frame: pd.DataFrame) -> str:
     )
 
 
-def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
-    """Return remarks on metrics without a required difference, extrapolations, and topics in both samples."""
-    remarks = []
+def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
+    """Yield remarks on metrics without a required difference, extrapolations, and topics in both samples."""
     frame = merge_gains(frames["sensitivity"])
     strictest = _strictest(frame)
     none = list(dict.fromkeys(strictest.loc[strictest["required_difference"].isna(), "metric"]))
     if none:
         text = f"Metrics have no required difference at {strictest['confidence'].iloc[0]:.0%} confidence."
-        remarks.append((text, first_of(none)))
-    remarks += _doubts(strictest, result)
+        yield text, first_of(none)
+    yield from _doubts(strictest, result)
     if result.sizes[names.SIZE] >= 3:
         text = "Dashed curves beyond the largest sample are extrapolations of a fitted decay, not measurements."
-        remarks.append((text, f"beyond {int(result[names.SIZE].max())} topics"))
+        yield text, f"beyond {int(result[names.SIZE].max())} topics"
     if result.attrs["sampling"] == "replacement":
         text = (
             "Samples with replacement overlap, so swap rates underestimate those of new topics; required differences are too small, and the coverage of their limits "
             "was measured for disjoint samples only."
         )
-        remarks.append((text, f"{float(result['common'].isel(size=-1)):.0f} topics in common"))
-    return remarks
+        yield text, f"{float(result['common'].isel(size=-1)):.0f} topics in common"
 
 
-def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> list[tuple[str, str]]:
-    """Return remarks on rules that disagree, limits that are missing, and bins that ties decide."""
-    remarks = []
+def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> Remarks:
+    """Yield remarks on rules that disagree, limits that are missing, and bins that ties decide."""
     rules = {"suffix": "required_suffix", "first": "required_difference_first"}
     other = [
         f"{row['metric']} {row['required_difference']:.2f}, "
@@ -408,18 +406,18 @@ def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> list[tuple[str, str]
         text = (
             "The three rules of the required difference disagree: swap rates do not fall steadily."
         )
-        remarks.append((text, first_of(other)))
+        yield text, first_of(other)
     unlimited = strictest[strictest["required_low"].notna() & strictest["required_high"].isna()]
     unlimited = unlimited.dropna(subset="required_difference")
     if len(unlimited):
         text = "No upper limit of a required difference: without some group of topics or teams there is none."
-        remarks.append((text, first_of(list(unlimited["metric"]))))
+        yield text, first_of(list(unlimited["metric"]))
     if strictest["required_low"].isna().all():
         text = (
             "Required differences and shares have no limits for other topics and teams, and are about these alone: limits need "
             "4 topics, 4 teams (or runs without teams) and the isotonic rule."
         )
-        remarks.append((text, ""))
+        yield text, ""
     if "tie_share" in result:
         tied = quantity(result, "decided_by_ties")
         metrics = tied.any([dim for dim in tied.dims if dim != names.METRIC])
@@ -427,10 +425,7 @@ def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> list[tuple[str, str]
             text = (
                 "Exact ties are most of the comparisons of some bins, and decide their swap rates."
             )
-            remarks.append(
-                (text, first_of(labels_of(result.isel(metric=metrics.values), names.METRIC)))
-            )
-    return remarks
+            yield text, first_of(labels_of(result.isel(metric=metrics.values), names.METRIC))
 
 
 def swap_figure(canvas: Canvas, result: xr.Dataset) -> None:
@@ -477,12 +472,12 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
             linewidth=0,
         )
     _accepted_rates(axes, result)
-    axes.set_xticks(lower[:: max(1, -(-len(lower) // TICKS))])
-    axes.set_xlabel("difference in mean score, lower edge of the bin")
-    axes.set_ylabel("swap rate")
-    axes.set_ylim(bottom=0.0)
-    axes.set_title(
-        f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
+    axes.set(
+        xticks=lower[:: max(1, -(-len(lower) // TICKS))],
+        xlabel="difference in mean score, lower edge of the bin",
+        ylabel="swap rate",
+        ylim=(0.0, None),
+        title=f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}",
     )
     canvas.label_curves(axes)
 
@@ -515,7 +510,7 @@ def sensitivity_bars(
     gain: Gain setting; each collection's first by default.
     confidence: The highest by default. A metric without a required difference has no bar.
     """
-    from scorecube.report.figures.collections import by_collection
+    from scorecube.report.figures.panels import by_collection
 
     chosen = float(max(results[0][names.CONFIDENCE].values)) if confidence is None else confidence
     frame = combine([_shares(result, gain, chosen) for result in results])
@@ -558,29 +553,23 @@ def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
     metrics, frame = labels_of(result, names.METRIC), CURVES.make(result)
     bins = _some_bins(frame)
     colours = dict(zip(bins, shades(len(bins)), strict=True))
-    columns = min(COLUMNS, len(metrics) + 1)
-    rows = -(-(len(metrics) + 1) // columns)
-    figure = canvas.figure(
-        (FIGURE_SIZE[0], max(FIGURE_SIZE[1] * (rows == 1) * 0.8, ROW_HEIGHT * rows))
-    )
-    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    rows = -(-(len(metrics) + 1) // COLUMNS)
+    height = max(FIGURE_SIZE[1] * (rows == 1) * 0.8, ROW_HEIGHT * rows)
+    grid = canvas.grid(len(metrics) + 1, COLUMNS, (FIGURE_SIZE[0], height))
     _required_by_size(grid[0], result.sel(gain=setting))
     lowest = frame.loc[frame["swap_rate"] > 0, "swap_rate"].min()
-    for axes, metric in zip(grid[1:], metrics, strict=False):
+    for axes, metric in zip(grid[1:], metrics, strict=True):
         _rates_by_size(axes, frame[frame["metric"] == metric], colours)
-        axes.set_title(metric, loc="left", fontsize=9)
+        axes.set_title(metric)
         axes.axvline(float(result[names.SIZE].max()), color="0.6", linewidth=0.8)
-        axes.set_ylim(bottom=lowest / 2 if np.isfinite(lowest) else None, top=1.0)
-        axes.set_xlim(right=frame["size"].max() * 1.02)
-    for axes in grid[len(metrics) + 1 :]:
-        axes.set_axis_off()
-    figure.suptitle(f"{sample_conditions(result)}, gains {setting}", x=0.01, ha="left", fontsize=9)
-    if bins:
-        handles, labels = grid[1].get_legend_handles_labels()
-        title = "difference from; dashed: fit, to the right of the grey line extrapolated"
-        figure.legend(
-            handles, labels, title=title, loc="outside lower center", ncols=len(bins), fontsize=8
+        axes.set(
+            ylim=(lowest / 2 if np.isfinite(lowest) else None, 1.0),
+            xlim=(None, frame["size"].max() * 1.02),
         )
+    canvas.name(f"{sample_conditions(result)}, gains {setting}")
+    if bins:
+        title = "difference from; dashed: fit, to the right of the grey line extrapolated"
+        canvas.legend_outside(grid[1], "lower center", len(bins), title=title, fontsize=8)
 
 
 def _some_bins(frame: pd.DataFrame) -> list[int]:
@@ -596,15 +585,13 @@ def _required_by_size(axes: Axes, cells: xr.Dataset) -> None:
     sizes = cells[names.SIZE].values
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
         required = cells["required_difference"].sel(confidence=confidence).isel(metric=k).values
-        style: dict[str, Any] = {
-            "marker": MARKERS[k % len(MARKERS)],
-            "color": COLOURS[k % len(COLOURS)],
-            "linewidth": 1.0,
-        }
+        style: dict[str, Any] = {**curve_style(k), "linewidth": 1.0}
         axes.plot(sizes, required, markersize=3.5, label=metric, **style)
-    axes.set_title(f"required at {confidence:.0%} confidence", loc="left", fontsize=9)
-    axes.set_xlabel("topics in a sample")
-    axes.set_ylabel("difference in mean score")
+    axes.set(
+        title=f"required at {confidence:.0%} confidence",
+        xlabel="topics in a sample",
+        ylabel="difference in mean score",
+    )
     highest = float(cells["required_difference"].sel(confidence=confidence).max())
     axes.set_ylim(0.0, ROOM * highest if highest > 0 else None)
     # Also sizes without a required difference.
@@ -618,7 +605,7 @@ def _required_by_size(axes: Axes, cells: xr.Dataset) -> None:
 
 
 def _rates_by_size(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> None:
-    from scorecube.report.figures.log_labels import plain_log_labels
+    from scorecube.report.figures.canvas import plain_log_labels
 
     for number, colour in colours.items():
         curve = frame[frame["bin"] == number].sort_values("size")
@@ -647,8 +634,7 @@ def _rates_by_size(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> 
             )
     axes.set_yscale("log")
     plain_log_labels(axes.yaxis)
-    axes.set_xlabel("topics in a sample")
-    axes.set_ylabel("swap rate")
+    axes.set(xlabel="topics in a sample", ylabel="swap rate")
 
 
 VIEW = View(

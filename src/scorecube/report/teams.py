@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +14,13 @@ from scorecube.analyses.leave_out.team_quantities import CONFIDENCE, LEAST_TAU, 
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, round_ticks
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, curve_style, round_ticks
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import as_records
+from scorecube.report.phrases import first_of, number_of, with_limits
+from scorecube.report.tables import CELL, as_records, declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import first_of, number_of, with_limits
-from scorecube.report.views.questions import TEAMS
-from scorecube.report.views.view import (
+from scorecube.report.view import (
+    TEAMS,
     Column,
     ResultGroup,
     Summary,
@@ -100,15 +98,18 @@ BIAS = declared(
     only="compared",
 )
 """Relative bias of the variance, and tau, by the number of teams left out, with intervals over trials for each number alone."""
-_JUDGED = declared(
+JUDGED = declared(
     (names.RUN,),
     (
         *("run", ("team", names.TEAM_OF_RUN)),
-        ("judged@{cutoff}", "judged_share"),
-        ("rbp_residual_{persistence}", "rbp_residual"),
+        ("judged@{cutoff}?", "judged_share"),
+        ("rbp_residual_{persistence}?", "rbp_residual"),
     ),
+    sort=("judged_to_pool_depth",),
+    needs="judged_share",
     long=True,
 )
+"""Share of judged documents among the first ranks of each run, and residuals of RBP; the least judged runs first."""
 TRIALS = declared(
     (*CELL, names.LEAVE, names.TOPIC_STEP, names.TRIAL),
     (*CELL, _OUT, _TOPICS, "trial", "variance", "n_runs", "n_topics", "teams_left_out"),
@@ -117,11 +118,16 @@ TRIALS = declared(
     long=True,
 )
 """Every trial: teams left out, remaining runs and topics, variance."""
-_FIRST_MISS = declared(
+FIRST_MISS = declared(
     (*CELL, names.TOPIC_STEP),
     (*CELL, _TOPICS, ("variance", "whole_variance"), "first_miss", "variance_there"),
     whole=("first_miss",),
+    objects=True,
 )
+"""Smallest number of teams left out at which the interval excludes the variance of all runs (S3 section 5.1), and the mean variance.
+
+Both are missing where no interval does.
+"""
 REUSABILITY = declared(
     (*CELL, names.LEAVE),
     (
@@ -149,24 +155,6 @@ CONTRIBUTIONS = declared(
     (names.TEAM,), ("team", ("n_runs", "team_runs"), "n_unique", "n_unique_relevant")
 )
 """Judged documents that only one team contributed, by team."""
-
-
-def judged(result: xr.Dataset) -> pd.DataFrame:
-    """Share of judged documents among the first ranks of each run, and residuals of RBP; the least judged runs first."""
-    if "judged_share" not in result:
-        return pd.DataFrame()
-    depth = f"judged@{int(result.attrs['pool_depth'])}"
-    return _JUDGED.make(result).sort_values(depth, kind="stable", ignore_index=True)
-
-
-def first_miss(result: xr.Dataset) -> pd.DataFrame:
-    """Smallest number of teams left out at which the interval excludes the variance of all runs (S3 section 5.1), and the mean variance.
-
-    Both are missing where no interval does.
-    """
-    # Objects, so that whole numbers stay whole beside missing ones.
-    frame = _FIRST_MISS.make(result).astype(object)
-    return frame.where(frame.notna(), None)
 
 
 def conditions(result: xr.Dataset) -> str:
@@ -323,36 +311,25 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
     axes = figure.subplot_mosaic(panels)
     _variances(axes["variance"], cells, 0)
     _ranking(axes["tau"], cells, "tau_mean", "tau with the full evaluation")
-    axes["tau"].set_title("order of the remaining runs, mean over trials", loc="left", fontsize=9)
+    axes["tau"].set_title("order of the remaining runs, mean over trials")
     _ranking(axes["drop"], cells, "rank_drop_largest", "ranks")
     round_ticks(axes["drop"].yaxis, whole=True, fewest=1)
-    axes["drop"].set_ylim(bottom=0)
-    axes["drop"].set_title("largest loss of ranks in any trial", loc="left", fontsize=9)
+    axes["drop"].set(ylim=(0, None), title="largest loss of ranks in any trial")
     if chain:
         _variances(axes["fewest"], cells, cells.sizes[names.TOPIC_STEP] - 1)
         _by_topics(axes["topics"], cells)
     for name in set(axes) - {"topics"}:
         axes[name].set_xlabel("teams left out")
         round_ticks(axes[name].xaxis, whole=True)
-    figure.suptitle(
-        f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9
-    )
-    handles, labels = axes["tau"].get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        loc="outside lower center",
-        ncols=min(len(labels), LEGEND_COLUMNS),
-        fontsize=8,
-    )
+    canvas.name(f"{conditions(result)}, gains {cells[names.GAIN].item()}")
+    canvas.legend_outside(axes["tau"], "lower center", LEGEND_COLUMNS, fontsize=8)
 
 
 def _style(k: int) -> dict[str, Any]:
     """Return colour, dashes and marker of a metric; no two metrics have all in common."""
     return {
-        "color": COLOURS[k % len(COLOURS)],
+        **curve_style(k),
         "linestyle": DASHES[k // len(COLOURS) % len(DASHES)],
-        "marker": MARKERS[k % len(MARKERS)],
         "markersize": 3.0,
         "linewidth": 1.2,
     }
@@ -383,10 +360,9 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
             markerfacecolor="none",
             color=style["color"],
         )
-    axes.set_ylabel("within-system variance")
-    axes.set_ylim(bottom=0.0)
+    axes.set(ylabel="within-system variance", ylim=(0.0, None))
     words = "all topics" if step == 0 else f"{int(at[names.TOPIC_STEP])} topics"
-    axes.set_title(words, loc="left", fontsize=9)
+    axes.set_title(words)
 
 
 def _ranking(axes: Axes, cells: xr.Dataset, name: str, label: str) -> None:
@@ -402,11 +378,13 @@ def _by_topics(axes: Axes, cells: xr.Dataset) -> None:
     n_topics = whole[names.TOPIC_STEP].values
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
         axes.plot(n_topics, whole["variance_mean"].values[k], label=metric, **_style(k))
-    axes.set_xlabel("topics")
-    axes.set_xlim(0, n_topics.max() * 1.05)
-    axes.set_ylim(bottom=0.0)
-    axes.set_ylabel("within-system variance")
-    axes.set_title("no team left out, fewer topics", loc="left", fontsize=9)
+    axes.set(
+        xlabel="topics",
+        xlim=(0, n_topics.max() * 1.05),
+        ylim=(0.0, None),
+        ylabel="within-system variance",
+        title="no team left out, fewer topics",
+    )
 
 
 VIEW = View(
@@ -451,9 +429,9 @@ VIEW = View(
         "absent": ABSENT,
         "equivalence": EQUIVALENCE,
         "bias": BIAS,
-        "judged": replace(_JUDGED, make=judged),
+        "judged": JUDGED,
         "trials": TRIALS,
-        "first_miss": replace(_FIRST_MISS, make=first_miss),
+        "first_miss": FIRST_MISS,
         "reusability": REUSABILITY,
         "own": OWN,
         "contributions": CONTRIBUTIONS,

@@ -26,9 +26,8 @@ from scorecube.report.columns import (
     with_role,
     with_uncertainty,
 )
-from scorecube.report.json_text import as_json
-from scorecube.report.tables.rows import COLLECTION, as_records
-from scorecube.report.text_layout import fit
+from scorecube.report.tables import COLLECTION, as_records
+from scorecube.report.text_layout import as_json, fit
 
 FORMATS = ("text", "csv", "json", "markdown", "latex")
 SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", ".txt": "text"}

@@ -1,9 +1,11 @@
-"""Tables that fit a terminal: equal columns become one line, labels are shortened, columns left out or moved into further parts."""
+"""JSON as text for terminals and files."""
 
-from __future__ import annotations
-
+import json
 import textwrap
 from collections.abc import Collection, Sequence
+from typing import Any
+
+from scorecube.errors import CONTROL
 
 GAP = 2
 LEAST = 14
@@ -168,3 +170,11 @@ def block(
         .rstrip()
         for row in rows
     ]
+
+
+def as_json(value: Any) -> str:
+    """Return JSON in which control characters stand as escapes, which readers turn back."""
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    return CONTROL.sub(
+        lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text
+    )

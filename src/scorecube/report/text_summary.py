@@ -14,12 +14,12 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.errors import counted, visible
+from scorecube.report.phrases import noun, value_range
 from scorecube.report.results import findings, options_of_result, view_of_result
-from scorecube.report.tables.rows import COLLECTION, as_records, combine
+from scorecube.report.tables import COLLECTION, as_records, combine
 from scorecube.report.text_formats import NONE, Cells, with_labels
 from scorecube.report.text_layout import GAP, block, left_out, naming, within
-from scorecube.report.views.phrases import noun, value_range
-from scorecube.report.views.view import Summary, View, names_of_variables
+from scorecube.report.view import Summary, View, names_of_variables
 
 MOST_ROWS = 200_000
 """Of a table that is made for its few most important rows."""

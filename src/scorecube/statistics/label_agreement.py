@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-WEIGHTS = ("quadratic", "linear")
-DISTANCES = ("ordinal", "nominal", "interval")
 COEFFICIENTS = ("kappa", "weighted_kappa", "alpha", "agreement")
 LEAST_TOPICS = 3
 """Fewest topics with common documents for an interval."""

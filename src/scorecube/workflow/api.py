@@ -169,7 +169,7 @@ def figure(
     True
     """
     from scorecube.report.results import figure as draw
-    from scorecube.report.study_figure import shown
+    from scorecube.report.study_overview import shown
 
     if ax is not None:
         if size is not None:

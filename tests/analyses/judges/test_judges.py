@@ -14,7 +14,7 @@ import xarray as xr
 from scipy.special import stdtrit
 
 import scorecube as sc
-from scorecube.analyses.judges.halves import half_taus, judge_part
+from scorecube.analyses.judges.one_judge import half_taus, judge_part
 from scorecube.collection.many_judgements import label_counts
 from scorecube.errors import BadInput, BadName, BadPlan
 from scorecube.ingest.judge_labels import is_label_table, read_labels
@@ -22,7 +22,7 @@ from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
 from scorecube.names import Purpose
 from scorecube.report.results import headline
-from scorecube.report.views.registry import view_of
+from scorecube.report.views import view_of
 from scorecube.statistics.corrected_means import corrected_means, labels_needed
 from scorecube.statistics.label_agreement import label_coefficients, label_intervals
 from scorecube.testing import simulate_cube

@@ -21,7 +21,7 @@ from scorecube.execute.clients import open_client
 from scorecube.report.correlate import average_matrix, correlation_figure
 from scorecube.report.figures.canvas import drawn
 from scorecube.report.results import table
-from scorecube.report.tables.rows import averages
+from scorecube.report.tables import averages
 from scorecube.storage.samples import read_samples, write_samples
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, select

@@ -15,7 +15,7 @@ from scipy.stats import kendalltau, spearmanr
 import scorecube as sc
 from scorecube.analyses import Correlation
 from scorecube.report.results import table
-from scorecube.report.tables.rows import averages
+from scorecube.report.tables import averages
 from scorecube.workflow.api import analyse, import_scores
 
 pytestmark = pytest.mark.data

@@ -14,9 +14,9 @@ from scorecube.analyses import Agreement, Correlation
 from scorecube.analyses.rank_agreement import population
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a
 from scorecube.names import Purpose
+from scorecube.report.phrases import EARLIER
 from scorecube.report.results import headline, table
-from scorecube.report.tables.population import EARLIER
-from scorecube.report.views.registry import view_of
+from scorecube.report.views import view_of
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.simulated_collections import DESIGNS, kendall, simulate

@@ -20,7 +20,7 @@ from scorecube.analyses.reliability.reliability import kept_runs
 from scorecube.collection import schema
 from scorecube.errors import BadPlan
 from scorecube.report.results import headline
-from scorecube.report.views.registry import view_of
+from scorecube.report.views import view_of
 from scorecube.statistics.ratio_jackknife import Jackknife
 from scorecube.statistics.variance_components import (
     facet_coefficients,
@@ -448,7 +448,7 @@ def test_page_shows_the_intervals_that_hold_first() -> None:
 
 
 def test_average_over_collections_keeps_numbers_of_topics_apart() -> None:
-    from scorecube.report.tables.rows import averages
+    from scorecube.report.tables import averages
 
     parts = []
     for seed, name in ((1, "a"), (2, "b")):

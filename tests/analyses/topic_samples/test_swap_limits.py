@@ -18,7 +18,7 @@ from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
 from scorecube.report.results import headline, table
-from scorecube.report.views.registry import view_of
+from scorecube.report.views import view_of
 from scorecube.workflow.api import analyse
 from tests.simulations.margins import Population
 from tests.simulations.swap import coverage

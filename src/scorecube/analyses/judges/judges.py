@@ -2,12 +2,13 @@
 
 References: Voorhees 2000 and those of `scorecube.analyses.rank_agreement.agreement` (rankings, decisions); of
 `scorecube.statistics.label_agreement` (labels), `scorecube.statistics.corrected_means` (corrected means and their price) and
-`scorecube.analyses.judges.halves` (disjoint topics); Faggioli et al. 2023, "Perspectives on large language models for relevance
+`scorecube.analyses.judges.one_judge` (disjoint topics); Faggioli et al. 2023, "Perspectives on large language models for relevance
 judgment", ICTIR; Upadhyay et al. 2024, "UMBRELA"; Otero, Parapar and Barreiro 2025 (false positives, rank losses).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -28,8 +29,8 @@ from scorecube.analyses.base import (
     Prepared,
 )
 from scorecube.analyses.judges import one_judge
-from scorecube.analyses.judges.halves import HALVES
 from scorecube.analyses.judges.judge_quantities import CELL, VARIABLES
+from scorecube.analyses.judges.one_judge import HALVES
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.classical import seconds_per_pair
@@ -188,6 +189,9 @@ class Judges(Analysis):
     def units(self, prepared: Prepared, trials: int) -> int:
         """Return the number of judges."""
         return len(_shared(prepared).sets) - 1
+
+    def n_compared(self, cube: xr.Dataset) -> int:
+        return math.comb(cube.sizes[names.RUN], 2)
 
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None

@@ -375,5 +375,11 @@ DERIVED = (
         "ranks",
         rank_change_largest="most ranks of a run",
     ),
+    derived(
+        lambda result: result["judged_share"].sel({names.CUTOFF: result.attrs["pool_depth"]}),
+        *((names.RUN,), "share"),
+        needs=("judged_share",),
+        judged_to_pool_depth="share of judged documents down to the depth of the pool",
+    ),
     derived(_worst_run, _CELL, "label", worst_run="run that loses most ranks"),
 )

@@ -31,13 +31,13 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
     PAIRWISE,
     Group,
     compact_runs,
+    comparable,
     describe_pairs,
     mean_scores,
     pair_groups,
     sample_sizes,
     whole_cells,
 )
-from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.collection.run_pairs import pair_labels
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells, uses_gains

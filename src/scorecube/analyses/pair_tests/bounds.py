@@ -7,7 +7,7 @@ import numpy as np
 
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.family import Pairs
-from scorecube.analyses.pair_tests.score_differences import pairs_at_once
+from scorecube.analyses.pair_tests.pairwise_complete import pairs_at_once
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.bounded_means import (
     LEAST_VARIED,

@@ -35,10 +35,14 @@ from scorecube.analyses.pair_tests.family import (
 from scorecube.analyses.pair_tests.pairwise_complete import (
     PAIRWISE,
     REFUSE,
+    comparable,
     describe_pairs,
     mean_scores,
     missing_field,
     pair_groups,
+    pairs_at_once,
+    score_differences,
+    score_rounding,
     whole_cells,
 )
 from scorecube.analyses.pair_tests.repetitions import (
@@ -47,12 +51,6 @@ from scorecube.analyses.pair_tests.repetitions import (
     moments_over_repetitions,
     systems_of,
     with_repetitions,
-)
-from scorecube.analyses.pair_tests.score_differences import (
-    comparable,
-    pairs_at_once,
-    score_differences,
-    score_rounding,
 )
 from scorecube.collection import schema
 from scorecube.collection.run_pairs import pair_labels

@@ -29,7 +29,7 @@ from scorecube.analyses.pair_tests.pair_quantities import (
     n_tested,
 )
 from scorecube.analyses.quantities import quantity
-from scorecube.collection.schema import Derived, derive, variables
+from scorecube.collection.schema import Derived, derive, limits, variables
 from scorecube.statistics.multiple_testing import adjusted
 
 _CELL = (*CELL, names.TEST)
@@ -41,15 +41,12 @@ EQUIVALENCE = (
         equivalence_p_value="p-value of the hypothesis that the means differ by the margin or more",
         difference_p_value="p-value of the hypothesis that the means do not differ: two-sided paired t test",
     ),
-    *variables(
-        *(LIMITS, "low", "score"),
-        of="mean_difference",
-        difference_low="lower limit of the difference of means, confidence 1 - 2 alpha",
-    ),
-    *variables(
-        *(LIMITS, "high", "score"),
-        of="mean_difference",
-        difference_high="upper limit of the difference of means, confidence 1 - 2 alpha",
+    *limits(
+        "mean_difference",
+        LIMITS,
+        "score",
+        "{} limit of the difference of means, confidence 1 - 2 alpha",
+        name="difference",
     ),
 )
 """Additional variables of results with a margin."""

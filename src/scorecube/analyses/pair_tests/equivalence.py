@@ -13,11 +13,12 @@ import numpy as np
 
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.family import Pairs
-from scorecube.analyses.pair_tests.pairwise_complete import pair_groups, whole_cells
-from scorecube.analyses.pair_tests.score_differences import (
+from scorecube.analyses.pair_tests.pairwise_complete import (
+    pair_groups,
     pairs_at_once,
     score_differences,
     score_rounding,
+    whole_cells,
 )
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadPlan, option

@@ -19,7 +19,7 @@ from scorecube.analyses.base import Array, Arrays, Inputs, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import PairTest, block_runs, tie_widths
 from scorecube.analyses.pair_tests.family import Pairs, family, family_size
-from scorecube.analyses.pair_tests.score_differences import comparable
+from scorecube.analyses.pair_tests.pairwise_complete import comparable
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection.selection import cell_kinds, cells
 from scorecube.collection.topic_means import area_weights, log_scores, summarise

@@ -40,7 +40,6 @@ from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.statistics.integer_grid import for_orders
 from scorecube.statistics.quantiles import defined_mean, tails
 
-TIES = tuple(rule.name.lower() for rule in TieRule)
 STATISTICS = ("tau", "tau_b", "tau_ap", "rbo")
 INTEGERS = ("concordant", "discordant", "tied_first", "tied_second", "drop")
 FLOATS = ("tau_ap", "rbo")

@@ -16,7 +16,7 @@ import numpy as np
 
 from scorecube.analyses.base import Array
 from scorecube.analyses.pair_tests.classical import classical_p_values
-from scorecube.analyses.pair_tests.score_differences import (
+from scorecube.analyses.pair_tests.pairwise_complete import (
     pairs_at_once,
     score_differences,
     score_rounding,

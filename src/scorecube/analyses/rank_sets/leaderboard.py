@@ -15,11 +15,10 @@ from scorecube.analyses.base import Arrays, Combine, Cost, Inputs, Output, Prepa
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import expand_cells, p_values
 from scorecube.analyses.pair_tests.bounds import bounds_field, check_bounds
-from scorecube.analyses.pair_tests.family import Pairs, family
+from scorecube.analyses.pair_tests.family import Pairs, family, family_size
 from scorecube.analyses.pair_tests.moderated import Moderated
-from scorecube.analyses.pair_tests.pairwise_complete import mean_scores
+from scorecube.analyses.pair_tests.pairwise_complete import mean_scores, score_rounding
 from scorecube.analyses.pair_tests.repetitions import OverRepetitions
-from scorecube.analyses.pair_tests.score_differences import score_rounding
 from scorecube.analyses.pair_tests.step_down import Replicates
 from scorecube.analyses.rank_sets.leaderboard_quantities import VARIABLES
 from scorecube.analyses.rank_sets.ranks import RankSets, ranked_result
@@ -78,6 +77,10 @@ class Leaderboard(RankSets):
         if self.bounds:
             check_bounds(self.bounds, cells(prepared.cube)[0], self.by_system)
         return remarks
+
+    def n_compared(self, cube: xr.Dataset) -> int:
+        with_baseline = 0 if self.baseline is None else family_size(cube, self.baseline)
+        return family_size(cube, None) + with_baseline
 
     def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
         every = family(cube, None)

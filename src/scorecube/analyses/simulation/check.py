@@ -24,7 +24,7 @@ from scorecube.analyses.base import (
 from scorecube.analyses.options import option_field
 from scorecube.analyses.reliability.reliability import teams_of
 from scorecube.analyses.simulation.check_quantities import VARIABLES
-from scorecube.analyses.simulation.claims import SUBJECTS, VALUES, Claim, Subject
+from scorecube.analyses.simulation.claims import SUBJECTS, VALUES, Claim, Subject, TeamClaims
 from scorecube.analyses.simulation.populations import (
     FEW_TOPICS,
     check_scores,
@@ -32,7 +32,6 @@ from scorecube.analyses.simulation.populations import (
     fit_seconds,
 )
 from scorecube.analyses.simulation.samples import sample_cube, seeds_of
-from scorecube.analyses.simulation.team_claims import TeamClaims
 from scorecube.collection import schema
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan, counted, option

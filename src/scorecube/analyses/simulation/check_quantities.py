@@ -1,7 +1,7 @@
-"""What results of `Check` hold."""
+"""What results of `Check` hold, and what follows from them."""
 
 from scorecube import names
-from scorecube.collection.schema import limits, variables
+from scorecube.collection.schema import derived, limits, variables
 
 _CLAIM = (names.METRIC, names.GAIN, names.CLAIM)
 VARIABLES = (
@@ -23,4 +23,22 @@ VARIABLES = (
         n_judged="samples with an interval or a set",
         n_estimated="samples with an estimate",
     ),
+)
+DERIVED = (
+    derived(
+        lambda result: result["n_judged"].clip(min=result["n_estimated"]),
+        *(_CLAIM, "count", "samples"),
+        n_claimed="samples with an interval, a set or an estimate",
+    ),
+    derived(
+        lambda result: (result["n_judged"] > 0) | (result["n_estimated"] > 0),
+        *(_CLAIM, "flag"),
+        is_claimed="whether any sample has one of them",
+    ),
+    derived(
+        lambda result: result["held"] - result["nominal"],
+        *(_CLAIM, "estimate"),
+        excess="share of samples that hold the truth, minus the nominal one",
+    ),
+    derived(lambda result: abs(result["bias"]), *(_CLAIM, "estimate"), bias_size="absolute bias"),
 )

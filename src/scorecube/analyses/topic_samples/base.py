@@ -27,7 +27,6 @@ from scorecube.kernels.random.draws import Sampling, multiplicities, topic_count
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.integer_grid import Grid, for_orders, make_grid
 
-SAMPLINGS = tuple(sampling.name.lower() for sampling in Sampling)
 MAX_SIZES = 1000
 MOST_DRAWS = 1000
 """Times that a sample with replacement draws each topic on average, beyond which it tells nothing that the collection does not."""

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import derived, variables
+from scorecube.collection.schema import derived, limits, variables
 from scorecube.statistics.decay_curve import (
     DECIDED_BY_TIES,
     fit_decay,
@@ -17,6 +17,7 @@ from scorecube.statistics.decay_curve import (
     without_ties,
 )
 
+FIT = "parameter"
 CURVE_SIZE = "curve_size"
 """Sizes of samples that were tried, and further ones up to twice the largest."""
 _CELL = (names.METRIC, names.GAIN, names.SIZE)
@@ -35,15 +36,8 @@ VARIABLES = (
         both_zero="pairs and trials with no difference in either sample",
     ),
     *variables(_BINS, "share", "1", swap_rate="swaps / count; missing where the bin is empty"),
-    *variables(
-        *(_BINS, "low", "1"),
-        of="swap_rate",
-        swap_rate_low="lower limit of the swap rate (95 %), see the attribute interval",
-    ),
-    *variables(
-        *(_BINS, "high", "1"),
-        of="swap_rate",
-        swap_rate_high="upper limit of the swap rate (95 %), see the attribute interval",
+    *limits(
+        "swap_rate", _BINS, "1", "{} limit of the swap rate (95 %), see the attribute interval"
     ),
     *variables(
         *(_LEVELS, "estimate", "score"),
@@ -98,18 +92,7 @@ VARIABLES = (
         headings={"share": "share of comparisons"},
         share="share of all comparisons with at least the required difference",
     ),
-    *variables(
-        *(_LEVELS, "low", "1"),
-        of="share",
-        form=".0%",
-        share_low="lower limit (95 %) of the share of such collections",
-    ),
-    *variables(
-        *(_LEVELS, "high", "1"),
-        of="share",
-        form=".0%",
-        share_high="upper limit (95 %) of the share of such collections",
-    ),
+    *limits("share", _LEVELS, "1", "{} limit (95 %) of the share of such collections", form=".0%"),
     *variables(
         *(_LEVELS, "low", "1"),
         of="share_behind",
@@ -170,7 +153,7 @@ def _on_curve(result: xr.Dataset) -> tuple[Any, Any]:
     return tried, np.concatenate([tried, sizes_beyond(tried)])
 
 
-def _fits(result: xr.Dataset) -> xr.Dataset:
+def _fit(result: xr.Dataset) -> xr.DataArray:
     """Return height, decay and lack of fit of the curves of bins, without sizes that ties decide."""
     tried, _ = _on_curve(result)
     rates = result["swap_rate"].transpose(*_FITS, names.SIZE)
@@ -179,8 +162,8 @@ def _fits(result: xr.Dataset) -> xr.Dataset:
         usable = without_ties(usable, result["tie_share"].transpose(*rates.dims).values)
     height, decay = fit_decay(tried, usable)
     error = lack_of_fit(tried, usable, height, decay)
-    found = {"height": height, "decay": decay, "lack_of_fit": error}
-    return xr.Dataset({name: (_FITS, values) for name, values in found.items()})
+    parameters = {FIT: ["height", "decay", "lack_of_fit"]}
+    return xr.DataArray(np.stack([height, decay, error]), parameters, (FIT, *_FITS))
 
 
 def _at_curve_sizes(result: xr.Dataset, values: Any, dims: tuple[str, ...]) -> xr.DataArray:
@@ -189,8 +172,8 @@ def _at_curve_sizes(result: xr.Dataset, values: Any, dims: tuple[str, ...]) -> x
 
 
 def _fitted(result: xr.Dataset) -> xr.DataArray:
-    fits, sizes = _fits(result), _on_curve(result)[1]
-    height, decay = (fits[name].values[..., np.newaxis] for name in ("height", "decay"))
+    sizes = _on_curve(result)[1]
+    height, decay, _ = result["fit"].transpose(FIT, *_FITS).values[..., np.newaxis]
     return _at_curve_sizes(result, height * np.exp(-decay * sizes), _CURVES)
 
 
@@ -230,20 +213,30 @@ DERIVED = (
     ),
     derived(_measured, _CURVES, "share", rate_at_size="swap rate; missing at sizes not tried"),
     derived(
+        _fit,
+        *((*_FITS, FIT), "estimate"),
+        fit="height, decay and lack of fit of a decay of the rate over the sizes that were tried",
+    ),
+    derived(
         _fitted,
         *(_CURVES, "estimate"),
+        needs=("fit",),
         fitted="decay of the rate, height * exp(-decay * size); missing with fewer than three sizes",
     ),
     derived(_extrapolated, (CURVE_SIZE,), "flag", extrapolated="whether a size was not tried"),
     derived(
-        lambda result: _fits(result)["lack_of_fit"],
+        lambda result: result["fit"].sel({FIT: "lack_of_fit"}, drop=True),
         *(_FITS, "estimate"),
+        needs=("fit",),
         lack_of_fit="root mean square of rate - fitted over the sizes of the fit",
     ),
     derived(
-        lambda result: ~_extrapolated(result) | np.isfinite(_fits(result)["height"]),
+        lambda result: (
+            ~_extrapolated(result) | result["fit"].sel({FIT: "height"}, drop=True).notnull()
+        ),
         _CURVES,
         "flag",
+        needs=("fit",),
         drawn="sizes that were tried, or have a fit",
     ),
     derived(

@@ -10,7 +10,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import visible
-from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.tables import COLLECTION
 from scorecube.report.text_layout import shorten
 
 if TYPE_CHECKING:

@@ -12,6 +12,8 @@ STYLE: Any = {
     "text.parse_math": False,
     "text.usetex": False,
     "font.size": 9,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -52,6 +54,13 @@ DASHES: tuple[Any, ...] = (
 """Lines of neighbours differ, so that of two that coincide both are seen."""
 CURVE_DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
 """Lines of metrics that share a colour."""
+
+
+def curve_style(k: int) -> dict[str, Any]:
+    """Return colour and marker of the curve of a metric, or of another of several things, by its number."""
+    return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
+
+
 TICKS = 11
 FIGURE_SIZE = (7.2, 4.2)
 PAGE_HEIGHT, MOST_ROWS = 9.5, 60

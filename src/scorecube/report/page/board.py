@@ -13,7 +13,7 @@ from markupsafe import Markup
 from scorecube import names
 from scorecube.errors import visible
 from scorecube.report.columns import decimals_of
-from scorecube.report.tables.rows import COLLECTION, as_records
+from scorecube.report.tables import COLLECTION, as_records
 from scorecube.report.text_formats import with_labels
 
 MOST_RUNS = 300

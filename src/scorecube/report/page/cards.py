@@ -10,9 +10,9 @@ from scorecube import names
 from scorecube.report.findings import Finding
 from scorecube.report.page.board import TO, bar, limited
 from scorecube.report.page.sections import Section
-from scorecube.report.tables.rows import as_records
+from scorecube.report.tables import as_records
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.questions import (
+from scorecube.report.view import (
     DIFFERENCE,
     DISCRIMINATION,
     LEADERBOARD,

@@ -11,7 +11,7 @@ from scorecube.errors import BadName
 from scorecube.report.orderings import orderings
 from scorecube.report.page.html import html_table
 from scorecube.report.page.sections import Section
-from scorecube.report.tables.rows import COLLECTION, averages
+from scorecube.report.tables import COLLECTION, averages
 from scorecube.report.text_formats import merge_gains, with_labels
 
 MOST_NAMED = 5

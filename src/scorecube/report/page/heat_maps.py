@@ -15,7 +15,7 @@ from scorecube.report.figures.labels import with_figure_labels
 from scorecube.report.page.html import picture
 from scorecube.report.page.options import PageOptions
 from scorecube.report.scores import page_heat_map
-from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.tables import COLLECTION
 from scorecube.storage import Study
 
 MOST_TOPICS, MOST_SCORES = 60, 6500

@@ -16,7 +16,7 @@ from scorecube.errors import visible
 from scorecube.report.columns import fact_of_columns
 from scorecube.report.figures.files import draw_figure
 from scorecube.report.figures.style import COLOURS
-from scorecube.report.tables.rows import as_records
+from scorecube.report.tables import as_records
 from scorecube.report.text_formats import NONE, Cells, merge_gains
 
 if TYPE_CHECKING:

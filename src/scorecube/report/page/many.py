@@ -26,10 +26,10 @@ from scorecube.report.results import Tables
 from scorecube.report.stored_tables import CAUTIONS, rows_with_facts
 from scorecube.report.study_contents import contents_of
 from scorecube.report.study_overview import Found, frames_of
-from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.tables import COLLECTION
 from scorecube.report.text_formats import merge_gains, with_labels
-from scorecube.report.views.registry import view_of
-from scorecube.report.views.view import Order
+from scorecube.report.view import Order
+from scorecube.report.views import view_of
 from scorecube.storage import Study
 from scorecube.storage.catalogue import ATTRIBUTES, in_order
 from scorecube.storage.index import Row

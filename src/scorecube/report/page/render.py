@@ -25,9 +25,9 @@ from scorecube.report.page.options import PageOptions
 from scorecube.report.page.script_data import within
 from scorecube.report.page.sections import Part, Section
 from scorecube.report.page.templates import page_file, script_and_hash, template
-from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.tables import COLLECTION
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.questions import DISCRIMINATION, LEADERBOARD, QUESTIONS, Question
+from scorecube.report.view import DISCRIMINATION, LEADERBOARD, QUESTIONS, Question
 from scorecube.storage import Study
 from scorecube.storage.fact_types import plan_of
 

@@ -18,8 +18,7 @@ from scorecube import names
 from scorecube.analyses.designs import TOPICS_AT_HAND, widths_and_power
 from scorecube.errors import visible
 from scorecube.report.leaderboard import systems
-from scorecube.report.tables.declaration import CELL, declared
-from scorecube.report.tables.rows import COLLECTION, where
+from scorecube.report.tables import CELL, COLLECTION, declared, where
 from scorecube.report.text_formats import with_labels
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]

@@ -33,10 +33,9 @@ from scorecube.report.results import (
     options_of_result,
     view_of_result,
 )
-from scorecube.report.tables.rows import COLLECTION, combine
-from scorecube.report.views.questions import Question
-from scorecube.report.views.registry import view_names, view_of
-from scorecube.report.views.view import ResultGroup, View
+from scorecube.report.tables import COLLECTION, combine
+from scorecube.report.view import Question, ResultGroup, View
+from scorecube.report.views import view_names, view_of
 from scorecube.storage import Collection, Study
 
 LARGE = 1 << 20

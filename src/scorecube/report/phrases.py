@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ import xarray as xr
 from scorecube import names
 from scorecube.errors import counted
 from scorecube.report.columns import decimals_of
-from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.findings import Finding, with_number
+from scorecube.report.tables import COLLECTION
 from scorecube.storage.fact_types import plan_of
 
 MOST_NAMED = 4
@@ -138,6 +139,26 @@ def labels_by_share(frame: pd.DataFrame) -> list[str]:
     return [str(label) for label in shares.index]
 
 
+def first_row(text: str, *by: str) -> Callable[[pd.DataFrame], str]:
+    """Return a function that describes the first of the rows in the order of some columns; `NONE` without a row that has all of them.
+
+    by: As of `sort` of `tables.declared`.
+
+    Examples
+    --------
+    >>> first_row("{label} {tau:.2f}", "-tau")(pd.DataFrame({"label": ["Q", "AP"], "tau": [0.5, 0.75]}))
+    'AP 0.75'
+    """
+    columns, ascending = [name.removeprefix("-") for name in by], [name[0] != "-" for name in by]
+
+    def cell(frame: pd.DataFrame) -> str:
+        rows = frame.dropna(subset=columns)
+        rows = rows.sort_values(columns, ascending=ascending, kind="stable")
+        return text.format(**rows.iloc[0]) if len(rows) else NONE
+
+    return cell
+
+
 def on_collection(row: Mapping[Any, Any], several: bool) -> str:
     """Return where a row belongs, if there are several collections."""
     return f" on {row[COLLECTION]}" if several else ""
@@ -225,23 +246,59 @@ def by_system(options: Mapping[str, Any]) -> list[str]:
     return ["systems over their runs"] if options.get("by_system") else []
 
 
-def about_repetitions(result: xr.Dataset) -> list[tuple[str, str]]:
-    """Return what conclusions about systems with repeated runs are about, for the cautions of a page; nothing for runs."""
+def about_repetitions(result: xr.Dataset) -> Iterator[tuple[str, str]]:
+    """Yield what conclusions about systems with repeated runs are about, for the cautions of a page; nothing for runs."""
     if "repetitions" not in result:
-        return []
+        return
     counts = result["repetitions"].values
-    single = int((counts == 1).sum())
-    found = [
-        (
-            "Conclusions are about systems: their expected scores over other topics and other repetitions of the same kind, such as seeds; not about the best run of a system.",
-            f"{counted(len(counts), 'system')} of {counts.min()} to {counts.max()} runs",
+    yield (
+        "Conclusions are about systems: their expected scores over other topics and other repetitions of the same kind, such as seeds; not about the best run of a system.",
+        f"{counted(len(counts), 'system')} of {counts.min()} to {counts.max()} runs",
+    )
+    if single := int((counts == 1).sum()):
+        yield (
+            "Of a system with a single run the variance over repetitions is not known: what is concluded is about this run.",
+            counted(single, "system"),
         )
-    ]
-    if single:
-        found.append(
-            (
-                "Of a system with a single run the variance over repetitions is not known: what is concluded is about this run.",
-                counted(single, "system"),
-            )
-        )
-    return found
+
+
+PARTS = ("population", "population_low", "population_high")
+EARLIER = "the result is of an earlier version; compute it anew"
+
+
+def estimates(part: xr.Dataset, statistic: str) -> dict[str, Any]:
+    """Return the estimate and the interval over infinitely many topics of a statistic, by columns; missing in results of version 0.1.0."""
+    found = part.sel(statistic=statistic) if PARTS[0] in part else {}
+    return {
+        f"{statistic}_{name}": found[name].values if name in found else np.nan for name in PARTS
+    }
+
+
+def no_interval(result: xr.Dataset) -> str:
+    """Return why a result has no interval over infinitely many topics; empty if it has one."""
+    return str(result.attrs.get("no_interval", "")) if PARTS[0] in result else EARLIER
+
+
+def estimate_text(row: Mapping[Any, Any], statistic: str = "tau", confidence: float = 0.95) -> str:
+    """Return estimate and interval of a row for sentences, after the observed value; empty if they are missing.
+
+    Examples
+    --------
+    >>> row = {"tau_population": 0.78, "tau_population_low": 0.72, "tau_population_high": 0.84}
+    >>> estimate_text(row), estimate_text({})
+    ('; over infinitely many topics 0.78 (0.72 to 0.84; 95%)', '')
+    """
+    if not all(is_known(row.get(f"{statistic}_{name}")) for name in PARTS):
+        return ""
+    limited = with_limits(*number_of(row, f"{statistic}_population"), form=".2f")
+    return f"; over infinitely many topics {limited[:-1]}; {100 * confidence:.4g}%)"
+
+
+def of_tau(
+    sentence: str, subject: str, row: Mapping[Any, Any], confidence: float, table: str
+) -> Finding:
+    """Return a finding about tau: over infinitely many topics with its limits, or, where these are missing, on these topics."""
+    if not estimate_text(row):
+        return with_number(sentence, subject, [row["tau"]], table=table)
+    subject, number = f"{subject}, over infinitely many topics", number_of(row, "tau_population")
+    return with_number(sentence, subject, number, confidence=confidence, table=table)

@@ -6,11 +6,9 @@ written about it. Modules of views import matplotlib inside of functions, as it 
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -18,13 +16,12 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.quantities import declared_variables
-from scorecube.collection.schema import COORDINATES, Variable
+from scorecube.collection.schema import COORDINATES
 from scorecube.errors import BadName, did_you_mean
 from scorecube.report.columns import describe_columns
 from scorecube.report.figures.labels import with_figure_labels
 from scorecube.report.findings import Finding
-from scorecube.report.tables.rows import COLLECTION, number_of_values, values
-from scorecube.report.views.questions import Question
+from scorecube.report.tables import COLLECTION, Table, number_of_values, values
 from scorecube.storage.fact_types import plan_of
 
 if TYPE_CHECKING:
@@ -32,56 +29,50 @@ if TYPE_CHECKING:
 
     from scorecube.report.figures.canvas import Canvas
 
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a study.
+
+    Parameters
+    ----------
+    text
+        As a page shows it.
+    analysis
+        To run if no result answers the question yet; its answer comes first.
+    short
+        In few words, for contents and cards.
+    """
+
+    text: str
+    analysis: str
+    short: str = ""
+
+
+LEADERBOARD = Question("Which systems lead, and what is a rank worth?", "leaderboard", "Who leads?")
+DISCRIMINATION = Question(
+    "Which metrics discriminate best?", "bootstrap", "Which metric separates runs best?"
+)
+DIFFERENCE = Question("How large must a difference be?", "swap", "How large must a difference be?")
+TOPICS = Question("How many topics are needed?", "design", "How many topics next time?")
+AGREEMENT = Question("Do metrics and gain settings agree?", "correlate", "Do metrics agree?")
+JUDGES = Question(
+    "Can a judge stand in for the truth, and what do labels buy?", "judges", "Which judge?"
+)
+TEAMS = Question("Does leaving teams out change the results?", "teams", "And new teams?")
+QUESTIONS = (LEADERBOARD, DISCRIMINATION, DIFFERENCE, TOPICS, AGREEMENT, TEAMS)
+ONLY_ANSWERED = (JUDGES,)
+"""Questions that most studies do not have: shown if a result answers them."""
+
+
 Frames = Mapping[str, pd.DataFrame]
 """Tables of an analysis by name, each over all collections; without those that are too long for a page."""
 FEW = 30
 """Rows of a short table."""
+Remarks = Iterator[tuple[str, str]]
+"""What limits the meaning of a result: what it is and what follows, and the numbers of this result."""
 HeadedTables = list[tuple[str, pd.DataFrame]]
 """Tables with their headings."""
-
-
-class Source(StrEnum):
-    """What a table is made from."""
-
-    RESULT = "result"
-    CUBE = "cube"
-    RANKINGS = "rankings"
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of an analysis.
-
-    Parameters
-    ----------
-    make
-        Makes the table from its source: a tidy data frame whose first column is the collection.
-    rows
-        Counts the rows of a long table, or a little more, without making it; 0 for a table that is never long.
-    source
-        What the table is made from.
-    note
-        What a reader of the table must know; printed beside it.
-    columns
-        Quantities that columns of other names show.
-    variables
-        What is known of quantities beside those of the analysis.
-    legend
-        Says what marks and bold type mean, given the attributes of a result; stands in captions.
-    """
-
-    make: Callable[[xr.Dataset], pd.DataFrame]
-    rows: Callable[[xr.Dataset], int] = lambda _: 0
-    source: Source = Source.RESULT
-    note: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    variables: Sequence[Variable] = ()
-    legend: Callable[[Mapping[str, Any]], str] | None = None
-
-
-def rows_along(*dims: str) -> Callable[[xr.Dataset], int]:
-    """Return a function that counts the rows of a table with one row for each position along some dims."""
-    return lambda result: math.prod(result.sizes.get(dim, 1) for dim in dims)
 
 
 @dataclass(frozen=True)
@@ -340,7 +331,7 @@ class View:
     order: Order | None = None
     answers: Mapping[Question, Answer] = field(default_factory=dict)
     chapter: Question | None = None
-    cautions: Callable[[xr.Dataset, Frames], list[tuple[str, str]]] = lambda _result, _frames: []
+    cautions: Callable[[xr.Dataset, Frames], Iterable[tuple[str, str]]] = lambda _result, _frames: []
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
     page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
 

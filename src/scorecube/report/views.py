@@ -1,4 +1,4 @@
-"""Which view shows which analysis: ``VIEW`` of `report/<analysis>.py`, or ``VIEWS[analysis]`` of `SHARED`, imported when it is first used."""
+"""Which view shows which analysis: ``VIEW`` of `report/<analysis>.py`, or ``VIEWS[analysis]`` of one that shows several, imported when it is first used."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 from scorecube.analyses import registry
 
 if TYPE_CHECKING:
-    from scorecube.report.views.view import View
+    from scorecube.report.view import View
 
-BEFORE, AFTER = ("scores",), ("design", "wcw")
-"""What is shown beside analyses: computed from the scores, not stored."""
-SHARED = dict.fromkeys(
-    ("bootstrap", "randomisation", "tukey", "maxt", "unpaired"), "pair_tests"
-) | {"ranks": "leaderboard", "wcw": "design"}
-"""Modules that show several analyses."""
+__path__: list[str] = []  # see `report.MOVED`
+PAIR_TESTS = ("bootstrap", "randomisation", "tukey", "maxt", "unpaired")
+MODULES = {
+    "scores": "scores",
+    **{entry.name: entry.name for entry in registry.BUILT_IN},
+    **dict.fromkeys(PAIR_TESTS, "pair_tests"),
+    "ranks": "leaderboard",
+    "design": "design",
+    "wcw": "design",
+}
+"""Modules of views by name: of what is computed from scores and not stored, too."""
 _added: dict[str, View] = {}
 
 
@@ -32,7 +37,8 @@ def register_view(view: View) -> None:
 
 def view_names() -> list[str]:
     """Return the names of all that can be shown, in the order of the report."""
-    return list(dict.fromkeys([*BEFORE, *registry.names(), *AFTER, *_added]))
+    first, *others = MODULES
+    return list(dict.fromkeys([first, *registry.names(), *others, *_added]))
 
 
 def view_of(analysis: str) -> View:
@@ -50,11 +56,10 @@ def view_of(analysis: str) -> View:
     """
     if analysis in _added:
         return _added[analysis]
-    own = {*BEFORE, *AFTER, *(entry.name for entry in registry.BUILT_IN)}
-    if analysis in own:
-        module = import_module(f"scorecube.report.{SHARED.get(analysis, analysis)}")
+    if analysis in MODULES:
+        module = import_module(f"scorecube.report.{MODULES[analysis]}")
         view: View = getattr(module, "VIEWS", {}).get(analysis) or module.VIEW
         return view
-    from scorecube.report.views.view import View
+    from scorecube.report.view import View
 
     return View(analysis, analysis)

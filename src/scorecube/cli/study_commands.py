@@ -1,0 +1,201 @@
+"""Commands that make a study, or a comparison, of other studies: merge, standardise, replicate."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Literal, Optional
+
+import typer
+
+from scorecube.cli import options
+from scorecube.cli.options import check_choice
+from scorecube.cli.terminal import echo_table, notify, split, track_progress
+from scorecube.errors import counted
+
+if TYPE_CHECKING:
+    from scorecube.storage.merge import Merged
+
+Out = Annotated[
+    str,
+    typer.Argument(metavar="OUT", help="Study to merge into: a directory, or s3://bucket/prefix."),
+]
+Parts = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PART...",
+        help="Studies to merge; patterns such as 's3://bucket/study.part-*.zarr' work for object stores, too.",
+    ),
+]
+Move = Annotated[
+    bool,
+    typer.Option(
+        "--move",
+        help="Remove from the parts what has been merged, which leaves them empty; by default they stay as they are.",
+    ),
+]
+
+
+def merge(out: Out, parts: Parts, move: Move = False) -> None:
+    """Join studies, such as those of the parts of a sweep; run it again to continue, or to add more studies.
+
+    Example: scorecube merge study.zarr study.part-*.zarr
+    """
+    from scorecube.workflow import api
+
+    start = time.monotonic()
+    with track_progress("merging", None) as progress:
+        merged = api.merge(out, parts, move=move, progress=progress)
+    notify(f"{out}: {describe(merged)}; {time.monotonic() - start:,.0f} s")
+    for line in notes(merged):
+        notify(line)
+
+
+def describe(merged: Merged) -> str:
+    """Return what a merge did as text."""
+    return (
+        f"{counted(len(merged.parts), 'part')}: {counted(merged.new, 'collection')} added, {merged.extended} extended, "
+        f"{merged.unchanged} already there; {counted(merged.results, 'result')} taken"
+    )
+
+
+def notes(merged: Merged) -> list[str]:
+    """Return a note on parts of a sweep that were not merged."""
+    from scorecube.workflow.sweep_parts import missing_parts
+
+    numbers, total = missing_parts(merged.parts)
+    if not numbers:
+        return []
+    shown = ", ".join(map(str, numbers[:10])) + (", ..." if len(numbers) > 10 else "")
+    return [
+        f"note: not among them: {counted(len(numbers), 'part')} of {total} ({shown}); a part without collections has no study"
+    ]
+
+
+Collection = Annotated[
+    Optional[str],
+    typer.Option(
+        "--collection", help="Collection whose scores are standardised; the only one by default."
+    ),
+]
+Method = Annotated[
+    Literal["std-AB", "std-CDF", "z"],
+    typer.Option(
+        "--method",
+        help="z: (score - mean) / standard deviation of the reference runs on the topic; std-CDF: its normal distribution "
+        "function (Webber, Moffat and Zobel 2008); std-AB: 0.15 z + 0.5 with z from -3 to 3 (Sakai 2016).",
+    ),
+]
+ReferenceRuns = Annotated[
+    Optional[str],
+    typer.Option("--reference-runs", help="Known runs, separated by commas; all by default."),
+]
+
+
+def standardise(
+    study: options.StudyPath,
+    name: options.Name,
+    collection: Collection = None,
+    method: Method = "std-AB",
+    reference_runs: ReferenceRuns = None,
+    replace: options.Replace = False,
+) -> None:
+    """Add the standardised scores of a collection as another collection, so that hard and easy topics have equal weight.
+
+    Example: scorecube standardise study.zarr --collection covid --name std
+    """
+    from scorecube.collection.selection import standardise as standardise_cube
+    from scorecube.errors import BadPlan, BadStudy, counted
+    from scorecube.workflow import api
+
+    opened = api.open_study(study, mode="a")
+    stored = list(opened)
+    if collection is None and len(stored) != 1:
+        raise BadPlan(
+            f"{study} holds {counted(len(stored), 'collection')}; choose one with --collection"
+            + (f": {', '.join(stored)}" if stored else "")
+        )
+    source = stored[0] if collection is None else collection
+    if source == name:
+        raise BadStudy(
+            f"{name}: the standardised scores are another collection; give it a --name of its own"
+        )
+    cube = standardise_cube(opened[source].cube, method, reference_runs=split(reference_runs))
+    opened.add(name, cube=cube, replace=replace)
+    sizes = f"{counted(cube.sizes['run'], 'run')} x {counted(cube.sizes['topic'], 'topic')}"
+    known = len(cube.attrs["reference_runs"])
+    metrics = ", ".join(map(str, cube["metric"].values))
+    notify(f"{study}: {name}: {sizes}, {metrics}; against {counted(known, 'reference run')}")
+
+
+Collections = Annotated[
+    str, typer.Option("--collections", help="The first collection, and the one to compare with it.")
+]
+Baseline = Annotated[
+    str, typer.Option("--baseline", help="Run that others are compared with; in both.")
+]
+Runs = Annotated[
+    Optional[str], typer.Option("--runs", help="Runs to compare; all that are in both by default.")
+]
+Metrics = Annotated[
+    Optional[str],
+    typer.Option("--metrics", "--metric", help="Metrics; all that both have by default."),
+]
+SameTopics = Annotated[
+    bool,
+    typer.Option(
+        "--same-topics",
+        help="Topics of the same label are the same topic, as under two sets of judgements.",
+    ),
+]
+Confidence = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]
+Form = Annotated[str, typer.Option("--format", help="text, csv, json, markdown or latex.")]
+
+
+def replicate(
+    study: options.StudyPath,
+    collections: Collections,
+    baseline: Baseline,
+    runs: Runs = None,
+    metrics: Metrics = None,
+    same_topics: SameTopics = False,
+    confidence: Confidence = 0.95,
+    form: Form = "text",
+) -> None:
+    """Compare the effect of runs over a baseline in two collections: effect ratio and delta relative improvement.
+
+    Example: scorecube replicate study.zarr --collections covid-r1,covid-r5 --baseline bm25
+    """
+    from scorecube.collection.schema import labels_of
+    from scorecube.collection.selection import select
+    from scorecube.errors import BadPlan
+    from scorecube.report.text_formats import FORMATS
+    from scorecube.storage import open_study
+    from scorecube.workflow.api import replicability
+
+    check_choice("--format", form, FORMATS)
+    named = split(collections) or []
+    if len(named) != 2 or named[0] == named[1]:
+        raise BadPlan(f"two different collections are compared; found --collections {collections}")
+    opened = open_study(study)
+    first, second = (select(opened[name].cube, metrics=split(metrics)) for name in named)
+    frame = replicability(
+        first,
+        second,
+        baseline=baseline,
+        runs=split(runs),
+        same_topics=same_topics,
+        confidence=confidence,
+        notify=lambda line: notify(f"note: {line}"),
+    )
+    frame.insert(0, "collection_a", named[0])
+    frame.insert(1, "collection_b", named[1])
+    if not same_topics and labels_of(first, "topic") == labels_of(second, "topic"):
+        notify(
+            "note: both collections have the same topic labels and are treated as different topics; --same-topics if they are the same"
+        )
+    missing = int(frame["effect_ratio_low"].isna().sum())
+    if missing:
+        notify(
+            f"note: {missing} of {len(frame)} effect ratios have no interval, as the difference in {named[0]} is not significant"
+        )
+    echo_table(frame, form)

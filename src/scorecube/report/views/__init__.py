@@ -1,1 +1,0 @@
-"""Views: everything that is shown of an analysis, one record per file; see `scorecube.report.views.view`."""

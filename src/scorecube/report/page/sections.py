@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from scorecube.report.page.script_data import design_data, leaderboard_data
 from scorecube.report.results import (
     MOST_ROWS,
     Tables,
-    headline,
+    findings_of,
     most_rows,
     of_metrics,
     options_of_result,
@@ -149,14 +150,17 @@ class Section:
     def add(self, part: Part) -> None:
         """Add the part of one more collection; drop tables that have become too long for a page."""
         self.parts.append(part)
+        for kept in ("frames", "findings"):
+            self.__dict__.pop(kept, None)
         for name, rows in part.rows.items():
             self.rows[name] = self.rows.get(name, 0) + rows
             if self.rows[name] > most_rows(self.view, name):
                 for each in self.parts:
                     each.frames.pop(name, None)
 
+    @cached_property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """Return the tables that are not too long, over all collections."""
+        """The tables that are not too long, over all collections."""
         kept = [
             name for name in self.view.tables if all(name in part.frames for part in self.parts)
         ]
@@ -165,7 +169,7 @@ class Section:
     @property
     def first_table(self) -> pd.DataFrame:
         """The analysis' first table over all collections; empty if it is too long to be kept."""
-        return self.frames().get(self.view.first_table, pd.DataFrame())
+        return self.frames.get(self.view.first_table, pd.DataFrame())
 
     @property
     def live(self) -> list[dict[str, Any]]:
@@ -177,15 +181,18 @@ class Section:
         frames = [part.at_hand for part in self.parts if part.at_hand is not None]
         return [(WIDTHS_AND_POWER, combine(frames))] if frames and curves else []
 
-    def group(self) -> ResultGroup:
-        """Return what answers are made from."""
-        return ResultGroup(
-            self.name, self.title, self.frames(), [part.small for part in self.parts]
-        )
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What the results say: of one collection all of it, of several the answers."""
+        if len(self.parts) == 1 and self.parts[0].curve:
+            return list(self.parts[0].findings)
+        results = [part.small for part in self.parts]
+        group = ResultGroup(self.name, self.title, self.frames, results)
+        return [each for own in self.view.answers for each in self.view.answered(own, group)]
 
-    def answered(self, question: Question) -> Iterator[Finding]:
-        """Yield what the results say on a question that they answer."""
-        return self.view.answered(question, self.group())
+    def answered(self, question: Question) -> list[Finding]:
+        """Return what the results say on a question that they answer."""
+        return [each for each in self.findings if each.question == question.text]
 
     @property
     def question(self) -> Question | None:
@@ -198,19 +205,13 @@ class Section:
 
     def sentences(self) -> list[str]:
         """Return what it says, the answer first, each once."""
-        said = [each.sentence for own in self.view.answers for each in self.answered(own)]
-        said += (
-            [line for part in self.parts for line in part.curve.get("reading", ())]
-            if len(self.parts) == 1
-            else []
-        )
+        said = [sentence(each.sentence) for each in self.findings]
         # What a result says by itself begins as its answer does.
         return list({line[:BEGINNING]: line for line in reversed(said)}.values())[::-1]
 
     def content(self, *, curves: bool = True, overview: bool = True) -> dict[str, Any]:
         """Return the values that the template of the page needs; of one collection no picture twice."""
-        frames = self.frames()
-        view = self.view
+        frames, view = self.frames, self.view
         board = is_board(self.first_table)
         drawn = overview and view.overview is not None
         if curves and len(self.parts) == 1 and self.parts[0].curve.get("picture"):
@@ -227,7 +228,11 @@ class Section:
             "overview": picture(view.draw_overview([part.small for part in self.parts]), words)
             if drawn
             else None,
-            "curves": [part.curve for part in self.parts if part.curve] if curves else [],
+            "curves": [
+                part.curve | {"reading": [sentence(each.sentence) for each in part.findings]}
+                for part in self.parts
+                if curves and part.curve
+            ],
             "tables": [
                 (heading, html_table(frame, f"{heading}, {view.heading}: {self.title}"))
                 for heading, frame in [*shown, *self.live_tables(curves=curves)]
@@ -246,7 +251,8 @@ class Part:
     """The parts of one result that a page shows.
 
     collection, kind, options: The result's collection, its analysis, and the analysis' options as text.
-    curve: Figures and headline; empty if they are not shown.
+    curve: Figures; empty if they are not shown.
+    findings: What the result says, unless its figures are not shown.
     frames: Its tables by name, without those that are too long.
     rows: Rows of all its tables, or a little more of those that are too long.
     small: The result without its large arrays.
@@ -260,6 +266,7 @@ class Part:
     kind: str
     options: str
     curve: dict[str, Any]
+    findings: Sequence[Finding]
     frames: dict[str, pd.DataFrame]
     rows: dict[str, int]
     small: xr.Dataset
@@ -284,6 +291,7 @@ def read_part(
         source.kind,
         options_text(facts),
         curve(result) if draw else {},
+        findings_of([result], tables) if draw else (),
         frames,
         tables.rows,
         without_large(result),
@@ -306,7 +314,7 @@ def _live(
 
 
 def curve(result: xr.Dataset) -> dict[str, Any]:
-    """Return the figures and the headline of one result."""
+    """Return the figures of one result."""
     view = view_of_result(result)
     caption = view.caption(result)
     pictures = []
@@ -318,7 +326,6 @@ def curve(result: xr.Dataset) -> dict[str, Any]:
         "picture": pictures[0][1] if pictures else "",
         "tall": bool(pictures) and pictures[0][1].startswith('<svg class="tall'),
         "caption": caption,
-        "reading": [sentence(line) for line in headline(result)],
         "collection": str(result.attrs[COLLECTION]),
         "others": pictures[1:],
     }

@@ -25,9 +25,9 @@ import scorecube as sc
 from scorecube.analyses.score_facts import order
 from scorecube.analyses.topic_samples.subsets import RANDOM_SUBSETS, topic_subsets
 from scorecube.report.figures.canvas import drawn
-from scorecube.report.page.heat_maps import MOST_MAPS, MOST_SCORES, MOST_TOPICS, heat_maps
+from scorecube.report.page.heat_maps import LEVELS, MOST_MAPS, MOST_SCORES, MOST_TOPICS, heat_maps
 from scorecube.report.page.writing import write_page
-from scorecube.report.scores import LEVELS, MISSING, heat_map
+from scorecube.report.scores import MISSING, heat_map
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import cube_from_scores
 

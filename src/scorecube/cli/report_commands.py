@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FILE, FOLDER = "report.html", "report"
 """Default of --out for one page and for several."""
-ENOUGH = 8
+ENOUGH = 16
 """Results or collections from which on starting processes saves time; each takes more than a second to start."""
 
 Chosen = Annotated[

@@ -8,13 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scorecube.kernels.arrays import (
-    BoolArray1,
-    BoolArray2,
-    Float64Array1,
-    Float64Array2,
-    Float64Array3,
-)
+from scorecube.kernels.arrays import BoolArray1, Float64Array1, Float64Array2, Float64Array3
 from scorecube.kernels.jit import compiled, merged
 
 

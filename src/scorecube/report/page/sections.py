@@ -22,7 +22,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.cautions import Caution, cautions_of
 from scorecube.report.findings import Finding
 from scorecube.report.page.board import is_board
-from scorecube.report.page.html import html_table, picture
+from scorecube.report.page.html import MOST_PACKED, csv_address, html_table, picture
 from scorecube.report.page.options import PageOptions
 from scorecube.report.page.script_data import design_data, leaderboard_data
 from scorecube.report.results import (
@@ -172,6 +172,12 @@ class Section:
         return self.frames.get(self.view.first_table, pd.DataFrame())
 
     @property
+    def downloads(self) -> dict[str, str]:
+        """Addresses of the tables that are not too long, by name, as packed CSV."""
+        found = self.frames.items()
+        return {name: csv_address(frame) for name, frame in found if len(frame) <= MOST_PACKED}
+
+    @property
     def live(self) -> list[dict[str, Any]]:
         """What the script of the page computes with, of each part that has it."""
         return [part.live for part in self.parts if part.live is not None]
@@ -213,6 +219,7 @@ class Section:
         """Return the values that the template of the page needs; of one collection no picture twice."""
         frames, view = self.frames, self.view
         board = is_board(self.first_table)
+        downloads = self.downloads if curves else {}
         drawn = overview and view.overview is not None
         if curves and len(self.parts) == 1 and self.parts[0].curve.get("picture"):
             drawn = False
@@ -241,8 +248,9 @@ class Section:
             "too_long": [
                 (name, f"{self.rows[name]:,}")
                 for name in view.tables
-                if not (name in frames and self.rows[name] <= MOST_ROWS)
+                if not (name in downloads if curves else self.rows[name] <= MOST_ROWS)
             ],
+            "downloads": downloads,
         }
 
 

@@ -95,14 +95,19 @@ def numbers(found: Finding) -> tuple[str, str]:
     --------
     >>> numbers(Finding("x", estimate=39.0, unit="runs", cautions=("of these topics",)))
     ('39', '')
+    >>> numbers(Finding("x", estimate=0.0, low=0.0, high=0.0, confidence=0.95))
+    ('none', '')
     """
     assert found.estimate is not None
+    ends = (found.low, found.high)
+    if found.low == found.high == found.estimate:  # limits that say nothing more
+        if not found.estimate:
+            return "none", ""
+        ends = (None, None)
     if float(found.estimate).is_integer() and found.unit not in ("1", "score"):
-        ends = (found.low, found.high)
-        return f"{found.estimate:,.0f}", (
-            TO.join(f"{end:,.0f}" for end in ends if end is not None) if None not in ends else ""
-        )
-    return limited(found.estimate, found.low, found.high)
+        known = [f"{end:,.0f}" for end in ends if end is not None]
+        return f"{found.estimate:,.0f}", TO.join(known) if len(known) > 1 else ""
+    return limited(found.estimate, *ends)
 
 
 def _rows(section: Section | None) -> Rows:

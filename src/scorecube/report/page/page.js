@@ -478,7 +478,7 @@ const shared = (() => {
     const links = all("nav a");
     const targets = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
     const show = () => {
-      const last = targets.findLastIndex((each) => each && each.getBoundingClientRect().top < innerHeight / 3);
+      const last = targets.findLastIndex((each) => each && each.getBoundingClientRect().top < Math.min(160, innerHeight / 3));
       links.forEach((link, k) => (k === Math.max(0, last) ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current")));
     };
     addEventListener("scroll", show, { passive: true });

@@ -166,9 +166,8 @@ def _separates(own: Sequence[Section]) -> list[Says]:
     if section.kind != "swap":
         clause = f"of the pairs of runs are separated ({section.name})"
     elif len(behind) > 1:
-        clause = (
-            f"{' and '.join(filter(None, [', '.join(behind[:-1]), behind[-1]]))} are not separable"
-        )
+        named = f"{', '.join(behind[:-1])} and {behind[-1]}"
+        clause = f"{'these' if len(behind) == len(bars) else named} are not separable"
     else:
         clause = f"{behind[0]} is separated from all others"
     return [Says("", "", clause=clause, bars=bars)]
@@ -184,7 +183,7 @@ def _differences(own: Sequence[Section]) -> list[Says]:
             )
             continue
         big, limits = limited(row["required_difference"], row["required_low"], row["required_high"])
-        words = f"in {label}, to be confirmed by {row['size']} other topics in {row['confidence']:.0%} of cases"
+        words = f"in {label}, confirmed by {row['size']} other topics in {row['confidence']:.0%} of cases"
         found.append(Says(label, big, limits, words))
     return found
 
@@ -205,7 +204,7 @@ def _topics(own: Sequence[Section]) -> list[Says]:
             enough = "are enough"
         elif low is not None and low > at_hand:
             enough = "are too few"
-        words = f"to find {row['min_diff']:g} between the best and worst of {row['systems']:g} systems; {at_hand} today {enough}"
+        words = f"for {row['min_diff']:g} between best and worst of {row['systems']:g} systems; {at_hand} today {enough}"
         found.append(Says(label, f"{needed:,.0f}", limits, words))
     return found
 

@@ -315,7 +315,10 @@ def test_pages_are_a_summary_and_one_for_each_collection(
     # The summary compares; pictures of single collections are on their pages.
     assert index.count("<svg") == 3
     assert one.count("<svg") == 4  # bars say what the figures say
-    assert (one.count("<image"), index.count("<image")) == (2, 0)  # scores by topic, and their scale
+    assert (one.count("<image"), index.count("<image")) == (
+        2,
+        0,
+    )  # scores by topic, and their scale
     assert 'id="topics"' not in index
     without_pictures(monkeypatch)
     # A folder that is there is written into without a word about pages, and only what is not up to date.

@@ -11,6 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from scorecube import names
+from scorecube.analyses.rank_sets.estimates import mean_of_estimates
 from scorecube.errors import visible
 from scorecube.report.columns import decimals_of
 from scorecube.report.tables.rows import COLLECTION, as_records
@@ -210,19 +211,25 @@ def matrices(frame: pd.DataFrame, escape: Callable[[str], str]) -> list[Matrix]:
                 for row in cells.values()
             ]
         )
-        means = {
-            run: sum(row["mean"] for row in cells.values()) / len(columns)
-            for run, cells in common.items()
-        }
-        ordered = sorted(common, key=lambda run: -means[run])[:MOST_RUNS]
+        means = {run: _mean(list(cells.values())) for run, cells in common.items()}
+        ordered = sorted(common, key=lambda run: -means[run]["mean"])[:MOST_RUNS]
         lines = [
-            f'<tr><th scope="row">{escape(run)}</th><td class="n"><b>{means[run]:.3f}</b></td>'
+            f'<tr><th scope="row">{escape(run)}</th>{_cell(means[run], ends)}'
             + "".join(_cell(common[run][name], ends) for name in columns)
             + "</tr>"
             for run in ordered
         ]
         found.append(Matrix(str(label), columns, Markup("\n".join(lines)), len(lines), len(common)))  # noqa: S704
     return found
+
+
+def _mean(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """Return the mean over collections, with its limits where all have limits."""
+    columns = ("mean", "mean_low", "mean_high")
+    means, low, high = ([row.get(name) for row in rows] for name in columns)
+    if None in (*low, *high):
+        return {"mean": sum(means) / len(means)}
+    return dict(zip(columns, mean_of_estimates(means, low, high), strict=True))
 
 
 def _cell(row: Mapping[str, Any], ends: tuple[float, float]) -> str:

@@ -167,7 +167,9 @@ def _separates(own: Sequence[Section]) -> list[Says]:
         clause = f"of the pairs of runs are separated ({section.name})"
     elif len(behind) > 1:
         named = f"{', '.join(behind[:-1])} and {behind[-1]}"
-        clause = f"{'these' if len(behind) == len(bars) else named} are not separable"
+        clause = (
+            f"{'these' if behind == [label for label, *_ in bars] else named} are not separable"
+        )
     else:
         clause = f"{behind[0]} is separated from all others"
     return [Says("", "", clause=clause, bars=bars)]

@@ -137,7 +137,7 @@ class Distribution:
     def cells(self) -> list[str]:
         """Number of collections, and smallest, quartiles and largest value, as text."""
         points = np.quantile(self.values, [0, 0.25, 0.5, 0.75, 1])
-        form = "{:,.6g}" if all(value.is_integer() for value in self.values) else "{:.4f}"
+        form = "{:,.6g}" if all(value.is_integer() for value in self.values) else "{:.3g}"
         return [f"{len(self.values):,}", *map(form.format, points.tolist())]
 
     @property

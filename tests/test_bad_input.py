@@ -353,7 +353,9 @@ READING = [
 def test_a_study_that_is_not_there(refused: Refused, tmp_path: Path, words: list[str]) -> None:
     absent = tmp_path / "absent.zarr"
     said = refused(absent, words[0], *(word.format(tmp=tmp_path) for word in words[1:]))
-    assert said.startswith(f"{absent}: no study there; make one with: scorecube evaluate")
+    assert said.startswith(
+        f"{absent}: no study there, no such folder; make one with: scorecube evaluate"
+    )
     assert list(tmp_path.iterdir()) == []
 
 

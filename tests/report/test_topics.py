@@ -277,6 +277,15 @@ def test_the_largest_heat_map_of_a_page_takes_less_than_60_kb(
     assert 10_000 < len(found["picture"].encode()) < 60_000
 
 
+def test_topics_stand_in_natural_order() -> None:
+    cube = sc.cube_from_scores(
+        np.arange(6.0).reshape(2, 3), runs=["a", "b"], topics=["10", "2", "t1"]
+    )
+    cells = sc.table(cube, "cells")
+    assert cells["topic"].tolist() == ["2", "10", "t1"] * 2
+    assert cells["score"].tolist() == [1, 0, 2, 4, 3, 5]
+
+
 def test_commands_show_and_draw(scorecube: Cli, study: Path, tmp_path: Path) -> None:
     for table in ("topics", "separation", "subsets"):
         done = scorecube("show", study, "scores", "--table", table, "--metrics", "AP").succeeded()

@@ -141,6 +141,7 @@ def drawing_processes() -> Iterator[Callable[..., Iterable[Any]]]:
     workers = default_workers()
     with ExitStack() as stack:
         pool: ProcessPoolExecutor | None = None
+
         def draw(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterable[Any]:
             nonlocal pool
             if workers < 2 or (pool is None and len(items) < ENOUGH):

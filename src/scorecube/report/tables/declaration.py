@@ -19,6 +19,7 @@ from scorecube.analyses.quantities import (
     with_quantities,
 )
 from scorecube.collection.schema import labels_of
+from scorecube.errors import natural_key
 from scorecube.report.tables.rows import COLLECTION, where
 from scorecube.report.views.view import Table
 
@@ -96,6 +97,10 @@ def _frame(
             columns=[*where(result), *(name for name in columns if not name.endswith(OPTIONAL))]
         )
     plain = [dim.removeprefix(DESCENDING) for dim in dims]
+    if names.TOPIC in plain and names.TOPIC in result.coords:
+        topics = labels_of(result, names.TOPIC)
+        order = sorted(range(len(topics)), key=lambda k: natural_key(topics[k]))
+        result = result if order == [*range(len(topics))] else result.isel({names.TOPIC: order})
     backwards = {dim[1:]: slice(None, None, -1) for dim in dims if dim.startswith(DESCENDING)}
     optional = {name for name in columns if name.endswith(OPTIONAL)}
     sources = {

@@ -339,7 +339,7 @@ def test_places_without_run_files_are_refused(tmp_path: Path, place: str) -> Non
 
 
 def test_all_bad_run_files_are_named_at_once(tmp_path: Path) -> None:
-    runs = {"a": "1 Q0 d 1 x me\n", "b": "1 Q0 d 1 0.5 b\n", "c": "1 Q0 d\n"}
+    runs = {"a": b"1 Q0 d 1 x me\n", "b": b"1 Q0 d 1 0.5 b\n", "c": b"1 Q0 d\n"}
     for name, text in runs.items():
         write(tmp_path / name, text)
     paths = [tmp_path / name for name in runs]

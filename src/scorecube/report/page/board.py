@@ -70,7 +70,8 @@ def bar(low: float, high: float, point: float, ends: tuple[float, float], kind: 
     left, right, place = (
         min(100.0, max(0.0, 100 * (each - ends[0]) / width)) for each in (low, high, point)
     )
-    style = f"--l:{left:.1f};--w:{right - left:.1f};--p:{place:.1f}"
+    places = {"l": left, "w": right - left, "p": place}
+    style = ";".join(f"--{name}:{value:.1f}" for name, value in places.items())
     return f'<i class="b{kind}" style="{style}" aria-hidden=true></i>'
 
 

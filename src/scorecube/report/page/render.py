@@ -201,7 +201,7 @@ def _chapters(
         heading = question.text if question else section.view.heading
         chapter: dict[str, Any] = {
             "heading": heading,
-            "short": question.contents if question else heading,
+            "short": (question.contents or question.short) if question else heading,
             "id": _chapter_id(heading),
             "question": question,
             "parts": [],

@@ -186,8 +186,6 @@ class Matrix:
     label: str
     collections: list[str]
     rows: Markup
-    shown: int
-    runs: int
 
 
 def matrices(frame: pd.DataFrame, escape: Callable[[str], str]) -> list[Matrix]:
@@ -220,7 +218,7 @@ def matrices(frame: pd.DataFrame, escape: Callable[[str], str]) -> list[Matrix]:
             + "</tr>"
             for run in ordered
         ]
-        found.append(Matrix(str(label), columns, Markup("\n".join(lines)), len(lines), len(common)))  # noqa: S704
+        found.append(Matrix(str(label), columns, Markup("\n".join(lines))))  # noqa: S704
     return found
 
 

@@ -222,13 +222,13 @@ def matrices(frame: pd.DataFrame, escape: Callable[[str], str]) -> list[Matrix]:
     return found
 
 
-def _mean(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+def _mean(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the mean over collections, with its limits where all have limits."""
     columns = ("mean", "mean_low", "mean_high")
-    means, low, high = ([row.get(name) for row in rows] for name in columns)
-    if None in (*low, *high):
-        return {"mean": sum(means) / len(means)}
-    return dict(zip(columns, mean_of_estimates(means, low, high), strict=True))
+    found: list[list[Any]] = [[row.get(name) for row in rows] for name in columns]
+    if any(None in each for each in found):
+        return {"mean": sum(found[0]) / len(rows)}
+    return dict(zip(columns, mean_of_estimates(*found), strict=True))
 
 
 def _cell(row: Mapping[str, Any], ends: tuple[float, float]) -> str:

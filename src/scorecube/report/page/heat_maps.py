@@ -13,12 +13,13 @@ import xarray as xr
 from markupsafe import Markup
 
 from scorecube import names
+from scorecube.analyses.score_facts import order
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.labels import figure_labels, with_figure_labels
 from scorecube.report.page.board import escaped
 from scorecube.report.page.options import PageOptions
-from scorecube.report.scores import MISSING, order
+from scorecube.report.scores import MISSING
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.storage import Study
 
@@ -83,7 +84,7 @@ def _heat_map(cube: xr.Dataset) -> dict[str, Any]:
     return {
         "title": title,
         "caption": caption,
-        "picture": _picture(values[np.ix_(*places)], *labels, caption),
+        "picture": _picture(values[np.ix_(*places)], labels[0], labels[1], caption),
     }
 
 

@@ -290,7 +290,20 @@ def findings(results: xr.Dataset | Sequence[xr.Dataset]) -> list[Finding]:
 
 
 def findings_of(results: Sequence[xr.Dataset], frames: Frames) -> list[Finding]:
-    """Return what results of one analysis with equal options say, given their tables over all of them."""
+    """Return what results of one analysis with equal options say.
+
+    Parameters
+    ----------
+    results
+        One of each collection.
+    frames
+        Their tables, over all collections.
+
+    Returns
+    -------
+    findings
+        As of `findings`.
+    """
     view, facts = view_of_result(results[0]), results[0].attrs
     title = view.title(options_of_result(facts)) if "plan" in facts else ""
     return view.found(ResultGroup(view.heading, title, frames, results))

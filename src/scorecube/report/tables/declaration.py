@@ -71,6 +71,10 @@ def declared(
 
     def make(result: xr.Dataset) -> pd.DataFrame:
         shown = result if part is None else part(result)
+        if names.TOPIC in plain and names.TOPIC in shown.coords:
+            topics = labels_of(shown, names.TOPIC)
+            order = sorted(range(len(topics)), key=lambda k: natural_key(topics[k]))
+            shown = shown if order == [*range(len(topics))] else shown.isel({names.TOPIC: order})
         return _frame(shown, dims, sources, sort, within, only, needs, whole, dtypes or {})
 
     other = {
@@ -97,10 +101,6 @@ def _frame(
             columns=[*where(result), *(name for name in columns if not name.endswith(OPTIONAL))]
         )
     plain = [dim.removeprefix(DESCENDING) for dim in dims]
-    if names.TOPIC in plain and names.TOPIC in result.coords:
-        topics = labels_of(result, names.TOPIC)
-        order = sorted(range(len(topics)), key=lambda k: natural_key(topics[k]))
-        result = result if order == [*range(len(topics))] else result.isel({names.TOPIC: order})
     backwards = {dim[1:]: slice(None, None, -1) for dim in dims if dim.startswith(DESCENDING)}
     optional = {name for name in columns if name.endswith(OPTIONAL)}
     sources = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import re
 import shutil
@@ -393,10 +394,9 @@ def test_report_names_every_collection_and_metric(report: str) -> None:
 
 
 def test_report_downloads_are_the_tables(scorecube: Cli, swapped: Path, report: str) -> None:
-    addresses = [
-        address for address in Page(report).addresses if address.startswith("data:text/csv;base64,")
-    ]
-    found = {base64.b64decode(address.partition(",")[2]).decode().strip() for address in addresses}
+    kind = "data:application/gzip;base64,"
+    packed = [each.removeprefix(kind) for each in Page(report).addresses if each.startswith(kind)]
+    found = {gzip.decompress(base64.b64decode(each)).decode().strip() for each in packed}
     tables = {
         scorecube("show", swapped, "swap", "--table", table, "--format", "csv")
         .succeeded()

@@ -302,6 +302,27 @@ def meant(value: float, kind: str = "") -> str:
     return f"; did you mean {share:g}?" if likely else ""
 
 
+def natural_key(label: str) -> list[str | int]:
+    """Return what labels are sorted by for people: numbers in them by their size.
+
+    Parameters
+    ----------
+    label
+        Of a topic or a run.
+
+    Returns
+    -------
+    key
+        Texts and numbers in turn.
+
+    Examples
+    --------
+    >>> sorted(["t10", "t9", "T1"], key=natural_key)
+    ['T1', 't9', 't10']
+    """
+    return [int(part) if k % 2 else part for k, part in enumerate(re.split(r"(\d+)", label))]
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with a noun in the singular or the plural.
 

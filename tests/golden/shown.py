@@ -9,6 +9,7 @@ is read from the page that ``report`` writes.
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import re
 import sys
@@ -52,7 +53,7 @@ SEALS = tuple(
 """What differs between times, machines and versions, and what stands for it."""
 LARGE_PARTS = re.compile(r"(?<=<style>)[^<]*(?=</style>)|(?<=<script>).*?(?=</script>)", re.DOTALL)
 """Of a page: files of the package, of which the dump has digests."""
-DATA = re.compile(r"(?<=data:text/csv;base64,)[\w+/=]+")
+DATA = re.compile(r"(?<=data:application/gzip;base64,)[\w+/=]+")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?|-?\d+e-\d+")
 REPEATED = 100
 """Letters of a line of a page that are kept if it stands there a second time."""
@@ -70,6 +71,11 @@ def sealed(text: str) -> str:
 def rounded(text: str) -> str:
     """Return a text with numbers of 9 digits: further ones depend on the instructions of the processor."""
     return NUMBER.sub(lambda found: f"{float(found[0]):.9g}", text)
+
+
+def unpacked(address: str) -> str:
+    """Return a table that stands packed in a page."""
+    return gzip.decompress(base64.b64decode(address)).decode()
 
 
 def digest(text: str) -> str:
@@ -162,7 +168,7 @@ def paged(path: Path) -> str:
     """Return a page in short lines, without its seal; digests stand for files of the package and for tables as CSV."""
     text = sealed(path.read_text(encoding="utf-8"))
     text = LARGE_PARTS.sub(lambda found: f"SHA-256 {digest(found[0])}", text)
-    text = DATA.sub(lambda found: digest(rounded(base64.b64decode(found[0]).decode())), text)
+    text = DATA.sub(lambda found: digest(rounded(unpacked(found[0]))), text)
     return BREAKS.sub("\n", text)
 
 

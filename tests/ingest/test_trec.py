@@ -334,7 +334,20 @@ def test_places_without_run_files_are_refused(tmp_path: Path, place: str) -> Non
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput) as caught:
         sc.read_rankings(f"{tmp_path}/{place}", write(tmp_path / "q", QRELS))
-    assert str(caught.value) == f"{tmp_path}/{place}: found no run files"
+    said = "no such file or folder (run files)" if place == "absent" else "found no run files"
+    assert str(caught.value) == f"{tmp_path}/{place}: {said}"
+
+
+def test_all_bad_run_files_are_named_at_once(tmp_path: Path) -> None:
+    runs = {"a": b"1 Q0 d 1 x me\n", "b": b"1 Q0 d 1 0.5 b\n", "c": b"1 Q0 d\n"}
+    for name, text in runs.items():
+        write(tmp_path / name, text)
+    paths = [tmp_path / name for name in runs]
+    with pytest.raises(BadInput) as caught:
+        sc.read_rankings(paths, write(tmp_path / "q", QRELS))
+    first, second = str(caught.value).splitlines()
+    assert first == f"{tmp_path}/a:1: score 'x' is not a number"
+    assert second.startswith(f"  {tmp_path}/c:1: ")
 
 
 def test_no_run_files_given_is_refused(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_text_stands_out(tab: Tab, page: Path, scheme: str) -> None:
 
 def test_a_page_is_printed_whole(tab: Tab, page: Path) -> None:
     tab.open(page)
-    shown = "[...document.querySelectorAll('details > :not(summary)')].filter(each => !each.closest('.screen') && !each.hidden && !each.checkVisibility({contentVisibilityAuto: true})).length"
+    shown = "[...document.querySelectorAll('details > :not(summary)')].filter(each => !each.closest('.screen, .files') && !each.hidden && !each.checkVisibility({contentVisibilityAuto: true})).length"
     assert tab.value(shown) > 10
     tab.media("print", "dark")
     until = time.monotonic() + PATIENCE

@@ -145,8 +145,8 @@ class Elements(HTMLParser):
 
 
 def acts(elements: Elements) -> list[tuple[str, dict[str, str | None]]]:
-    """Return elements that may run or load something: only pictures inside of figures and links to the page itself may."""
-    allowed = ("#", "data:image/png;base64,")
+    """Return elements that may run or load something: only pictures inside of figures, links to the page itself and tables in it may."""
+    allowed = ("#", "data:image/png;base64,", "data:application/gzip;base64,")
     return [
         (tag, attributes)
         for tag, attributes in elements.found

@@ -134,7 +134,7 @@ def test_the_overview_shows_distributions(study: Study, tmp_path: Path) -> None:
     assert confidences.max() == 0.95
     np.testing.assert_allclose(sorted(of_ap.values), sorted(np.round(shares, 6)))
     quartiles = np.quantile(np.round(shares, 6), [0, 0.25, 0.5, 0.75, 1])
-    assert of_ap.cells == ["4", *(f"{each:.4f}" for each in quartiles)]
+    assert of_ap.cells == ["4", *(f"{each:.3g}" for each in quartiles)]
     assert swap["column"] == "share of comparisons"
     for cell in of_ap.cells:
         assert f'<td class="number">{cell}</td>' in text

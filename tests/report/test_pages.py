@@ -113,7 +113,7 @@ def test_cards_have_the_numbers_of_the_results(several: Study) -> None:
             assert each.big == "none"
         else:
             assert float(each.big) == pytest.approx(required, abs=0.006)
-            assert f"in {each.label}, to be confirmed by 25 other topics in 95% of cases" in each.clause  # fmt: skip
+            assert f"in {each.label}, confirmed by 25 other topics in 95% of cases" in each.clause  # fmt: skip
     assert [each.label for each in found[TOPICS].says] == list(METRICS)
     assert all("50 today" in each.clause for each in found[TOPICS].says)
 
@@ -315,7 +315,10 @@ def test_pages_are_a_summary_and_one_for_each_collection(
     # The summary compares; pictures of single collections are on their pages.
     assert index.count("<svg") == 3
     assert one.count("<svg") == 4  # bars say what the figures say
-    assert (one.count("<image"), index.count("<image")) == (1, 0)  # scores by topic
+    assert (one.count("<image"), index.count("<image")) == (
+        2,
+        0,
+    )  # scores by topic, and their scale
     assert 'id="topics"' not in index
     without_pictures(monkeypatch)
     # A folder that is there is written into without a word about pages, and only what is not up to date.

@@ -372,7 +372,9 @@ def test_what_is_no_study_is_refused_and_left_alone(tmp_path: Path, kind: str, m
 
 
 def test_a_missing_path_is_refused_for_reading_and_made_by_adding(path: Path) -> None:
-    with pytest.raises(BadStudy, match=r"no study there; make one with: scorecube evaluate"):
+    with pytest.raises(
+        BadStudy, match=r"no study there, no such folder; make one with: scorecube evaluate"
+    ):
         open_study(path)
     assert not path.exists()
     assert list(open_study(path, mode="a")) == []

@@ -38,7 +38,9 @@ def with_quantities(result: xr.Dataset, wanted: Collection[str]) -> xr.Dataset:
     for name, each in found.items():
         if name in wanted and name not in result.variables:
             made = each.make(result).transpose(*each.variable.dims, missing_dims="ignore")
-            result = result.assign({name: made})
+            # Coordinates that it has are not compared again, which takes longest.
+            new = not {*made.dims} <= {*result.dims}
+            result = result.assign({name: made if new else made.variable})
     return result
 
 

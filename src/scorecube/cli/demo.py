@@ -11,7 +11,6 @@ from scorecube import names
 from scorecube.analyses import Correlation, Leaderboard, MaxT, Reliability, Swap, Teams
 from scorecube.analyses.base import Analysis
 from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
-from scorecube.cli.report_commands import drawing_processes
 from scorecube.cli.terminal import notify, track_progress
 from scorecube.execute.executor import Executor
 from scorecube.execute.processes import default_workers
@@ -41,9 +40,9 @@ ANALYSES: tuple[Analysis, ...] = (
     Swap(sampling="replacement"),
     Reliability(),
     Correlation(),
-    Teams(),
+    Teams(pool_depth=20),
 )
-"""They answer all questions of a page."""
+"""They answer all questions of a page; in the whole depth of simulated judgements no team finds documents that others lack."""
 
 
 def run_demo(out: Path) -> str:
@@ -57,11 +56,9 @@ def run_demo(out: Path) -> str:
     """
     study = api.open_study(out / "study.zarr", mode="a")
     page = out / "report.html"
-    with drawing_processes(early=not page.exists()) as ordered_map:
-        _compute(study)
-        with track_progress("drawing", "results") as progress:
-            options = PageOptions(TITLE)
-            write_page(study, page, progress=progress, ordered_map=ordered_map, options=options)
+    _compute(study)
+    with track_progress("drawing", "results") as progress:
+        write_page(study, page, progress=progress, options=PageOptions(TITLE))
     frame = collect_table(study, "leaderboard").query("metric == @METRICS[0]")
     columns = ["rank", "run", "mean", "mean_low", "mean_high", "rank_low", "rank_high"]
     return (

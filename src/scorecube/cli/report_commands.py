@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 FILE, FOLDER = "report.html", "report"
 """Default of --out for one page and for several."""
-ENOUGH = 8
+ENOUGH = 16
 """Results or collections from which on starting processes saves time; each takes more than a second to start."""
 
 Chosen = Annotated[
@@ -135,20 +134,13 @@ def _tell(first: Path, files: Sequence[Path], written: int) -> None:
 
 
 @contextmanager
-def drawing_processes(*, early: bool = False) -> Iterator[Callable[..., Iterable[Any]]]:
-    """Yield a function like `map` that draws in one process per core from when there is enough to draw, before in this one.
-
-    Early processes start at once, and import what they need while something else is done.
-    """
+def drawing_processes() -> Iterator[Callable[..., Iterable[Any]]]:
+    """Yield a function like `map` that draws in one process per core from when there is enough to draw, before in this one."""
     from scorecube.execute.processes import default_workers, ordered_map, processes
 
     workers = default_workers()
     with ExitStack() as stack:
         pool: ProcessPoolExecutor | None = None
-        if early and workers > 1:
-            pool = stack.enter_context(processes(workers))
-            for _ in range(workers):
-                pool.submit(import_module, "scorecube.report.page.writing")
 
         def draw(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterable[Any]:
             nonlocal pool

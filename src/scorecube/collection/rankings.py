@@ -19,7 +19,7 @@ from scorecube.collection import schema
 from scorecube.collection.doubts import doubts_of, doubts_of_lines, with_doubts
 from scorecube.collection.judgements import IntArray, Intents, Qrels, RunLines
 from scorecube.collection.teams import discard, listed, teams_of
-from scorecube.errors import BadInput, BadPlan, counted, option
+from scorecube.errors import BadInput, BadPlan, counted, natural_key, option
 from scorecube.kernels.parsing import judge_run
 from scorecube.kernels.workspace import Workspace
 
@@ -278,7 +278,8 @@ def _compare_topics(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[s
     for run in runs:
         found |= run.lengths > 0
     unranked = [topic for topic, there in zip(qrels.topics, found, strict=True) if not there]
-    unjudged = sorted({topic for run in runs for topic in run.unjudged})
+    unranked.sort(key=natural_key)
+    unjudged = sorted({topic for run in runs for topic in run.unjudged}, key=natural_key)
     alike = alike_topics(unranked, unjudged)
     if not found.any():
         raise BadInput(

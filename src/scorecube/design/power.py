@@ -103,7 +103,7 @@ class Anova(PowerModel):
         """Return degrees of freedom between and within systems, and the critical F."""
         between = self.systems - 1.0
         within = (between if self.paired else self.systems) * (n - 1.0)
-        return between, within, scipy.stats.f.isf(self.alpha, between, within)
+        return between, within, scipy.special.fdtri(between, within, 1.0 - self.alpha)
 
     def tool_accepts(self, power: FloatArray) -> BoolArray:
         """Return whether the rounded power is at least 1 - beta (rule A of SPEC B.8)."""
@@ -136,10 +136,10 @@ class PairedT(PowerModel):
         """
         degrees = n - 1.0
         if self.sided == 1:
-            critical = scipy.stats.t.isf(self.alpha, degrees)
+            critical = -scipy.special.stdtrit(degrees, self.alpha)
             bounded = np.sqrt(np.minimum(noncentrality, MAX_NONCENTRALITY))
             return np.asarray(scipy.stats.nct.sf(critical, degrees, bounded), np.float64)
-        critical = scipy.stats.t.isf(self.alpha / 2.0, degrees) ** 2
+        critical = scipy.special.stdtrit(degrees, self.alpha / 2.0) ** 2
         return _f_power(np.ones_like(degrees), degrees, critical, noncentrality)
 
     def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
@@ -170,7 +170,7 @@ def exact_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray
     """
     shape = np.broadcast_shapes(np.shape(systems), np.shape(alpha), np.shape(beta))
     degrees = np.broadcast_to(systems - 1.0, shape)
-    critical = scipy.stats.chi2.isf(alpha, degrees)
+    critical = scipy.special.chdtri(degrees, alpha)
 
     def power(noncentrality: FloatArray) -> FloatArray:
         return np.asarray(1.0 - scipy.special.chndtr(critical, degrees, noncentrality), np.float64)

@@ -11,7 +11,6 @@ from scorecube.collection.arguments import as_cube
 from scorecube.collection.topic_groups import by_group
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
-from scorecube.kernels.pools.variance import within_variance
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 VARIANCE = "variance"
@@ -143,9 +142,17 @@ def within_system_variance(scores: FloatArray) -> FloatArray:
     >>> float(within_system_variance(np.array([[0.0, 1.0, np.nan], [0.2, 0.2, 0.2]])))
     0.16666666666666666
     """
-    leading, shape = scores.shape[:-2], scores.shape[-2:]
-    cells = np.ascontiguousarray(np.asarray(scores, np.float64).reshape(-1, *shape).swapaxes(1, 2))
-    return np.asarray(within_variance(cells, np.ones((1, shape[1]), bool))[:, 0].reshape(leading))
+    # In this order numpy adds the scores of a run, and the sums of runs, one after the other.
+    cells = np.ascontiguousarray(np.asarray(scores, np.float64).swapaxes(-1, -2))
+    known = ~np.isnan(cells)
+    counts = known.sum(axis=-2)
+    rest = np.where(known, cells, 0.0)
+    # A second pass corrects the rounding of the mean, so that equal scores have variance 0 exactly.
+    for _ in range(2):
+        means = rest.sum(axis=-2) / np.maximum(counts, 1)
+        rest = np.where(known, rest - means[..., np.newaxis, :], 0.0)
+    squares = (rest * rest).sum(axis=-2).cumsum(axis=-1)[..., -1]
+    return _ratio(squares, np.maximum(counts - 1, 0).sum(axis=-1))
 
 
 def residual_variance(scores: FloatArray) -> FloatArray:

@@ -64,7 +64,10 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
         else:
             files = sorted(Path(match) for match in glob.glob(text) if os.path.isfile(match))
         if not files:
-            raise BadInput(f"found no {what}", text)
+            lacks = not (os.path.lexists(text) or glob.has_magic(text))
+            raise BadInput(
+                f"no such file or folder ({what})" if lacks else f"found no {what}", text
+            )
         found += files
     if not found:
         raise BadInput(f"no {what}: the list of paths is empty")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,8 +11,10 @@ from typing import Any
 
 from scorecube.collection.judgements import Qrels, RunLines
 from scorecube.collection.rankings import JudgedRun, judge
+from scorecube.errors import BadInput
 from scorecube.ingest.ntcireval import Levels, RankedLists, levels_of, read_lists
 from scorecube.ingest.qrels import LevelMap
+from scorecube.ingest.records import Problems
 from scorecube.ingest.trec import read_run
 from scorecube.kernels.workspace import Workspace
 
@@ -40,8 +42,14 @@ class FileJudge:
         """Levels of the judgements by topic and document."""
         return levels_of(self.qrels)
 
-    def __call__(self, source: Path | RankedLists | RunLines) -> JudgedRun:
-        """Return the levels of one run."""
+    def __call__(self, source: Path | RankedLists | RunLines) -> JudgedRun | BadInput:
+        """Return the levels of one run, or what is wrong with it, so that one message names all bad files."""
+        try:
+            return self._judged(source)
+        except BadInput as error:
+            return error
+
+    def _judged(self, source: Path | RankedLists | RunLines) -> JudgedRun:
         space: Workspace = self._threads.__dict__.setdefault("space", Workspace())
         if isinstance(source, RunLines):
             lines = source
@@ -73,3 +81,15 @@ class FileJudge:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         """Start without memory of threads."""
         self.__dict__.update(state, _threads=local())
+
+
+def good_runs(judged: Iterable[JudgedRun | BadInput]) -> list[JudgedRun]:
+    """Return the runs of files that were read; what is wrong with the others is one error (BadInput)."""
+    runs, problems = [], Problems()
+    for each in judged:
+        if isinstance(each, BadInput):
+            problems.add("bad file", each)
+        else:
+            runs.append(each)
+    problems.refuse()
+    return runs

@@ -16,6 +16,16 @@ FACTS = ("role", "of", "form", "heading", "long_name")
 """Of a variable, that its columns have."""
 KEYS = ("collection", names.METRIC, names.GAIN)
 """Columns that say of what a row is, and stand in the caption of a printed table where all rows have them in common."""
+
+
+class _Facts(dict[str, str]):
+    """Facts of columns, which are never changed: pandas copies attributes deeply with every selection."""
+
+    def __deepcopy__(self, memo: object) -> _Facts:
+        """Return it."""
+        return self
+
+
 Layout = list[tuple[str, tuple[str, ...]]]
 """Columns as they are printed: the name of each, and the column that it shows, or the two with the limits of an interval."""
 
@@ -44,7 +54,7 @@ def describe_columns(
                 column: column_of.get("".join((name, *shown[column][1:])), column_of.get(name, ""))
                 for column, name in found.items()
             }
-        frame.attrs[fact] = {column: text for column, text in found.items() if text}
+        frame.attrs[fact] = _Facts({column: text for column, text in found.items() if text})
     return frame
 
 

@@ -280,14 +280,33 @@ def findings(results: xr.Dataset | Sequence[xr.Dataset]) -> list[Finding]:
         raise BadPlan(
             f"results of one analysis are needed; found {', '.join(sorted(kinds)) or 'none'}"
         )
-    view, tables = view_of_result(several[0]), [Tables(each) for each in several]
+    tables = [Tables(each) for each in several]
     frames: Frames = tables[0]
     if len(several) > 1:
-        shared = [name for name in view.tables if all(name in list(each) for each in tables)]
+        known = view_of_result(several[0]).tables
+        shared = [name for name in known if all(name in list(each) for each in tables)]
         frames = {name: combine([each[name] for each in tables]) for name in shared}
-    facts = several[0].attrs
+    return findings_of(several, frames)
+
+
+def findings_of(results: Sequence[xr.Dataset], frames: Frames) -> list[Finding]:
+    """Return what results of one analysis with equal options say.
+
+    Parameters
+    ----------
+    results
+        One of each collection.
+    frames
+        Their tables, over all collections.
+
+    Returns
+    -------
+    findings
+        As of `findings`.
+    """
+    view, facts = view_of_result(results[0]), results[0].attrs
     title = view.title(options_of_result(facts)) if "plan" in facts else ""
-    return view.found(ResultGroup(view.heading, title, frames, several))
+    return view.found(ResultGroup(view.heading, title, frames, results))
 
 
 def no_figure(view: View) -> str:

@@ -31,8 +31,6 @@ LEAST_INCHES, MOST_INCHES = 2.2, 14.0
 LETTER_INCHES = 1 / 72
 """Of one point of a letter's size."""
 MISSING = "#d55e00"
-LEVELS = 24
-"""Colours on a page: enough to read scores by, and few bytes."""
 
 
 def _of(
@@ -172,21 +170,6 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
             f"{cube.attrs.get(COLLECTION, '')}  {cube.sizes[names.RUN]} runs, {cube.sizes[names.TOPIC]} topics, "
             f"gains {cells[names.GAIN].item()}{rest}".strip()
         )
-
-
-def page_heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
-    """`heat_map` of the first metric, in few bytes: an image of one pixel a score, of few colours, and labels without marks.
-
-    cube, gain: See `heat_map`.
-    """
-    from scorecube.report.figures.canvas import sequential_colours
-
-    heat_map(canvas, cube.isel({names.METRIC: [0]}), gain)
-    assert canvas.drawn is not None
-    axes = canvas.drawn.axes[0]
-    (image,) = axes.images
-    image.set(interpolation="none", cmap=sequential_colours(MISSING, LEVELS))
-    axes.tick_params(left=False, bottom=False)
 
 
 def _panel(

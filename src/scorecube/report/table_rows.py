@@ -19,7 +19,7 @@ CONFIDENCE = "confidence"
 BRIEF = 24
 """Rows that a table of several confidence levels may have on a screen."""
 METRICS = ("metric", "metric_a", "metric_b")
-"""Columns with metrics; a row of two metrics is of both."""
+"""Columns with metrics; a row of two metrics is of both, where several are chosen, and of either, where one is."""
 MANY = ("run", "run_a", "topic")
 """Columns of tables with many rows of each metric."""
 
@@ -50,6 +50,9 @@ def select_rows(
     >>> frame = pd.DataFrame({"metric": ["AP", "RR", "Q"], "share": [0.4, 0.1, 0.5]})
     >>> select_rows(frame, metrics=["Q", "AP"], sort=["share:desc"])["metric"].tolist()
     ['Q', 'AP']
+    >>> pairs = pd.DataFrame({"metric_a": ["AP", "AP", "RR"], "metric_b": ["RR", "Q", "Q"]})
+    >>> select_rows(pairs, metrics=["Q", "AP"]).values.tolist(), len(select_rows(pairs, metrics=["RR"]))
+    ([['AP', 'Q']], 2)
     """
     wanted = {
         "metrics": (METRICS, metrics),
@@ -64,8 +67,9 @@ def select_rows(
             continue  # a column for each metric
         if not columns:
             raise BadPlan(f"{option(name)}: this table has no column {known[0]}", option=name)
-        for column in columns:
-            frame = frame[frame[column].isin(_known(name, frame[column], values))]
+        chosen = _known(name, pd.concat([frame[column] for column in columns]), values)
+        inside = frame[columns].isin(chosen)
+        frame = frame[inside.any(axis=1) if len(chosen) == 1 else inside.all(axis=1)]
     order = [name.removesuffix(DESCENDING) for name in sort or ()]
     for column in order:
         if column not in frame:

@@ -19,6 +19,7 @@ from scorecube.analyses.quantities import (
     with_quantities,
 )
 from scorecube.collection.schema import Variable, labels_of
+from scorecube.errors import natural_key
 from scorecube.report.columns import fact_of_columns
 
 
@@ -243,6 +244,10 @@ def declared(
 
     def make(result: xr.Dataset) -> pd.DataFrame:
         shown = result if part is None else part(result)
+        if names.TOPIC in plain and names.TOPIC in shown.coords:
+            topics = labels_of(shown, names.TOPIC)
+            order = sorted(range(len(topics)), key=lambda k: natural_key(topics[k]))
+            shown = shown if order == [*range(len(topics))] else shown.isel({names.TOPIC: order})
         frame = _frame(shown, dims, sources, sort, within, only, needs, whole, dtypes or {})
         return frame.astype(object).where(frame.notna(), None) if objects else frame
 

@@ -214,7 +214,7 @@ def _absent(rows: list[dict[str, Any]], result: xr.Dataset) -> Finding:
     return with_number(
         f"a team that did not take part in a pool of depth {result.attrs['pool_depth']} would score (mean over the {result.sizes[names.TEAM]} teams, 95% interval over "
         f"teams): {first_of(parts, MOST_NAMED, rest='; {} more in the tables')}; {largest}",
-        f"relative change of the mean score of a team that did not take part, {rows[0]['label']}",
+        f"relative change of the mean score of an absent team, {rows[0]['label']}",
         number_of(rows[0], "change", ENDS),
         confidence=CONFIDENCE,
         unlimited="no interval over teams is known",

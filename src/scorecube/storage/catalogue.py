@@ -245,4 +245,5 @@ def open_catalogue(path: str | os.PathLike[str]) -> Catalogue:
 
 def no_study(location: Location) -> str:
     """Return the message of the error for a location without a study."""
-    return f"{location.name}: no study there; make one with: scorecube evaluate {location.name} --name NAME --runs ... --qrels ..."
+    lacks = "" if "://" in location.name or os.path.lexists(location.name) else ", no such folder"
+    return f"{location.name}: no study there{lacks}; make one with: scorecube evaluate {location.name} --name NAME --runs ... --qrels ..."

@@ -34,7 +34,7 @@ from scorecube.ingest.judge_labels import Judgements, is_label_table, read_label
 from scorecube.ingest.ntcireval import read_judgements, run_sources
 from scorecube.ingest.qrels import Dialect, LevelMap, Probabilities, print_level_map
 from scorecube.ingest.roles import ColumnOptions, chosen_columns
-from scorecube.ingest.run_reader import FileJudge
+from scorecube.ingest.run_reader import FileJudge, good_runs
 from scorecube.ingest.tables import is_frame
 from scorecube.ingest.trec import RunLabels, read_run_labels, read_topic_groups
 from scorecube.metrics import Metric
@@ -158,7 +158,7 @@ def read_rankings(
     judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates, level_map)
     sources = run_sources(runs, judged.topics, with_ranks=order == Order.RANK)
     executor = Executor(client, workers or default_workers())
-    judged_runs = call_all(executor, judge_file, sources, progress)
+    judged_runs = good_runs(call_all(executor, judge_file, sources, progress))
     attrs = {
         "order": order,
         "score_precision": precision,

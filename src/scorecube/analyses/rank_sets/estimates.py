@@ -1,5 +1,6 @@
 """Rank sets from estimates and their covariance, without scores by topic."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,6 +100,26 @@ def rank_sets(
             names.DOUBTS: doubts_of_levels(names.ALPHA, [alpha]),
         },
     )
+
+
+def mean_of_estimates(
+    estimates: Sequence[float], low: Sequence[float], high: Sequence[float]
+) -> tuple[float, float, float]:
+    """Return the mean of independent estimates, and its limits by theirs, at the same confidence.
+
+    Source: Zou and Donner 2008, "Construction of confidence limits about effect measures: A general approach", Statistics in Medicine 27.
+
+    Examples
+    --------
+    >>> mean_of_estimates([0.5, 0.7], [0.47, 0.66], [0.53, 0.74])
+    (0.6, 0.575, 0.625)
+    """
+    n, mean = len(estimates), math.fsum(estimates) / len(estimates)
+    below, above = (
+        math.hypot(*(a - b for a, b in zip(estimates, ends, strict=True))) / n
+        for ends in (low, high)
+    )
+    return mean, mean - below, mean + above
 
 
 def limits_of(first: Any, second: Any, differences: Any, n: int) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 ROUNDING = 1e-12
@@ -24,8 +24,8 @@ ABOVE = 1e-9
 def limit_factors(numbers: Sequence[int], n: int, alpha: float) -> FloatArray:
     """Return the distance of a limit from its mean at each number of topics, as a multiple of that at n: float64 (number,)."""
     wanted = np.asarray(numbers, float)
-    quantiles = stats.t.isf(alpha / 2, np.maximum(wanted, 2) - 1)
-    return np.asarray(np.sqrt(n / wanted) * quantiles / stats.t.isf(alpha / 2, n - 1), np.float64)
+    quantiles = stdtrit(np.maximum(wanted, 2) - 1, alpha / 2)
+    return np.asarray(np.sqrt(n / wanted) * quantiles / stdtrit(n - 1, alpha / 2), np.float64)
 
 
 def needed_t(numbers: Sequence[int], n: int, critical: float) -> FloatArray:
@@ -36,8 +36,8 @@ def needed_t(numbers: Sequence[int], n: int, critical: float) -> FloatArray:
     critical: What |t| must reach over n topics.
     """
     wanted = np.asarray(numbers, float)
-    tail = max(float(stats.t.sf(critical, n - 1)), SMALLEST_TAIL)
-    moved = stats.t.isf(tail, np.maximum(wanted, 2) - 1)
+    tail = max(float(stdtr(n - 1, -critical)), SMALLEST_TAIL)
+    moved = -stdtrit(np.maximum(wanted, 2) - 1, tail)
     return np.asarray(np.where(wanted == n, critical, moved * np.sqrt(n / wanted)), np.float64)
 
 
@@ -84,7 +84,7 @@ def critical_value(t: FloatArray, n_separated: int, n: int, alpha: float) -> flo
     ordered = np.sort(t)[::-1]
     above = float(ordered[n_separated - 1]) if n_separated else math.inf
     below = float(ordered[n_separated]) if n_separated < len(t) else 0.0
-    usual = float(stats.t.isf(alpha / (2 * len(t)), n - 1))
+    usual = -float(stdtrit(n - 1, alpha / (2 * len(t))))
     if math.isinf(above):
         return max(usual, below * (1 + ABOVE))
     return (above + below) / 2 if n_separated < len(t) else min(usual, above)

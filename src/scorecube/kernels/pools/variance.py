@@ -8,13 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scorecube.kernels.arrays import (
-    BoolArray1,
-    BoolArray2,
-    Float64Array1,
-    Float64Array2,
-    Float64Array3,
-)
+from scorecube.kernels.arrays import BoolArray1, Float64Array1, Float64Array2, Float64Array3
 from scorecube.kernels.jit import compiled, merged
 
 
@@ -91,34 +85,6 @@ def pool_squares(
     for k in range(n_runs):
         total += squares[k]
     return total / free
-
-
-def within_variance(scores: Float64Array3, chosen: BoolArray2) -> Float64Array2:
-    """Return the pooled variance of scores about the means of their runs.
-
-    scores: float64 (cell, topic, run), missing ones NaN.
-    chosen: bool (step, topic): topics to include in each step.
-    Returns variance: float64 (cell, step): sum of squares over the sum of (topics of a run - 1); NaN if no run has two
-        topics.
-    """
-    n_runs = scores.shape[2]
-    variance = np.empty((scores.shape[0], chosen.shape[0]))
-    _fill_variance(scores, chosen, np.empty((4, n_runs)), variance)
-    return variance
-
-
-@compiled
-def _fill_variance(
-    scores: Float64Array3, chosen: BoolArray2, reals: Float64Array2, variance: Float64Array2
-) -> None:
-    """Write the results of `within_variance`; `reals`, float64 (4, run), is working memory."""
-    n_runs = reals.shape[1]
-    for cell in range(variance.shape[0]):
-        for step in range(variance.shape[1]):
-            sum_runs(scores[cell], chosen[step], n_runs, reals[0], reals[1])
-            variance[cell, step] = pool_squares(
-                scores[cell], chosen[step], n_runs, reals[0], reals[1], reals[2:]
-            )
 
 
 def run_means(scores: Float64Array3) -> Float64Array2:

@@ -294,10 +294,9 @@ def whole_number_labels(axis: Axis) -> None:
     axis.set_major_formatter("{x:,.0f}")
 
 
-def sequential_colours(missing: str, levels: int | None = None) -> Any:
-    """Return colours from dark to light, of so many levels if given, and the colour of missing values."""
-    colours = colormaps["cividis"]
-    return (colours if levels is None else colours.resampled(levels)).with_extremes(bad=missing)
+def sequential_colours(missing: str) -> Any:
+    """Return colours from dark to light, and the colour of missing values."""
+    return colormaps["cividis"].with_extremes(bad=missing)
 
 
 def without_grid() -> AbstractContextManager[None]:

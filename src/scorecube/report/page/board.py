@@ -11,6 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from scorecube import names
+from scorecube.analyses.rank_sets.estimates import mean_of_estimates
 from scorecube.errors import visible
 from scorecube.report.columns import decimals_of
 from scorecube.report.tables import COLLECTION, as_records
@@ -69,7 +70,8 @@ def bar(low: float, high: float, point: float, ends: tuple[float, float], kind: 
     left, right, place = (
         min(100.0, max(0.0, 100 * (each - ends[0]) / width)) for each in (low, high, point)
     )
-    style = f"--l:{left:.1f};--w:{right - left:.1f};--p:{place:.1f}"
+    places = {"l": left, "w": right - left, "p": place}
+    style = ";".join(f"--{name}:{value:.1f}" for name, value in places.items())
     return f'<i class="b{kind}" style="{style}" aria-hidden=true></i>'
 
 
@@ -184,8 +186,6 @@ class Matrix:
     label: str
     collections: list[str]
     rows: Markup
-    shown: int
-    runs: int
 
 
 def matrices(frame: pd.DataFrame, escape: Callable[[str], str]) -> list[Matrix]:
@@ -210,19 +210,25 @@ def matrices(frame: pd.DataFrame, escape: Callable[[str], str]) -> list[Matrix]:
                 for row in cells.values()
             ]
         )
-        means = {
-            run: sum(row["mean"] for row in cells.values()) / len(columns)
-            for run, cells in common.items()
-        }
-        ordered = sorted(common, key=lambda run: -means[run])[:MOST_RUNS]
+        means = {run: _mean(list(cells.values())) for run, cells in common.items()}
+        ordered = sorted(common, key=lambda run: -means[run]["mean"])[:MOST_RUNS]
         lines = [
-            f'<tr><th scope="row">{escape(run)}</th><td class="n"><b>{means[run]:.3f}</b></td>'
+            f'<tr><th scope="row">{escape(run)}</th>{_cell(means[run], ends)}'
             + "".join(_cell(common[run][name], ends) for name in columns)
             + "</tr>"
             for run in ordered
         ]
-        found.append(Matrix(str(label), columns, Markup("\n".join(lines)), len(lines), len(common)))  # noqa: S704
+        found.append(Matrix(str(label), columns, Markup("\n".join(lines))))  # noqa: S704
     return found
+
+
+def _mean(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the mean over collections, with its limits where all have limits."""
+    columns = ("mean", "mean_low", "mean_high")
+    found: list[list[Any]] = [[row.get(name) for row in rows] for name in columns]
+    if any(None in each for each in found):
+        return {"mean": sum(found[0]) / len(rows)}
+    return dict(zip(columns, mean_of_estimates(*found), strict=True))
 
 
 def _cell(row: Mapping[str, Any], ends: tuple[float, float]) -> str:

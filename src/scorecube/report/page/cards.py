@@ -95,14 +95,19 @@ def numbers(found: Finding) -> tuple[str, str]:
     --------
     >>> numbers(Finding("x", estimate=39.0, unit="runs", cautions=("of these topics",)))
     ('39', '')
+    >>> numbers(Finding("x", estimate=0.0, low=0.0, high=0.0, confidence=0.95))
+    ('none', '')
     """
     assert found.estimate is not None
+    ends = (found.low, found.high)
+    if found.low == found.high == found.estimate:  # limits that say nothing more
+        if not found.estimate:
+            return "none", ""
+        ends = (None, None)
     if float(found.estimate).is_integer() and found.unit not in ("1", "score"):
-        ends = (found.low, found.high)
-        return f"{found.estimate:,.0f}", (
-            TO.join(f"{end:,.0f}" for end in ends if end is not None) if None not in ends else ""
-        )
-    return limited(found.estimate, found.low, found.high)
+        known = [f"{end:,.0f}" for end in ends if end is not None]
+        return f"{found.estimate:,.0f}", TO.join(known) if len(known) > 1 else ""
+    return limited(found.estimate, *ends)
 
 
 def _rows(section: Section | None) -> Rows:
@@ -161,8 +166,9 @@ def _separates(own: Sequence[Section]) -> list[Says]:
     if section.kind != "swap":
         clause = f"of the pairs of runs are separated ({section.name})"
     elif len(behind) > 1:
+        named = f"{', '.join(behind[:-1])} and {behind[-1]}"
         clause = (
-            f"{' and '.join(filter(None, [', '.join(behind[:-1]), behind[-1]]))} are not separable"
+            f"{'these' if behind == [label for label, *_ in bars] else named} are not separable"
         )
     else:
         clause = f"{behind[0]} is separated from all others"
@@ -179,7 +185,7 @@ def _differences(own: Sequence[Section]) -> list[Says]:
             )
             continue
         big, limits = limited(row["required_difference"], row["required_low"], row["required_high"])
-        words = f"in {label}, to be confirmed by {row['size']} other topics in {row['confidence']:.0%} of cases"
+        words = f"in {label}, confirmed by {row['size']} other topics in {row['confidence']:.0%} of cases"
         found.append(Says(label, big, limits, words))
     return found
 
@@ -200,7 +206,7 @@ def _topics(own: Sequence[Section]) -> list[Says]:
             enough = "are enough"
         elif low is not None and low > at_hand:
             enough = "are too few"
-        words = f"to find {row['min_diff']:g} between the best and worst of {row['systems']:g} systems; {at_hand} today {enough}"
+        words = f"for {row['min_diff']:g} between best and worst of {row['systems']:g} systems; {at_hand} today {enough}"
         found.append(Says(label, f"{needed:,.0f}", limits, words))
     return found
 

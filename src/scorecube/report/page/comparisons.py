@@ -89,19 +89,9 @@ def consistency(found: pd.DataFrame) -> str:
     ranked = ", then ".join(rows["label"][:3])
     if pd.isna(first["kendall_w"]):
         return f"The collections ({name_collections(first['collections'])}) do not order the metrics: all are equal."
-    p = p_words(float(first["p_value"]))
+    p_value = float(first["p_value"])
+    p = f"p = {p_value:.3f}" if p_value >= LEAST_P else f"p < {LEAST_P}"
     return (
         f"First by mean rank is {ranked}; the collections ({name_collections(first['collections'])}) order the metrics with Kendall W = {first['kendall_w']:.2f} "
         f"(1: equal orders, 0: unrelated; {p})."
     )
-
-
-def p_words(p_value: float) -> str:
-    """Return a p-value in a sentence, with three decimals.
-
-    Examples
-    --------
-    >>> p_words(0.0401), p_words(2e-9)
-    ('p = 0.040', 'p < 0.001')
-    """
-    return f"p = {p_value:.3f}" if p_value >= LEAST_P else f"p < {LEAST_P}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import hashlib
 import html
 import json
@@ -17,13 +19,13 @@ from scorecube.report.columns import fact_of_columns
 from scorecube.report.figures.files import draw_figure
 from scorecube.report.figures.style import COLOURS
 from scorecube.report.tables import as_records
-from scorecube.report.text_formats import NONE, Cells, merge_gains
+from scorecube.report.text_formats import NONE, Cells, merge_gains, render
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_SHOWN = 300
-"""Rows of a table on the page; its download has all."""
+MOST_SHOWN, MOST_PACKED = 300, 2_000
+"""Rows of a table on the page, and of one that can be downloaded from it."""
 LIMITS = {"low": "lower limit", "high": "upper limit"}
 GREYS, LIGHTEST_GREY = (0x40, 0x90), 0xF0
 """Levels at which the second and third grey of the page's palette begin, and from which on a grey is white."""
@@ -112,6 +114,12 @@ def _table(merged: pd.DataFrame, label: str) -> Markup:
     return Markup(  # noqa: S704 - cells are escaped above
         f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table>{body}</table></div>{note}'
     )
+
+
+def csv_address(frame: pd.DataFrame) -> str:
+    """Return the address of a table as packed CSV, which stands in the page: the same as `scorecube show` prints."""
+    packed = gzip.compress(render(frame, "csv").encode(), mtime=0)
+    return "data:application/gzip;base64," + base64.b64encode(packed).decode()
 
 
 def _is_number(value: object) -> bool:

@@ -137,7 +137,7 @@ class Distribution:
     def cells(self) -> list[str]:
         """Number of collections, and smallest, quartiles and largest value, as text."""
         points = np.quantile(self.values, [0, 0.25, 0.5, 0.75, 1])
-        form = "{:,.6g}" if all(value.is_integer() for value in self.values) else "{:.4f}"
+        form = "{:,.6g}" if all(value.is_integer() for value in self.values) else "{:.3g}"
         return [f"{len(self.values):,}", *map(form.format, points.tolist())]
 
     @property
@@ -242,19 +242,14 @@ def _glance(
     sizes: Sequence[Distribution], groups: Sequence[Mapping[str, Any]]
 ) -> list[tuple[str, str, str, str]]:
     """Return what the page opens with: median and range of the sizes, and of the first metric of each analysis."""
-    headings = [each.label for each in sizes]
-    drawn = [group for group in groups if group["distributions"]]
-    for place, group in enumerate(drawn, len(sizes) - len(drawn)):
-        headings[place] = f"{group['heading']}: {group['column']}, {sizes[place].label}"
-    return [
-        (
-            heading,
-            each.cells[3],
-            f"{each.cells[1]}{TO}{each.cells[5]}",
-            "median, smallest and largest of the collections",
-        )
-        for heading, each in zip(headings, sizes, strict=True)
+    shown = [(each.label, each.cells) for each in sizes]
+    shown += [
+        (f"{group['heading']}: {group['column']}, {each.label}", each.cells)
+        for group in groups
+        for each in group["distributions"][:1]
     ]
+    words = "median, smallest and largest of the collections"
+    return [(heading, cells[3], f"{cells[1]}{TO}{cells[5]}", words) for heading, cells in shown]
 
 
 def overview_page(
@@ -291,9 +286,7 @@ def overview_page(
         count=len(rows),
         sizes=sizes,
         groups=groups,
-        glance=_glance(
-            [*sizes, *(each for group in groups for each in group["distributions"][:1])], groups
-        ),
+        glance=_glance(sizes, groups),
         cautions=sorted(counts.items(), key=lambda item: (-item[1], item[0])),
         data=Markup(embedded_json(table_data(rows, links))),  # noqa: S704 - escaped there
         names=[row["name"] for row in rows],

@@ -112,13 +112,14 @@ const shared = (() => {
     return Number.isNaN(found) ? null : found;
   };
   const RUNS = ["run", "run a", "run b", "system", "team", "topic"];
-  const download = (table) => {
-    const safe = (text) => (/^[=+\-@\t\r']/.test(text) && !/^-?[\d.,%]+$/.test(text) ? `'${text}` : text);
-    const quoted = (cell) => `"${safe(textOf(cell)).replace(/"/g, '""')}"`;
-    const lines = [table.rows[0], ...(table.allRows ?? table.tBodies[0].rows)].map((row) => [...row.cells].map(quoted).join(","));
-    const link = make("a", { href: URL.createObjectURL(new Blob([lines.join("\r\n")], { type: "text/csv" })), download: "table.csv" });
-    link.click();
-  };
+  // Tables are packed in the page; a click saves them unpacked.
+  const unpack = (link) => link.addEventListener("click", async (event) => {
+    if (!link.download.endsWith(".gz")) return;
+    event.preventDefault();
+    const packed = Uint8Array.from(atob(link.href.split(",")[1]), (letter) => letter.charCodeAt(0));
+    const text = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+    Object.assign(link, { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: link.download.slice(0, -3) }).click();
+  });
 
   const enhance = (table) => {
     const region = table.parentElement;
@@ -156,7 +157,7 @@ const shared = (() => {
     // On paper all rows of what is picked stand.
     addEventListener("beforeprint", () => { const before = limit; limit = Infinity; show(); addEventListener("afterprint", () => { limit = before; show(); }, { once: true }); });
     sortable(heads, state, show, numeric);
-    if (rows.length >= FEW) region.before(make("div", { className: "tools" }, search, status, more, make("button", { type: "button", textContent: "CSV", onclick: () => download(table) })));
+    if (rows.length >= FEW) region.before(make("div", { className: "tools" }, search, status, more));
     search.addEventListener("input", show);
     onPick.push(show);
     show();
@@ -477,7 +478,7 @@ const shared = (() => {
     const links = all("nav a");
     const targets = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
     const show = () => {
-      const last = targets.findLastIndex((each) => each && each.getBoundingClientRect().top < innerHeight / 3);
+      const last = targets.findLastIndex((each) => each && each.getBoundingClientRect().top < Math.min(160, innerHeight / 3));
       links.forEach((link, k) => (k === Math.max(0, last) ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current")));
     };
     addEventListener("scroll", show, { passive: true });
@@ -486,6 +487,7 @@ const shared = (() => {
 
   switches();
   tables();
+  all(".files a").forEach(unpack);
   definitions();
   figures();
   pick(picked);

@@ -97,7 +97,7 @@ def render(
         discrimination=DISCRIMINATION,
         measures=metrics_table(sections, labels) if not several else ([], []),
         cautions=cautions,
-        heat_maps=heat_maps(study, collections, ordered_map, options) if links is None else [],
+        heat_maps=heat_maps(study, collections, options) if links is None else [],
         further=[] if options.final or links else further(sections, collections, study.path),
         provenance=_provenance(sections),
         most_places=MOST_PLACES,
@@ -201,7 +201,7 @@ def _chapters(
         heading = question.text if question else section.view.heading
         chapter: dict[str, Any] = {
             "heading": heading,
-            "short": question.short if question and question.short else heading,
+            "short": (question.contents or question.short) if question else heading,
             "id": _chapter_id(heading),
             "question": question,
             "parts": [],

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,13 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.cautions import Caution, cautions_of
 from scorecube.report.findings import Finding
 from scorecube.report.page.board import is_board
-from scorecube.report.page.html import html_table, picture
+from scorecube.report.page.html import MOST_PACKED, csv_address, html_table, picture
 from scorecube.report.page.options import PageOptions
 from scorecube.report.page.script_data import design_data, leaderboard_data
 from scorecube.report.results import (
     MOST_ROWS,
     Tables,
-    headline,
+    findings_of,
     most_rows,
     of_metrics,
     options_of_result,
@@ -148,14 +149,17 @@ class Section:
     def add(self, part: Part) -> None:
         """Add the part of one more collection; drop tables that have become too long for a page."""
         self.parts.append(part)
+        for kept in ("frames", "findings"):
+            self.__dict__.pop(kept, None)
         for name, rows in part.rows.items():
             self.rows[name] = self.rows.get(name, 0) + rows
             if self.rows[name] > most_rows(self.view, name):
                 for each in self.parts:
                     each.frames.pop(name, None)
 
+    @cached_property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """Return the tables that are not too long, over all collections."""
+        """The tables that are not too long, over all collections."""
         kept = [
             name for name in self.view.tables if all(name in part.frames for part in self.parts)
         ]
@@ -164,7 +168,13 @@ class Section:
     @property
     def first_table(self) -> pd.DataFrame:
         """The analysis' first table over all collections; empty if it is too long to be kept."""
-        return self.frames().get(self.view.first_table, pd.DataFrame())
+        return self.frames.get(self.view.first_table, pd.DataFrame())
+
+    @property
+    def downloads(self) -> dict[str, str]:
+        """Addresses of the tables that are not too long, by name, as packed CSV."""
+        found = self.frames.items()
+        return {name: csv_address(frame) for name, frame in found if len(frame) <= MOST_PACKED}
 
     @property
     def live(self) -> list[dict[str, Any]]:
@@ -176,15 +186,18 @@ class Section:
         frames = [part.at_hand for part in self.parts if part.at_hand is not None]
         return [(WIDTHS_AND_POWER, combine(frames))] if frames and curves else []
 
-    def group(self) -> ResultGroup:
-        """Return what answers are made from."""
-        return ResultGroup(
-            self.name, self.title, self.frames(), [part.small for part in self.parts]
-        )
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What the results say: of one collection all of it, of several the answers."""
+        if len(self.parts) == 1 and self.parts[0].curve:
+            return list(self.parts[0].findings)
+        results = [part.small for part in self.parts]
+        group = ResultGroup(self.name, self.title, self.frames, results)
+        return [each for own in self.view.answers for each in self.view.answered(own, group)]
 
-    def answered(self, question: Question) -> Iterator[Finding]:
-        """Yield what the results say on a question that they answer."""
-        return self.view.answered(question, self.group())
+    def answered(self, question: Question) -> list[Finding]:
+        """Return what the results say on a question that they answer."""
+        return [each for each in self.findings if each.question == question.text]
 
     @property
     def question(self) -> Question | None:
@@ -197,20 +210,15 @@ class Section:
 
     def sentences(self) -> list[str]:
         """Return what it says, the answer first, each once."""
-        said = [each.sentence for own in self.view.answers for each in self.answered(own)]
-        said += (
-            [line for part in self.parts for line in part.curve.get("reading", ())]
-            if len(self.parts) == 1
-            else []
-        )
+        said = [sentence(each.sentence) for each in self.findings]
         # What a result says by itself begins as its answer does.
         return list({line[:BEGINNING]: line for line in reversed(said)}.values())[::-1]
 
     def content(self, *, curves: bool = True, overview: bool = True) -> dict[str, Any]:
         """Return the values that the template of the page needs; of one collection no picture twice."""
-        frames = self.frames()
-        view = self.view
+        frames, view = self.frames, self.view
         board = is_board(self.first_table)
+        downloads = self.downloads if curves else {}
         drawn = overview and view.overview is not None
         if curves and len(self.parts) == 1 and self.parts[0].curve.get("picture"):
             drawn = False
@@ -226,7 +234,11 @@ class Section:
             "overview": picture(view.draw_overview([part.small for part in self.parts]), words)
             if drawn
             else None,
-            "curves": [part.curve for part in self.parts if part.curve] if curves else [],
+            "curves": [
+                part.curve | {"reading": [sentence(each.sentence) for each in part.findings]}
+                for part in self.parts
+                if curves and part.curve
+            ],
             "tables": [
                 (heading, html_table(frame, f"{heading}, {view.heading}: {self.title}"))
                 for heading, frame in [*shown, *self.live_tables(curves=curves)]
@@ -235,8 +247,9 @@ class Section:
             "too_long": [
                 (name, f"{self.rows[name]:,}")
                 for name in view.tables
-                if not (name in frames and self.rows[name] <= MOST_ROWS)
+                if not (name in downloads if curves else self.rows[name] <= MOST_ROWS)
             ],
+            "downloads": downloads,
         }
 
 
@@ -245,7 +258,8 @@ class Part:
     """The parts of one result that a page shows.
 
     collection, kind, options: The result's collection, its analysis, and the analysis' options as text.
-    curve: Figures and headline; empty if they are not shown.
+    curve: Figures; empty if they are not shown.
+    findings: What the result says, unless its figures are not shown.
     frames: Its tables by name, without those that are too long.
     rows: Rows of all its tables, or a little more of those that are too long.
     small: The result without its large arrays.
@@ -259,6 +273,7 @@ class Part:
     kind: str
     options: str
     curve: dict[str, Any]
+    findings: Sequence[Finding]
     frames: dict[str, pd.DataFrame]
     rows: dict[str, int]
     small: xr.Dataset
@@ -283,6 +298,7 @@ def read_part(
         source.kind,
         options_text(facts),
         curve(result) if draw else {},
+        findings_of([result], tables) if draw else (),
         frames,
         tables.rows,
         without_large(result),
@@ -305,7 +321,7 @@ def _live(
 
 
 def curve(result: xr.Dataset) -> dict[str, Any]:
-    """Return the figures and the headline of one result."""
+    """Return the figures of one result."""
     view = view_of_result(result)
     caption = view.caption(result)
     pictures = []
@@ -317,7 +333,6 @@ def curve(result: xr.Dataset) -> dict[str, Any]:
         "picture": pictures[0][1] if pictures else "",
         "tall": bool(pictures) and pictures[0][1].startswith('<svg class="tall'),
         "caption": caption,
-        "reading": [sentence(line) for line in headline(result)],
         "collection": str(result.attrs[COLLECTION]),
         "others": pictures[1:],
     }

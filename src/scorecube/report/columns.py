@@ -3,6 +3,8 @@
 It travels with a table in ``DataFrame.attrs``, as texts, which pandas keeps through selections and writes into files.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Collection, Mapping, Sequence
 

@@ -62,6 +62,13 @@ class Table:
     header: Sequence[str]
     line: int
     chunks: Iterable[Chunk | BadInput]
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Role -> header, where it is known; then all other columns are metrics."""
+    unread: Sequence[str] = ()
+    """Names in the file that are no columns."""
+    notes: Sequence[str] = ()
+    advice: str = ""
+    """What may have been written as 0, too."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +149,7 @@ class _Labels:
     def numbered(self, cells: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Return the numbers of the labels in cells."""
         if set(map(type, cells)) - {str}:
-            cells = [_text(cell) for cell in cells]
+            cells = [label_text(cell) for cell in cells]
         for cell in dict.fromkeys(cells):
             if cell not in self._known:
                 label = label_of_spreadsheet(cell.strip())
@@ -152,7 +159,7 @@ class _Labels:
         return np.fromiter(map(self._known.__getitem__, cells), np.int32, len(cells))
 
 
-def _text(cell: Any) -> str:
+def label_text(cell: Any) -> str:
     """Return the text of a label; '' for a missing one and for nested values."""
     if isinstance(cell, bytes):
         return cell.decode("utf-8", "replace")
@@ -248,6 +255,7 @@ class _Rows:
     lines: Integers
     labels: dict[str, Any]
     values: dict[str, Floats]
+    unread: Sequence[str]
 
     def name_of(self, measure: str) -> str:
         """Return the name here of a measure of another tool."""
@@ -280,6 +288,7 @@ class Records:
         self._cells: dict[str, _Cells] = {}
         self._tables: list[_Rows] = []
         self._notes: list[str] = []
+        self._advice = ""
 
     def read(self, tables: Iterable[Table | BadInput]) -> Reading:
         """Read tables as one.
@@ -308,8 +317,9 @@ class Records:
         taken = take_columns(
             table.header,
             self._metric,
-            self._chosen,
+            {**table.roles, **self._chosen},
             (path, table.line if path is not None else None),
+            is_known=bool(table.roles),
         )
         places = taken.at.get("score", []) or taken.values
         headers = [table.header[k] for k in places]
@@ -332,7 +342,9 @@ class Records:
         joined = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
         labels = {role: joined[role] for role in self._labels}
         values = {header: joined[k] for k, header in zip(places, headers, strict=True)}
-        return _Rows(path, taken, np.concatenate(lines), labels, values)
+        self._notes += table.notes
+        self._advice = self._advice or table.advice
+        return _Rows(path, taken, np.concatenate(lines), labels, values, table.unread)
 
     def _numbered(self, role: str, taken: Taken, chunk: Chunk, path: PathLike | None) -> Any:
         """Return the numbers of the labels of a role; note missing ones."""
@@ -342,7 +354,7 @@ class Records:
             return np.full(len(chunk.lines), self._labels[role].numbered([""])[0])
         cells = columns[0]
         if len(columns) > 1:
-            cells = [JOIN.join(map(_text, row)) for row in zip(*columns, strict=True)]
+            cells = [JOIN.join(map(label_text, row)) for row in zip(*columns, strict=True)]
         numbers = self._labels[role].numbered(cells)
         lacking = self._labels[role].lacking
         if lacking and name not in ("gain", "seed"):
@@ -560,8 +572,11 @@ class Records:
             values[rows(pair), columns(topic)] = scores
             found[key] = rows_of_systems(pd.DataFrame(values, index, labels), systems)
         known = {metric for (_, metric), part in parts.items() if not np.isnan(part[2]).all()}
+        where = f" in {collection}" if collection else ""
+        for (_, metric), part in parts.items():
+            if self._advice and metric in known and not np.nan_to_num(part[2]).any():
+                self._notes.append(f"all scores of {metric}{where} are 0: {self._advice}")
         if lacking := [metric for _, metric in parts if known and metric not in known]:
-            where = f" in {collection}" if collection else ""
             self._notes.append(f"no score of {listed(list(dict.fromkeys(lacking)))}{where}")
         return {key: frame for key, frame in found.items() if not known or key[1] in known}
 
@@ -614,12 +629,13 @@ class Records:
             unread |= {
                 k: self._cells[of.header[k]].kind for k in of.values if of.header[k] not in names
             }
-            if unread:
+            if unread or rows.unread:
                 columns = [
                     (of.header[k] or f"column {k + 1} (without a name)")
                     + (f" ({why})" if why else "")
                     for k, why in sorted(unread.items())
                 ]
+                columns += rows.unread
                 notes.setdefault(f"not read: {', '.join(columns)}", []).append(rows)
         self._notes += self._with_files("", notes)
         return self._with_files(TAKEN, taken)

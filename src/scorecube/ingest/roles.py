@@ -151,7 +151,12 @@ class Taken:
 
 
 def take_columns(
-    header: Sequence[str], metric: str | None, chosen: Mapping[str, str], where: Where = ()
+    header: Sequence[str],
+    metric: str | None,
+    chosen: Mapping[str, str],
+    where: Where = (),
+    *,
+    is_known: bool = False,
 ) -> Taken:
     """Return what the columns of a table of scores are taken for.
 
@@ -159,6 +164,7 @@ def take_columns(
     metric: The only metric to read; a column of this name where no column names metrics.
     chosen: Role, of `CHOSEN` -> name of its column.
     where: File and line, for messages.
+    is_known: Whether all other columns are metrics, whatever their names.
     Raises BadInput: A column that is not there; no column, or several, for the run, the topic, ...
 
     Examples
@@ -172,10 +178,10 @@ def take_columns(
     free = [k for k in range(len(header)) if [k] not in at.values()]
     for role, known in ROLES.items():
         if role not in at:
-            at[role] = [k for k in free if words[k] in known]
+            at[role] = [k for k in free if words[k] in known and not is_known]
     if "run" not in chosen:
         at["run"] = at["run"] or [k for k in free if words[k] == PYTERRIER_RUN]
-        if "seed" not in chosen:
+        if "seed" not in chosen and not is_known:
             _tell_systems(at, words)
     if "topic" not in chosen:
         _tell_topics(at, words, free)
@@ -187,7 +193,7 @@ def take_columns(
         if len(columns) > 1 and role != "collection":
             _refuse_several(role, [header[k] for k in columns], where)
     others = [k for k in free if not any(k in columns for columns in at.values())]
-    counters = [k for k in others if words[k] in COUNTERS]
+    counters = [k for k in others if words[k] in COUNTERS and not is_known]
     values = [] if "score" in at else [k for k in others if k not in counters]
     found = at | {"score": at.get("score", values)}
     for role in EXAMPLES:

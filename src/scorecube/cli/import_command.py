@@ -78,6 +78,12 @@ SeedColumn = Annotated[
 ScoreColumn = Annotated[
     Optional[str], typer.Option("--score-column", help="Column of scores, such as value.")
 ]
+TopicGroupColumn = Annotated[
+    Optional[str],
+    typer.Option(
+        "--topic-group-column", help="Column of what topics come in, such as conversation_id."
+    ),
+]
 
 
 def import_(
@@ -93,6 +99,7 @@ def import_(
     collection_column: CollectionColumn = None,
     seed_column: SeedColumn = None,
     score_column: ScoreColumn = None,
+    topic_group_column: TopicGroupColumn = None,
     lower_is_better: LowerIsBetter = None,
     teams: options.Teams = None,
     topic_groups: options.TopicGroups = None,
@@ -120,6 +127,7 @@ def import_(
         collection_column=collection_column,
         seed_column=seed_column,
         score_column=score_column,
+        topic_group_column=topic_group_column,
         lower_is_better=split(lower_is_better) or (),
         collections=True,
         notify=lambda line: notify(line if line.startswith(TAKEN) else f"note: {line}"),

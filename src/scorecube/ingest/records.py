@@ -39,7 +39,18 @@ SHOWN = 20
 """Problems that a message names; others are counted."""
 LABELS = ("collection", "gain", "run", "inner", "topic")
 """Labels of a row, in the order in which rows are sorted; ``inner`` is its seed or system."""
-ROLE_ORDER = ("run", "system", "topic", "collection", "seed", "metric", "gain", "score")
+ROLE_ORDER = (
+    "run",
+    "system",
+    "topic",
+    "topic_group",
+    "collection",
+    "seed",
+    "metric",
+    "gain",
+    "score",
+)
+GROUP = "topic_group"
 LARGEST_KEY = 2**62
 JOIN = "\x1f"
 """Between the labels of several columns that name collections."""
@@ -79,11 +90,13 @@ class Reading:
         topics.
     taken: What the columns were taken for.
     notes: What is not read, and other things that a user should know.
+    topic_groups: Name of a collection -> topic -> its group, where a column names groups.
     """
 
     collections: dict[str, dict[str, Matrices]]
     taken: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    topic_groups: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def only(self) -> dict[str, Matrices]:
         """Return the scores of the only collection (BadInput for several)."""
@@ -284,7 +297,7 @@ class Records:
     def __init__(self, metric: str | None = None, chosen: Mapping[str, str] | None = None) -> None:
         self._metric, self._chosen = metric, dict(chosen or {})
         self._problems = Problems()
-        self._labels = {role: _Labels() for role in (*LABELS, "metric")}
+        self._labels = {role: _Labels() for role in (*LABELS, "metric", GROUP)}
         self._cells: dict[str, _Cells] = {}
         self._tables: list[_Rows] = []
         self._notes: list[str] = []
@@ -308,8 +321,9 @@ class Records:
         self._problems.refuse()
         scores = self._scores(metrics)
         taken = self._described(metrics)
+        groups = self._groups()
         self._problems.refuse("".join(f"\n  {note}" for note in self._notes))
-        return Reading(self._collections(scores), taken, self._notes)
+        return Reading(self._collections(scores), taken, self._notes, groups)
 
     def _rows(self, table: Table) -> _Rows:
         """Return the rows of a table."""
@@ -357,7 +371,7 @@ class Records:
             cells = [JOIN.join(map(label_text, row)) for row in zip(*columns, strict=True)]
         numbers = self._labels[role].numbered(cells)
         lacking = self._labels[role].lacking
-        if lacking and name not in ("gain", "seed"):
+        if lacking and name not in ("gain", "seed", GROUP):
             for k in np.flatnonzero(np.isin(numbers, lacking)).tolist():
                 self._problems.add(
                     f"missing {name}", f"the {name} is missing", path, chunk.lines[k]
@@ -529,6 +543,26 @@ class Records:
                 raise BadInput(f"two collections would be called {name!r}; rename one of them")
             if parts:
                 found[name] = self._by_gain(self._matrices(parts, runs, topics, name))
+        return found
+
+    def _groups(self) -> dict[str, dict[str, str]]:
+        """Return the group of each topic by collection; note topics of two groups."""
+        if not any(GROUP in rows.taken.at for rows in self._tables):
+            return {}
+        names = {role: list(self._labels[role].numbers) for role in ("collection", "topic", GROUP)}
+        found: dict[str, dict[str, str]] = {}
+        for rows in self._tables:
+            sizes = [len(labels) for labels in names.values()]
+            keys = np.ravel_multi_index([rows.labels[role] for role in names], sizes)
+            different, first = np.unique(keys, return_index=True)
+            numbers = zip(*np.unravel_index(different, sizes), strict=True)
+            for (collection, topic, group), at in zip(numbers, first, strict=True):
+                label = names[GROUP][group]
+                known = found.setdefault(_named(names["collection"][collection]), {})
+                name = names["topic"][topic]
+                if label and known.setdefault(name, label) != label:
+                    text = f"topic {name!r} is of the topic groups {known[name]!r} and {label!r}"
+                    self._problems.add("topic of two groups", text, rows.path, int(rows.lines[at]))
         return found
 
     def _runs(self, scores: Scores, n_topics: int, n_pairs: int) -> dict[int, tuple[str, str]]:

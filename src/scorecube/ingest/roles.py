@@ -57,6 +57,16 @@ SEED_HEADERS = _spelled(
     *("seed", "random_seed", "repetition", "repeat", "replicate", "replication", "epoch", "trial"),
     endings=("", "s", "_id", "_no", "_number", "_idx", "_index"),
 )
+GROUP_HEADERS = _spelled(
+    "topic_group",
+    "query_group",
+    "question_group",
+    "item_group",
+    "conversation",
+    "dialogue",
+    "dialog",
+)
+"""Headers of what topics come in, which are then no independent draws."""
 SCORE_HEADERS = ("score", "scores", "value", "values")
 METRIC_HEADERS = ("metric", "metrics", "measure", "measures", "metric_name", "measure_name")
 GAIN_HEADERS = ("gain", "gains")
@@ -71,6 +81,7 @@ ROLES = {
     "seed": SEED_HEADERS,
     "metric": METRIC_HEADERS,
     "gain": GAIN_HEADERS,
+    "topic_group": GROUP_HEADERS,
 }
 """Role of a column -> its headers."""
 EXAMPLES = {
@@ -84,7 +95,7 @@ TAKEN = "columns"
 FRAME = "; or, for a data frame of runs x topics, pass {metric: data frame}; PyTerrier names topics with perquery=True"
 Where = tuple[()] | tuple[PathLike | None, int | None]
 """File and line of a header, for messages."""
-CHOSEN = ("run", "topic", "collection", "seed", "score")
+CHOSEN = ("run", "topic", "collection", "seed", "score", "topic_group")
 """Roles whose column an option names: ``run_column``, ..."""
 
 
@@ -96,6 +107,7 @@ class ColumnOptions(TypedDict, total=False):
     collection_column: str | None
     seed_column: str | None
     score_column: str | None
+    topic_group_column: str | None
 
 
 def chosen_columns(columns: ColumnOptions) -> dict[str, str]:

@@ -317,6 +317,9 @@ class Records:
             except BadInput as error:
                 self._problems.add("unreadable file", error)
         self._refuse_mixtures()
+        if not self._tables:
+            self._problems.add("unreadable file", "no scores in the files")
+            self._problems.refuse()
         metrics = [self._metrics_of(rows) for rows in self._tables]
         self._problems.refuse()
         scores = self._scores(metrics)

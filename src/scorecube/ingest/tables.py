@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
@@ -230,7 +230,7 @@ def _table_of_records(
             text = f"an object is expected; found {kind_of(record)}"
             problems.append(BadInput(text, path, number))
             continue
-        row = record
+        row: Mapping[str, Any] = record
         if reader is not None:
             place, row = reader.placed(record, columns, len(lines))
             if place < len(lines):

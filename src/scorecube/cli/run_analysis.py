@@ -13,7 +13,7 @@ from scorecube.analyses.base import Analysis
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.analyses.shared_options import SELECTION
 from scorecube.cli.compilation import announced_compilation
-from scorecube.cli.terminal import echo_results, notify, track_progress
+from scorecube.cli.terminal import echo_results, has_details, notify, track_progress
 from scorecube.errors import BadPlan, ScorecubeError, counted
 from scorecube.execute.clusters import choose_profile, open_executor
 from scorecube.execute.executor import Executor
@@ -232,9 +232,10 @@ def find_stored(task: Task) -> xr.Dataset | None:
 def note_findings(name: str, result: xr.Dataset) -> None:
     """Print the notes of a result of a collection, and what it says, in detail."""
     notes = result.attrs.get("notes", [])
-    for line in headline(result):
-        if line not in notes:
-            notify(f"{name}: {line}", detail=True)
+    if has_details():  # sentences are made of all tables, which takes longer than many an analysis
+        for line in headline(result):
+            if line not in notes:
+                notify(f"{name}: {line}", detail=True)
     for line in notes:
         note(name, line)
 

@@ -76,6 +76,11 @@ def notify(text: str, *, error: bool = False, detail: bool = False) -> None:
             raise BadOutput(f"{path}: cannot be written: {problem.strerror}") from None
 
 
+def has_details() -> bool:
+    """Whether lines with `detail` go anywhere."""
+    return MESSAGES.log is not None or (MESSAGES.verbose and not MESSAGES.quiet)
+
+
 @contextmanager
 def _json_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int], None]]:
     """Yield a function of (done, total) that prints an object a line on stderr: at most one a second, and the last."""

@@ -63,7 +63,7 @@ def notify(text: str, *, error: bool = False, detail: bool = False) -> None:
     error: Whether it is printed whatever else is.
     detail: Whether it is printed with --verbose only.
     """
-    shown = in_words(visible(text, keep="\n"), MESSAGES.vocabulary)
+    shown = in_words(visible(text, keep="\n"), "" if error else MESSAGES.vocabulary)
     if error or (not MESSAGES.quiet and (MESSAGES.verbose or not detail)):
         print(shown, file=sys.stderr, flush=True)
     if MESSAGES.log is not None:

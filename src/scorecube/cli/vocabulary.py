@@ -9,9 +9,9 @@ WORDS = {"run": "model", "topic": "item", "collection": "benchmark", "repetition
 """Word of the field -> word of those who evaluate models."""
 MODELS = re.compile(r"\b(run|system) = \S*(model|llm|agent|checkpoint)", re.IGNORECASE)
 """What columns of models are taken for."""
-WORD = re.compile(
-    r"('[^']*'|--\S+)|(?<![\w.#/=-])(run|topic|collection|repetition|system)(s?)(?![\w#/=]|-\w|\.\w)", re.IGNORECASE
-)  # fmt: skip
+QUOTED = r"('[^']*'|--\S+)"
+NAMED = r"(?<![\w.#/=-])(run|topic|collection|repetition|system)(s?)(?![\w#/=]|-\w|\.\w)"
+WORD = re.compile(f"{QUOTED}|{NAMED}", re.IGNORECASE)
 """A quoted label or a flag, which stays; or a word."""
 
 

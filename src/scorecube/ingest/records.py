@@ -318,8 +318,8 @@ class Records:
                 self._problems.add("unreadable file", error)
         self._refuse_mixtures()
         if not self._tables:
-            self._problems.add("unreadable file", "no scores in the files")
             self._problems.refuse()
+            raise BadInput("no scores in the files")
         metrics = [self._metrics_of(rows) for rows in self._tables]
         self._problems.refuse()
         scores = self._scores(metrics)

@@ -84,11 +84,11 @@ def run(page: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
     write_program(programs)
     for line, shown in BLOCK.findall(text):
         name, *words = shlex.split(line.removesuffix(STATUS))
-        assert name in ("scorecube", "sh"), line
+        assert name in ("scorecube", "sh", "python"), line
         # A dumb terminal has no bar; what is printed beside it is the same.
         settings = {"TERM": "dumb", CACHE_VARIABLE: str(cache)}
         settings["PATH"] = f"{programs}{os.pathsep}{os.environ['PATH']}"
-        command = program(*words) if name == "scorecube" else [name, *words]
+        command = {"scorecube": program(), "python": [sys.executable]}.get(name, [name]) + words
         status, seen = on_terminal(command, folder, **settings)
         if line.endswith(STATUS):
             seen += f"{status}\n"

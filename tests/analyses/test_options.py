@@ -225,6 +225,7 @@ def test_a_word_beside_numbers_is_parsed_and_shown() -> None:
 NAN = float("nan")
 WRONG: dict[Any, tuple[Any, ...]] = {
     bool: (1, 0, 1.0, "yes", None, (True,)),
+    bool | None: (1, 0, 1.0, "yes", (True,)),
     int: (1.5, 2.0, True, "25", None, (2,), NAN, b"2"),
     float: (True, "0.5", None, (0.5,), 1j, NAN, Path("x")),
     float | None: (True, "0.5", (0.5,), NAN),

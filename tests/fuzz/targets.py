@@ -13,8 +13,11 @@ from typing import Any
 from scorecube.collection.judgements import Qrels, RunLines
 from scorecube.collection.rankings import build_rankings, judge
 from scorecube.errors import ScorecubeError
-from scorecube.ingest.formats import read_scores
+from scorecube.ingest.formats import read_collections
 from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.ingest.in_memory_runs import runs_of_json
+from scorecube.ingest.judge_labels import qrels_of_table
+from scorecube.ingest.layouts import BY_NAME
 from scorecube.ingest.ntcireval import (
     RankedLists,
     levels_of,
@@ -79,6 +82,17 @@ def lists(data: bytes, suffix: str) -> None:
             judge(read_lists(source, judged=lambda: levels_of(known_qrels())), known_qrels())
 
 
+def labels(data: bytes) -> None:
+    """Judgements with a header, or as JSON lines."""
+    qrels_of_table(write("labels", data))
+
+
+def predictions(data: bytes) -> None:
+    """A run in JSON, or predictions of MTEB."""
+    for lines in runs_of_json(write("run.json", data), ["1", "2"]):
+        judge(lines, known_qrels())
+
+
 def teams(data: bytes) -> None:
     read_teams(write("teams.csv", data))
 
@@ -91,8 +105,10 @@ def intents(data: bytes) -> None:
 
 def scores(data: bytes, layout: str, name: str, transpose: bool = False) -> None:
     """A file of scores of one layout."""
-    for matrices in read_scores([write(name, data)], layout=layout, transpose=transpose).values():
-        cube_from_scores(matrices)
+    reading = read_collections([write(name, data)], layout=layout, transpose=transpose)
+    for by_gain in reading.collections.values():
+        for matrices in by_gain.values():
+            cube_from_scores(matrices)
 
 
 def objects(data: bytes) -> None:
@@ -138,6 +154,12 @@ TARGETS: dict[str, Target] = {
     "matrix": partial(scores, layout="matrix", name="ap.csv"),
     "matrix-transposed": partial(scores, layout="matrix", name="ap.csv", transpose=True),
     "long": partial(scores, layout="long", name="ap.csv"),
+    **{
+        name: partial(scores, layout=name, name="samples_t_2026-11-25T00-00-00.json")
+        for name in BY_NAME
+    },
+    "labels": labels,
+    "predictions": predictions,
     "jsonl": partial(scores, layout="long", name="r.jsonl"),
     "ndeval": partial(scores, layout="ndeval", name="r.csv"),
     "gdeval": partial(scores, layout="gdeval", name="r.csv"),

@@ -134,4 +134,8 @@ def test_a_study_stores_and_shows_systems(scorecube: Cli, tmp_path: Path) -> Non
     assert found == {("a#1", "a"), ("a#2", "a"), ("b#1", "b")}
     outcome = scorecube("leaderboard", study, "--trials", "100", "--seed", "1")
     assert outcome.status == 0
+    assert "b leads" in outcome.stdout
+    assert "1 of 2 systems have several runs: systems are compared" in outcome.stderr
+    outcome = scorecube("leaderboard", study, "--trials", "100", "--seed", "1", "--by-run")
+    assert outcome.status == 0
     assert "b#1 leads" in outcome.stdout

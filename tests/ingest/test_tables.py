@@ -62,6 +62,8 @@ SPELLINGS: dict[str, tuple[str, str]] = {
     "model,item,epoch,acc": ("run = model, topic = item, seed = epoch, metric = acc", ""),
     "model,item,trial_index,acc": (
         "run = model, topic = item, seed = trial_index, metric = acc", ""),
+    "model,query_id,query_group,acc": (
+        "run = model, topic = query_id, topic_group = query_group, metric = acc", ""),
     "system,run,item,acc": ("run = run, system = system, topic = item, metric = acc", ""),
     "model,question_id,question,acc": (
         "run = model, topic = question_id, metrics = question, acc", ""),
@@ -105,8 +107,35 @@ AMBIGUOUS = {
     "model,item,metric,acc": "the header has no column for the score (score or value, or a metric); found model, item, metric, acc; name the column with --score-column",
     "model,item,map,AP": "2 columns are the metric AP: map, AP; choose one with --metric",
     "model,item,acc,acc": "several columns are called acc",
+    "model,item,conversation,dialog_id,acc": "2 columns may be the topic_group: conversation, dialog_id; choose one: --topic-group-column conversation",
     "model,text,acc": "the header has no column for the topic (topic, query, item, question, example, ...); found model, text, acc; name the column with --topic-column",
 }
+
+
+def test_a_column_of_topic_groups(tmp_path: Path) -> None:
+    rows = [
+        f"{model},{c}_{turn},{c},{(c * turn + k) / 9}"
+        for k, model in enumerate("ab")
+        for c in (1, 2)
+        for turn in (1, 2, 3)
+    ]
+    path = written(tmp_path / "s.csv", "\n".join(["model,item,conversation_id,acc", *rows, ""]))
+    noted: list[str] = []
+    cube = import_scores(path, notify=noted.append)
+    assert (
+        noted[0]
+        == "columns: run = model, topic = item, topic_group = conversation_id, metric = acc"
+    )
+    assert cube["topic_group"].values.tolist() == ["1"] * 3 + ["2"] * 3
+    groups = {topic: topic[0] for topic in cube["topic"].values.tolist()}
+    plain = import_scores(path, notify=noted.append, topic_groups=groups)
+    assert cube.identical(plain)
+    frame = pd.read_csv(path).rename(columns={"conversation_id": "c"})
+    other = sc.cube_from_scores(frame, topic_group_column="c", notify=noted.append)
+    assert other["topic_group"].equals(cube["topic_group"])
+    written(path, path.read_text() + "b,1_1,2,0.5\nc,2_1,1,0.5\n")
+    with pytest.raises(BadInput, match=r"topic '1_1' is of the topic groups '1' and '2'"):
+        import_scores(path)
 
 
 @pytest.mark.parametrize("header", AMBIGUOUS)
@@ -116,10 +145,11 @@ def test_ambiguous_headers_name_the_option_that_settles_them(tmp_path: Path, hea
         import_scores([path], layout="long")
     message = caught.value.message().removeprefix(f"{path}:1: ").removeprefix(f"{path}: ")
     assert message == AMBIGUOUS[header]
-    if flag := re.search(r"choose one: --(\w+)-column (.*)", message):
-        chosen: Any = {f"{flag[1]}_column": flag[2]}
-        taken = take_columns(header.split(","), None, {flag[1]: flag[2]})
-        assert taken.named(flag[1]) == flag[2]
+    if flag := re.search(r"choose one: --([\w-]+)-column (.*)", message):
+        role = flag[1].replace("-", "_")
+        chosen: Any = {f"{role}_column": flag[2]}
+        taken = take_columns(header.split(","), None, {role: flag[2]})
+        assert taken.named(role) == flag[2]
         assert (
             import_scores([path], layout="long", **chosen)["score"].size == len(taken.values) or 1
         )
@@ -128,7 +158,7 @@ def test_ambiguous_headers_name_the_option_that_settles_them(tmp_path: Path, hea
 WORDS = [
     *("run", "model", "system", "topic", "item", "query_id", "benchmark", "split", "seed", "epoch"),
     *("metric", "gain", "score", "value", "accuracy", "F1", "notes", "", "id", "index", "name"),
-    *("doc_id", "question", "task_id", "Accuracy", "Unnamed: 0", "latency", "flag"),
+    *("doc_id", "conversation", "question", "task_id", "Accuracy", "Unnamed: 0", "latency", "flag"),
 ]
 CELLS = {"notes": "text", "metric": "AP", "gain": "1:1", "flag": "True"}
 
@@ -357,8 +387,8 @@ def test_collections_are_imported_under_their_own_names(scorecube: Cli, tmp_path
     outcome = scorecube("import", study, path).succeeded()
     assert outcome.stderr.splitlines() == [
         "columns: run = model, topic = item, collection = benchmark, seed = seed, metrics = correct, f1, tokens",
-        f"{study}: gsm8k: 4 runs x 4 topics, 3 metrics x 1 gain setting",
-        f"{study}: ai2-arc: 4 runs x 4 topics, 3 metrics x 1 gain setting",
+        f"{study}: gsm8k: 4 models x 4 items, 3 metrics x 1 gain setting",
+        f"{study}: ai2-arc: 4 models x 4 items, 3 metrics x 1 gain setting",
     ]
     assert list(sc.open_study(study)) == ["ai2-arc", "gsm8k"]
     named = scorecube("import", tmp_path / "other.zarr", "--name", "x", path)

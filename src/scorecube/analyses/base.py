@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import xarray as xr
@@ -165,6 +165,10 @@ class Analysis(Described, ABC):
     def uses_systems(self) -> bool:
         """Whether results depend on which runs are repetitions of one system."""
         return False
+
+    def of_cube(self, cube: xr.Dataset) -> tuple[Self, list[str]]:
+        """Return the analysis with all options that are chosen by the scores, and what is to be said of them."""
+        return self, []
 
     @classmethod
     def finalize_options(cls) -> frozenset[str]:

@@ -61,6 +61,8 @@ class Option:
         plan's digest, so that results of earlier versions are found.
     before
         What versions before `since` did, where that is not the default.
+    opposite
+        Flag of false, of a truth value whose default is None.
     aliases
         Texts that stand for a value, such as ``all`` for None.
     convert
@@ -87,6 +89,7 @@ class Option:
     finalize: bool = False
     since: str = ""
     before: Any = None
+    opposite: str = ""
     aliases: Mapping[str, Any] = field(default_factory=dict)
     convert: Callable[[str], Any] | None = None
     on_command_line: bool = True

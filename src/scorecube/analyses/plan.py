@@ -170,8 +170,10 @@ def make_plan(
     if samples is not None:
         check_dataset(samples, option("samples"), "the method samples of an analysis")
     grouped = by_group(cube)
+    analysis, chosen = analysis.of_cube(grouped)
     prepared, warnings = analysis.prepare_checked(grouped)
     warnings = [
+        *chosen,
         *(grouped.attrs[key] for key in (names.TOPIC_GROUPS,) if key in grouped.attrs),
         *warnings,
     ]

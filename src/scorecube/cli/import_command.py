@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from scorecube.cli import options
+from scorecube.cli import options, terminal
 from scorecube.cli.options import check_choice
 from scorecube.cli.terminal import notify, split
+from scorecube.cli.vocabulary import EVALS, MODELS
 from scorecube.errors import BadPlan, counted, option
 from scorecube.ingest.formats import AUTO, layouts
 from scorecube.ingest.roles import TAKEN
@@ -78,6 +79,12 @@ SeedColumn = Annotated[
 ScoreColumn = Annotated[
     Optional[str], typer.Option("--score-column", help="Column of scores, such as value.")
 ]
+TopicGroupColumn = Annotated[
+    Optional[str],
+    typer.Option(
+        "--topic-group-column", help="Column of what topics come in, such as conversation_id."
+    ),
+]
 
 
 def import_(
@@ -93,6 +100,7 @@ def import_(
     collection_column: CollectionColumn = None,
     seed_column: SeedColumn = None,
     score_column: ScoreColumn = None,
+    topic_group_column: TopicGroupColumn = None,
     lower_is_better: LowerIsBetter = None,
     teams: options.Teams = None,
     topic_groups: options.TopicGroups = None,
@@ -120,9 +128,10 @@ def import_(
         collection_column=collection_column,
         seed_column=seed_column,
         score_column=score_column,
+        topic_group_column=topic_group_column,
         lower_is_better=split(lower_is_better) or (),
         collections=True,
-        notify=lambda line: notify(line if line.startswith(TAKEN) else f"note: {line}"),
+        notify=_notify,
     )
     if name is not None:
         cubes = {name: api.only_cube(cubes)}
@@ -140,6 +149,16 @@ def import_(
             notify(f"{study}: {collection}: {describe(cube)}")
             if missing := missing_scores(cube):
                 notify(missing)
+
+
+def _notify(line: str) -> None:
+    """Print what was read; columns of models decide whose words are printed from there on."""
+    if not line.startswith(TAKEN):
+        notify(f"note: {line}")
+        return
+    chosen, terminal.MESSAGES.vocabulary = terminal.MESSAGES.vocabulary, ""
+    notify(line)
+    terminal.MESSAGES.vocabulary = chosen or (EVALS if MODELS.search(line) else "")
 
 
 def describe(cube: xr.Dataset) -> str:

@@ -167,7 +167,7 @@ def parameter(option: Option) -> tuple[Any, Any]:
         separated = "" if option.scalar is str else ",..."
         settings["metavar"] = "|".join([*map(str, option.choices), *option.aliases]) + separated
     if option.scalar is bool:
-        default = False
+        default = None if option.opposite else False
     elif option.scalar is not None:
         default = option.default
         if (
@@ -177,7 +177,8 @@ def parameter(option: Option) -> tuple[Any, Any]:
     if option.positional:
         return Annotated[kind, typer.Argument(**settings)], default
     # A flag of a truth value always sets the opposite of the default.
-    declared = typer.Option(*(option.flags or (option.flag,)), **settings)
+    flags = (f"{option.flag}/{option.opposite}",) if option.opposite else option.flags
+    declared = typer.Option(*(flags or (option.flag,)), **settings)
     return Annotated[kind if default is not None else Optional[kind], declared], default
 
 
@@ -196,10 +197,10 @@ def with_parameters(
 
 def value_of(option: Option, parsed: Any) -> Any:
     """Return the value of a declared option for the value of the parser; refuse values that are not among its choices."""
-    if option.scalar is bool:
-        return parsed != option.default
     if parsed is None:
         return option.default
+    if option.scalar is bool:
+        return parsed if option.opposite else parsed != option.default
     value = parsed if option.scalar is not None else option.parse(parsed)
     if problem := option.problem(value):
         raise typer.BadParameter(problem, param_hint=option.flag)

@@ -41,6 +41,7 @@ from scorecube.cli.import_command import describe
 from scorecube.cli.options import check_choice
 from scorecube.cli.plugins import load_plugins
 from scorecube.cli.terminal import discard_stdout, echo, notify, split, track_progress, wrap_lines
+from scorecube.cli.vocabulary import EVALS, FIELD
 from scorecube.errors import BadPlan, ScorecubeError, counted
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
 
@@ -127,6 +128,10 @@ def run(words: list[str]) -> None:
         fail(f"a part of the study cannot be read: {error}; run scorecube verify to find it")
 
 
+VALUES = {"--log-file": (), "--progress": ("json", "auto"), "--vocabulary": (EVALS, FIELD)}
+"""Flag of messages -> its values; none for a file."""
+
+
 def take_message_flags(words: list[str]) -> list[str]:
     """Return the words without flags of `Messages`, which stand anywhere, such as ``--quiet`` and ``--log-file FILE``; set `MESSAGES`.
 
@@ -138,14 +143,15 @@ def take_message_flags(words: list[str]) -> list[str]:
         name, equals, value = word.partition("=")
         if word in ("--quiet", "--verbose", "--all-columns"):
             setattr(messages, word[2:].replace("-", "_"), True)
-        elif name in ("--log-file", "--progress"):
+        elif name in VALUES:
             found = value if equals else next(given, "")
-            if not found or (name == "--progress" and found not in ("json", "auto")):
-                raise BadPlan(
-                    f"{name} takes {'a file' if name == '--log-file' else 'json or auto'}, found {found or 'nothing'}"
-                )
+            if not found or (VALUES[name] and found not in VALUES[name]):
+                expected = " or ".join(VALUES[name]) or "a file"
+                raise BadPlan(f"{name} takes {expected}, found {found or 'nothing'}")
             if name == "--progress":
                 messages.json = found == "json"
+            elif name == "--vocabulary":
+                messages.vocabulary = found
             else:
                 messages.log = Path(found)
         else:
@@ -179,7 +185,8 @@ def program(
 
     Usual steps: scorecube evaluate, then analyses such as leaderboard and swap, then scorecube report. The --help of each command has an
     example. Every command takes --quiet (errors only), --verbose (plans and all sentences, too), --all-columns (of wide tables), --log-file
-    FILE (all messages, with times) and --progress json.
+    FILE (all messages, with times), --progress json and --vocabulary evals (models, items, benchmarks and seeds for runs, topics,
+    collections and repetitions).
 
     Example: scorecube demo
     """

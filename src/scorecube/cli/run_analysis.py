@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -13,8 +13,8 @@ from scorecube.analyses.base import Analysis
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.analyses.shared_options import SELECTION
 from scorecube.cli.compilation import announced_compilation
-from scorecube.cli.terminal import echo_results, notify, track_progress
-from scorecube.errors import BadPlan, ScorecubeError
+from scorecube.cli.terminal import echo_results, has_details, notify, track_progress
+from scorecube.errors import BadPlan, ScorecubeError, counted
 from scorecube.execute.clusters import choose_profile, open_executor
 from scorecube.execute.executor import Executor
 from scorecube.execute.memory import parse_memory
@@ -76,12 +76,15 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
         tasks = [dataclasses.replace(task, until=until) for task in tasks]
     results = {task.collection.name: find_stored(task) for task in tasks}
     pending = [task for task in tasks if results[task.collection.name] is None]
+    common = set.intersection(*(set(task.warnings) for task in pending)) if pending[1:] else set()
+    for line in dict.fromkeys(line for task in pending for line in task.warnings if line in common):
+        note(f"all {counted(len(pending), 'collection')}", line)
     with ExitStack() as stack:
         executor = stack.enter_context(open_executor(profile)) if pending else None
         for task in pending:  # without any, no cluster is started
             assert executor is not None
             limited = dataclasses.replace(executor, memory=memory or executor.memory)
-            results[task.collection.name] = run_task(task, limited, values["block_units"])
+            results[task.collection.name] = run_task(task, limited, values["block_units"], common)
     echo_results(
         [result for result in results.values() if result is not None], values["out"] or study
     )
@@ -208,10 +211,11 @@ def note(name: str, line: str) -> None:
     notify(f"{name}: note: {ScorecubeError(line).message()}")
 
 
-def note_warnings(task: Task) -> None:
-    """Print what the check of the options found."""
+def note_warnings(task: Task, said: Collection[str] = ()) -> None:
+    """Print what the check of the options found, without what was said of all collections."""
     for warning in task.warnings:
-        note(task.collection.name, warning)
+        if warning not in said:
+            note(task.collection.name, warning)
 
 
 def find_stored(task: Task) -> xr.Dataset | None:
@@ -228,9 +232,10 @@ def find_stored(task: Task) -> xr.Dataset | None:
 def note_findings(name: str, result: xr.Dataset) -> None:
     """Print the notes of a result of a collection, and what it says, in detail."""
     notes = result.attrs.get("notes", [])
-    for line in headline(result):
-        if line not in notes:
-            notify(f"{name}: {line}", detail=True)
+    if has_details():  # sentences are made of all tables, which takes longer than many an analysis
+        for line in headline(result):
+            if line not in notes:
+                notify(f"{name}: {line}", detail=True)
     for line in notes:
         note(name, line)
 
@@ -244,10 +249,12 @@ def redirected(task: Task, out: str) -> Task:
     return dataclasses.replace(task, study=target, collection=target[name])
 
 
-def run_task(task: Task, executor: Executor, block_units: int | None) -> xr.Dataset:
-    """Run one task with progress, and return its result."""
+def run_task(
+    task: Task, executor: Executor, block_units: int | None, said: Collection[str] = ()
+) -> xr.Dataset:
+    """Run one task with progress, and return its result; `said` are warnings that were printed."""
     plan, name = task.plan, task.collection.name
-    note_warnings(task)
+    note_warnings(task, said)
     seed = (
         ""
         if not plan.analysis.resamples

@@ -6,6 +6,7 @@ Progress is shown as bars on a terminal, and as plain lines on a dumb terminal, 
 import json
 import math
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from scorecube.analyses.options import split_list
+from scorecube.cli.vocabulary import EVALS, WORDS, in_words
 from scorecube.errors import BadOutput, counted, visible
 
 PLAIN_SECONDS, NOTE_SECONDS = 5.0, 0.5
@@ -34,6 +36,7 @@ class Messages:
     quiet: Whether only errors are printed.
     verbose: Whether plans, estimates and all sentences on results are printed, too.
     all_columns: Whether columns of tables for which a terminal has no room are shown below the others.
+    vocabulary: Whose words are printed, see `scorecube.cli.vocabulary`; empty for those that the columns of a table suggest.
     log: File that all messages are appended to, with times; None for none.
     json: Whether progress is printed as one JSON object a line.
     """
@@ -41,6 +44,7 @@ class Messages:
     quiet: bool = False
     verbose: bool = False
     all_columns: bool = False
+    vocabulary: str = ""
     log: Path | None = None
     json: bool = False
 
@@ -57,7 +61,7 @@ def notify(text: str, *, error: bool = False, detail: bool = False) -> None:
     error: Whether it is printed whatever else is.
     detail: Whether it is printed with --verbose only.
     """
-    shown = visible(text, keep="\n")
+    shown = in_words(visible(text, keep="\n"), "" if error else MESSAGES.vocabulary)
     if error or (not MESSAGES.quiet and (MESSAGES.verbose or not detail)):
         print(shown, file=sys.stderr, flush=True)
     if MESSAGES.log is not None:
@@ -68,6 +72,11 @@ def notify(text: str, *, error: bool = False, detail: bool = False) -> None:
         except OSError as problem:
             path, MESSAGES.log = MESSAGES.log, None
             raise BadOutput(f"{path}: cannot be written: {problem.strerror}") from None
+
+
+def has_details() -> bool:
+    """Whether lines with `detail` go anywhere."""
+    return MESSAGES.log is not None or (MESSAGES.verbose and not MESSAGES.quiet)
 
 
 @contextmanager
@@ -134,17 +143,29 @@ def echo_results(results: Sequence[Any], study: str = "") -> None:
     if MESSAGES.quiet:
         return
     width = shutil.get_terminal_size().columns
+    words = MESSAGES.vocabulary
     for shown in summaries(results, width, bars=sys.stdout.isatty(), every=MESSAGES.all_columns):
-        echo("\n".join(shown.head) + "\n")
-        echo(shown.table[0], "head")
-        echo("\n".join([*shown.table[1:], *shown.below]) + "\n")
-    if concluded := sentence(results):
+        echo(in_words("\n".join(shown.head), words) + "\n")
+        echo(_header_in_words(shown.table[0], words), "head")
+        echo("\n".join([*shown.table[1:], *(in_words(line, words) for line in shown.below)]) + "\n")
+    if concluded := in_words(sentence(results), words):
         echo(wrap_line(concluded, width, indent=0))
     if study:
         word, name = shlex.quote(study), results[0].attrs["analysis"]
         commands = [f"all rows: scorecube show {word} {name}", f"page: scorecube report {word}"]
         one_line = len("   ".join(commands)) <= width
         echo(("   " if one_line else "\n").join(commands), "next")
+
+
+def _header_in_words(line: str, vocabulary: str) -> str:
+    """Return a line of headings in the words of a vocabulary; columns keep their places where the blanks allow."""
+    if vocabulary != EVALS:
+        return line
+    found = line
+    for word, other in WORDS.items():
+        pattern = rf"\b{word}\b {{0,{max(0, len(other) - len(word))}}}(?= |$)"
+        found = re.sub(pattern, other.ljust(len(word)), found)
+    return found
 
 
 def has_colours() -> bool:

@@ -181,6 +181,8 @@ def refuse_binary(content: bytes, path: PathLike) -> None:
     """
     for start, mark, what, command in ARCHIVES:
         if content[start : start + len(mark)] == mark:
+            if Path(path).suffix == ".eval":
+                what, command = "a packed log of Inspect", "inspect log dump {name} > log.json"
             unpack = command.format(name=shlex.quote(Path(path).name))
             raise BadInput(
                 f"is {what}, not text; unpack it ({unpack}), then name the files, or the folder with them",

@@ -5,6 +5,7 @@ Each format is one record, `Format`, in a module of its own, which is imported w
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scorecube.errors import BadInput, BadName, BadPlan, option
 from scorecube.ingest.delimited import Row, split_rows, text_blocks
 from scorecube.ingest.files import LARGEST_TABLE, PathLike, is_parquet
+from scorecube.ingest.layouts import ID_LIST, LAYOUTS, layout_of
 
 if TYPE_CHECKING:
     from scorecube.ingest.records import Matrices, Reading
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 AUTO, MATRIX, LONG = "auto", "matrix", "long"
 N_LINES = 50
 """Number of lines that are read to detect a format."""
+HEAD = 2**16
+"""Letters in which the names of an object of JSON are looked for."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,26 @@ class FileHead:
 
     @property
     def is_json(self) -> bool:
-        """Whether the file begins with an object of JSON."""
-        return self.text.lstrip().startswith("{")
+        """Whether the file begins with an object or a list of JSON."""
+        return self.text.lstrip().startswith(("{", "["))
+
+    @cached_property
+    def names(self) -> set[str]:
+        """Names of its columns, or of an object of JSON; `ID_LIST` for a list of texts."""
+        if not self.is_json:
+            try:
+                return set(self.header)
+            except BadInput:
+                return set()
+        if re.match(r'\s*\[\s*"', self.text):
+            return {ID_LIST}
+        try:
+            first = json.loads(self.lines[0])
+        except (ValueError, RecursionError):
+            # An object that ends in a later line: the names in its beginning.
+            return set(re.findall(r'"([^"\\]+)"\s*:', self.text[:HEAD]))
+        first = first[0] if isinstance(first, list) and first else first
+        return set(first) if isinstance(first, dict) else set()
 
     @property
     def header(self) -> list[str]:
@@ -147,6 +169,7 @@ BUILT_IN = {
     ),
     "nev": BuiltIn("scorecube.ingest.ntcireval_scores", "output of NTCIREVAL, one file a run"),
 }
+BUILT_IN |= {layout.name: BuiltIn("scorecube.ingest.long", layout.about) for layout in LAYOUTS}
 """Formats of this package, general ones first. They are tried from the last to the first."""
 _registered: dict[str, Format] = {}
 
@@ -205,7 +228,8 @@ def load_format(name: str) -> Format:
         raise BadPlan(
             f"no layout {name!r}; known: {', '.join([AUTO, *layouts()])}", option="layout"
         )
-    found: Format = import_module(BUILT_IN[name].module).FORMAT
+    module = import_module(BUILT_IN[name].module)
+    found: Format = getattr(module, "FORMATS", {}).get(name, module.FORMAT)
     return found
 
 
@@ -316,7 +340,10 @@ def detect(path: PathLike, metric: str | None = None) -> str:
         A file that cannot be read, or whose format is unknown.
     """
     if is_parquet(path):
-        return LONG
+        from scorecube.ingest.tables import header_of
+
+        of_tool = layout_of(header_of(path))
+        return LONG if of_tool is None else of_tool.name
     head = FileHead(path, _beginning(path), metric)
     known = layouts()
     for name in reversed(known):

@@ -309,7 +309,7 @@ def cube_from_scores(
     collections
         Whether a frame may hold several collections, such as benchmarks: a cube of each is returned by name.
     columns
-        Columns of a frame, where its header leaves them open: ``run_column``, ``topic_column``, ``collection_column``, ``seed_column``, ``score_column``.
+        Columns of a frame, where its header leaves them open: ``run_column``, ``topic_column``, ``collection_column``, ``seed_column``, ``score_column``, ``topic_group_column``.
 
     Returns
     -------
@@ -470,6 +470,8 @@ def cubes_of(
                 scores, dim=names.GAIN, join="exact", compat="equals", coords="minimal"
             )
             found[name] = joined.transpose(*scores[0].dims).to_dataset(name=names.SCORE)
+        groups = reading.topic_groups.get(name)
+        found[name] = with_topic_groups(found[name], groups, notify=lines.append)
     for line in dict.fromkeys(lines):
         (notify or LOGGER.warning)(line if path is None else f"{path}: {line}")
     return found

@@ -6,7 +6,8 @@ Ties, duplicates, levels and errors are those of files. Line numbers in messages
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,16 +15,19 @@ import numpy as np
 import pandas as pd
 
 from scorecube.collection.judgements import Qrels, RunLines
+from scorecube.collection.teams import listed
 from scorecube.errors import BadInput
 from scorecube.ingest.columns import finish_numbers, finite_number, floats, number, packed
-from scorecube.ingest.files import refuse_unprintable
+from scorecube.ingest.files import PathLike, bare_name, refuse_unprintable
 from scorecube.ingest.judge_labels import HEADERS
 from scorecube.ingest.qrels import LevelMap, check_level_map, finish_levels, qrels_of_rows
 from scorecube.ingest.roles import RUN_HEADERS, SCORE_HEADERS, TOPIC_HEADERS, header_word
+from scorecube.ingest.tables import read_document
 from scorecube.ingest.tool_objects import contents_of, named_objects
 
 DOCUMENT = HEADERS["document"]
 LEVEL = HEADERS["label"]
+MTEB_MODEL = "mteb_model_meta"
 TAGS = (*RUN_HEADERS, "tag", "name")
 RUN_FORMS = (
     "{run: {topic: {document: score}}} (pytrec_eval), {run: records with query_id, doc_id and score} (ir_measures), "
@@ -63,6 +67,38 @@ def runs_in_memory(runs: Any, *, with_ranks: bool = False) -> list[RunLines] | N
     if all(map(_is_path, listed)):  # also none, which the reader of files refuses
         return None
     return [run_of(_name_of(run), run) for run in listed]
+
+
+def runs_of_json(path: PathLike, judged: Collection[str]) -> list[RunLines]:
+    """Return the run in a file of JSON: ``{topic: {document: score}}``, or predictions of MTEB.
+
+    Predictions are ``{subset: {split: {query: {document: score}}}}`` beside ``mteb_model_meta``, which names the model
+    (``_save_task_predictions`` of mteb 2.26, read 2026-11-25).
+
+    judged: Judged topics, which tell the subset and split.
+    Raises BadInput: No JSON, or of another form; judged topics in no subset, or in several.
+    """
+    found = read_document(path)
+    meta = found.pop(MTEB_MODEL, None) if isinstance(found, dict) else None
+    name = re.sub(r"\.json$", "", bare_name(path))
+    if isinstance(meta, dict):
+        parts = {
+            f"{subset} {split}": ranking
+            for subset, splits in found.items()
+            for split, ranking in (splits.items() if isinstance(splits, dict) else ())
+            if isinstance(ranking, dict) and not ranking.keys().isdisjoint(judged)
+        }
+        if len(parts) != 1:
+            what = listed(list(parts)) if parts else "none of " + listed(list(found))
+            raise BadInput(
+                f"topics of {what} are judged; expected those of one subset and split: give the judgements of one, with ids that only it has",
+                path,
+            )
+        name, found = str(meta.get("model_name", name)), next(iter(parts.values()))
+    try:
+        return list(runs_in_memory({name: found}) or ())
+    except BadInput as error:
+        raise BadInput(str(error), path) from None
 
 
 def qrels_in_memory(qrels: Any, level_map: LevelMap | None = None) -> Qrels | None:

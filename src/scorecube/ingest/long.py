@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from scorecube.errors import BadInput, option
 from scorecube.ingest.delimited import is_score
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
+from scorecube.ingest.layouts import LAYOUTS, Layout
 from scorecube.ingest.records import Matrices, Reading, Records, Table
 from scorecube.ingest.roles import (
     LAST_TOPIC_HEADERS,
@@ -18,7 +20,7 @@ from scorecube.ingest.roles import (
     SCORE_HEADERS,
     header_word,
 )
-from scorecube.ingest.tables import open_table
+from scorecube.ingest.tables import open_table, read_document
 
 TOPICS = (ROLES["topic"], *LAST_TOPIC_HEADERS)
 
@@ -78,12 +80,36 @@ def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str,
     return read_collections(paths, metric).only()
 
 
-def _tables(paths: Iterable[PathLike]) -> Iterator[Table | BadInput]:
+def _tables(paths: Iterable[PathLike], layout: Layout | None = None) -> Iterator[Table | BadInput]:
+    shared: Any = {}
+    if layout is not None and layout.shared is not None:
+        documents = {path: read_document(path) for path in paths}
+        shared = layout.shared(documents.values())
+        paths = [path for path, document in documents.items() if not isinstance(document, list)]
     for path in paths:
         try:
-            yield open_table(path)
+            yield open_table(path, layout, shared)
         except BadInput as error:
             yield error
+
+
+def _format_of(layout: Layout) -> Format:
+    """Return the format of the files of a tool."""
+
+    def read(
+        paths: Sequence[PathLike],
+        metric: str | None = None,
+        chosen: Mapping[str, str] | None = None,
+    ) -> Reading:
+        return Records(metric, chosen).read(_tables(paths, layout))
+
+    return Format(
+        layout.name,
+        layout.about,
+        lambda head: layout.fits(head.names),
+        lambda paths, metric: read(paths, metric).only(),
+        read_collections=read,
+    )
 
 
 def _detect(head: FileHead) -> bool:
@@ -108,6 +134,7 @@ def _detect(head: FileHead) -> bool:
     return True
 
 
+FORMATS = {layout.name: _format_of(layout) for layout in LAYOUTS}
 FORMAT = Format(
     "long", BUILT_IN["long"].about, _detect, read_long, read_collections=read_collections
 )

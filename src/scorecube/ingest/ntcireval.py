@@ -15,7 +15,8 @@ from scorecube.collection.rankings import Duplicates
 from scorecube.errors import BadInput, counted
 from scorecube.ingest.columns import packed
 from scorecube.ingest.files import MAGIC, PathLike, bare_name, expand, read_bytes
-from scorecube.ingest.in_memory_runs import qrels_in_memory, runs_in_memory
+from scorecube.ingest.in_memory_runs import qrels_in_memory, runs_in_memory, runs_of_json
+from scorecube.ingest.judge_labels import is_label_table, qrels_of_table
 from scorecube.ingest.qrels import (
     Dialect,
     LevelMap,
@@ -26,6 +27,7 @@ from scorecube.ingest.qrels import (
     read_qrels,
     refuse_intents,
 )
+from scorecube.ingest.tool_objects import of_ir_datasets
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
 REL, RES, LAB = ".rel", ".res", ".lab"
@@ -68,7 +70,8 @@ def read_judgements(
     Parameters
     ----------
     path
-        A file, a folder of .rel files, or judgements in memory, see `scorecube.ingest.in_memory_runs.QRELS_FORMS`.
+        A file, also a table with a header as of BEIR, or in JSON lines or Parquet; a folder of .rel files; ``ir_datasets:NAME``; or judgements in memory,
+        see `scorecube.ingest.in_memory_runs.QRELS_FORMS`.
     dialect, level_map, intents
         As of `read_qrels`.
 
@@ -77,7 +80,7 @@ def read_judgements(
     qrels
         As from `read_qrels`.
     """
-    in_memory = qrels_in_memory(path, level_map)
+    in_memory = qrels_in_memory(of_ir_datasets(path), level_map)
     if in_memory is not None:
         if intents is not None:
             refuse_intents(in_memory.path)
@@ -85,6 +88,8 @@ def read_judgements(
     by_topic = rel_files(path) if Dialect(dialect) is Dialect.AUTO and intents is None else []
     if by_topic:
         return read_rel(by_topic, level_map=level_map)
+    if Dialect(dialect) is Dialect.AUTO and intents is None and is_label_table(path):
+        return qrels_of_table(path, level_map)
     return read_qrels(path, dialect=dialect, level_map=level_map, intents=intents)
 
 
@@ -192,6 +197,7 @@ def run_sources(
         return list(in_memory)
     paths = [runs] if isinstance(runs, str) or not isinstance(runs, Iterable) else list(runs)
     files = [file for path in paths for file in _lists_below(path) or expand(path, "run files")]
+    in_json = [file for file in files if bare_name(file).endswith(".json")]
     lists = _ranked_lists(files or expand(paths, "run files"))
     known = set(topics)
     by_run: dict[str, dict[str, Path]] = {}
@@ -203,8 +209,9 @@ def run_sources(
                 f"a second list of topic {topic} of run {run!r}; the first is {first}", path
             )
     grouped = [RankedLists(run, tuple(sorted(found.items()))) for run, found in by_run.items()]
-    in_lists = set(lists)
-    return [*(path for path in files if path not in in_lists), *grouped]
+    others = {*lists, *in_json}
+    known_runs = [run for file in in_json for run in runs_of_json(file, known)]
+    return [*(path for path in files if path not in others), *known_runs, *grouped]
 
 
 def read_lists(

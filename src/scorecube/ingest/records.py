@@ -39,7 +39,18 @@ SHOWN = 20
 """Problems that a message names; others are counted."""
 LABELS = ("collection", "gain", "run", "inner", "topic")
 """Labels of a row, in the order in which rows are sorted; ``inner`` is its seed or system."""
-ROLE_ORDER = ("run", "system", "topic", "collection", "seed", "metric", "gain", "score")
+ROLE_ORDER = (
+    "run",
+    "system",
+    "topic",
+    "topic_group",
+    "collection",
+    "seed",
+    "metric",
+    "gain",
+    "score",
+)
+GROUP = "topic_group"
 LARGEST_KEY = 2**62
 JOIN = "\x1f"
 """Between the labels of several columns that name collections."""
@@ -62,6 +73,13 @@ class Table:
     header: Sequence[str]
     line: int
     chunks: Iterable[Chunk | BadInput]
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Role -> header, where it is known; then all other columns are metrics."""
+    unread: Sequence[str] = ()
+    """Names in the file that are no columns."""
+    notes: Sequence[str] = ()
+    advice: str = ""
+    """What may have been written as 0, too."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +90,13 @@ class Reading:
         topics.
     taken: What the columns were taken for.
     notes: What is not read, and other things that a user should know.
+    topic_groups: Name of a collection -> topic -> its group, where a column names groups.
     """
 
     collections: dict[str, dict[str, Matrices]]
     taken: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    topic_groups: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def only(self) -> dict[str, Matrices]:
         """Return the scores of the only collection (BadInput for several)."""
@@ -142,7 +162,7 @@ class _Labels:
     def numbered(self, cells: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Return the numbers of the labels in cells."""
         if set(map(type, cells)) - {str}:
-            cells = [_text(cell) for cell in cells]
+            cells = [label_text(cell) for cell in cells]
         for cell in dict.fromkeys(cells):
             if cell not in self._known:
                 label = label_of_spreadsheet(cell.strip())
@@ -152,7 +172,7 @@ class _Labels:
         return np.fromiter(map(self._known.__getitem__, cells), np.int32, len(cells))
 
 
-def _text(cell: Any) -> str:
+def label_text(cell: Any) -> str:
     """Return the text of a label; '' for a missing one and for nested values."""
     if isinstance(cell, bytes):
         return cell.decode("utf-8", "replace")
@@ -248,6 +268,7 @@ class _Rows:
     lines: Integers
     labels: dict[str, Any]
     values: dict[str, Floats]
+    unread: Sequence[str]
 
     def name_of(self, measure: str) -> str:
         """Return the name here of a measure of another tool."""
@@ -276,10 +297,11 @@ class Records:
     def __init__(self, metric: str | None = None, chosen: Mapping[str, str] | None = None) -> None:
         self._metric, self._chosen = metric, dict(chosen or {})
         self._problems = Problems()
-        self._labels = {role: _Labels() for role in (*LABELS, "metric")}
+        self._labels = {role: _Labels() for role in (*LABELS, "metric", GROUP)}
         self._cells: dict[str, _Cells] = {}
         self._tables: list[_Rows] = []
         self._notes: list[str] = []
+        self._advice = ""
 
     def read(self, tables: Iterable[Table | BadInput]) -> Reading:
         """Read tables as one.
@@ -295,12 +317,16 @@ class Records:
             except BadInput as error:
                 self._problems.add("unreadable file", error)
         self._refuse_mixtures()
+        if not self._tables:
+            self._problems.refuse()
+            raise BadInput("no scores in the files")
         metrics = [self._metrics_of(rows) for rows in self._tables]
         self._problems.refuse()
         scores = self._scores(metrics)
         taken = self._described(metrics)
+        groups = self._groups()
         self._problems.refuse("".join(f"\n  {note}" for note in self._notes))
-        return Reading(self._collections(scores), taken, self._notes)
+        return Reading(self._collections(scores), taken, self._notes, groups)
 
     def _rows(self, table: Table) -> _Rows:
         """Return the rows of a table."""
@@ -308,8 +334,9 @@ class Records:
         taken = take_columns(
             table.header,
             self._metric,
-            self._chosen,
+            {**table.roles, **self._chosen},
             (path, table.line if path is not None else None),
+            is_known=bool(table.roles),
         )
         places = taken.at.get("score", []) or taken.values
         headers = [table.header[k] for k in places]
@@ -332,7 +359,9 @@ class Records:
         joined = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
         labels = {role: joined[role] for role in self._labels}
         values = {header: joined[k] for k, header in zip(places, headers, strict=True)}
-        return _Rows(path, taken, np.concatenate(lines), labels, values)
+        self._notes += table.notes
+        self._advice = self._advice or table.advice
+        return _Rows(path, taken, np.concatenate(lines), labels, values, table.unread)
 
     def _numbered(self, role: str, taken: Taken, chunk: Chunk, path: PathLike | None) -> Any:
         """Return the numbers of the labels of a role; note missing ones."""
@@ -342,10 +371,10 @@ class Records:
             return np.full(len(chunk.lines), self._labels[role].numbered([""])[0])
         cells = columns[0]
         if len(columns) > 1:
-            cells = [JOIN.join(map(_text, row)) for row in zip(*columns, strict=True)]
+            cells = [JOIN.join(map(label_text, row)) for row in zip(*columns, strict=True)]
         numbers = self._labels[role].numbered(cells)
         lacking = self._labels[role].lacking
-        if lacking and name not in ("gain", "seed"):
+        if lacking and name not in ("gain", "seed", GROUP):
             for k in np.flatnonzero(np.isin(numbers, lacking)).tolist():
                 self._problems.add(
                     f"missing {name}", f"the {name} is missing", path, chunk.lines[k]
@@ -519,6 +548,26 @@ class Records:
                 found[name] = self._by_gain(self._matrices(parts, runs, topics, name))
         return found
 
+    def _groups(self) -> dict[str, dict[str, str]]:
+        """Return the group of each topic by collection; note topics of two groups."""
+        if not any(GROUP in rows.taken.at for rows in self._tables):
+            return {}
+        names = {role: list(self._labels[role].numbers) for role in ("collection", "topic", GROUP)}
+        found: dict[str, dict[str, str]] = {}
+        for rows in self._tables:
+            sizes = [len(labels) for labels in names.values()]
+            keys = np.ravel_multi_index([rows.labels[role] for role in names], sizes)
+            different, first = np.unique(keys, return_index=True)
+            numbers = zip(*np.unravel_index(different, sizes), strict=True)
+            for (collection, topic, group), at in zip(numbers, first, strict=True):
+                label = names[GROUP][group]
+                known = found.setdefault(_named(names["collection"][collection]), {})
+                name = names["topic"][topic]
+                if label and known.setdefault(name, label) != label:
+                    text = f"topic {name!r} is of the topic groups {known[name]!r} and {label!r}"
+                    self._problems.add("topic of two groups", text, rows.path, int(rows.lines[at]))
+        return found
+
     def _runs(self, scores: Scores, n_topics: int, n_pairs: int) -> dict[int, tuple[str, str]]:
         """Return the name and the system of the run of each pair of run and seed, or of run and system."""
         inner = list(self._labels["inner"].numbers)
@@ -560,8 +609,11 @@ class Records:
             values[rows(pair), columns(topic)] = scores
             found[key] = rows_of_systems(pd.DataFrame(values, index, labels), systems)
         known = {metric for (_, metric), part in parts.items() if not np.isnan(part[2]).all()}
+        where = f" in {collection}" if collection else ""
+        for (_, metric), part in parts.items():
+            if self._advice and metric in known and not np.nan_to_num(part[2]).any():
+                self._notes.append(f"all scores of {metric}{where} are 0: {self._advice}")
         if lacking := [metric for _, metric in parts if known and metric not in known]:
-            where = f" in {collection}" if collection else ""
             self._notes.append(f"no score of {listed(list(dict.fromkeys(lacking)))}{where}")
         return {key: frame for key, frame in found.items() if not known or key[1] in known}
 
@@ -614,12 +666,13 @@ class Records:
             unread |= {
                 k: self._cells[of.header[k]].kind for k in of.values if of.header[k] not in names
             }
-            if unread:
+            if unread or rows.unread:
                 columns = [
                     (of.header[k] or f"column {k + 1} (without a name)")
                     + (f" ({why})" if why else "")
                     for k, why in sorted(unread.items())
                 ]
+                columns += rows.unread
                 notes.setdefault(f"not read: {', '.join(columns)}", []).append(rows)
         self._notes += self._with_files("", notes)
         return self._with_files(TAKEN, taken)

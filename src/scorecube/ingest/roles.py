@@ -57,6 +57,16 @@ SEED_HEADERS = _spelled(
     *("seed", "random_seed", "repetition", "repeat", "replicate", "replication", "epoch", "trial"),
     endings=("", "s", "_id", "_no", "_number", "_idx", "_index"),
 )
+GROUP_HEADERS = _spelled(
+    "topic_group",
+    "query_group",
+    "question_group",
+    "item_group",
+    "conversation",
+    "dialogue",
+    "dialog",
+)
+"""Headers of what topics come in, which are then no independent draws."""
 SCORE_HEADERS = ("score", "scores", "value", "values")
 METRIC_HEADERS = ("metric", "metrics", "measure", "measures", "metric_name", "measure_name")
 GAIN_HEADERS = ("gain", "gains")
@@ -71,6 +81,7 @@ ROLES = {
     "seed": SEED_HEADERS,
     "metric": METRIC_HEADERS,
     "gain": GAIN_HEADERS,
+    "topic_group": GROUP_HEADERS,
 }
 """Role of a column -> its headers."""
 EXAMPLES = {
@@ -84,7 +95,7 @@ TAKEN = "columns"
 FRAME = "; or, for a data frame of runs x topics, pass {metric: data frame}; PyTerrier names topics with perquery=True"
 Where = tuple[()] | tuple[PathLike | None, int | None]
 """File and line of a header, for messages."""
-CHOSEN = ("run", "topic", "collection", "seed", "score")
+CHOSEN = ("run", "topic", "collection", "seed", "score", "topic_group")
 """Roles whose column an option names: ``run_column``, ..."""
 
 
@@ -96,6 +107,7 @@ class ColumnOptions(TypedDict, total=False):
     collection_column: str | None
     seed_column: str | None
     score_column: str | None
+    topic_group_column: str | None
 
 
 def chosen_columns(columns: ColumnOptions) -> dict[str, str]:
@@ -151,7 +163,12 @@ class Taken:
 
 
 def take_columns(
-    header: Sequence[str], metric: str | None, chosen: Mapping[str, str], where: Where = ()
+    header: Sequence[str],
+    metric: str | None,
+    chosen: Mapping[str, str],
+    where: Where = (),
+    *,
+    is_known: bool = False,
 ) -> Taken:
     """Return what the columns of a table of scores are taken for.
 
@@ -159,6 +176,7 @@ def take_columns(
     metric: The only metric to read; a column of this name where no column names metrics.
     chosen: Role, of `CHOSEN` -> name of its column.
     where: File and line, for messages.
+    is_known: Whether all other columns are metrics, whatever their names.
     Raises BadInput: A column that is not there; no column, or several, for the run, the topic, ...
 
     Examples
@@ -172,10 +190,10 @@ def take_columns(
     free = [k for k in range(len(header)) if [k] not in at.values()]
     for role, known in ROLES.items():
         if role not in at:
-            at[role] = [k for k in free if words[k] in known]
+            at[role] = [k for k in free if words[k] in known and not is_known]
     if "run" not in chosen:
         at["run"] = at["run"] or [k for k in free if words[k] == PYTERRIER_RUN]
-        if "seed" not in chosen:
+        if "seed" not in chosen and not is_known:
             _tell_systems(at, words)
     if "topic" not in chosen:
         _tell_topics(at, words, free)
@@ -187,7 +205,7 @@ def take_columns(
         if len(columns) > 1 and role != "collection":
             _refuse_several(role, [header[k] for k in columns], where)
     others = [k for k in free if not any(k in columns for columns in at.values())]
-    counters = [k for k in others if words[k] in COUNTERS]
+    counters = [k for k in others if words[k] in COUNTERS and not is_known]
     values = [] if "score" in at else [k for k in others if k not in counters]
     found = at | {"score": at.get("score", values)}
     for role in EXAMPLES:

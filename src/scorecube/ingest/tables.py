@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
 import pandas as pd
 
 from scorecube.errors import BadInput, counted, kind_of
-from scorecube.ingest.delimited import Row, first_row, lines_of, raw_rows, text_blocks
+from scorecube.ingest.delimited import Row, first_row, lines_of, raw_rows, read_text, text_blocks
 from scorecube.ingest.files import LARGEST_TABLE, PathLike, is_parquet
+from scorecube.ingest.layouts import Layout, LayoutReader, layout_of
 from scorecube.ingest.records import Chunk, Table
 from scorecube.ingest.tool_objects import package_of
 
@@ -20,22 +22,59 @@ ROWS = 2**12
 """Rows that are Python objects at a time: few, so that these are not searched for garbage again and again."""
 MOST_PROBLEMS = 1000
 """Lines that are no JSON, after which a file is not read on."""
+NOT_OF_TOOL = "not a file of the layout {}"
 
 
-def open_table(path: PathLike) -> Table:
+def open_table(path: PathLike, layout: Layout | None = None, shared: Any = None) -> Table:
     """Return the table of a file; its format is found from its first bytes.
 
-    Raises BadInput: A file that cannot be read; Parquet without pyarrow.
+    layout: Of whose records a table is made; None for a table of scores as it is.
+    shared: What the layout knows of all files.
+    Raises BadInput: A file that cannot be read; Parquet without pyarrow; a file of another tool.
     """
+    if layout is not None and layout.records is not None:
+        document = read_document(path)
+        if isinstance(document, dict) and not layout.fits(document):
+            raise BadInput(NOT_OF_TOOL.format(layout.name), path)
+        records = layout.records(document, shared)
+        return _table_of_records(enumerate(records, 1), path, layout)
     if is_parquet(path):
-        return _parquet(path)
+        return _as_table(_parquet(path), layout, shared)
     blocks = text_blocks(path, LARGEST_TABLE)
     first = next(blocks, "")
     if first.lstrip().startswith("{"):
-        return _json_lines(chain([first], blocks), path)
+        problems: list[BadInput] = []
+        return _table_of_records(
+            _objects(chain([first], blocks), path, problems), path, layout, problems, shared
+        )
+    if first.lstrip().startswith("["):
+        return _table_of_records(enumerate(read_document(path), 1), path, layout, shared=shared)
     rows = raw_rows(chain([first], blocks), path)
     line, header = first_row(rows, path)
-    return Table(path, [cell.strip() for cell in header], line, _chunks(rows, len(header), path))
+    table = Table(path, [cell.strip() for cell in header], line, _chunks(rows, len(header), path))
+    return _as_table(table, layout, shared)
+
+
+def read_document(path: PathLike) -> Any:
+    """Return the content of a file of JSON: an object, or a list.
+
+    Raises BadInput: A file that cannot be read, or is no JSON.
+    """
+    text = read_text(path)
+    try:
+        found = json.loads(text, object_pairs_hook=_object)
+    except (ValueError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        end = "" if text.rstrip().endswith(("]", "}")) else "; the file may be cut off"
+        raise BadInput(f"not JSON: {error}{end}", path, line) from None
+    if not isinstance(found, dict | list):
+        raise BadInput(f"an object or a list of JSON is expected; found {kind_of(found)}", path)
+    return found
+
+
+def header_of(path: PathLike) -> list[str]:
+    """Return the names of the columns of a Parquet file."""
+    return list(_parquet(path).header)
 
 
 def _parquet(path: PathLike) -> Table:
@@ -78,7 +117,7 @@ def is_frame(value: Any) -> bool:
 
 
 def table_of_frame(frame: Any) -> Table:
-    """Return the table of a data frame; named labels of its rows are columns.
+    """Return the table of a data frame, of a tool or any other; named labels of its rows are columns.
 
     Raises BadInput: A frame that needs pyarrow, which is not installed.
     """
@@ -87,7 +126,8 @@ def table_of_frame(frame: Any) -> Table:
         whole = frame.reset_index(level=named) if named else frame
         objects = (whole.iloc[:, k].astype(object) for k in range(whole.shape[1]))
         values = [column.where(column.notna(), None).tolist() for column in objects]
-        return _whole(None, list(map(str, whole.columns)), values, range(1, len(whole) + 1))
+        table = _whole(None, list(map(str, whole.columns)), values, range(1, len(whole) + 1))
+        return _as_table(table, layout_of(table.header))
     if package_of(frame) == "polars":
         found = frame.to_dict(as_series=False)
     else:
@@ -100,7 +140,8 @@ def table_of_frame(frame: Any) -> Table:
             ) from None
         found = pa.table(frame).to_pydict()
     columns: Any = list(found.values())
-    return _whole(None, list(found), columns, range(1, len(columns[0] if columns else ()) + 1))
+    table = _whole(None, list(found), columns, range(1, len(columns[0] if columns else ()) + 1))
+    return _as_table(table, layout_of(found))
 
 
 def _whole(
@@ -130,11 +171,10 @@ def _chunks(rows: Iterator[Row], width: int, path: PathLike) -> Iterator[Chunk |
             yield Chunk(list(zip(*cells, strict=True)), lines)
 
 
-def _json_lines(blocks: Iterable[str], path: PathLike) -> Table:
-    """Return the table of objects that stand a line each; a name that an object lacks is a missing value."""
-    columns: dict[str, list[Any]] = {}
-    lines: list[int] = []
-    problems: list[BadInput] = []
+def _objects(
+    blocks: Iterable[str], path: PathLike, problems: list[BadInput]
+) -> Iterator[tuple[int, Any]]:
+    """Yield objects that stand a line each, with the numbers of their lines; add what is wrong with other lines."""
     for number, line in enumerate(chain.from_iterable(map(lines_of, blocks)), 1):
         if not line.strip():
             continue
@@ -150,12 +190,72 @@ def _json_lines(blocks: Iterable[str], path: PathLike) -> Table:
                 problems.append(BadInput("lines from here on were not read", path, number + 1))
                 break
             continue
+        yield number, row
+
+
+def _as_table(table: Table, layout: Layout | None, shared: Any = None) -> Table:
+    """Return the table of the rows of a file or frame of a tool."""
+    if layout is None:
+        return table
+    problems: list[BadInput] = []
+
+    def records() -> Iterator[tuple[int, Any]]:
+        for chunk in table.chunks:
+            if isinstance(chunk, BadInput):
+                problems.append(chunk)
+                continue
+            for line, *cells in zip(chunk.lines, *chunk.columns, strict=True):
+                yield line, dict(zip(table.header, cells, strict=True))
+
+    return _table_of_records(records(), table.path, layout, problems, shared)
+
+
+def _table_of_records(
+    records: Iterable[tuple[int, Any]],
+    path: PathLike | None,
+    layout: Layout | None,
+    problems: list[BadInput] | None = None,
+    shared: Any = None,
+) -> Table:
+    """Return the table of records with their lines; a name that a record lacks is a missing value.
+
+    problems: What is wrong with the file, complete once the records were read.
+    """
+    columns: dict[str, list[Any]] = {}
+    lines: list[int] = []
+    problems = [] if problems is None else problems
+    reader = None if layout is None else LayoutReader(layout, path, shared)
+    for number, record in records:
+        if not isinstance(record, dict):
+            text = f"an object is expected; found {kind_of(record)}"
+            problems.append(BadInput(text, path, number))
+            continue
+        row: Mapping[str, Any] = record
+        if reader is not None:
+            place, row = reader.placed(record, columns, len(lines))
+            if place < len(lines):
+                for name, value in row.items():
+                    columns.setdefault(name, [None] * len(lines))[place] = value
+            if place != len(lines):
+                continue
         for name in [name for name in row if name not in columns]:
             columns[name] = [None] * len(lines)
         for name, values in columns.items():
             values.append(row.get(name))
         lines.append(number)
-    return _whole(path, list(columns), list(columns.values()), lines, problems)
+    table = _whole(path, list(columns), list(columns.values()), lines, problems)
+    if reader is None:
+        return table
+    if not columns and not problems:
+        raise BadInput("no samples", path)
+    reader.refuse_lacking(columns)
+    return replace(
+        table,
+        roles=reader.layout.roles,
+        unread=reader.unread,
+        notes=reader.notes,
+        advice=reader.layout.advice,
+    )
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scorecube.errors import BadInput
 
 RANX, REPRO_EVAL, IR_MEASURES = "ranx", "repro_eval", "ir_measures"
+IR_DATASETS = ("ir_datasets", "irds")
 EVALUATED = ("run_b_orig", "run_a_orig", "run_b_rep", "run_a_rep")
 """Runs of an Evaluator of repro_eval: baseline and advanced run, original and reproduced."""
 
@@ -120,6 +122,25 @@ def named_objects(runs: Any) -> Any:
 def contents_of(value: Any) -> Any:
     """Return topic -> document -> value of a Run or Qrels of ranx; anything else as it is."""
     return value.to_dict() if _of_ranx(value) and hasattr(value, "to_dict") else value
+
+
+def of_ir_datasets(qrels: Any) -> Any:
+    """Return the judgements of a name such as ``ir_datasets:vaswani``; anything else as it is.
+
+    Raises BadInput: ir_datasets is not installed, knows no such name, or has no judgements of it.
+    """
+    start, _, name = str(qrels).partition(":")
+    if not isinstance(qrels, str | os.PathLike) or start not in IR_DATASETS or not name:
+        return qrels
+    try:
+        import ir_datasets
+
+        return list(ir_datasets.load(name).qrels_iter())
+    except ImportError:
+        problem = "ir_datasets is not installed: pip install ir_datasets, or name a file"
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"[:300]
+    raise BadInput(f"{qrels}: {problem}", option="qrels")
 
 
 def is_measure_object(value: Any) -> bool:

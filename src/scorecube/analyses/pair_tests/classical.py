@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy
@@ -49,6 +49,7 @@ from scorecube.analyses.pair_tests.repetitions import (
     MEASURED_T,
     Repetitions,
     moments_over_repetitions,
+    systems_by_default,
     systems_of,
     with_repetitions,
 )
@@ -115,7 +116,7 @@ class Paired(Analysis):
     alphas: tuple[float, ...] = alphas_field(finalize=True)
     baseline: str | None = baseline_field()
     equivalence: float | None = equivalence_field()
-    by_system: bool = by_system_field(
+    by_system: bool | None = by_system_field(
         "The t test alone is made, with the variance over repetitions in its standard error and the degrees of freedom of Satterthwaite "
         "1946. Wilcoxon's and the sign test, which know topics only, are left out."
     )
@@ -123,7 +124,10 @@ class Paired(Analysis):
 
     @property
     def uses_systems(self) -> bool:
-        return self.by_system
+        return bool(self.by_system)
+
+    def of_cube(self, cube: xr.Dataset) -> tuple[Self, list[str]]:
+        return systems_by_default(self, cube)
 
     @property
     def tests_done(self) -> tuple[str, ...]:
@@ -149,7 +153,7 @@ class Paired(Analysis):
 
     def check_bounds(self, prepared: Prepared) -> None:
         """Raise BadPlan for bounds that are none, or of which nothing here makes use."""
-        check_bounds(self.bounds, cells(prepared.cube)[0], self.by_system)
+        check_bounds(self.bounds, cells(prepared.cube)[0], bool(self.by_system))
         given = option("bounds", ",".join(f"{each:g}" for each in self.bounds))
         if self.equivalence is None:
             raise BadPlan(f"{given} needs {option('equivalence', 'MARGIN')}", option="bounds")

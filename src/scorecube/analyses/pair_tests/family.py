@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import xarray as xr
 
@@ -26,14 +28,17 @@ def baseline_field() -> str | None:
     )
 
 
-def by_system_field(also: str = "") -> bool:
-    """Declare whether systems are compared instead of runs; with what else that means for a test."""
+def by_system_field(also: str = "") -> bool | None:
+    """Declare whether systems are compared instead of runs, by default if any has several; with what else that means for a test."""
     return option_field(
-        False,
-        "Compare systems by the mean over their runs (repetitions, such as seeds), over other topics and other repetitions.",
+        cast("bool | None", None),
+        "Compare systems by the mean over their runs (repetitions, such as seeds), over other topics and other repetitions, or runs; "
+        "by default systems, if any has several runs.",
         detail="All estimands are then about expected scores over infinitely many topics and infinitely many repetitions of each system, "
         f"see `pair_tests.repetitions`. {also}".strip(),
         since="0.2.0",
+        before=False,
+        opposite="--by-run",
     )
 
 

@@ -16,8 +16,9 @@ and Data Analysis 51), because two or three repetitions are too few to be drawn 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pair_quantities import REPETITIONS
 from scorecube.collection import schema
 from scorecube.collection.selection import cells
-from scorecube.errors import BadPlan, counted, option
+from scorecube.errors import BadName, BadPlan, counted, option
 from scorecube.kernels.linalg.panel_product import multiply, room_for_product
 from scorecube.kernels.pairs.running_maximum import TILE, Family, Resampled
 from scorecube.kernels.pairs.tail_counts import EQUAL
@@ -100,6 +101,25 @@ class Repetitions:
                 f"error rates at .05 were {measured}"
             )
         return found
+
+
+def systems_by_default(analysis: Any, cube: xr.Dataset) -> tuple[Any, list[str]]:
+    """Return a test with `by_system` as it is, or true if any system has several runs and the test can compare systems; with what is to be said."""
+    if analysis.by_system is not None:
+        return analysis, []
+    labels = schema.labels_of(cube, names.SYSTEM) if names.SYSTEM in cube.coords else []
+    several = sum(count > 1 for count in Counter(labels).values())
+    by_run = replace(analysis, by_system=False)
+    if not several:
+        return by_run, []
+    have = f"{several} of {counted(len(set(labels)), 'system')} have several runs"
+    systems = replace(analysis, by_system=True)
+    try:
+        systems.prepare_checked(cube)
+    except (BadPlan, BadName) as error:
+        return by_run, [f"{have}, and runs are compared: {error}"]
+    how = "--by-run, in Python by_system=False, compares runs"
+    return systems, [f"{have}: systems are compared, by means over their runs; {how}"]
 
 
 def systems_of(cube: xr.Dataset) -> tuple[xr.Dataset, Repetitions]:

@@ -12,7 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import xarray as xr
@@ -39,6 +39,7 @@ from scorecube.analyses.pair_tests.repetitions import (
     normal_deviates,
     repetition_errors,
     replayed_deviates,
+    systems_by_default,
     systems_of,
 )
 from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
@@ -93,11 +94,14 @@ class StepDown(Analysis):
         minimum=0,
         maximum=1e6,
     )
-    by_system: bool = by_system_field()
+    by_system: bool | None = by_system_field()
 
     @property
     def uses_systems(self) -> bool:
-        return self.by_system
+        return bool(self.by_system)
+
+    def of_cube(self, cube: xr.Dataset) -> tuple[Self, list[str]]:
+        return systems_by_default(self, cube)
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
         return Prepared(*systems_of(cube), source=cube) if self.by_system else Prepared(cube)

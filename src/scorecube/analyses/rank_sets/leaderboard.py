@@ -75,7 +75,7 @@ class Leaderboard(RankSets):
     def check(self, prepared: Prepared) -> list[str]:
         remarks = super().check(prepared)
         if self.bounds:
-            check_bounds(self.bounds, cells(prepared.cube)[0], self.by_system)
+            check_bounds(self.bounds, cells(prepared.cube)[0], bool(self.by_system))
         return remarks
 
     def n_compared(self, cube: xr.Dataset) -> int:

@@ -1,0 +1,287 @@
+"""Files of evaluation tools: files that the tools wrote are read into the scores in them, and damaged and mixed ones are refused.
+
+`evaluations/` holds files of lm-eval 0.4.13, inspect-ai 0.3.285, every-eval-ever 0.3.0 (its converter of lm-eval) and autojudge-evaluate 1.1.0, written
+by these tools; reports of SWE-bench and predictions of MTEB follow the code of their writers (swebench 4, mteb 2.26).
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+import scorecube as sc
+from scorecube.errors import BadInput
+from scorecube.ingest.formats import detect
+from scorecube.ingest.layouts import BY_NAME, LAYOUTS
+from scorecube.workflow.api import import_scores
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+DATA = Path(__file__).parent / "evaluations"
+FILES = {
+    "lm_eval": sorted(DATA.glob("lm_eval/*/samples_*.jsonl")),
+    "every_eval_ever": sorted(DATA.glob("every_eval_ever/*.jsonl")),
+    "inspect": sorted(DATA.glob("inspect/*.json.gz")),
+    "inspect_samples": [DATA / "inspect" / "samples.csv"],
+    "autojudge": [DATA / "autojudge" / "judge.eval.jsonl"],
+    "resolved": sorted(DATA.glob("swebench/*.json")),
+}
+Values = dict[tuple[str, str, str, str], float | None]
+"""Collection, metric, run (with its seed) and topic -> score."""
+
+
+def unsaid(line: str) -> None:
+    """Notes are not looked at."""
+
+
+def values_of(cubes: dict[str, Any]) -> Values:
+    found: Values = {}
+    for name, cube in cubes.items():
+        cells = cube["score"].isel(gain=0).stack(cell=("metric", "run", "topic"))
+        for (metric, run, topic), value in zip(cells["cell"].values, cells.values, strict=True):
+            found[name, str(metric), str(run), str(topic)] = float(value)
+    return found
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def expected_lm_eval() -> Values:
+    found: Values = {}
+    for path in FILES["lm_eval"]:
+        task = path.name.split("_20")[0].removeprefix("samples_")
+        for row in lines(path):
+            end = "" if row["filter"] == "none" else f":{row['filter']}"
+            for metric in row["metrics"]:
+                cell = (task, f"{metric}{end}", path.parent.name, str(row["doc_id"]))
+                found[cell] = row[metric]
+    return found
+
+
+def expected_every_eval_ever() -> Values:
+    return {
+        (row["evaluation_name"].replace("/", "-"), row["evaluation_result_id"], row["model_id"], row["sample_id"]): row["evaluation"]["score"]
+        for path in FILES["every_eval_ever"]
+        for row in lines(path)
+    }  # fmt: skip
+
+
+def expected_inspect() -> Values:
+    worth = {"C": 1.0, "I": 0.0}
+    found: Values = {}
+    for path in FILES["inspect"]:
+        log = json.loads(gzip.decompress(path.read_bytes()))
+        for sample in log["samples"]:
+            for scorer, score in sample["scores"].items():
+                run = f"{log['eval']['model']}#{sample['epoch']}"
+                found["arith", scorer, run, sample["id"]] = worth[score["value"]]
+    return found
+
+
+def expected_resolved() -> Values:
+    return {
+        ("", "resolved", path.stem, f"p{k}"): float(f"p{k}" in json.loads(path.read_text())["resolved_ids"])
+        for path in FILES["resolved"]
+        for k in range(8)
+    }  # fmt: skip
+
+
+EXPECTED = {
+    "lm_eval": expected_lm_eval,
+    "every_eval_ever": expected_every_eval_ever,
+    "inspect": expected_inspect,
+    "inspect_samples": expected_inspect,
+    "autojudge": lambda: {
+        ("judge", row["measure"], row["run_id"], row["topic_id"]): row["value"]
+        for row in lines(FILES["autojudge"][0])
+        if row["topic_id"] != "all"
+    },
+    "resolved": expected_resolved,
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_each_tool_is_found_by_content_and_read_into_its_scores(name: str) -> None:
+    assert {detect(path) for path in FILES[name]} == {name}
+    expected = EXPECTED[name]()
+    assert len(expected) >= 8
+    assert len(set(expected.values())) > 1
+    for layout in ("auto", name):
+        cubes = import_scores(FILES[name], layout=layout, collections=True, notify=unsaid)
+        assert values_of(cubes) == expected
+
+
+def test_every_layout_has_a_file() -> None:
+    assert set(FILES) == set(BY_NAME)
+    assert all("read 20" in layout.schema for layout in LAYOUTS)
+
+
+def test_repetitions_of_inspect_are_runs_of_one_system() -> None:
+    cube = import_scores(FILES["inspect"], notify=unsaid)
+    assert cube["system"].values.tolist() == ["mockllm/a"] * 2 + ["mockllm/b"] * 2
+
+
+def test_a_frame_of_inspect_is_read_as_its_file() -> None:
+    expected = import_scores(FILES["inspect_samples"], notify=unsaid)
+    frame = pd.read_csv(FILES["inspect_samples"][0])
+    assert sc.import_scores(frame, notify=unsaid).equals(expected)
+    if importlib.util.find_spec("pyarrow") is not None:
+        assert import_scores(DATA / "inspect" / "samples.parquet", notify=unsaid).equals(expected)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_not_read_is_named(name: str) -> None:
+    noted: list[str] = []
+    import_scores(FILES[name], collections=True, notify=noted.append)
+    left = next((line for line in noted if line.startswith("not read: ")), "")
+    named = set(left.removeprefix("not read: ").split(", "))
+    wanted = {
+        "lm_eval": {"arguments", "doc", "filtered_resps", "prompt_hash", "resps", "target", "target_hash"},
+        "every_eval_ever": {"answer_attribution", "evaluation_id", "input", "interaction_type", "metadata", "output", "schema_version"},
+    }  # fmt: skip
+    assert named == wanted.get(name, named)
+    if name.startswith("inspect"):
+        assert {"target", "total_time"} <= named
+
+
+def test_scores_of_0_are_told_where_the_tool_writes_0_for_other_things(tmp_path: Path) -> None:
+    rows = [row for path in FILES["every_eval_ever"] for row in lines(path)]
+    noted: list[str] = []
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    import_scores(path, collections=True, notify=noted.append)
+    zero = [line for line in noted if line.startswith("all scores of ")]
+    assert [line.split(":")[0] for line in zero] == ["all scores of exact_match"] * 2
+    assert not any("acc in toy_mc" in line for line in zero)
+
+
+@pytest.mark.parametrize("name", ["lm_eval", "every_eval_ever"])
+def test_other_samples_under_one_name_are_told(tmp_path: Path, name: str) -> None:
+    mark = BY_NAME[name].same
+    for k, path in enumerate(FILES[name]):
+        target = tmp_path / path.relative_to(DATA)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        rows = lines(path)
+        rows[0][mark] = rows[0][mark] if k == 0 else "other"
+        target.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    noted: list[str] = []
+    import_scores(sorted(tmp_path.rglob("*.jsonl")), collections=True, notify=noted.append)
+    assert any(f"{mark} of 1 topic differs" in line for line in noted)
+
+
+def refused(paths: Any, layout: str = "auto") -> str:
+    with pytest.raises(BadInput) as caught:
+        import_scores(paths, layout=layout, collections=True, notify=unsaid)
+    return caught.value.message()
+
+
+def test_damaged_and_truncated_files_are_refused(tmp_path: Path) -> None:
+    for name, paths in FILES.items():
+        content = paths[0].read_bytes()
+        content = gzip.decompress(content) if paths[0].suffix == ".gz" else content
+        half = tmp_path / "half" / paths[0].name.removesuffix(".gz")
+        half.parent.mkdir(exist_ok=True)
+        half.write_bytes(content[: len(content) * 2 // 3])
+        assert str(half) in refused(half, layout=name), name
+        if paths[0].suffix == ".gz":
+            cut = tmp_path / paths[0].name
+            cut.write_bytes(paths[0].read_bytes()[:-20])
+            assert "cut off" in refused(cut)
+
+
+def test_mixed_tools_and_runs_are_refused(tmp_path: Path) -> None:
+    mixed = refused([*FILES["lm_eval"], *FILES["every_eval_ever"]])
+    assert "looks like layout lm_eval" in mixed or "like lm_eval" in mixed
+    assert "not a file of the layout inspect" in refused(FILES["resolved"], layout="inspect")
+    twice = tmp_path / "again" / FILES["lm_eval"][0].parent.name / FILES["lm_eval"][0].name
+    twice.parent.mkdir(parents=True)
+    twice.write_bytes(FILES["lm_eval"][0].read_bytes())
+    assert "a second score" in refused([FILES["lm_eval"][0], twice])
+
+
+def test_samples_without_a_model_are_refused_with_advice() -> None:
+    message = refused(DATA / "inspect" / "without_model.csv")
+    assert "no sample has model; give samples_df the columns EvalModel" in message
+
+
+def test_packed_logs_of_inspect_name_the_command_that_unpacks_them(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    path.write_bytes(b"PK\3\4 and more")
+    assert "inspect log dump log.eval" in refused(path)
+
+
+def test_resolved_ids_need_the_list_of_all_ids(tmp_path: Path) -> None:
+    results = sorted(DATA.glob("swebench/exp/*/results/results.json"))
+    assert "add a file with a JSON list of all ids" in refused(results)
+    cubes = import_scores([*results, DATA / "swebench" / "exp" / "all.json"], collections=True, notify=unsaid)  # fmt: skip
+    cube = cubes[""]
+    assert cube["run"].values.tolist() == ["x", "y"]
+    assert cube["score"].values.ravel().tolist() == [1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]
+
+
+QRELS = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}
+HEADERS = ["query-id\tcorpus-id\tscore", "query_id,doc_id,relevance", "qid;docno;label"]
+
+
+@pytest.mark.parametrize("header", [*HEADERS, "jsonl"])
+def test_judgements_with_a_header_or_as_json_lines(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "test.tsv"
+    rows = [(q, d, level) for q, documents in QRELS.items() for d, level in documents.items()]
+    if header == "jsonl":
+        names = ("query-id", "corpus-id", "score")
+        text = "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows)
+    else:
+        mark = next(mark for mark in "\t,;" if mark in header)
+        text = "\n".join([header, *(mark.join(map(str, row)) for row in rows)]) + "\n"
+    path.write_text(text)
+    runs = {"a": {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d1": 1.0}}}
+    expected = sc.evaluate(runs, ["AP", "nDCG@10"], qrels=QRELS)
+    assert sc.evaluate(runs, ["AP", "nDCG@10"], qrels=path).equals(expected)
+    path.write_text(text.replace("2", "two", 1) if header == "jsonl" else text.replace("d1", "", 1))
+    with pytest.raises(BadInput, match=r"test\.tsv:"):
+        sc.evaluate(runs, ["AP"], qrels=path)
+
+
+def test_predictions_of_mteb_are_runs(tmp_path: Path, scorecube: Cli) -> None:
+    path, qrels = DATA / "mteb" / "Toy_predictions.json", DATA / "mteb" / "test.tsv"
+    content = json.loads(path.read_text())
+    runs = {"org/m": content["default"]["test"]}
+    expected = sc.evaluate(runs, ["AP"], qrels=QRELS)
+    assert sc.evaluate(path, ["AP"], qrels=qrels).equals(expected)
+    assert "1 run x 2 topics" in scorecube(
+        "evaluate", tmp_path / "s.zarr", "--name", "t", "--runs", path, "--qrels", qrels, "--metrics", "AP"
+    ).stderr  # fmt: skip
+    other = tmp_path / "Toy_predictions.json"
+    other.write_text(json.dumps(content | {"en": content["default"]}))
+    with pytest.raises(BadInput, match="topics of default test, en test are judged"):
+        sc.evaluate(other, ["AP"], qrels=qrels)
+    other.write_text(path.read_text()[:-9])
+    with pytest.raises(BadInput, match="cut off"):
+        sc.evaluate(other, ["AP"], qrels=qrels)
+
+
+def test_names_of_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = {"a": {"q1": {"d2": 2.0, "d1": 1.0}}}
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(BadInput, match=r"ir_datasets:toy: ir_datasets is not installed"):
+        sc.evaluate(runs, ["AP"], qrels="ir_datasets:toy")
+    module: Any = ModuleType("ir_datasets")
+    rows = [
+        SimpleNamespace(query_id="q1", doc_id=d, relevance=k) for k, d in enumerate(("d2", "d1"))
+    ]
+    module.load = lambda name: SimpleNamespace(qrels_iter=lambda: iter({"toy": rows}[name]))
+    monkeypatch.setitem(sys.modules, "ir_datasets", module)
+    found = sc.evaluate(runs, ["AP"], qrels="ir_datasets:toy")
+    assert found["score"].item() == 0.5
+    with pytest.raises(BadInput, match=r"ir_datasets:other: KeyError"):
+        sc.evaluate(runs, ["AP"], qrels="ir_datasets:other")

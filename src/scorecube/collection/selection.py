@@ -189,9 +189,25 @@ def cell_kinds(cube: xr.Dataset) -> list[str]:
     kinds
         One a cell, in the order of `cells`.
     """
-    metric_of = np.nonzero(_distinct_cells(cube)[0])[0]
-    kinds = kinds_of(cube)
-    return [kinds[metric] for metric in metric_of.tolist()]
+    kinds = dict(zip(schema.labels_of(cube, names.METRIC), kinds_of(cube), strict=True))
+    return [kinds[metric] for metric in cell_metrics(cube)]
+
+
+def cell_metrics(cube: xr.Dataset) -> list[str]:
+    """Return the metric of each distinct cell, in the order of `cells`.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+
+    Returns
+    -------
+    metrics
+        One a cell.
+    """
+    metrics = schema.labels_of(cube, names.METRIC)
+    return [metrics[place] for place in np.nonzero(_distinct_cells(cube)[0])[0].tolist()]
 
 
 def _distinct_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

@@ -131,6 +131,7 @@ class Judges(Analysis):
         "ordinal", "Distances of Krippendorff's alpha."
     )
 
+    two_kinds: bool = population.two_kinds_field(finalize=False)
     families: tuple[str, ...] = option_field(
         (),
         "CSV file with the columns run and judge (or run=judge,...): runs of a judge's family, for its preference for itself.",
@@ -239,6 +240,7 @@ class Judges(Analysis):
             test=self.test,
             alphas=(self.alpha,),
             top=self.top,
+            two_kinds=self.two_kinds,
         )
         return {
             **one_judge.rankings(sets, agreement),

@@ -116,6 +116,7 @@ class Agreement(Analysis):
         unit="runs",
         finalize=True,
     )
+    two_kinds: bool = population.two_kinds_field(finalize=True)
 
     def check(self, prepared: Prepared) -> list[str]:
         cube = prepared.cube
@@ -281,7 +282,10 @@ class Agreement(Analysis):
         drawn = [
             coefficients(self.statistics_of_means(means, no_ties), pairs_of(n_runs))
             for means in population.population_rankings(
-                inputs["units"].reshape(shape), cells[:half], cells[half:]
+                inputs["units"].reshape(shape),
+                cells[:half],
+                cells[half:],
+                models=population.models_of(self.two_kinds),
             )
         ]
         return population.summary(np.concatenate(drawn, axis=-1), self.confidence)

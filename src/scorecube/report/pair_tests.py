@@ -283,7 +283,7 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
             after = f"; next is {rows['label'].iloc[1]} with {rows['significant'].iloc[1]:,}"
         sentence = (
             f"{row['label']} separates {most}{compared}: {row['significant']:,} of {row['pairs']:,} ({share}) have {level}, "
-            f"on these {facts['n_topics']} topics{after}"
+            f"on {'the common topics of each pair, of ' if facts.get('missing') == 'pairwise' else 'these '}{facts['n_topics']} topics{after}"
         )
     own = _count(result, row, OWN_ERRORS) if has_quantity(result, OWN_ERRORS) else 0
     if own and result.attrs.get("analysis") == "maxt":

@@ -130,7 +130,7 @@ TOPIC_GROUP: Final = "topic_group"
 GROUP_SIZE: Final = "group_size"
 """Topics in a group (coordinate along topic, where topics are groups)."""
 TOPIC_GROUPS: Final = "topic_groups"
-LEFT_OUT: Final = "left_out"
+LEFT_OUT: Final = "dropped_topics"
 ABOUT_TOPICS: Final = (TOPIC_GROUPS, LEFT_OUT)
 """Attributes of cubes and results: sentences on what topics stand for, and which are used."""
 """Attribute of cubes and results whose topics are groups: what that means, a sentence."""

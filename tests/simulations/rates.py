@@ -331,11 +331,13 @@ def corrected_coverage(labelled: int) -> Measure:
             human, judge = sample.scores
             chosen = np.zeros((1, human.shape[1]), bool)
             chosen[0, :labelled] = True
-            found = corrected_means(human, judge, judge[:, :0], chosen, CONFIDENCE)
+            found, bounded = (corrected_means(human, judge, judge[:, :0], chosen, CONFIDENCE, bounds) for bounds in (None, (0.0, 1.0)))  # fmt: skip
             target = sample.means[0]
             rows.append(
                 {
                     "corrected mean": covers(found.low[0], found.high[0], target).mean(),
+                    "within bounds": covers(bounded.low[0], bounded.high[0], target).mean(),
+                    f"within bounds: {MEAN_WIDTH}": (bounded.high - bounded.low).mean(),
                     "labels alone, t": covers(
                         found.human_low[0], found.human_high[0], target
                     ).mean(),

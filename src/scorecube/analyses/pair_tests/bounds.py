@@ -28,7 +28,7 @@ KNOWN: Literal["known"] = "known"
 """Word for the bounds of each metric, where they are known."""
 
 
-def bounds_field() -> tuple[float, ...] | Literal["known"]:
+def bounds_field(*, finalize: bool = True) -> tuple[float, ...] | Literal["known"]:
     """Declare the bounds of scores."""
     return option_field(
         KNOWN,
@@ -38,7 +38,7 @@ def bounds_field() -> tuple[float, ...] | Literal["known"]:
         maximum=1e12,
         may_be_empty=True,
         unit="score",
-        finalize=True,
+        finalize=finalize,
         since="0.3.0",
         before=(),
     )
@@ -51,15 +51,22 @@ def bounds_of_cells(
 
     Known are 0 and 1, of scores within them whose metric has them by definition, or that are all 0 or 1. Topic groups, whose scores are sums, and systems have none.
     """
-    scores, count = cells(cube)[0], n_cells(cube)
+    if bounds == KNOWN and (by_system or FREEDOM in cube.attrs):
+        return [None] * n_cells(cube)
+    return bounds_of(bounds, cell_metrics(cube), cells(cube)[0])
+
+
+def bounds_of(
+    bounds: Sequence[float] | str, metrics: Sequence[str], scores: Any
+) -> list[tuple[float, float] | None]:
+    """Return the bounds of each cell, given their metrics and scores (cell, run, topic), NaN for missing."""
     if not isinstance(bounds, str):
-        return [(bounds[0], bounds[1]) if bounds else None] * count
-    if by_system or FREEDOM in cube.attrs:
-        return [None] * count
+        return [(bounds[0], bounds[1]) if bounds else None] * len(metrics)
     found: list[tuple[float, float] | None] = []
-    for metric, of_cell in zip(cell_metrics(cube), scores, strict=True):
-        within = bool(((of_cell >= 0.0) & (of_cell <= 1.0)).all())
-        is_unit = within and (UNIT_METRICS.match(metric) or at_bounds(of_cell).all())
+    for metric, of_cell in zip(metrics, scores, strict=True):
+        there = of_cell[~np.isnan(of_cell)]
+        within = bool(((there >= 0.0) & (there <= 1.0)).all())
+        is_unit = within and (UNIT_METRICS.match(metric) or at_bounds(there))
         found.append((0.0, 1.0) if is_unit else None)
     return found
 

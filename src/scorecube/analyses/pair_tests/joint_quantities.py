@@ -86,7 +86,7 @@ def p_single(result: xr.Dataset) -> xr.DataArray:
     return by_row(lambda t, n: 2 * stdtr(n, -np.abs(t)), (names.PAIR,), t, freedom)
 
 
-@derive(LEVEL, "count", "pairs", needs=("n_topics",), unless=("repetitions",))
+@derive(LEVEL, "count", "pairs", "iu", needs=("n_topics",), unless=("repetitions",))
 def own_error_pairs(result: xr.Dataset) -> xr.DataArray:
     """Pairs that are not significant, and would be by their own standard errors alone (t tests, Holm)."""
     single, joint = quantity(result, "p_single").variable, result.variables["p_value"]

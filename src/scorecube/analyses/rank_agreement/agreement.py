@@ -234,16 +234,15 @@ class Agreement(Analysis):
         }
         return self._labelled(cube, by_cell, cell_of, trials)
 
-    def observed(self, first: Array, second: Array) -> dict[str, Array]:
+    def observed(self, first: Array, second: Array, *, paired: bool = True) -> dict[str, Array]:
         """Return what needs no trials: agreement, losses of ranks, means and decisions on pairs of runs.
 
-        first, second: float64 (cell, run, topic): scores under both sets. Their topics are the same, or there are as
-            many of each set as it has: then there is nothing known about infinitely many topics.
+        first, second: float64 (cell, run, topic): scores under both sets.
+        paired: Whether their topics are the same; otherwise nothing is known about infinitely many topics.
         Returns values: Arrays (cell, ...) by the names of `VARIABLES`, without those of trials; and `only_first` and
             `only_second`, the pairs of runs that are significant under one set only.
         """
         half, n_runs = first.shape[:2]
-        paired = first.shape == second.shape
         parts = (
             [rankings_of(np.concatenate([first, second]))]
             if paired

@@ -27,7 +27,7 @@ from scorecube.statistics.effect_posterior import (
     TWO_KINDS,
     Stacked,
     draw_effects,
-    fit_effects,
+    fit_models,
     stacked,
 )
 from scorecube.statistics.quantiles import percentiles
@@ -159,8 +159,8 @@ def _chunks(n_pairs: int, numbers: int) -> list[slice]:
 
 def _fitted(units: Any, first: Any, second: Any, models: Sequence[str]) -> list[Stacked]:
     """Return the effects of pairs of rankings by model."""
-    pairs = [(units[a], units[b]) for a, b in zip(first, second, strict=True)]
-    return [stacked([fit_effects(*pair, model) for pair in pairs]) for model in models]
+    pairs = [fit_models(units[a], units[b], models) for a, b in zip(first, second, strict=True)]
+    return [stacked(of_model) for of_model in zip(*pairs, strict=True)]
 
 
 def summary(draws: Any, confidence: float) -> dict[str, Any]:

@@ -26,8 +26,6 @@ from scorecube.statistics.bounded_means import (
 )
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-SAME = 1e-9
-"""Part of the range of scores up to which two corrections are the same."""
 LEAST_LABELLED = 4
 """Fewest topics that the truth is known of for an interval with a judge."""
 NO_SPREAD = 1e-24
@@ -69,7 +67,7 @@ def corrected_means(
     chosen: bool (choice, topic): topics whose truth is used; as many in each choice. The judge's scores on all topics
         are.
     confidence: Confidence level.
-    bounds: Least and greatest score that there can be, if they are known: where fewer than `LEAST_VARIED` labels h, or corrections h - lambda f, vary, limits are those
+    bounds: Least and greatest score that there can be, if they are known: where fewer than `LEAST_VARIED` labels vary, limits are those
         of the labels alone within the bounds.
     Returns means: With all of the judge's topics labelled, the mean and interval of the truth alone, as there is
         nothing to correct.
@@ -105,21 +103,18 @@ def corrected_means(
         half = stdtrit(m - 2, (1 + confidence) / 2) * np.sqrt(variance)
     low, high = mean - half, mean + half
     if bounds is not None:
-        topics = np.nonzero(chosen)[1].reshape(-1, m)
-        h, f = (np.swapaxes(each[:, topics], 0, 1) for each in (truth, judge))
-        low, high = _within(bounds, (mean, low, high), slope, h, f, (1 - confidence) / 2)
+        labels = np.swapaxes(truth[:, np.nonzero(chosen)[1].reshape(-1, m)], 0, 1)
+        low, high = _within(bounds, (mean, low, high), labels, (1 - confidence) / 2)
     return CorrectedMeans(mean, low, high, slope, *alone)
 
 
 def _within(
-    bounds: tuple[float, float], limits: Any, slope: Floats, h: Floats, f: Floats, error: float
+    bounds: tuple[float, float], limits: Any, h: Floats, error: float
 ) -> tuple[Floats, Floats]:
-    """Return limits within bounds: of mean, low and high, and of scores (choice, item, labelled topic)."""
+    """Return limits within bounds: of mean, low and high (choice, item), given labels (choice, item, topic)."""
     mean, low, high = limits
-    few = at_bounds(unit_scores(h, bounds))
-    for values in (h, h - slope[..., np.newaxis] * f):
-        varied = n_varied(values.reshape(-1, h.shape[2]), SAME * (bounds[1] - bounds[0]))
-        few |= varied.reshape(mean.shape) < LEAST_VARIED
+    few = n_varied(h.reshape(-1, h.shape[2])).reshape(mean.shape) < LEAST_VARIED
+    few |= at_bounds(unit_scores(h, bounds))
     # Choices of labels have the same scores again and again, where few vary.
     rows, place = np.unique(np.sort(h[few], axis=1), axis=0, return_inverse=True)
     if len(rows):

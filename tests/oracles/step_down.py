@@ -64,14 +64,14 @@ def adjusted(
         else:
             t = t_of(differences[pair], moderation, common)
             assert t is not None
-            observed[pair] = in_units(abs(t), units and units[pair])
+            observed[pair] = in_units(abs(t), (units or {}).get(pair))
     replicates = {}
     for pair in observed:
         mean = math.fsum(differences[pair]) / n
         centred = [value - mean for value in differences[pair]]
         resampled = ([centred[topic] for topic in sample] for sample in samples)
         found = [t_of(values, moderation, common) for values in resampled]
-        replicates[pair] = [0.0 if t is None else in_units(abs(t), units and units[pair]) for t in found]  # fmt: skip
+        replicates[pair] = [0.0 if t is None else in_units(abs(t), (units or {}).get(pair)) for t in found]  # fmt: skip
     previous, left = 0.0, sorted(observed, key=lambda pair: -observed[pair])
     while left:
         pair = left[0]

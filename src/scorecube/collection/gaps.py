@@ -1,5 +1,6 @@
 """Missing scores: which topics and runs they are of, and means of runs that allow for them."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,10 +18,17 @@ NAMED = 3
 """Runs that lack most scores, by name."""
 _RUN = (names.METRIC, names.GAIN, names.RUN)
 VARIABLES = (
-    *schema.variables(_RUN, "estimate", "score", mean="mean of a run over all topics, by the model of runs and topics"),
-    *schema.variables(*(_RUN, "standard_error", "score"), of="mean", standard_error="standard error of the mean"),
+    *schema.variables(
+        _RUN,
+        "estimate",
+        "score",
+        mean="mean of a run over all topics, by the model of runs and topics",
+    ),
+    *schema.variables(
+        *(_RUN, "standard_error", "score"), of="mean", standard_error="standard error of the mean"
+    ),
     *schema.limits("mean", _RUN, "score", "{} limit of the mean"),
-)  # fmt: skip
+)
 
 
 def which_lack_most(missing: Any, runs: Sequence[str]) -> str:
@@ -115,10 +123,10 @@ def _fitted(scores: Any) -> tuple[Any, Any]:
         means = np.linalg.solve(normal, right)
         rest = (x - means[:, np.newaxis]) * o
         squares = (rest**2).sum() - (share * rest.sum(axis=0) ** 2).sum()
-        variance = max(float(squares), 1e-300) / max(free, 1)
+        variance = max(float(squares), 0.0) / max(free, 1)
         loss = np.log1p(ratio * n_of_topic).sum() + np.linalg.slogdet(normal)[1]
         return (
-            float(loss) + max(free, 1) * np.log(variance),
+            float(loss) + (max(free, 1) * math.log(variance) if variance > 0 else -math.inf),
             means,
             variance * np.linalg.inv(normal),
         )

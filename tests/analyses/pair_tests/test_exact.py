@@ -35,7 +35,9 @@ from tests.oracles.paired_tests import as_integers, rank_of_level, tukey_counts
 from tests.units import centred_units
 
 # Shares of all resamples, without one more for what was observed.
-Bootstrap, Randomisation, Tukey = (partial(each, plus_one=False) for each in (analyses.Bootstrap, analyses.Randomisation, analyses.Tukey))  # fmt: skip
+Bootstrap = partial(analyses.Bootstrap, plus_one=False)
+Randomisation = partial(analyses.Randomisation, plus_one=False)
+Tukey = partial(analyses.Tukey, plus_one=False)
 EXAMPLE: Table = [
     [Fraction(k, 10) for k in row] for row in ((7, 3, 2, 6, 4), (5, 1, 0, 2, 4), (0, 0, 2, 1, 3))
 ]  # SPEC B.2: a, b, c

@@ -133,7 +133,7 @@ class Judges(Analysis):
     )
 
     two_kinds: bool = population.two_kinds_field(finalize=False)
-    bounds: tuple[float, ...] | Literal["known"] = bounds_field(finalize=False)
+    bounds: tuple[float, ...] | Literal["known"] = bounds_field((), finalize=False)
     families: tuple[str, ...] = option_field(
         (),
         "CSV file with the columns run and judge (or run=judge,...): runs of a judge's family, for its preference for itself.",

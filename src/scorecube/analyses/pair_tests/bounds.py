@@ -28,10 +28,12 @@ KNOWN: Literal["known"] = "known"
 """Word for the bounds of each metric, where they are known."""
 
 
-def bounds_field(*, finalize: bool = True) -> tuple[float, ...] | Literal["known"]:
+def bounds_field(
+    default: tuple[float, ...] | Literal["known"] = KNOWN, *, finalize: bool = True
+) -> tuple[float, ...] | Literal["known"]:
     """Declare the bounds of scores."""
     return option_field(
-        KNOWN,
+        default,
         "Least and greatest score that there can be: limits stay within, and hold where scores hardly vary; known: 0,1 of metrics such as AP, and of scores 0 and 1; or none.",
         aliases={"none": ()},
         minimum=-1e12,

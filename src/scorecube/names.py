@@ -130,6 +130,9 @@ TOPIC_GROUP: Final = "topic_group"
 GROUP_SIZE: Final = "group_size"
 """Topics in a group (coordinate along topic, where topics are groups)."""
 TOPIC_GROUPS: Final = "topic_groups"
+LEFT_OUT: Final = "dropped_topics"
+ABOUT_TOPICS: Final = (TOPIC_GROUPS, LEFT_OUT)
+"""Attributes of cubes and results: sentences on what topics stand for, and which are used."""
 """Attribute of cubes and results whose topics are groups: what that means, a sentence."""
 SCORE: Final = "score"
 """Effectiveness score of a run on a topic (the cube's one variable)."""
@@ -206,6 +209,7 @@ class Purpose(IntEnum):
     POPULATION_EFFECTS = 32
     ESTIMATES = 33
     TOPIC_SUBSETS = 34
+    TAILS = 35
     EXPERIMENTS = 41
     EXPERIMENT_TOPICS = 42
     EXPERIMENT_SIGNS = 43

@@ -71,11 +71,11 @@ def test_levels_are_those_of_the_option(scorecube: Cli, study: Path, name: str) 
 
 
 @pytest.mark.parametrize("name", RESAMPLING)
-def test_plus_one_adds_one_to_counts_and_trials(scorecube: Cli, study: Path, name: str) -> None:
-    scorecube(name, study, *OPTIONS, "--plus-one").succeeded()
+def test_p_values_are_never_zero_but_on_request(scorecube: Cli, study: Path, name: str) -> None:
+    scorecube(name, study, *OPTIONS).succeeded()
     result = newest(study, name)
     np.testing.assert_allclose(result["p_value"], (result["reached"] + 1) / 61)
-    scorecube(name, study, *OPTIONS).succeeded()
+    scorecube(name, study, *OPTIONS, "--no-plus-one").succeeded()
     again = newest(study, name)
     np.testing.assert_allclose(again["p_value"], result["reached"] / 60)
 

@@ -110,7 +110,7 @@ STUDIES = {
         (
             "bootstrap",
             "bootstrap --sided 1 --alpha 0.3,0.1 --trials 40",
-            f"bootstrap --baseline {BASELINE} --plus-one",
+            f"bootstrap --baseline {BASELINE} --no-plus-one",
         ),
     ),
     "bootstrap-forms": Golden(
@@ -125,21 +125,23 @@ STUDIES = {
         ONE,
         (
             "randomisation --trials 200",
-            "randomisation --sided 1 --plus-one",
+            "randomisation --sided 1 --no-plus-one",
             f"randomisation --baseline {BASELINE} --alpha 0.2",
         ),
     ),
-    "tukey": Golden(TWO, ("tukey --trials 100", "tukey --alpha 0.5,0.2 --plus-one --gains 3:2:1")),
+    "tukey": Golden(
+        TWO, ("tukey --trials 100", "tukey --alpha 0.5,0.2 --no-plus-one --gains 3:2:1")
+    ),
     "maxt": Golden(
         ONE,
         (
             "maxt --trials 100",
             f"maxt --baseline {BASELINE} --moderation 0",
-            "maxt --alpha 0.5 --plus-one",
+            "maxt --alpha 0.5 --no-plus-one",
         ),
     ),
     "unpaired": Golden(
-        ONE, ("unpaired", f"unpaired --baseline {BASELINE}", "unpaired --alpha 0.5 --plus-one")
+        ONE, ("unpaired", f"unpaired --baseline {BASELINE}", "unpaired --alpha 0.5 --no-plus-one")
     ),
     "paired": Golden(
         ONE,

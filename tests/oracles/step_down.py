@@ -30,10 +30,26 @@ def t_of(values: list[float], moderation: float, common: float) -> float | None:
     return mean / math.sqrt(pooled) if pooled else math.inf
 
 
+def units_of(values: list[float], samples: Any, student: float) -> tuple[float, float]:
+    """Return the ratio of Student's 99 % quantile to that of the pair's own |t| in samples, at most 1, and the largest |t|: that of k equal differences."""
+    n = len(values)
+    rounded = [round(value, 9) for value in values]
+    k = n - max(rounded.count(value) for value in rounded)
+    cap, mean = math.sqrt(k * (n - 1) / (n - k)), math.fsum(values) / n
+    found = (t_of([values[topic] - mean for topic in sample], 0.0, 0.0) for sample in samples)
+    own = sorted((min(abs(t or 0.0), cap) for t in found), reverse=True)
+    tail = own[math.floor(0.01 * (len(own) + 1)) - 1]
+    return min(1.0, student / tail) if tail else 1.0, cap
+
+
 def adjusted(
-    scores: Scores, samples: Any, pairs: list[Pair], moderation: float
+    scores: Scores,
+    samples: Any,
+    pairs: list[Pair],
+    moderation: float,
+    units: dict[Pair, tuple[float, float]] | None = None,
 ) -> dict[Pair, float]:
-    """Return the adjusted p-value of each pair: Romano and Wolf 2005, Algorithm 4.1, step by step."""
+    """Return the adjusted p-value of each pair: Romano and Wolf 2005, Algorithm 4.1, step by step; of balanced t with its units and caps of `units_of`."""
     n, trials = len(scores[0]), len(samples)
     differences = {
         (a, b): [x - y for x, y in zip(scores[a], scores[b], strict=True)]
@@ -48,14 +64,14 @@ def adjusted(
         else:
             t = t_of(differences[pair], moderation, common)
             assert t is not None
-            observed[pair] = abs(t)
+            observed[pair] = in_units(abs(t), (units or {}).get(pair))
     replicates = {}
     for pair in observed:
         mean = math.fsum(differences[pair]) / n
         centred = [value - mean for value in differences[pair]]
         resampled = ([centred[topic] for topic in sample] for sample in samples)
         found = [t_of(values, moderation, common) for values in resampled]
-        replicates[pair] = [0.0 if t is None else abs(t) for t in found]
+        replicates[pair] = [0.0 if t is None else in_units(abs(t), (units or {}).get(pair)) for t in found]  # fmt: skip
     previous, left = 0.0, sorted(observed, key=lambda pair: -observed[pair])
     while left:
         pair = left[0]
@@ -68,6 +84,11 @@ def adjusted(
         p[pair] = previous
         left.remove(pair)
     return p
+
+
+def in_units(t: float, units: tuple[float, float] | None) -> float:
+    """Return |t|, or with units the product of the ratio and |t| up to the cap."""
+    return t if units is None else units[0] * min(t, units[1])
 
 
 def rank_sets(

@@ -256,7 +256,7 @@ def test_the_reading_names_the_best_metric_or_that_there_is_none(
         share=result["share"] * 0,
     )
     line = headline(nothing)[0]
-    together = "all pairs together" if name == "tukey" else "each pair by itself"
+    together = "all pairs of a metric together" if name == "tukey" else "each pair by itself"
     assert f"no pair of runs is separated with p < 0.05, {together}, whatever the metric (21 pairs)" in line  # fmt: skip
     assert "estimated difference" not in line
 
@@ -267,7 +267,7 @@ def test_the_reading_states_the_family_the_topics_and_the_next_metric(
 ) -> None:
     result = results[name]
     lines = headline(result)
-    together = "all pairs together" if name == "tukey" else "each pair by itself"
+    together = "all pairs of a metric together" if name == "tukey" else "each pair by itself"
     (line, *_) = (each for each in lines if "separates" in each)
     assert f"p < 0.05, {together}, on these {result.attrs['n_topics']} topics" in line
     frame = sc.table(result, "power").query("alpha == 0.05")

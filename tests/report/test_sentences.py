@@ -47,12 +47,14 @@ def test_estimates_have_the_digits_that_their_limits_allow(
     assert percent == f"{value:.{places}%} ({low:.{places}%} to {high:.{places}%})"
 
 
-def test_the_mean_of_the_leader_has_limits_by_itself_and_borne_decimals() -> None:
+def test_the_mean_of_the_leader_has_limits_of_the_leader_and_borne_decimals() -> None:
     result = analyse(CUBE, sc.Leaderboard(), trials=400, seed=1)
     (line, *_) = headline(result)
     rows = sc.table(result).query("metric == 'AP' and rank == 1").iloc[0]
-    shown = with_limits(*rows[["mean", "mean_low", "mean_high"]])
-    assert f" leads with {shown.removesuffix(')')} by itself); " in line
+    limits = [float(result[f"winner_{side}"][0, 0]) for side in ("low", "high")]
+    shown = with_limits(rows["mean"], *limits)
+    assert f" leads with {shown.removesuffix(')')}, as leader); " in line
+    assert limits[0] < rows["mean_low"] < rows["mean_high"] < limits[1]
     assert line.endswith("[95%, sets together]")
     remarks = " ".join(text for text, _ in view_of("leaderboard").cautions(result, {}))
     assert "named beforehand" in remarks

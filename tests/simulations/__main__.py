@@ -61,6 +61,16 @@ TAUS = {
     "DL20 AP, RR by GPT-4": ("syndl-dl2020/gpt4-AP.csv", "syndl-dl2020/gpt4-RR.csv"),
     "DL20 nDCG@10, P@10 by GPT-4": ("syndl-dl2020/gpt4-nDCG10.csv", "syndl-dl2020/gpt4-P10.csv"),
 }
+ERRORS = (
+    "adhoc6/ap.csv", "adhoc8/ap.csv", "web2012/err20.csv", "web2011/ap.csv", "web2011/rr.csv", "web2014/err20.csv",
+)  # fmt: skip
+EXCHANGED = (
+    "adhoc8/ap.csv",
+    "adhoc8/p10.csv",
+    "adhoc7/rr.csv",
+    "web2012/err20.csv",
+    "web2011/rr.csv",
+)
 LENIENT = np.linspace(0.9, 0.985, 10)
 """Probabilities of relevance of runs whose true mean RR is .948 to .992."""
 
@@ -108,6 +118,31 @@ def _groups() -> Iterator[tuple[str, Row]]:
 def _ablations() -> Iterator[tuple[str, Row]]:
     yield "5 variants + .01, paired sd .02", Row(truths.ablations, rates.variants_found, FOUND)
     yield "stop lists and stemmers of the Grid of Points", Row(truths.constructed_ablations, rates.variants_found, FOUND)  # fmt: skip
+
+
+def _statistics() -> Iterator[tuple[str, Row]]:
+    for file in ERRORS:
+        scores = real_scores(file)
+        yield f"{_label(file)}, runs moved to mean 0", Row(of(population, scores, 50, True), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
+    for file in EXCHANGED:
+        yield f"{_label(file)}, scores exchanged", Row(of(truths.exchanged, real_scores(file), 50), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
+    for n_runs in (30, 100):
+        yield f"{n_runs} normal runs of one mean", Row(of(truths.near_equal_field, n_runs, 50, 0.0), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
+    yield "20 runs, RR of mean 0.95", Row(of(truths.lenient_reciprocal_ranks, [0.9] * 20, 50), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
+    for file in EXCHANGED:
+        yield f"{_label(file)}: share of all pairs found", Row(drawn(file, 50), rates.pairs_found, (0.0, 1.0), 50)  # fmt: skip
+
+
+def _skipped(make: Callable[[], Truth]) -> Callable[[], Truth]:
+    """Return what makes a truth whose first run lacks scores."""
+    return lambda: truths.skipped(make())
+
+
+def _gaps() -> Iterator[tuple[str, Row]]:
+    yield "normal scores, the 15 hardest of 50 topics skipped", Row(_skipped(of(truths.near_equal_field, 30, 50, 0.05)), rates.gaps_coverage, COVERED)  # fmt: skip
+    for file in ("robust2004/ap_249topics.csv", "adhoc8/p10.csv", "syndl-dl2020/nist-nDCG10.csv"):
+        made = spread_runs(file, 50)
+        yield f"{_label(file)}, the 15 hardest of 50 topics skipped by the best run", Row(_skipped(made), rates.gaps_coverage, COVERED)  # fmt: skip
 
 
 def _bounded() -> Iterator[tuple[str, Row]]:
@@ -162,6 +197,8 @@ def _corrected() -> Iterator[tuple[str, Row]]:
 ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "groups": _groups,
     "ablations": _ablations,
+    "statistics": _statistics,
+    "gaps": _gaps,
     "bounded": _bounded,
     "equivalence": _equivalence,
     "winners": _winners,

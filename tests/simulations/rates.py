@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy.special import stdtrit
 
 import scorecube as sc
 from scorecube.analyses.simulation.families import smallest_error
@@ -35,7 +36,16 @@ ERROR = "(error)"
 MEAN_WIDTH = "mean width"
 WIDTH = "width, of the interval without"
 """In place of a rate."""
-WINNER_BOARD = sc.Leaderboard(winner=True)
+AS_BEFORE = sc.Leaderboard(bounds=(), winner=False, plus_one=False)
+"""As in versions before 0.3.0."""
+WINNER_BOARD = sc.Leaderboard(bounds=())
+STATISTICS = {
+    "max-T": sc.MaxT(alphas=(ALPHA,)),
+    "max-T, moderation 0": sc.MaxT(alphas=(ALPHA,), moderation=0.0),
+    "max-T, balanced": sc.MaxT(alphas=(ALPHA,), moderation="balanced"),
+}
+EQUAL_MEANS = 1e-12
+"""Difference of true means up to which they are equal."""
 MARGIN_SLACK = 0.004
 """Pairs of a population stand for one at the margin if their true difference exceeds it by no more than this."""
 Values = dict[str, Floats]
@@ -73,6 +83,29 @@ def family_error(truth: Truth, number: int, seed: int) -> Values:
     return collected(rows)
 
 
+def statistics_error(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether any pair with equal means is significant by max-T, by statistic, and by Holm's t tests."""
+    rows: list[dict[str, Any]] = []
+    for cube, drawn in cubes(truth, number, seed):
+        p = {name: analyse(cube, test, trials=TRIALS, seed=seed)["p_value"].values[:, 0] for name, test in STATISTICS.items()}  # fmt: skip
+        single = analyse(cube, sc.Paired(tests=("t",), alphas=(ALPHA,)))["p_value"].values
+        p["Holm's t"] = np.array([_holm(each.reshape(-1)) for each in single])
+        first, second = np.triu_indices(len(drawn[0].means), 1)
+        for k, sample in enumerate(drawn):
+            equal = np.abs(sample.means[first] - sample.means[second]) < EQUAL_MEANS
+            rows.append({name: (each[k, equal] < ALPHA).any() for name, each in p.items()})
+    return collected(rows)
+
+
+def pairs_found(truth: Truth, number: int, seed: int) -> Values:
+    """Return the share of all pairs that are significant by max-T, by statistic."""
+    rows: list[dict[str, Any]] = []
+    for cube, _ in cubes(truth, number, seed):
+        p = {name: analyse(cube, test, trials=TRIALS, seed=seed)["p_value"].values[:, 0] for name, test in STATISTICS.items()}  # fmt: skip
+        rows += [{name: (each[k] < ALPHA).mean() for name, each in p.items()} for k in range(cube.sizes["metric"])]  # fmt: skip
+    return collected(rows)
+
+
 def grouped(cube: xr.Dataset, drawn: list[Sample]) -> xr.Dataset:
     """Return the cube with the topic groups of its samples."""
     return cube_of([sample.scores for sample in drawn], drawn[0].groups)
@@ -96,7 +129,7 @@ def grouped_mean_coverage(truth: Truth, number: int, seed: int) -> Values:
     """Return `mean_coverage`, and the same of topic groups."""
     rows: list[dict[str, Any]] = []
     for cube, drawn in cubes(truth, number, seed):
-        board = analyse(grouped(cube, drawn), sc.Leaderboard(), trials=TRIALS, seed=seed)
+        board = analyse(grouped(cube, drawn), AS_BEFORE, trials=TRIALS, seed=seed)
         for k, sample in enumerate(drawn):
             sides = {"bootstrap-t by group": ("mean_low", "mean_high"), "t by group": ("t_low", "t_high")}  # fmt: skip
             rows.append({name: covers(board[low].values[k, 0], board[high].values[k, 0], sample.means).mean() for name, (low, high) in sides.items()})  # fmt: skip
@@ -105,12 +138,12 @@ def grouped_mean_coverage(truth: Truth, number: int, seed: int) -> Values:
 
 def mean_coverage(truth: Truth, number: int, seed: int) -> Values:
     """Return the share of runs whose mean is within its limits on the leaderboard."""
-    return _means(truth, number, seed, {"bootstrap-t": sc.Leaderboard()}, {"t": ("t_low", "t_high")})  # fmt: skip
+    return _means(truth, number, seed, {"bootstrap-t": AS_BEFORE}, {"t": ("t_low", "t_high")})  # fmt: skip
 
 
 def bounded_coverage(truth: Truth, number: int, seed: int) -> Values:
     """Return the share of runs whose mean is within its limits, without and with the bounds 0 and 1, and the width of the latter."""
-    boards = {"bootstrap-t": sc.Leaderboard(), "within bounds": sc.Leaderboard(bounds=(0.0, 1.0))}
+    boards = {"bootstrap-t": AS_BEFORE, "within bounds": sc.Leaderboard(bounds=(0.0, 1.0))}
     return _means(truth, number, seed, boards, {"t": ("t_low", "t_high")})
 
 
@@ -160,16 +193,29 @@ def _of_limits(name: str, low: Floats, high: Floats, means: Floats) -> dict[str,
     }
 
 
+def gaps_coverage(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether limits of the mean of the first run, which lacks some scores, hold it."""
+    rows: list[dict[str, Any]] = []
+    for sample in samples(truth, number, seed):
+        found = sc.two_way_means(cube_of([sample.scores])).isel(metric=0, gain=0, run=0)
+        own = sample.scores[0][~np.isnan(sample.scores[0])]
+        mean, error = own.mean(), own.std(ddof=1) / math.sqrt(len(own))
+        half = stdtrit(len(own) - 1, 0.975) * error
+        rows.append(
+            {
+                "t of its own topics": covers(mean - half, mean + half, sample.means[0]),
+                "two-way model": covers(found["mean_low"], found["mean_high"], sample.means[0]),
+            }
+        )
+    return collected(rows)
+
+
 def variants_found(truth: Truth, number: int, seed: int) -> Values:
     """Return the share of the first run's pairs with the next five that are significant, of those whose means differ."""
     rows: list[dict[str, Any]] = []
     for cube, drawn in cubes(truth, number, seed):
-        tests = {
-            "max-T": sc.MaxT(alphas=(ALPHA,)),
-            "max-T, moderation 0": sc.MaxT(alphas=(ALPHA,), moderation=0.0),
-        }
         found = {
-            name: analyse(cube, test, trials=TRIALS, seed=seed) for name, test in tests.items()
+            name: analyse(cube, test, trials=TRIALS, seed=seed) for name, test in STATISTICS.items()
         }
         single = analyse(cube, sc.Paired(tests=("t",), alphas=(ALPHA,)))["p_value"].values
         for k, sample in enumerate(drawn):
@@ -218,7 +264,7 @@ def near_pairs_equivalent(truth: Truth, number: int, seed: int) -> Values:
 
 def _equivalent(cube: Any, margin: float) -> dict[str, Any]:
     """Return which pairs are called equivalent, (sample, pair), without and with bounds."""
-    test = sc.Paired(tests=("t",), alphas=(ALPHA,), equivalence=margin)
+    test = sc.Paired(tests=("t",), alphas=(ALPHA,), equivalence=margin, bounds=())
     tests = {"two one-sided t": test, "within bounds": replace(test, bounds=(0.0, 1.0))}
     return {
         name: analyse(cube, each)["equivalence_p_value"].values[:, 0] < ALPHA
@@ -285,11 +331,13 @@ def corrected_coverage(labelled: int) -> Measure:
             human, judge = sample.scores
             chosen = np.zeros((1, human.shape[1]), bool)
             chosen[0, :labelled] = True
-            found = corrected_means(human, judge, judge[:, :0], chosen, CONFIDENCE)
+            found, bounded = (corrected_means(human, judge, judge[:, :0], chosen, CONFIDENCE, bounds) for bounds in (None, (0.0, 1.0)))  # fmt: skip
             target = sample.means[0]
             rows.append(
                 {
                     "corrected mean": covers(found.low[0], found.high[0], target).mean(),
+                    "within bounds": covers(bounded.low[0], bounded.high[0], target).mean(),
+                    f"within bounds: {MEAN_WIDTH}": (bounded.high - bounded.low).mean(),
                     "labels alone, t": covers(
                         found.human_low[0], found.human_high[0], target
                     ).mean(),

@@ -15,6 +15,7 @@ from scorecube.statistics.bounded_means import (
     mid_p_limits,
     n_varied,
 )
+from scorecube.statistics.corrected_means import corrected_means
 from tests.oracles.bounded_means import betting, mid_p
 
 
@@ -91,3 +92,24 @@ def test_bets_are_fair(p: float) -> None:
     low, high = betting_limits(scores, 0.025)
     assert (low > truth).mean() < 0.03
     assert (high < truth).mean() < 0.03
+
+
+def test_corrected_means_within_bounds_are_those_of_the_labels_where_few_vary() -> None:
+    """A run with perfect labels has the limits of its labels, by the plain reference; one whose corrections vary keeps those of the regression."""
+    chance = np.random.default_rng(4)
+    perfect, judge = np.ones(40), chance.beta(4, 2, (2, 40))
+    truth = np.stack([perfect, np.clip(judge[1] + 0.1 * chance.standard_normal(40), 0.05, 0.95)])
+    chosen = np.zeros((2, 40), bool)
+    chosen[0, :20], chosen[1, 15:35] = True, True
+    plain, bounded = (corrected_means(truth, judge, judge[:, :0], chosen, 0.95, bounds) for bounds in (None, (0.0, 1.0)))  # fmt: skip
+    low, high = mid_p(20, 20, 0.025)
+    np.testing.assert_allclose(bounded.low[:, 0], low, atol=1e-9)
+    np.testing.assert_allclose(bounded.high[:, 0], high, atol=1e-9)
+    assert (plain.low[:, 0] == 1.0).all()
+    np.testing.assert_array_equal(bounded.low[:, 1], plain.low[:, 1])
+    np.testing.assert_array_equal(bounded.mean, plain.mean)
+    truth[0, [3, 18]] = 0.5
+    found = corrected_means(truth, judge, judge[:, :0], chosen, 0.95, (0.0, 1.0))
+    for choice, halves in ((0, 2), (1, 1)):
+        expected = betting([1.0] * (20 - halves) + [0.5] * halves, SHARES.tolist(), 0.025)
+        assert (found.low[choice, 0], found.high[choice, 0]) == pytest.approx(expected, abs=1e-7)

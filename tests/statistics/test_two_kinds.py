@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scorecube.statistics.effect_posterior import MODELS, TWO_KINDS, fit_effects
+from scorecube.statistics.effect_posterior import MODELS, TWO_KINDS, fit_models
 from scorecube.statistics.two_kinds import kinds_of
 from tests.oracles.two_kinds import bic_prefers_two
 from tests.simulations.truths import samples, two_generations
@@ -62,7 +62,9 @@ def test_within_kinds_the_correlation_is_theirs() -> None:
     found: dict[str, list[float]] = {MODELS[0]: [], TWO_KINDS[0]: []}
     for sample in samples(two_generations(60, 200, 0.0, 6.0), 20, 1):
         for model, values in found.items():
-            fitted = fit_effects(sample.scores[0], sample.scores[1], model)
+            fitted = fit_models(sample.scores[0], sample.scores[1], MODELS + TWO_KINDS)[
+                (MODELS + TWO_KINDS).index(model)
+            ]
             (a, ab, b), (e, ef, f) = fitted.spread, fitted.error
             values.append((ab - ef) / np.sqrt((a - e) * (b - f)))
     assert np.mean(found[MODELS[0]]) > 0.85
@@ -72,7 +74,9 @@ def test_within_kinds_the_correlation_is_theirs() -> None:
 @pytest.mark.parametrize("model", ["linear", "rank", "matched"])
 def test_centres_and_differences_make_the_observed_means(model: str) -> None:
     (sample,) = samples(two_generations(), 1, 2)
-    fitted = fit_effects(sample.scores[0], sample.scores[1], f"{model} of kinds")
+    fitted = fit_models(sample.scores[0], sample.scores[1], MODELS + TWO_KINDS)[
+        len(MODELS) + MODELS.index(model)
+    ]
     observed = sample.scores.mean(axis=-1)
     expected = observed - observed.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(fitted.means + fitted.centres, expected, atol=1e-12)

@@ -147,8 +147,9 @@ class Option:
             return text
         element = _element_type(self.type)
         try:
-            if element is None and int in typing.get_args(self.type):
-                return int(text)
+            numbers = [kind for kind in (int, float) if kind in typing.get_args(self.type)]
+            if element is None and numbers:
+                return numbers[0](text)
             if element is None:
                 raise ValueError(text)
             return (

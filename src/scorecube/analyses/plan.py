@@ -174,7 +174,7 @@ def make_plan(
     prepared, warnings = analysis.prepare_checked(grouped)
     warnings = [
         *chosen,
-        *(grouped.attrs[key] for key in (names.TOPIC_GROUPS,) if key in grouped.attrs),
+        *(grouped.attrs[key] for key in names.ABOUT_TOPICS if key in grouped.attrs),
         *warnings,
     ]
     nesting = teams_digest(analysis, cube), systems_digest(analysis, cube), groups_digest(cube)

@@ -226,7 +226,7 @@ def find_variances(
     from scorecube.design import variance_intervals
     from scorecube.design.uncertainty import teams_of_runs
     from scorecube.errors import BadStudy
-    from scorecube.names import RUN, TOPIC_GROUPS
+    from scorecube.names import ABOUT_TOPICS, RUN
     from scorecube.storage import open_study
 
     opened = open_study(study)
@@ -245,8 +245,9 @@ def find_variances(
             "n_topics": by_group(cube).sizes["topic"],
         }
         estimated = variance_intervals(cube)
-        if TOPIC_GROUPS in estimated.attrs:
-            notify(f"{name}: {estimated.attrs[TOPIC_GROUPS]}")
+        for key in ABOUT_TOPICS:
+            if key in estimated.attrs:
+                notify(f"{name}: {estimated.attrs[key]}")
         found_variances.append((estimated, facts))
         others = "runs" if teams_of_runs(cube) == labels_of(cube, RUN) else "teams"
         notify(

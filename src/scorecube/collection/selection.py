@@ -11,6 +11,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube, labels, metric_names
+from scorecube.collection.gaps import about_left_out
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.topic_means import kinds_of, summarise
 from scorecube.errors import BadInput, BadName, BadPlan, nearest, option
@@ -95,6 +96,8 @@ def select(
         result = result.sel({dim: ordered})
     if drop_missing:
         complete = result[names.SCORE].notnull().all([names.METRIC, names.GAIN, names.RUN]).values
+        if not complete.all():
+            result = result.assign_attrs({names.LEFT_OUT: about_left_out(result, complete)})
         result = result.isel(topic=np.flatnonzero(complete))
     return result
 
@@ -191,9 +194,25 @@ def cell_kinds(cube: xr.Dataset) -> list[str]:
     kinds
         One a cell, in the order of `cells`.
     """
-    metric_of = np.nonzero(_distinct_cells(cube)[0])[0]
-    kinds = kinds_of(cube)
-    return [kinds[metric] for metric in metric_of.tolist()]
+    kinds = dict(zip(schema.labels_of(cube, names.METRIC), kinds_of(cube), strict=True))
+    return [kinds[metric] for metric in cell_metrics(cube)]
+
+
+def cell_metrics(cube: xr.Dataset) -> list[str]:
+    """Return the metric of each distinct cell, in the order of `cells`.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+
+    Returns
+    -------
+    metrics
+        One a cell.
+    """
+    metrics = schema.labels_of(cube, names.METRIC)
+    return [metrics[place] for place in np.nonzero(_distinct_cells(cube)[0])[0].tolist()]
 
 
 def _distinct_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

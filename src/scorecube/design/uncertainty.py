@@ -98,7 +98,7 @@ def variance_intervals(cube: xr.Dataset, confidence: float = CONFIDENCE) -> xr.D
             zip((name, f"{name}_low", f"{name}_high"), (estimate(scores), *limits), strict=True)
         )
     result = xr.Dataset({name: (_CELL, found) for name, found in values.items()}, one_way.coords)
-    groups = {key: cube.attrs[key] for key in (names.TOPIC_GROUPS,) if key in cube.attrs}
+    groups = {key: cube.attrs[key] for key in names.ABOUT_TOPICS if key in cube.attrs}
     return schema.annotate(result.assign_attrs(one_way.attrs | groups), VARIABLES)
 
 

@@ -8,6 +8,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
+from scorecube.collection.gaps import which_lack_most
 from scorecube.collection.topic_groups import by_group
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
@@ -74,8 +75,13 @@ def variances(cube: xr.Dataset) -> xr.Dataset:
         {item.name: (item.dims, values[item.name]) for item in VARIABLES}, coords=coords
     )
     attrs = {
-        key: value for key, value in cube.attrs.items() if key in ("collection", names.TOPIC_GROUPS)
+        key: cube.attrs[key] for key in ("collection", *names.ABOUT_TOPICS) if key in cube.attrs
     }
+    if not present.all():
+        lacks, runs = ~present.all(axis=(0, 1)), schema.labels_of(cube, names.RUN)
+        attrs[names.LEFT_OUT] = (
+            f"{int((~present).sum()):,} of {present.size:,} scores are missing, most of {which_lack_most(lacks, runs)}: variances are of those there are."
+        )
     return schema.annotate(result.reset_coords(drop=True).assign_attrs(attrs), VARIABLES)
 
 

@@ -145,7 +145,7 @@ def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
         "versions": versions(),
         "warnings": list(prepared.warnings),
         **({names.DOUBTS: doubts} if doubts else {}),
-        **{key: cube.attrs[key] for key in (names.TOPIC_GROUPS,) if key in cube.attrs},
+        **{key: cube.attrs[key] for key in names.ABOUT_TOPICS if key in cube.attrs},
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),

@@ -50,11 +50,7 @@ def cautions_of(kind: str, result: xr.Dataset, frames: Mapping[str, pd.DataFrame
             for name in ("notes", names.DOUBTS)
             for note in result.attrs.get(name, ())
         ]
-        + [
-            Caution(result.attrs[key], where)
-            for key in (names.TOPIC_GROUPS,)
-            if key in result.attrs
-        ]
+        + [Caution(result.attrs[key], where) for key in names.ABOUT_TOPICS if key in result.attrs]
     )
 
 

@@ -150,11 +150,15 @@ def caption(result: xr.Dataset) -> str:
 
 
 def answer(group: ResultGroup) -> Iterator[Finding]:
-    """Yield which run leads by each metric, and how many may; of several collections in how many cases a single one may."""
+    """Yield which run leads by each metric, and how many may; of several collections in how many cases a single one may.
+
+    Marginal sets hold each by itself, so how many runs may be the best is not said of them.
+    """
     facts, frame = group.facts[0], with_labels(group.first_table)
     cells = [rows for _, rows in frame.groupby([COLLECTION, "label"], sort=False)]
     if not group.several:
-        yield from (_leader(rows, facts) for rows in cells[:ANSWERED])
+        yield from (_leader(rows, group.results[0]) for rows in cells[:ANSWERED])
+    if not group.several or facts.get("marginal"):
         return
     may_lead = [int((rows["rank_low"] == 1).sum()) for rows in cells]
     largest = max(count / len(rows) for count, rows in zip(may_lead, cells, strict=True))
@@ -175,8 +179,17 @@ def _confidence(facts: Mapping[Any, Any]) -> str:
     return f"[{100 * (1 - float(facts['alpha'])):g}%, {together}{over}]"
 
 
-def _leader(rows: pd.DataFrame, facts: Mapping[Any, Any]) -> Finding:
+def _of_cell(result: xr.Dataset, row: Any, name: str) -> float:
+    """Return a number of the metric and gain setting of a row; NaN if the result has none."""
+    gains = labels_of(result, names.GAIN)
+    place = gains.index(row[names.GAIN]) if row.get(names.GAIN) in gains else 0
+    at = {names.METRIC: labels_of(result, names.METRIC).index(row[names.METRIC]), names.GAIN: place}
+    return float(result[name].isel(at)) if name in result else np.nan
+
+
+def _leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
     """Return which run leads, how many may be the best, and how wide rank sets are: one metric of one collection."""
+    facts = result.attrs
     compared, rows = noun(facts), rows.sort_values("rank", kind="stable")
     first, label = rows.iloc[0], rows["label"].iloc[0]
     leaders = rows.loc[rows["rank"] == 1, names.RUN].tolist()
@@ -191,17 +204,26 @@ def _leader(rows: pd.DataFrame, facts: Mapping[Any, Any]) -> Finding:
             limits[0] == limits[1]
         ):  # equal scores have no spread, which does not make their mean certain
             mean = f"{first['mean']:.3f} on every topic"
+    low, high = (_of_cell(result, first, f"winner_{side}") for side in ("low", "high"))
+    if is_known(low) and is_known(high):
+        mean = with_limits(first["mean"], low, high).replace(")", ", as leader)")
     may_lead = int((rows["rank_low"] == 1).sum())
     others = (
-        f"no other {compared} may be the best"
+        ""
+        if facts.get("marginal")
+        else f", and no other {compared} may be the best"
         if may_lead == 1
-        else f"{may_lead} of {len(rows)} {compared}s may be the best"
+        else f", and {may_lead} of {len(rows)} {compared}s may be the best"
     )
     place = f"its rank lies between {first['rank_low']} and {first['rank_high']}"
     place = "its rank is 1" if first["rank_high"] == 1 else place
     width = (rows["rank_high"] - rows["rank_low"] + 1).median()
+    own = _of_cell(result, first, "own_error_pairs")
+    own_errors = ""
+    if may_lead > 1 and own > 0:
+        own_errors = f"; by their own standard errors alone (t tests, Holm) {own:,.0f} more pairs would be separated"
     return with_number(
-        f"{label}: {lead} with {mean}; {place}, and {others}; the median rank set has {width:.0f} of {len(rows)} ranks {_confidence(facts)}",
+        f"{label}: {lead} with {mean}; {place}{others}; the median rank set has {width:.0f} of {len(rows)} ranks {_confidence(facts)}{own_errors}",
         f"rank of {first[names.RUN]} by {label} over infinitely many topics",
         number_of(first, "rank"),
         "rank",
@@ -216,7 +238,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
     facts, one = result.attrs, noun(result.attrs)
     frame = with_labels((_RUNS if "best" in result else RANKS).make(result))
     cells = [rows for _, rows in frame.groupby("label", sort=False)]
-    yield from (_leader(rows, facts) for rows in cells[ANSWERED:])
+    yield from (_leader(rows, result) for rows in cells[ANSWERED:])
     for rows in cells if "baseline" in facts else ():
         label, better, worse = rows["label"].iloc[0], rows["better"].sum(), rows["worse"].sum()
         yield with_number(
@@ -272,8 +294,8 @@ def cautions(result: xr.Dataset, _: Frames) -> Remarks:
     )
     if "mean_low" in result:
         yield (
-            "The mean of a run that leads is too high on average, as the same topics made it lead: the interval of a mean is for a run that was named "
-            "beforehand.",
+            "The mean of a run that leads is too high on average, as the same topics made it lead: the interval of a mean in the table is for a run that was named "
+            "beforehand; that of the leader in the headline allows for the choice.",
             f"best of {counted(n_runs, 'run')}",
         )
 

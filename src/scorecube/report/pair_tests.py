@@ -69,7 +69,7 @@ P_VALUES = ("p_value", "p_value_holm", "p_value_bh")
 TEST_NAMES = {"t": "paired t test", "wilcoxon": "Wilcoxon test", "sign": "sign test"}
 EFFECTS = ("difference_low", "difference_high", "effect_size", "d_z?")
 ESTIMATES = ("estimated_difference", "largest_not_significant")
-UNDECIDED = "undecided_pairs"
+UNDECIDED, OWN_ERRORS = "undecided_pairs", "own_error_pairs"
 
 
 def at_largest_alpha(result: xr.Dataset) -> xr.Dataset:
@@ -177,7 +177,7 @@ def title(options: Mapping[str, Any]) -> str:
     """Return the significance levels, how the test differs from the usual two-sided test of t, and the run that others are compared with."""
     odd = ["one-sided"] if options.get("sided") == 1 else []
     odd += ["unstudentised"] if options.get("studentised") is False else []
-    odd += ["p = (count + 1) / (B + 1)"] if options["plus_one"] else []
+    odd += [] if options["plus_one"] else ["p = count / B"]
     levels = f"alpha {', '.join(f'{each:g}' for each in options['alphas'])}"
     return ", ".join([levels, *odd, *by_system(options), *against(options)])
 
@@ -219,15 +219,15 @@ def page_tables(frames: Frames) -> HeadedTables:
 def discrimination(group: ResultGroup) -> Iterator[Finding]:
     """Yield the metric that separates most pairs of runs, or most runs from the baseline; of several collections which do, and by mean share.
 
-    By the t test, where there are several tests.
+    By the test that was asked for first, where there are several.
     """
     frame = with_labels(group.first_table)
     frame = frame[frame["alpha"] == frame["alpha"].max()]
     test = ""
     if "adjustment" in frame:
-        chosen = "t" if (frame["test"] == "t").any() else frame["test"].iloc[0]
-        frame = frame[(frame["adjustment"] == "none") & (frame["test"] == chosen)]
-        test = f"{TEST_NAMES[chosen]}: "
+        asked = labels_of(group.results[0], names.TEST)
+        frame = frame[(frame["adjustment"] == "none") & (frame["test"] == asked[0])]
+        test = f"{_test(group.results[0], asked[0])}: "
     frame = frame.dropna(subset="share").sort_values("share", ascending=False, kind="stable")
     if frame.empty:
         return
@@ -264,7 +264,7 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
     level, one = f"p < {row['alpha']:g}, {family(facts)}", noun(facts)
     compared, test = (
         what_is_compared(facts),
-        f"{TEST_NAMES[row['test']]}: " if "test" in row else "",
+        f"{_test(result, row['test'])}: " if "test" in row else "",
     )
     if row["significant"] == 0:
         no = f"no pair of {one}s is separated"
@@ -284,13 +284,25 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
             after = f"; next is {rows['label'].iloc[1]} with {rows['significant'].iloc[1]:,}"
         sentence = (
             f"{row['label']} separates {most}{compared}: {row['significant']:,} of {row['pairs']:,} ({share}) have {level}, "
-            f"on these {facts['n_topics']} topics{after}"
+            f"on {'the common topics of each pair, of ' if facts.get('missing') == 'pairwise' else 'these '}{facts['n_topics']} topics{after}"
+        )
+    own = _count(result, row, OWN_ERRORS) if has_quantity(result, OWN_ERRORS) else 0
+    if own and result.attrs.get("analysis") == "maxt":
+        sentence += (
+            f"; by their own standard errors alone (t tests, Holm) {own:,} more would be separated"
         )
     near = _count(result, row, UNDECIDED) if UNDECIDED in quantity_names(result) else 0
     if near:
         sentence += f"; {counted(near, 'p-value')} within the Monte Carlo error of {row['alpha']:g}"
     subject = f"share of {compared} separated, {row['label']}"
     return with_number(f"{test}{sentence}", subject, [row["share"]], table="power")
+
+
+def _test(result: xr.Dataset, test: str) -> str:
+    """Return the name of a classical test, of the one asked for first with the number that was made."""
+    asked = labels_of(result, names.TEST)
+    first = f", the first of {len(asked)} made" if asked[1:] and test == asked[0] else ""
+    return f"{TEST_NAMES[test]}{first}"
 
 
 def _count(result: xr.Dataset, row: Any, name: str) -> int:
@@ -366,12 +378,15 @@ def family(facts: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> family({"analysis": "bootstrap"}), family({"analysis": "maxt", "baseline": "BM25"})
-    ('each pair by itself', 'all comparisons with BM25 together')
+    ('each pair by itself', 'all comparisons with BM25 of a metric together')
     """
     baseline = facts.get("baseline")
     if facts.get("analysis") not in MEASURED:
         return "each pair by itself" if baseline is None else "each comparison by itself"
-    return "all pairs together" if baseline is None else f"all comparisons with {baseline} together"
+    together = (
+        "of all metrics together" if facts.get("family") == "metrics" else "of a metric together"
+    )
+    return f"all {'pairs' if baseline is None else f'comparisons with {baseline}'} {together}"
 
 
 def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> Remarks:

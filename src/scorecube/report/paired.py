@@ -10,6 +10,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.quantities import quantity
+from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.pair_tests import (
@@ -83,7 +84,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield, for each further test, the metric that separates most pairs of runs; with a margin, how many pairs are equivalent."""
     frame = with_labels(POWER.make(result))
     plain = frame[(frame["adjustment"] == "none") & (frame["alpha"] == frame["alpha"].max())]
-    first = "t" if (frame["test"] == "t").any() else frame["test"].iloc[0]
+    first = labels_of(result, names.TEST)[0]
     for _, rows in plain[plain["test"] != first].groupby("test", sort=False):
         yield separated(result, rows)
     if MARGIN in result.attrs:

@@ -225,9 +225,8 @@ def by_collection(answer: Answer) -> Answer:
 
 
 def _of_groups(group: ResultGroup) -> Iterator[Finding]:
-    """Yield what it means that topics come in groups, where they do."""
-    if names.TOPIC_GROUPS in group.facts[0]:
-        yield Finding(group.facts[0][names.TOPIC_GROUPS])
+    """Yield what it means that topics come in groups, and which are left out, where that is so."""
+    yield from (Finding(group.facts[0][key]) for key in names.ABOUT_TOPICS if key in group.facts[0])
 
 
 def title_of_options(options: Mapping[str, Any]) -> str:

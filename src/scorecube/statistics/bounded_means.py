@@ -115,15 +115,19 @@ def unit_scores(scores: Any, bounds: tuple[float, float]) -> Floats:
 
 def at_bounds(scores: Any) -> Any:
     """Return which rows (row, topic) have no score but 0 and 1."""
-    return ((scores == 0.0) | (scores == 1.0)).all(axis=1)
+    return ((scores == 0.0) | (scores == 1.0)).all(axis=-1)
 
 
-def n_varied(scores: Any) -> Any:
-    """Return on how many topics a row has another score than its most frequent one: int64 (row,)."""
+def n_varied(scores: Any, rounding: float = 0.0) -> Any:
+    """Return on how many topics a row has another score than its most frequent one: int64 (row,).
+
+    scores: float64 (row, topic).
+    rounding: Largest difference of scores that are equal but for it.
+    """
     ordered = np.sort(scores, axis=1)
     rows, n = ordered.shape
     starts = np.ones((rows, n), bool)
-    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    starts[:, 1:] = np.diff(ordered, axis=1) > rounding
     place = np.arange(n)
     first = np.maximum.accumulate(np.where(starts, place, 0), axis=1)
     return n - 1 - (place - first).max(axis=1)

@@ -17,6 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from scorecube.statistics.bounded_means import (
+    LEAST_VARIED,
+    at_bounds,
+    bounded_limits,
+    n_varied,
+    unit_scores,
+)
+
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 LEAST_LABELLED = 4
 """Fewest topics that the truth is known of for an interval with a judge."""
@@ -45,7 +53,12 @@ class CorrectedMeans:
 
 
 def corrected_means(
-    truth: Any, judge: Any, others: Any, chosen: Any, confidence: float
+    truth: Any,
+    judge: Any,
+    others: Any,
+    chosen: Any,
+    confidence: float,
+    bounds: tuple[float, float] | None = None,
 ) -> CorrectedMeans:
     """Return the corrected means of items, for several choices of the topics that the truth is known of.
 
@@ -54,6 +67,8 @@ def corrected_means(
     chosen: bool (choice, topic): topics whose truth is used; as many in each choice. The judge's scores on all topics
         are.
     confidence: Confidence level.
+    bounds: Least and greatest score that there can be, if they are known: where fewer than `LEAST_VARIED` labels vary, limits are those
+        of the labels alone within the bounds.
     Returns means: With all of the judge's topics labelled, the mean and interval of the truth alone, as there is
         nothing to correct.
     """
@@ -86,7 +101,26 @@ def corrected_means(
         variance = slope**2 * every.var(axis=1, ddof=1) / n + residual * (1 / m + away)
         mean = human - slope * mean_f
         half = stdtrit(m - 2, (1 + confidence) / 2) * np.sqrt(variance)
-    return CorrectedMeans(mean, mean - half, mean + half, slope, *alone)
+    low, high = mean - half, mean + half
+    if bounds is not None:
+        labels = np.swapaxes(truth[:, np.nonzero(chosen)[1].reshape(-1, m)], 0, 1)
+        low, high = _within(bounds, (mean, low, high), labels, (1 - confidence) / 2)
+    return CorrectedMeans(mean, low, high, slope, *alone)
+
+
+def _within(
+    bounds: tuple[float, float], limits: Any, h: Floats, error: float
+) -> tuple[Floats, Floats]:
+    """Return limits within bounds: of mean, low and high (choice, item), given labels (choice, item, topic)."""
+    mean, low, high = limits
+    few = n_varied(h.reshape(-1, h.shape[2])).reshape(mean.shape) < LEAST_VARIED
+    few |= at_bounds(unit_scores(h, bounds))
+    # Choices of labels have the same scores again and again, where few vary.
+    rows, place = np.unique(np.sort(h[few], axis=1), axis=0, return_inverse=True)
+    if len(rows):
+        least, most = (each[place] for each in bounded_limits(rows, bounds, error))
+        low[few], high[few] = np.minimum(least, mean[few]), np.maximum(most, mean[few])
+    return np.clip(low, *bounds), np.clip(high, *bounds)
 
 
 def _add_again(scores: Any, chosen: Any, few: Any, sums: Any) -> None:

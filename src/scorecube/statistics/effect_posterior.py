@@ -96,10 +96,8 @@ def fit_effects(first: Floats, second: Floats, model: str = "linear") -> Effects
     """Return observed means and covariances of two metrics.
 
     first, second: float64 (system, topic): scores, at least 3 systems and 3 topics.
-    model: One of `MODELS` or `TWO_KINDS`.
+    model: One of `MODELS`.
     """
-    if model in TWO_KINDS:
-        return _fit_kinds(first, second, MODELS[TWO_KINDS.index(model)])
     observed = np.array([scores.mean(axis=1) for scores in (first, second)])
     near = _near(observed)
     n_systems, n_topics = int(near.sum()), first.shape[1]
@@ -126,12 +124,22 @@ def fit_effects(first: Floats, second: Floats, model: str = "linear") -> Effects
     return Effects(means, spread, error, freedom, slopes, np.zeros_like(means))
 
 
-def _fit_kinds(first: Floats, second: Floats, model: str) -> Effects:
-    """Return `fit_effects` of the differences from the centres of two kinds; of one kind where there are not two."""
+def fit_models(first: Floats, second: Floats, models: Sequence[str]) -> list[Effects]:
+    """Return `fit_effects` by each of `MODELS`, or of `MODELS` and `TWO_KINDS`, which are the same where there are not two kinds."""
+    plain = [fit_effects(first, second, model) for model in MODELS]
+    if len(models) == len(plain):
+        return plain
     observed = np.array([scores.mean(axis=1) for scores in (first, second)])
     kinds = kinds_of(observed, _near(observed))
     if not kinds.any():
-        return fit_effects(first, second, model)
+        return plain + plain
+    return plain + [_fit_kinds(first, second, model, observed, kinds) for model in MODELS]
+
+
+def _fit_kinds(
+    first: Floats, second: Floats, model: str, observed: Floats, kinds: NDArray[np.int64]
+) -> Effects:
+    """Return `fit_effects` of the differences from the centres of two kinds."""
     centres = np.empty_like(observed)
     for kind in (0, 1):
         centres[:, kinds == kind] = observed[:, kinds == kind].mean(axis=1, keepdims=True)

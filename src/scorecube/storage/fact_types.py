@@ -40,6 +40,7 @@ ATTRIBUTE_TYPES: Final[Mapping[str, Any]] = {
     "notes": [str],
     "doubts": [str],
     "topic_groups": str,
+    "dropped_topics": str,
 }
 """Of results; those of one analysis alone are not listed."""
 EVERY: Final = ("analysis", "digest", "plan", "runs", "seed", "trials")

@@ -63,7 +63,7 @@ def cube_of(scores: Any) -> xr.Dataset:
 @pytest.mark.parametrize("alphas", [(0.05,), (0.01, 0.1)])
 def test_verdicts_are_those_of_the_oracle(baseline: str | None, alphas: tuple[float, ...]) -> None:
     scores, margin = scores_of_runs(), 0.03
-    result = analyse(cube_of(scores), sc.Paired(equivalence=margin, alphas=alphas, baseline=baseline))  # fmt: skip
+    result = analyse(cube_of(scores), sc.Paired(equivalence=margin, alphas=alphas, baseline=baseline, bounds=()))  # fmt: skip
     table, found = sc.table(result, "pairs"), set()
     for row in table.itertuples():
         x, y = (scores[int(str(run)[1:])].tolist() for run in (row.run_a, row.run_b))
@@ -88,6 +88,32 @@ def test_verdicts_are_those_of_the_oracle(baseline: str | None, alphas: tuple[fl
     assert line.endswith("each comparison by itself" if baseline else "each pair by itself")
     assert (baseline in line) if baseline else (f" of {len(table)} pairs" in line)
     assert counted["trivial"] > 0
+
+
+def test_without_spread_nothing_is_concluded_unless_bounds_allow_it() -> None:
+    """Runs that are equal, or apart by a constant, on all topics: of scores without known bounds there is no verdict, of AP that of betting within 0 and 1."""
+    base = np.linspace(0.2, 0.6, 30)
+    scores = np.stack([base, base, base + 0.02, base + 0.3])
+    unknown = analyse(
+        cube_of(scores).assign_coords(metric=["my score"]), sc.Paired(equivalence=0.03)
+    )
+    assert set(sc.table(unknown, "pairs")["verdict"]) == {"inconclusive"}
+    assert (unknown["equivalence_p_value"] == 1).all()
+    assert (unknown["difference_p_value"] == 1).all()
+    assert np.isnan(unknown["difference_low"].values).all()
+    known = analyse(cube_of(scores), sc.Paired(equivalence=0.03))
+    verdicts = dict(
+        zip(known["run_b"].values[:3], sc.table(known, "pairs")["verdict"], strict=False)
+    )
+    assert verdicts == {"r1": "inconclusive", "r2": "inconclusive", "r3": "different"}
+    x = (scores[0] - scores[3] + 1) / 2
+    assert float(known["difference_p_value"][0, 0, 2]) == pytest.approx(
+        2 / money((1 - x).tolist(), 0.5, SHARES.tolist())
+    )
+    assert (known["difference_low"] > -1).all()
+    assert known.attrs["analysis"] == "paired"
+    old = sc.Paired(equivalence=0.03, bounds=())
+    assert "bounds" not in old.options()
 
 
 def test_p_values_and_limits_are_those_of_statsmodels() -> None:
@@ -168,7 +194,7 @@ def rate(differences: Any, margin: float, alpha: float = 0.05) -> float:
     """Return the share of rows of differences (experiment, topic) that are called equivalent."""
     scores = np.concatenate([differences, np.zeros((1, differences.shape[1]))])[np.newaxis]
     pairs = np.arange(len(differences), dtype=np.int32), np.full(len(differences), len(differences), np.int32)  # fmt: skip
-    found = equivalence(moments_over_topics(scores, pairs), margin, (alpha,))
+    found = equivalence(moments_over_topics(scores, pairs), margin, (alpha,), certain=False)
     return float((found["equivalence_p_value"] < alpha).mean())
 
 

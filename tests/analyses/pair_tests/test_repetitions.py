@@ -64,7 +64,10 @@ def p_values(result: xr.Dataset) -> dict[tuple[str, str], float]:
 @pytest.mark.parametrize("moderation", [0.0, 1.0, 4.0])
 def test_adjusted_p_values_are_those_of_the_oracle(moderation: float) -> None:
     systems, trials = scores_of_systems(), 200
-    cube, analysis = cube_of(systems), sc.MaxT(by_system=True, moderation=moderation)
+    cube, analysis = (
+        cube_of(systems),
+        sc.MaxT(by_system=True, moderation=moderation, plus_one=False),
+    )
     drawn = analysis.samples(cube, 3, trials)
     position = {topic: k for k, topic in enumerate(cube["topic"].values)}
     samples = [[position[topic] for topic in row] for row in drawn["topic_sample"].values[:, 0]]
@@ -183,7 +186,7 @@ def test_equal_repetitions_give_the_t_test_of_one_run(copies: int) -> None:
     plain = cube_from_scores(
         {"AP": pd.DataFrame(list(rows.values()), list(rows), cube["topic"].values)}
     )
-    options: dict[str, Any] = {"tests": ("t",), "equivalence": 0.02}
+    options: dict[str, Any] = {"tests": ("t",), "equivalence": 0.02, "bounds": ()}
     found = analyse(cube, sc.Paired(by_system=True, **options))
     expected = analyse(plain, sc.Paired(**options))
     assert found["run"].values.tolist() == expected["run"].values.tolist()
@@ -238,7 +241,9 @@ def test_equal_repetitions_give_what_one_run_gives(name: str, copies: int) -> No
         cube = cube.assign_coords(system=("run", cube["run"].values))
     kind: Any = registry.load(name)
     found = analyse(cube, kind(by_system=True), trials=300, seed=5)
-    expected = analyse(plain, kind(), trials=300, seed=5)
+    expected = analyse(plain, kind(), trials=300, seed=5).drop_vars(
+        "own_error_pairs", errors="ignore"
+    )
     assert found["run"].values.tolist() == expected["run"].values.tolist()
     for variable, array in expected.data_vars.items():
         np.testing.assert_allclose(

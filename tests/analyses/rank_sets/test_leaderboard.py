@@ -28,7 +28,7 @@ BASE = "r03"
 
 @pytest.fixture(scope="module")
 def board() -> xr.Dataset:
-    analysis = sc.Leaderboard(baseline=BASE, alpha=0.1)
+    analysis = sc.Leaderboard(baseline=BASE, alpha=0.1, plus_one=False)
     return analyse(cube_of(odd_scores()), analysis, trials=TRIALS, seed=1).isel(metric=0, gain=0)
 
 
@@ -72,7 +72,12 @@ def test_differences_from_the_baseline(board: xr.Dataset) -> None:
     scores, base = odd_scores(), 3
     pairs = [pair for pair in combinations(range(8), 2) if base in pair]
     p = adjusted(scores, drawn(26, TRIALS), pairs, 4.0)
-    tested = analyse(cube_of(scores), sc.MaxT(baseline=BASE, alphas=(0.1,)), trials=TRIALS, seed=1)
+    tested = analyse(
+        cube_of(scores),
+        sc.MaxT(baseline=BASE, alphas=(0.1,), plus_one=False),
+        trials=TRIALS,
+        seed=1,
+    )
     limits_of = {
         (row["run_a"], row["run_b"]): [row["difference_low"], row["difference_high"]]
         for row in sc.table(tested, "pairs").to_dict("records")
@@ -87,7 +92,7 @@ def test_differences_from_the_baseline(board: xr.Dataset) -> None:
         assert float(one["p_baseline"]) == p[min(run, base), max(run, base)]
         expected = limits_of[f"r{run:02d}", BASE]
         found = [float(one["difference_low"]), float(one["difference_high"])]
-        assert found == pytest.approx(expected, abs=1e-12)
+        assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
         signs = [round(x - y, 9) for x, y in zip(row, scores[base], strict=True)]
         counts = [sum(sign > 0 for sign in signs), signs.count(0), sum(sign < 0 for sign in signs)]
         assert [int(one[name]) for name in ("wins", "ties", "losses")] == counts
@@ -112,7 +117,9 @@ def test_groups_hold_runs_that_are_not_separated(board: xr.Dataset) -> None:
 
 
 def test_too_few_trials_for_a_limit_give_none() -> None:
-    result = analyse(cube_of(odd_scores()), sc.Leaderboard(baseline=BASE), trials=10, seed=1)
+    result = analyse(
+        cube_of(odd_scores()), sc.Leaderboard(baseline=BASE, bounds=()), trials=10, seed=1
+    )
     assert np.isnan(result["mean_low"].values).all()
     assert np.isfinite(result["t_low"].values).all()
     low = result["difference_low"].values.ravel()
@@ -123,13 +130,21 @@ def test_too_few_trials_for_a_limit_give_none() -> None:
 
 def test_a_mean_of_equal_scores_has_no_limits() -> None:
     scores = [[1.0] * 30, [0.3 + 0.01 * k for k in range(30)]]
-    line = headline(analyse(cube_of(scores), sc.Leaderboard(), trials=200, seed=1))[0]
-    assert " leads with 1.000 on every topic; " in line
+    result = analyse(
+        cube_of(scores).assign_coords(metric=["my score"]), sc.Leaderboard(), trials=200, seed=1
+    )
+    assert " leads with 1.000 on these topics; " in headline(result)[0]
+    for name in ("mean_low", "mean_high", "t_low", "t_high"):
+        assert np.isnan(result[name].values.ravel()).tolist() == [True, False], name
+    known = analyse(cube_of(scores), sc.Leaderboard(), trials=200, seed=1).isel(metric=0, gain=0)
+    assert 0.7 < float(known["mean_low"][0]) < float(known["mean_high"][0]) == 1.0
 
 
 def test_a_run_with_one_score_above_zero_has_no_finite_limit() -> None:
     scores = [[0.0] * 25 + [0.5], [0.3 + 0.01 * k for k in range(26)]]
-    result = analyse(cube_of(scores), sc.Leaderboard(), trials=400, seed=1).isel(metric=0, gain=0)
+    result = analyse(cube_of(scores), sc.Leaderboard(bounds=()), trials=400, seed=1).isel(
+        metric=0, gain=0
+    )
     assert np.isnan(result["mean_high"].values.tolist()).tolist() == [True, False]
     assert not np.isinf(result["mean_low"].values).any()
 
@@ -174,7 +189,9 @@ def test_baseline_of_a_real_collection_by_replay(data: Path, collection: str) ->
     scores = scores_of(data / collection / "ap.csv")[::5][:12].tolist()
     cube = cube_of(scores)
     samples = sc.MaxT().samples(cube, 5, 120)
-    result = analyse(cube, sc.Leaderboard(baseline="r02"), trials=120, samples=samples)
+    result = analyse(
+        cube, sc.Leaderboard(baseline="r02", plus_one=False), trials=120, samples=samples
+    )
     topics = [str(label) for label in cube["topic"].values]
     picked = [
         [topics.index(str(label)) for label in row] for row in samples["topic_sample"].values[:, 0]
@@ -188,7 +205,7 @@ def test_baseline_of_a_real_collection_by_replay(data: Path, collection: str) ->
 def test_limits_of_the_mean_of_the_run_that_leads(board: xr.Dataset) -> None:
     """By the plain reference, from resampled scores; nothing else of the result differs, and neither does the digest of other plans."""
     scores = np.array(odd_scores())
-    analysis = sc.Leaderboard(baseline=BASE, alpha=0.1, winner=True)
+    analysis = sc.Leaderboard(baseline=BASE, alpha=0.1, bounds=())
     trials = 999
     found = analyse(cube_of(odd_scores()), analysis, trials=trials, seed=1).isel(metric=0, gain=0)
     n, means = scores.shape[1], scores.mean(axis=1)
@@ -207,9 +224,9 @@ def test_limits_of_the_mean_of_the_run_that_leads(board: xr.Dataset) -> None:
     runs = possible_winners(means.tolist(), margins.tolist())
     expected = limits(means.tolist(), own.tolist(), t.tolist(), runs, 0.1, 0.01)
     assert (float(found["winner_low"]), float(found["winner_high"])) == pytest.approx(expected, abs=1e-5)  # fmt: skip
-    without = analyse(cube_of(odd_scores()), sc.Leaderboard(baseline=BASE, alpha=0.1), trials=trials, seed=1)  # fmt: skip
+    without = analyse(cube_of(odd_scores()), sc.Leaderboard(baseline=BASE, alpha=0.1, bounds=(), winner=False), trials=trials, seed=1)  # fmt: skip
     xr.testing.assert_identical(
-        found.drop_vars(["winner_low", "winner_high"]).drop_attrs(),
+        found.drop_vars(["winner_low", "winner_high", "own_error_pairs"]).drop_attrs(),
         without.isel(metric=0, gain=0).drop_attrs(),
     )
     assert found["winner_low"] < found["mean"].max() < found["winner_high"]

@@ -33,6 +33,7 @@ from scorecube.analyses.judges.judge_quantities import CELL, VARIABLES
 from scorecube.analyses.judges.one_judge import HALVES
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
+from scorecube.analyses.pair_tests.bounds import bounds_field, bounds_of, check_bounds
 from scorecube.analyses.pair_tests.classical import seconds_per_pair
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.agreement import (
@@ -134,6 +135,8 @@ class Judges(Analysis):
         "ordinal", "Distances of Krippendorff's alpha."
     )
 
+    two_kinds: bool = population.two_kinds_field(finalize=False)
+    bounds: tuple[float, ...] | Literal["known"] = bounds_field((), finalize=False)
     families: tuple[str, ...] = option_field(
         (),
         "CSV file with the columns run and judge (or run=judge,...): runs of a judge's family, for its preference for itself.",
@@ -166,6 +169,7 @@ class Judges(Analysis):
             )
         family_runs(self.families, judged.sets[1:], runs)
         check_runs(cube.fillna({names.SCORE: 0.0}), "the comparison of judges")
+        check_bounds(self.bounds, judged.scores, False)
         warnings = list(cube.attrs.get(NOT_COMMON, []))
         for place, judge in enumerate(judged.sets[1:], 1):
             sets = one_judge.two_sets(judged.scores[0], judged.scores[place])
@@ -201,9 +205,19 @@ class Judges(Analysis):
         return {
             "scores": judged.scores,
             "labels": _label_counts(cube, len(judged.sets) - 1),
+            "bounds": self._bounds(schema.labels_of(cube, names.METRIC), judged),
             "own": family_runs(self.families, judged.sets[1:], runs),
             "baseline": np.array(-1 if self.baseline is None else runs.index(self.baseline)),
         }
+
+    def _bounds(self, metrics: Sequence[str], judged: JudgedScores) -> Array:
+        """Return the bounds of the scores of each cell, NaN for none: float64 (cell, 2)."""
+        of_cells = judged.scores.swapaxes(0, 1)
+        metric_of = [
+            int((judged.cell_of == cell).any(axis=1).argmax()) for cell in range(len(of_cells))
+        ]
+        given = bounds_of(self.bounds, [metrics[place] for place in metric_of], of_cells)
+        return np.array([(np.nan, np.nan) if each is None else each for each in given])
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         sizes = self._sizes(prepared)
@@ -245,6 +259,7 @@ class Judges(Analysis):
             test=self.test,
             alphas=(self.alpha,),
             top=self.top,
+            two_kinds=self.two_kinds,
         )
         return {
             **one_judge.rankings(sets, agreement),
@@ -256,6 +271,7 @@ class Judges(Analysis):
                 width=self.width,
                 purchases=self.purchases,
                 confidence=self.confidence,
+                bounds=inputs["bounds"],
             ),
             **one_judge.preference(sets, inputs["own"][judge], self.confidence),
             **one_judge.halves(sets, self.confidence),

@@ -165,7 +165,7 @@ def two_sets(truth: Floats, judge: Floats) -> TwoSets:
 def rankings(sets: TwoSets, agreement: Agreement) -> dict[str, Any]:
     """Return the agreement of rankings and of decisions on pairs, on shared topics if there are any."""
     pair = (sets.shared_truth, sets.shared_judge) if sets.is_shared else (sets.truth, sets.judge)
-    observed = agreement.observed(*pair)
+    observed = agreement.observed(*pair, paired=sets.is_shared)
     n_runs = pair[0].shape[1]
     rises = observed["rank_first"] - observed["rank_second"]
     # Ties in the gain of ranks go to the run with the best rank under the judge.
@@ -263,6 +263,7 @@ def corrections(
     width: float,
     purchases: int,
     confidence: float,
+    bounds: Any,
 ) -> dict[str, Any]:
     """Return corrected means and differences from a baseline by numbers of labelled topics, and what labels buy.
 
@@ -272,6 +273,7 @@ def corrections(
     width: Wanted width of intervals.
     purchases: Random choices of the labelled topics, of which tables of means show the first.
     confidence: Confidence level.
+    bounds: float64 (cell, 2): known bounds of scores; NaN for none.
     """
     found = _no_corrections(len(sets.truth), len(sizes), len(sets.runs))
     if not sets.is_shared:
@@ -287,8 +289,10 @@ def corrections(
         others = np.delete(np.arange(len(h)), base)
         against = tuple(each[others] - each[base] for each in (h, f, more))
         for q, (items, kept) in enumerate((((h, f, more), of_cube), (against, of_cube[others]))):
+            low, high = bounds[cell].tolist()
+            known = (low - q * high, high - q * low) if low < high else None
             for k, size in enumerate(sizes):
-                _correct(found, (cell, k, q), items, kept, size, order, confidence)
+                _correct(found, (cell, k, q), items, kept, size, order, confidence, known)
             needed = labels_needed(items[0], items[1], items[2], width, confidence)
             found["needed"][cell, q], found["needed_truth"][cell, q] = needed
     return found
@@ -316,6 +320,7 @@ def _correct(
     size: int,
     order: Any,
     confidence: float,
+    bounds: tuple[float, float] | None,
 ) -> None:
     """Write what one number of labelled topics gives for the means, or differences, of some runs of the cube."""
     n_shared = items[0].shape[1]
@@ -324,7 +329,7 @@ def _correct(
         return
     chosen = np.zeros((len(order) if size else 1, n_shared), bool)
     np.put_along_axis(chosen, order[: len(chosen), :m], True, axis=1)
-    means = corrected_means(items[0], items[1], items[2], chosen, confidence)
+    means = corrected_means(items[0], items[1], items[2], chosen, confidence, bounds)
     cell, k, q = at
     for end, values in (("", means.mean), ("_low", means.low), ("_high", means.high)):
         found[f"{CORRECTED[q]}{end}"][cell, k, kept] = values[0]

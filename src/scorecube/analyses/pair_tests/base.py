@@ -71,9 +71,16 @@ def alphas_field(*, finalize: bool = False, family_wise: bool = False) -> tuple[
     )
 
 
-def plus_one_field() -> bool:
+def plus_one_field(**settings: Any) -> bool:
     """Declare whether p-values count the observed statistic as a replicate."""
-    return option_field(False, "p = (count + 1) / (B + 1) instead of count / B.", finalize=True)
+    return option_field(
+        True,
+        "p = count / B, as in the papers, instead of (count + 1) / (B + 1), which is never 0.",
+        detail="p = (count + 1) / (B + 1), which is never 0, instead of the papers' count / B.",
+        flag="--no-plus-one",
+        finalize=True,
+        **settings,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

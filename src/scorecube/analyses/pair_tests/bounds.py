@@ -1,47 +1,88 @@
 """Known bounds of scores, and what they say of differences of runs that hardly vary."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import xarray as xr
 
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.family import Pairs
 from scorecube.analyses.pair_tests.pairwise_complete import pairs_at_once
+from scorecube.collection.doubts import UNIT_METRICS
+from scorecube.collection.selection import cell_metrics, cells, n_cells
+from scorecube.collection.topic_groups import FREEDOM
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.bounded_means import (
     LEAST_VARIED,
     SHARES,
     SMALLEST,
+    at_bounds,
     betting_limits,
     log_wealth,
     n_varied,
     unit_scores,
 )
 
+KNOWN: Literal["known"] = "known"
+"""Word for the bounds of each metric, where they are known."""
 
-def bounds_field() -> tuple[float, ...]:
+
+def bounds_field(
+    default: tuple[float, ...] | Literal["known"] = KNOWN, *, finalize: bool = True
+) -> tuple[float, ...] | Literal["known"]:
     """Declare the bounds of scores."""
     return option_field(
-        (),
-        "Least and greatest score that there can be: limits stay within, and hold where scores hardly vary.",
+        default,
+        "Least and greatest score that there can be: limits stay within, and hold where scores hardly vary; known: 0,1 of metrics such as AP, and of scores 0 and 1; or none.",
+        aliases={"none": ()},
         minimum=-1e12,
         maximum=1e12,
         may_be_empty=True,
         unit="score",
-        finalize=True,
+        finalize=finalize,
         since="0.3.0",
+        before=(),
     )
 
 
-def check_bounds(bounds: Sequence[float], scores: Any, by_system: bool) -> None:
+def bounds_of_cells(
+    bounds: Sequence[float] | str, cube: xr.Dataset, by_system: bool
+) -> list[tuple[float, float] | None]:
+    """Return the bounds of each cell, None where there are none.
+
+    Known are 0 and 1, of scores within them whose metric has them by definition, or that are all 0 or 1. Topic groups, whose scores are sums, and systems have none.
+    """
+    if bounds == KNOWN and (by_system or FREEDOM in cube.attrs):
+        return [None] * n_cells(cube)
+    return bounds_of(bounds, cell_metrics(cube), cells(cube)[0])
+
+
+def bounds_of(
+    bounds: Sequence[float] | str, metrics: Sequence[str], scores: Any
+) -> list[tuple[float, float] | None]:
+    """Return the bounds of each cell, given their metrics and scores (cell, run, topic), NaN for missing."""
+    if not isinstance(bounds, str):
+        return [(bounds[0], bounds[1]) if bounds else None] * len(metrics)
+    found: list[tuple[float, float] | None] = []
+    for metric, of_cell in zip(metrics, scores, strict=True):
+        there = of_cell[~np.isnan(of_cell)]
+        within = bool(((there >= 0.0) & (there <= 1.0)).all())
+        is_unit = within and (UNIT_METRICS.match(metric) or at_bounds(there))
+        found.append((0.0, 1.0) if is_unit else None)
+    return found
+
+
+def check_bounds(bounds: Sequence[float] | str, scores: Any, by_system: bool) -> None:
     """Refuse bounds that are none, or that scores exceed, and those of systems with repetitions.
 
-    bounds: At least one number.
+    bounds: Numbers or `KNOWN`, which nothing is said of.
     scores: float64 (cell, run, topic), NaN for missing.
     by_system: Whether systems are compared.
     Raises BadPlan: Naming the option.
     """
+    if isinstance(bounds, str) or not bounds:
+        return
     given = option("bounds", ",".join(f"{each:g}" for each in bounds))
     if len(bounds) != 2 or not bounds[0] < bounds[1]:
         raise BadPlan(f"{given} must be two numbers, the smaller one first", option="bounds")
@@ -63,7 +104,7 @@ def within_bounds(
     pairs: Pairs,
     margin: float,
     alphas: Sequence[float],
-    bounds: tuple[float, float],
+    bounds: Sequence[tuple[float, float] | None],
 ) -> dict[str, Any]:
     """Return the variables of a test of equivalence, those of pairs that differ in few ways by betting.
 
@@ -74,13 +115,15 @@ def within_bounds(
     scores: float64 (cell, run, topic), none missing.
     pairs: Positions of runs.
     margin, alphas: Of the test.
-    bounds: Of scores.
+    bounds: Of the scores of each cell.
     """
     changed = {name: np.array(each) for name, each in values.items()}
-    widest = bounds[1] - bounds[0]
     step = pairs_at_once(len(SHARES) * scores.shape[2])
-    edges = np.array([(widest - margin) / (2 * widest), 0.5]).clip(SMALLEST)
-    for cell, of_runs in enumerate(scores):
+    for cell, (of_runs, known) in enumerate(zip(scores, bounds, strict=True)):
+        if known is None:
+            continue
+        widest = known[1] - known[0]
+        edges = np.array([(widest - margin) / (2 * widest), 0.5]).clip(SMALLEST)
         for low in range(0, len(pairs[0]), step):
             part = slice(low, low + step)
             differences = of_runs[pairs[0][part]] - of_runs[pairs[1][part]]

@@ -15,7 +15,13 @@ from scorecube import names
 from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, residual_variances
-from scorecube.analyses.pair_tests.bounds import bounds_field, check_bounds, within_bounds
+from scorecube.analyses.pair_tests.bounds import (
+    KNOWN,
+    bounds_field,
+    bounds_of_cells,
+    check_bounds,
+    within_bounds,
+)
 from scorecube.analyses.pair_tests.classical_quantities import VARIABLES
 from scorecube.analyses.pair_tests.equivalence import (
     Moments,
@@ -120,7 +126,7 @@ class Paired(Analysis):
         "The t test alone is made, with the variance over repetitions in its standard error and the degrees of freedom of Satterthwaite "
         "1946. Wilcoxon's and the sign test, which know topics only, are left out."
     )
-    bounds: tuple[float, ...] = bounds_field()
+    bounds: tuple[float, ...] | Literal["known"] = bounds_field()
 
     @property
     def uses_systems(self) -> bool:
@@ -147,13 +153,14 @@ class Paired(Analysis):
             )
         check_baseline(prepared.cube, self.baseline)
         check_levels(self.equivalence, self.alphas)
-        if self.bounds:
-            self.check_bounds(prepared)
+        self.check_bounds(prepared)
         return remarks
 
     def check_bounds(self, prepared: Prepared) -> None:
         """Raise BadPlan for bounds that are none, or of which nothing here makes use."""
         check_bounds(self.bounds, cells(prepared.cube)[0], bool(self.by_system))
+        if self.bounds in ((), KNOWN):
+            return
         given = option("bounds", ",".join(f"{each:g}" for each in self.bounds))
         if self.equivalence is None:
             raise BadPlan(f"{given} needs {option('equivalence', 'MARGIN')}", option="bounds")
@@ -284,14 +291,14 @@ class Paired(Analysis):
         else:
             freedom = prepared.cube.attrs.get(FREEDOM)
             moments = moments_over_topics(cells(prepared.cube)[0], pairs, freedom)
-        if self.equivalence is not None:
-            values |= equivalence(moments, self.equivalence, self.alphas)
-        if self.equivalence is not None and self.bounds:
-            low, high = self.bounds
+        if self.equivalence is None:
+            return values
+        certain = not self.bounds  # as versions before 0.3.0
+        values |= equivalence(moments, self.equivalence, self.alphas, certain=certain)
+        if self.missing != PAIRWISE:
             scores = cells(prepared.cube)[0]
-            values |= within_bounds(
-                values, scores, pairs, self.equivalence, self.alphas, (low, high)
-            )
+            bounds = bounds_of_cells(self.bounds, prepared.cube, self.by_system)
+            values |= within_bounds(values, scores, pairs, self.equivalence, self.alphas, bounds)
         return values
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:

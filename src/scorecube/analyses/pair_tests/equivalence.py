@@ -74,26 +74,30 @@ class Moments:
 
 
 def equivalence(
-    moments: Moments, margin: float, alphas: Sequence[float]
+    moments: Moments, margin: float, alphas: Sequence[float], *, certain: bool
 ) -> dict[str, np.ndarray[Any, Any]]:
     """Return the variables of `classical_quantities.EQUIVALENCE` by cell.
 
     moments: Of the pairs.
     margin: Largest difference of means that does not matter, in units of the score.
     alphas: Levels, each below .5.
+    certain: Whether a difference without spread is taken for the true one. Otherwise nothing is known of it: no limits, p = 1.
     """
     from scipy.special import stdtr, stdtrit
 
     difference, error, freedom = moments.difference, moments.error, moments.freedom
     with np.errstate(divide="ignore", invalid="ignore"):
-        # The larger of both one-sided p-values. Without spread the difference is known: 0 / 0 is a difference at the margin, or none.
+        # The larger of both one-sided p-values.
         outside = stdtr(freedom, (np.abs(difference) - margin) / error)
     known = error == 0.0
-    outside[known] = np.where(np.abs(difference[known]) < margin, 0.0, 1.0)
+    outside[known] = np.where(certain & (np.abs(difference[known]) < margin), 0.0, 1.0)
+    unequal = moments.unequal()
+    unequal[known] = np.where(certain, unequal[known], 1.0)
     half = np.stack([stdtrit(freedom, 1.0 - alpha) * error for alpha in alphas], axis=1)
+    half[np.broadcast_to(known[:, np.newaxis], half.shape) & ~np.bool_(certain)] = np.nan
     return {
         "equivalence_p_value": outside,
-        "difference_p_value": moments.unequal(),
+        "difference_p_value": unequal,
         "difference_low": difference[:, np.newaxis] - half,
         "difference_high": difference[:, np.newaxis] + half,
     }

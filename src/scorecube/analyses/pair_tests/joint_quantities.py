@@ -22,6 +22,7 @@ from scorecube.analyses.pair_tests.pair_quantities import (
 )
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import derive, variables
+from scorecube.statistics.multiple_testing import adjusted
 
 LIMITS = (*LEVEL, names.PAIR)
 MAXT_VARIABLES = (
@@ -57,8 +58,8 @@ def _limit(result: xr.Dataset, sign: int) -> xr.DataArray:
     error = found.get("moderated_error", xr.Variable((), 1.0))
 
     def end(difference: Any, error: Any, critical: Any) -> Any:
-        # Without spread the interval is a point, even if there are too few trials for a critical value.
-        return difference + sign * np.where(error > 0, critical[..., np.newaxis], 0.0) * error
+        # Without spread nothing is known of other topics.
+        return difference + sign * np.where(error > 0, critical[..., np.newaxis], np.nan) * error
 
     dims = (*(dim for dim in critical.dims if dim not in CELL), names.PAIR)
     return by_row(end, dims, difference, error, critical)
@@ -85,4 +86,25 @@ def p_single(result: xr.Dataset) -> xr.DataArray:
     return by_row(lambda t, n: 2 * stdtr(n, -np.abs(t)), (names.PAIR,), t, freedom)
 
 
-DERIVED = (*OF_TRIALS, difference_low, difference_high, d_z, effect_size, standard_error, p_single)
+@derive(LEVEL, "count", "pairs", "iu", needs=("n_topics",), unless=("repetitions",))
+def own_error_pairs(result: xr.Dataset) -> xr.DataArray:
+    """Pairs that are not significant, and would be by their own standard errors alone (t tests, Holm)."""
+    single, joint = quantity(result, "p_single").variable, result.variables["p_value"]
+    levels = result[names.ALPHA].values[:, np.newaxis]
+
+    def count(single: Any, joint: Any) -> Any:
+        return ((adjusted(single, "holm") < levels) & ~(joint < levels)).sum(axis=-1)
+
+    return by_row(count, (names.ALPHA,), single, joint)
+
+
+DERIVED = (
+    *OF_TRIALS,
+    difference_low,
+    difference_high,
+    d_z,
+    effect_size,
+    standard_error,
+    p_single,
+    own_error_pairs,
+)

@@ -9,10 +9,11 @@ what all other pairs must reach.
 from __future__ import annotations
 
 import math
+import weakref
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import xarray as xr
@@ -28,7 +29,7 @@ from scorecube.analyses.pair_tests.base import (
     pair_result_bytes,
 )
 from scorecube.analyses.pair_tests.family import Pairs, by_system_field, check_baseline
-from scorecube.analyses.pair_tests.moderated import Moderated
+from scorecube.analyses.pair_tests.moderated import Balanced, Moderated
 from scorecube.analyses.pair_tests.repetitions import (
     SHARE_OF_MODERATION,
     OverRepetitions,
@@ -44,20 +45,24 @@ from scorecube.analyses.pair_tests.repetitions import (
 )
 from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.collection.schema import labels_of
-from scorecube.collection.selection import n_cells
-from scorecube.errors import counted
+from scorecube.collection.selection import cells, n_cells
+from scorecube.errors import BadPlan, counted
 from scorecube.kernels.pairs.running_maximum import TILE, Family, Resampled, resampled, step_down
 from scorecube.kernels.pairs.tail_counts import EQUAL
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.registers import has_wide_registers
+from scorecube.statistics.bounded_means import at_bounds
 
 AT_ONCE = 512
 """Trials whose sums are in memory at a time. Without wide registers the library's product rounds by the shape of its arguments, so it
 always gets the same trials together, wherever a block begins."""
-FEW_TOPICS = 25
+FEW_TOPICS, REFUSED_BINARY, FEW_BINARY = 25, 5, 10
+"""Numbers of topics below which error rates are not known, up to which scores 0 and 1 are refused, and up to which they are warned of."""
 MODERATION = 4.0
 """Default of the moderation. Chosen on adhoc6 AP, web2012 ERR@20 and web2013 AP among 0, 1, 2 and 4."""
+_STATISTICS: weakref.WeakKeyDictionary[Prepared, list[Moderated]] = weakref.WeakKeyDictionary()
+"""Statistics of the cells of prepared cubes, as inputs and results need them."""
 
 
 class Replicates(NamedTuple):
@@ -87,10 +92,10 @@ class StepDown(Analysis):
     subject: ClassVar[str] = "the max-T test"
     """Name of the analysis in messages."""
 
-    moderation: float = option_field(
+    moderation: float | Literal["balanced"] = option_field(
         MODERATION,
-        "Weight of the median variance of all pairs beside a pair's own; 0 for the plain t.",
-        detail="A pair's own has weight 1; variances are squared standard errors.",
+        "Weight of the median variance of all pairs beside a pair's own, 0 for the plain t; or balanced: each pair's t in units of its own.",
+        detail="A pair's own has weight 1; variances are squared standard errors. ``balanced``: t times the ratio of Student's 99 % quantile to the pair's own in resamples, if that is larger; of systems with repetitions it is 4.",
         minimum=0,
         maximum=1e6,
     )
@@ -121,7 +126,19 @@ class StepDown(Analysis):
         check_baseline(cube, getattr(self, "baseline", None))
         n_topics = cube.sizes[names.TOPIC]
         repetitions: Repetitions | None = prepared.shared
+        binary = at_bounds(cells(cube)[0]).all(axis=-1).any()
+        if binary and n_topics <= REFUSED_BINARY:
+            raise BadPlan(
+                f"{self.subject} of scores 0 and 1 needs more than {REFUSED_BINARY} topics, found {n_topics}: some pair of many equal runs differs on all of so few"
+            )
         remarks = [] if repetitions is None else repetitions.remarks(labels_of(cube, names.RUN))
+        if binary and n_topics <= FEW_BINARY:
+            n_runs = cube.sizes[names.RUN]
+            share = min(n_runs * (n_runs - 1) * 0.25**n_topics, 1.0)
+            remarks.append(
+                f"scores 0 and 1 of {n_topics} topics: of {n_runs} equal runs with mean 0.5 some pair differs on every topic, and is called different, with "
+                f"probability of about {share:.2g}"
+            )
         if n_topics < FEW_TOPICS:
             remarks.append(
                 f"{counted(n_topics, 'topic')}: with fewer than {FEW_TOPICS} the family-wise error rate is not known to be close "
@@ -167,6 +184,9 @@ class StepDown(Analysis):
                 f"added_{cell}": np.array(statistic.added),
                 f"sums_{cell}": units.sums,
             }
+            if isinstance(statistic, Balanced):
+                factors = statistic.factors((first, second))
+                inputs |= {f"factors_{cell}": factors[0], f"caps_{cell}": factors[1]}
             if isinstance(statistic, OverRepetitions):
                 inputs[f"variances_{cell}"] = statistic.single
         inputs["n_pairs"] = np.array(sum(len(first) for first, _ in families))
@@ -210,7 +230,7 @@ class StepDown(Analysis):
         if deviates is None:
             return None
         systems = (inputs["system_of"], inputs[f"variances_{cell}"], inputs["repetitions"])
-        return repetition_errors(deviates, *systems, SHARE_OF_MODERATION * self.moderation)
+        return repetition_errors(deviates, *systems, SHARE_OF_MODERATION * self.weight)
 
     def largest(self, inputs: Inputs, replicates: Replicates, family: Family, reached: Any) -> Any:
         """Return the largest statistic of each trial over a family, and count the trials that reach each of its pairs."""
@@ -219,7 +239,7 @@ class StepDown(Analysis):
         if errors is None:
             infinite = scores.centred.shape[1] * (1.0 - EQUAL)
             return step_down(scores, trials, family, added, infinite, reached)
-        moderation = (self.moderation, added)
+        moderation = (self.weight, added)
         return largest_over_repetitions(scores, errors, trials, family, moderation, reached)
 
     def rehearsal(self, inputs: Arrays) -> Arrays:
@@ -235,15 +255,31 @@ class StepDown(Analysis):
     def observe(self, inputs: Inputs, replicates: Replicates, out: Arrays) -> None:
         """Write further outputs of some trials into the arrays of `room`."""
 
+    @property
+    def weight(self) -> float:
+        """Weight of the median variance; of a balanced statistic that of systems with repetitions, which have no other."""
+        return MODERATION if self.moderation == "balanced" else float(self.moderation)
+
     def statistics(self, prepared: Prepared) -> list[Moderated]:
         """Return the statistic of each cell."""
+        if prepared in _STATISTICS:
+            return _STATISTICS[prepared]
         units, repetitions = cell_units(prepared.cube), prepared.shared
-        if repetitions is None:
-            return [Moderated(each, self.moderation) for each in units]
-        return [
-            OverRepetitions(each, self.moderation, repetitions.counts, variances)
-            for each, variances in zip(units, repetitions.variances, strict=True)
-        ]
+        found: list[Moderated]
+        if repetitions is not None:
+            found = [
+                OverRepetitions(each, self.weight, repetitions.counts, variances)
+                for each, variances in zip(units, repetitions.variances, strict=True)
+            ]
+        elif self.moderation == "balanced":
+            first, second = np.concatenate(
+                [np.stack(pairs) for pairs in self.families(prepared.cube)], 1
+            )
+            found = [Balanced(each, 0.0, (first, second)) for each in units]
+        else:
+            found = [Moderated(each, self.weight) for each in units]
+        _STATISTICS[prepared] = found
+        return found
 
     def counts(self, prepared: Prepared, reached: Any, trials: int) -> list[list[Any]]:
         """Return the adjusted number of trials that reach each pair, int32 (pair,), by cell and family."""
@@ -303,11 +339,8 @@ def families_of(inputs: Inputs, cell: int) -> Iterator[tuple[int, Family, slice]
     start = 0
     for k, stop in enumerate(inputs[f"stops_{cell}"].tolist()):
         part = slice(start, stop)
-        yield (
-            k,
-            Family(*(inputs[f"{name}_{cell}"][part] for name in ("first", "second", "edges"))),
-            part,
-        )
+        stored = (f"{name}_{cell}" for name in ("first", "second", "edges", "factors", "caps"))
+        yield k, Family(*(inputs[name][part] for name in stored if name in inputs)), part
         start = stop
 
 

@@ -117,6 +117,7 @@ class Agreement(Analysis):
         unit="runs",
         finalize=True,
     )
+    two_kinds: bool = population.two_kinds_field(finalize=True)
 
     def check(self, prepared: Prepared) -> list[str]:
         cube = prepared.cube
@@ -234,16 +235,15 @@ class Agreement(Analysis):
         }
         return self._labelled(cube, by_cell, cell_of, trials)
 
-    def observed(self, first: Array, second: Array) -> dict[str, Array]:
+    def observed(self, first: Array, second: Array, *, paired: bool = True) -> dict[str, Array]:
         """Return what needs no trials: agreement, losses of ranks, means and decisions on pairs of runs.
 
-        first, second: float64 (cell, run, topic): scores under both sets. Their topics are the same, or there are as
-            many of each set as it has: then there is nothing known about infinitely many topics.
+        first, second: float64 (cell, run, topic): scores under both sets.
+        paired: Whether their topics are the same; otherwise nothing is known about infinitely many topics.
         Returns values: Arrays (cell, ...) by the names of `VARIABLES`, without those of trials; and `only_first` and
             `only_second`, the pairs of runs that are significant under one set only.
         """
         half, n_runs = first.shape[:2]
-        paired = first.shape == second.shape
         parts = (
             [rankings_of(np.concatenate([first, second]))]
             if paired
@@ -282,7 +282,10 @@ class Agreement(Analysis):
         drawn = [
             coefficients(self.statistics_of_means(means, no_ties), pairs_of(n_runs))
             for means in population.population_rankings(
-                inputs["units"].reshape(shape), cells[:half], cells[half:]
+                inputs["units"].reshape(shape),
+                cells[:half],
+                cells[half:],
+                models=population.models_of(self.two_kinds),
             )
         ]
         return population.summary(np.concatenate(drawn, axis=-1), self.confidence)

@@ -111,12 +111,7 @@ class Correlation(Analysis):
     confidence: float = level_field(
         names.CONFIDENCE, 0.95, "Confidence level of all intervals.", finalize=True
     )
-    two_kinds: bool = option_field(
-        False,
-        "Whether runs may be of two kinds, such as two generations, in the interval over infinitely many topics.",
-        finalize=True,
-        since="0.3.0",
-    )
+    two_kinds: bool = population.two_kinds_field(finalize=True)
     bold: float | None = option_field(
         None,
         "Mark values of tau above it; by default those whose interval exceeds 1.",

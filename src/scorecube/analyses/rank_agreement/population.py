@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.analyses.base import unreported
+from scorecube.analyses.options import option_field
 from scorecube.analyses.rank_agreement.agreement_quantities import population_variables
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
@@ -26,7 +27,7 @@ from scorecube.statistics.effect_posterior import (
     TWO_KINDS,
     Stacked,
     draw_effects,
-    fit_effects,
+    fit_models,
     stacked,
 )
 from scorecube.statistics.quantiles import percentiles
@@ -82,6 +83,19 @@ def held_bytes(n_pairs: int, n_rankings: int, n_runs: int, n_topics: int) -> flo
 def _draws_at_once(n_columns: int, n_topics: int) -> int:
     """Return the number of draws whose counts of topics are made together."""
     return min(trials_at_once(n_columns), max(FEWEST_DRAWS, MOST_COUNTS // n_topics))
+
+
+def two_kinds_field(*, finalize: bool) -> bool:
+    """Declare whether runs may be of two kinds."""
+    return option_field(
+        True,
+        "Take all runs for one kind in the interval over infinitely many topics, as versions before 0.3.0.",
+        detail="Whether runs may be of two kinds, such as two generations, in the interval over infinitely many topics.",
+        flag="--one-kind",
+        finalize=finalize,
+        since="0.3.0",
+        before=False,
+    )
 
 
 def models_of(two_kinds: bool) -> tuple[str, ...]:
@@ -145,8 +159,8 @@ def _chunks(n_pairs: int, numbers: int) -> list[slice]:
 
 def _fitted(units: Any, first: Any, second: Any, models: Sequence[str]) -> list[Stacked]:
     """Return the effects of pairs of rankings by model."""
-    pairs = [(units[a], units[b]) for a, b in zip(first, second, strict=True)]
-    return [stacked([fit_effects(*pair, model) for pair in pairs]) for model in models]
+    pairs = [fit_models(units[a], units[b], models) for a, b in zip(first, second, strict=True)]
+    return [stacked(of_model) for of_model in zip(*pairs, strict=True)]
 
 
 def summary(draws: Any, confidence: float) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
@@ -13,8 +13,8 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import expand_cells, p_values
-from scorecube.analyses.pair_tests.bounds import bounds_field, check_bounds
+from scorecube.analyses.pair_tests.base import count_bounds, expand_cells, p_values, plus_one_field
+from scorecube.analyses.pair_tests.bounds import KNOWN, bounds_field, bounds_of_cells, check_bounds
 from scorecube.analyses.pair_tests.family import Pairs, family, family_size
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pairwise_complete import mean_scores, score_rounding
@@ -64,18 +64,21 @@ class Leaderboard(RankSets):
     baseline: str | None = option_field(
         None, "Run that all others are compared with; none by default."
     )
-    bounds: tuple[float, ...] = bounds_field()
+    bounds: tuple[float, ...] | Literal["known"] = bounds_field()
     winner: bool = option_field(
-        False,
-        "Also limits of the mean of the run that leads, which hold although it was chosen by its mean.",
+        True,
+        "No limits of the mean of the run that leads which hold although it was chosen by its mean.",
+        detail="Limits of the mean of the run that leads, which hold although it was chosen by its mean.",
+        flag="--no-winner",
         finalize=True,
         since="0.3.0",
+        before=False,
     )
+    plus_one: bool = plus_one_field(since="0.3.0", before=False)
 
     def check(self, prepared: Prepared) -> list[str]:
         remarks = super().check(prepared)
-        if self.bounds:
-            check_bounds(self.bounds, cells(prepared.cube)[0], bool(self.by_system))
+        check_bounds(self.bounds, cells(prepared.cube)[0], bool(self.by_system))
         return remarks
 
     def n_compared(self, cube: xr.Dataset) -> int:
@@ -142,20 +145,28 @@ class Leaderboard(RankSets):
         (scores, cell_of), statistics = cells(cube), self.statistics(prepared)
         families, rows = self.families(cube), list[dict[str, Any]]()
         counts = self.counts(prepared, totals["reached"], trials)
+        bounds = bounds_of_cells(self.bounds, cube, self.by_system)
         for cell, row in enumerate(counts):
             statistic = statistics[cell]
             rows.append(self.ranks(statistic.units, families[0], row[0], trials))
             run_t, freedom = totals["run_t"][cell], cube.attrs.get(FREEDOM)
             rows[-1] |= mean_limits(scores[cell], run_t, self.alpha, statistic, freedom)
-            if self.bounds:
+            if self.bounds == KNOWN:
+                # What does not vary at hand may vary elsewhere.
+                flat = np.ptp(scores[cell], axis=1) == 0
+                for side in ("mean_low", "mean_high", "t_low", "t_high"):
+                    rows[-1][side][flat] = np.nan
+            if (known := bounds[cell]) is not None:
                 sides = rows[-1]["mean_low"], rows[-1]["mean_high"]
-                found = join(scores[cell], *sides, self.range, self.alpha / 2)
+                found = join(scores[cell], *sides, known, self.alpha / 2)
                 rows[-1] |= dict(zip(("mean_low", "mean_high"), found, strict=True))
             if self.winner:
                 largest = totals["largest"][cell, 0]
-                rows[-1] |= self.winner_limits(
-                    scores[cell], totals["run_t"][cell], statistic, largest
-                )
+                rows[-1] |= self.winner_limits(scores[cell], run_t, statistic, largest, known)
+            if prepared.shared is None and self.winner:
+                own = statistic.separated_by_own_errors(families[0], self.alpha)
+                found = row[0] < count_bounds(trials, (self.alpha,), False)[0]
+                rows[-1]["own_error_pairs"] = np.int32((own & ~found).sum())
             if self.baseline is not None:
                 largest = totals["largest"][cell, 1]
                 rows[-1] |= self.differences(cube, statistic, row[1], largest)
@@ -176,14 +187,8 @@ class Leaderboard(RankSets):
             attrs,
         )
 
-    @property
-    def range(self) -> tuple[float, float]:
-        """The bounds."""
-        low, high = self.bounds
-        return low, high
-
     def winner_limits(
-        self, scores: Any, run_t: Any, statistic: Moderated, largest: Any
+        self, scores: Any, run_t: Any, statistic: Moderated, largest: Any, bounds: Any
     ) -> dict[str, Any]:
         """Return limits of the mean of a cell's leader."""
         means, errors, _ = means_and_errors(scores, statistic)
@@ -193,14 +198,14 @@ class Leaderboard(RankSets):
         with_leader = runs, np.full_like(runs, leader)
         chosen = may_lead(means, critical * statistic.moderated_errors(with_leader))
         low, high = winner_limits(means, errors, run_t, chosen, self.alpha)
-        if self.bounds:
+        if bounds is not None:
             error = (self.alpha - error_of_choice(self.alpha)) / 2
             leaders = scores[leader : leader + 1]
-            safe_low, safe_high = join(leaders, [low], [high], self.range, error / chosen.sum())
+            safe_low, safe_high = join(leaders, [low], [high], bounds, error / chosen.sum())
             if (safe_low[0], safe_high[0]) != (low, high):
                 low = safe_low[0]
                 # The best of these runs is as good as the leader: its own limit is right.
-                high = bounded_limits(scores[chosen], self.range, error)[1].max()
+                high = bounded_limits(scores[chosen], bounds, error)[1].max()
         return {"winner_low": low, "winner_high": high}
 
     def ranks(self, units: Units, pairs: Pairs, counts: Any, trials: int) -> dict[str, Any]:
@@ -227,9 +232,10 @@ class Leaderboard(RankSets):
         (critical,) = self.critical_values(statistic, largest, (self.alpha,))
         difference = (units.sums - units.sums[base]) / (units.n_topics * units.per_score)
         p, margin = np.full((2, len(difference)), np.nan)
-        p[others] = p_values(counts, len(largest), False)
+        p[others] = p_values(counts, len(largest), self.plus_one)
         error = statistic.moderated_errors(pairs)
-        margin[others] = np.where(error > 0, critical, 0.0) * error
+        unknown = math.nan if self.bounds == KNOWN else 0.0
+        margin[others] = np.where(error > 0, critical * error, unknown)
         topics = units.whole - units.whole[base]
         equal = np.abs(topics) <= score_rounding(units)
         difference[base] = np.nan

@@ -20,6 +20,10 @@ VARIABLES = (
         "{} limit of the mean of the run that leads, whichever that is",
         name="winner",
     ),
+    *variables(
+        *((names.METRIC, names.GAIN), "count", "pairs"),
+        own_error_pairs="pairs that are not separated, and would be by their own standard errors alone (t tests, Holm)",
+    ),
     *variables(_RUN, "share", best="share of trials in which the run has the largest mean"),
     *variables(
         *(_RUN, "label", "1", "iu"),
@@ -39,6 +43,7 @@ VARIABLES = (
 OPTIONAL = (
     ("difference", "difference_low", "difference_high", "p_baseline", "wins", "losses", "ties"),
     ("winner_low", "winner_high"),
+    ("own_error_pairs",),
     ("repetitions",),
 )
 

@@ -1,7 +1,7 @@
 """Step-down maxima over pairs of runs: the largest statistic of each trial over all pairs that are not larger in the scores themselves.
 
 Statistics are r = S1^2 / (S2 + a), with S1 and S2 of `tail_counts` and the same a for all pairs: without a they increase with |t*|,
-with it with |t*| that is moderated, see `scorecube.analyses.pair_tests.step_down`.
+with it with |t*| that is moderated; or c S1^2 / (n S2 - S1^2) up to a cap, t*^2 in units of its own for each pair, see `scorecube.analyses.pair_tests.step_down`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,15 @@ class Family(NamedTuple):
     """Hypotheses that are tested together, in ascending order of their observed statistics.
 
     first, second: int32 (pair,): rows of the scores.
-    edges: float64 (pair,): the least r that reaches the observed one.
+    edges: float64 (pair,): the least statistic that reaches the observed one.
+    factors, caps: float64 (pair,): c and the largest value of balanced statistics; None of moderated ones.
     """
 
     first: Int32Array1
     second: Int32Array1
     edges: Float64Array1
+    factors: Float64Array1 | None = None
+    caps: Float64Array1 | None = None
 
 
 class Resampled(NamedTuple):
@@ -75,10 +78,13 @@ def step_down(
     added: a, added to all sums of squares.
     infinite: r from which on t is infinite; such a replicate counts for its own pair only.
     reached: int64 (pair,), added to.
-    Returns largest: float64 (counted trial,): the largest finite r over all pairs.
+    Returns largest: float64 (counted trial,): the largest finite statistic over all pairs.
     """
     (start, stop), (centred, weights, sums, snap) = trials, scores
-    snap_sum = centred.shape[1] * snap
+    n = centred.shape[1]
+    form, factors, caps = (float(n), 1.0), family.factors, family.caps
+    if factors is None or caps is None:
+        form, factors, caps = (1.0, 0.0), np.ones(len(family.first)), np.zeros(len(family.first))
     largest, products = np.zeros(stop - start), room_for_product(TILE, weights)
     squares = np.zeros((len(products), centred.shape[1]))
     for low in range(0, len(family.first), TILE):
@@ -87,11 +93,31 @@ def step_down(
         squared_differences(centred, first, second, snap, squares)
         rows = -(-len(first) // ROWS) * ROWS
         multiply(squares[:rows], weights, products[:rows])
-        edges, count = family.edges[part], reached[part]
-        _add_maxima(
-            sums, products, start, first, second, edges, snap_sum, added, infinite, largest, count
-        )
+        pairs = (first, second, family.edges[part], factors[part], caps[part])
+        bounds = (n * snap, added, infinite)
+        _add_maxima(sums, products, start, pairs, form, bounds, largest, reached[part])
     return largest
+
+
+def tails_of_pairs(
+    scores: Resampled, first: Int32Array1, second: Int32Array1, infinite: float, rank: int
+) -> Float64Array1:
+    """Return the ``rank``-th largest S1^2 / (n S2 - S1^2) of each pair over all trials, infinite where t is: float64 (pair,).
+
+    scores, infinite: As of `step_down`.
+    first, second: int32 (pair,).
+    """
+    centred, weights, sums, snap = scores
+    products, kept = room_for_product(TILE, weights), np.zeros((len(first), rank))
+    squares = np.zeros((len(products), centred.shape[1]))
+    for low in range(0, len(first), TILE):
+        part = slice(low, low + TILE)
+        squared_differences(centred, first[part], second[part], snap, squares)
+        rows = -(-len(first[part]) // ROWS) * ROWS
+        multiply(squares[:rows], weights, products[:rows])
+        bounds = (centred.shape[1] * snap, float(centred.shape[1]), infinite)
+        _keep_largest(sums, products, first[part], second[part], bounds, kept[part])
+    return kept[:, -1]
 
 
 @compiled
@@ -99,28 +125,56 @@ def _add_maxima(
     sums: Float64Array2,
     products: Float64Array2,
     start: int,
-    first: Int32Array1,
-    second: Int32Array1,
-    edges: Float64Array1,
-    snap_sum: float,
-    added: float,
-    infinite: float,
+    pairs: tuple[Int32Array1, Int32Array1, Float64Array1, Float64Array1, Float64Array1],
+    form: tuple[float, float],
+    bounds: tuple[float, float, float],
     largest: Float64Array1,
     reached: Int64Array1,
 ) -> None:
     """Take the pairs of a tile into the running maxima `largest` (trial,), and add to `reached` (pair,)."""
+    (first, second, edges, factors, caps), (share, less) = pairs, form
+    snap_sum, added, infinite = bounds
     for pair in range(first.shape[0]):
         x, y = sums[first[pair]][start:], sums[second[pair]][start:]
-        squares, edge = products[pair][start:], edges[pair]
+        squares, edge, factor, cap = products[pair][start:], edges[pair], factors[pair], caps[pair]
         count = np.int32(0)  # 32-bit counters let the compiler vectorise the loop
         for trial in range(largest.shape[0]):
             total = x[trial] - y[trial]
             total = total if abs(total) > snap_sum else 0.0
-            ratio = (
-                total * total / (squares[trial] + added)
-            )  # NaN without a difference: false in all comparisons
+            top, bottom = total * total, squares[trial] + added
+            # NaN without a difference: false in all comparisons
+            value = factor * top / (share * bottom - less * top)
+            if less > 0.0:
+                value = cap if (value > cap) | (top > infinite * bottom) else value
             above = largest[trial]
-            above = ratio if above < ratio < infinite else above
+            above = value if above < value < infinite else above
             largest[trial] = above
-            count = np.int32(count + ((above >= edge) | (ratio >= edge)))
+            count = np.int32(count + ((above >= edge) | (value >= edge)))
         reached[pair] += np.int64(count)
+
+
+@compiled
+def _keep_largest(
+    sums: Float64Array2,
+    products: Float64Array2,
+    first: Int32Array1,
+    second: Int32Array1,
+    bounds: tuple[float, float, float],
+    kept: Float64Array2,
+) -> None:
+    """Keep the largest statistics of each pair of a tile in `kept` (pair, rank), in descending order."""
+    snap_sum, n, infinite = bounds
+    for pair in range(first.shape[0]):
+        x, y, own = sums[first[pair]], sums[second[pair]], kept[pair]
+        last = own.shape[0] - 1
+        for trial in range(products.shape[1]):
+            total = x[trial] - y[trial]
+            top, bottom = total * total, products[pair, trial]
+            if abs(total) <= snap_sum or top <= own[last] * (n * bottom - top):
+                continue
+            value = top / (n * bottom - top) if top < infinite * bottom else np.inf
+            place = last
+            while place > 0 and own[place - 1] < value:
+                own[place] = own[place - 1]
+                place -= 1
+            own[place] = value

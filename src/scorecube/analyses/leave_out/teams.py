@@ -262,18 +262,18 @@ class Teams(Analysis):
         count, n_leaves, n_steps = n_cells(cube), len(self.leaves(n_teams)), len(self.steps(cube))
         runs = (count, n_leaves, cube.sizes[names.RUN])
         return (
-            Output("variance", (count, n_leaves, n_steps), Combine.CONCAT, "float64"),
-            Output("n_topics", (count, n_leaves, n_steps), Combine.CONCAT, "int32"),
+            Output("variance", (count, n_leaves, n_steps), Combine.CONCAT, "float64", 0),
+            Output("n_topics", (count, n_leaves, n_steps), Combine.CONCAT, "int32", 0),
             *(
                 Output(name, (count, n_leaves), Combine.CONCAT, "int32")
                 for name in ("agreeing", "pairs", "rank_drop")
             ),
             Output("left_out", (n_leaves, n_teams), Combine.CONCAT, "bool"),
-            Output("kept", (n_steps, cube.sizes[names.TOPIC]), Combine.MAX, "int8"),
+            Output("kept", (n_steps, cube.sizes[names.TOPIC]), Combine.MAX, "int8", 0, 1),
             Output("change", runs, Combine.ADD),
             Output("rise", runs, Combine.MAX),
             Output("fall", runs, Combine.MAX),
-            Output("stayed", runs, Combine.ADD),
+            Output("stayed", runs, Combine.ADD, least=0, most=1),
         )
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:

@@ -197,7 +197,7 @@ class Paired(Analysis):
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         shape = (n_cells(prepared.cube), len(self.tests_done))
-        return (Output("p", shape, Combine.CONCAT, "float64"),)
+        return (Output("p", shape, Combine.CONCAT, "float64", 0, 1),)
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         if "repetitions" in inputs:

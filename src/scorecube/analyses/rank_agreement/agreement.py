@@ -151,9 +151,13 @@ class Agreement(Analysis):
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         shape = (len(judgement_set_cells(prepared.cube)[0]) // 2,)
+        most = pairs_of(prepared.cube.sizes[names.RUN])  # also of changes of a rank
         return (
-            *(Output(name, shape, Combine.CONCAT, "int32") for name in INTEGERS),
-            *(Output(name, shape, Combine.CONCAT, "float64") for name in FLOATS),
+            *(Output(name, shape, Combine.CONCAT, "int32", 0, most) for name in INTEGERS),
+            *(
+                Output(name, shape, Combine.CONCAT, "float64", -1 - 1e-9, 1 + 1e-9)
+                for name in FLOATS
+            ),
         )
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:

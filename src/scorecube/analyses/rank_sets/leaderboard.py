@@ -97,7 +97,7 @@ class Leaderboard(RankSets):
         return (
             *super().outputs(prepared),
             Output("run_t", (count, n_runs), Combine.CONCAT, "float32"),
-            Output("best", (count, n_runs), Combine.ADD),
+            Output("best", (count, n_runs), Combine.ADD, least=0, most=1),
         )
 
     def room(self, inputs: Inputs, n_trials: int) -> Arrays:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
@@ -217,3 +218,28 @@ def test_distorted_probabilities_are_at_most_1(monkeypatch: pytest.MonkeyPatch) 
     moved = margin.distorted(0.93, 0.95)
     assert moved.cumulative.max() == moved.cumulative[-1] == 1
     assert moved.moved(moved.mean / 2).mean == pytest.approx(moved.mean / 2, abs=1e-9)
+
+
+def test_margins_of_many_topics_take_little_memory() -> None:
+    scores = beta_scores(4000)
+    grid = score_grid(scores)
+    tracemalloc.start()
+    try:
+        margin = fit_margin(scores, grid)
+        assert (
+            tracemalloc.get_traced_memory()[1] < 150e6
+        )  # kernels between all pairs: 384 MB and more
+    finally:
+        tracemalloc.stop()
+    assert margin.mean == pytest.approx(scores.mean(), abs=0.01)
+
+
+def test_portions_are_what_one_call_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores, tenths = beta_scores(70), np.round(beta_scores(70), 1)
+    whole = candidates(scores), fit_margin(tenths, score_grid(tenths))
+    monkeypatch.setattr(margins, "AT_ONCE", 100)
+    parts = candidates(scores), fit_margin(tenths, score_grid(tenths))
+    for kind, margin in whole[0].items():
+        assert parts[0][kind].aic == margin.aic
+        np.testing.assert_array_equal(parts[0][kind].cumulative, margin.cumulative)
+    np.testing.assert_allclose(parts[1].cumulative, whole[1].cumulative, rtol=1e-12)

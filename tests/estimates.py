@@ -247,7 +247,9 @@ def measured(name: str, size: Size, seconds: float = SECONDS) -> Found:
 
 def sizes_of(name: str) -> list[Size]:
     """Return the grid of an analysis."""
-    grid = OF_RANKINGS if registry.load(name)().uses_rankings else SIZES
+    grid: Sequence[tuple[int, int, int]] = (
+        OF_RANKINGS if registry.load(name)().uses_rankings else SIZES
+    )
     if name in ("errors", "check"):
         grid = OF_SIMULATIONS
     least = 2 if name == "correlate" else 1

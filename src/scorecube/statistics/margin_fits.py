@@ -253,7 +253,7 @@ def _kernel(scores: FloatArray, step: float) -> Candidate:
 
     def density(x: FloatArray) -> FloatArray:
         total = in_portions(kernels, x, len(images))
-        return total / (len(scores) * h * math.sqrt(2 * math.pi))
+        return np.asarray(total / (len(scores) * h * math.sqrt(2 * math.pi)))
 
     at = density(scores)
     own = (1 + np.exp(-2 * (scores / h) ** 2) + np.exp(-2 * ((1 - scores) / h) ** 2)) / (

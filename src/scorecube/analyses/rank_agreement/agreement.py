@@ -151,13 +151,12 @@ class Agreement(Analysis):
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         shape = (len(judgement_set_cells(prepared.cube)[0]) // 2,)
-        most = pairs_of(prepared.cube.sizes[names.RUN])  # also of changes of a rank
+        most = pairs_of(
+            prepared.cube.sizes[names.RUN]
+        )  # also of changes of a rank; correlations have room for rounding
         return (
             *(Output(name, shape, Combine.CONCAT, "int32", 0, most) for name in INTEGERS),
-            *(
-                Output(name, shape, Combine.CONCAT, "float64", -1 - 1e-9, 1 + 1e-9)
-                for name in FLOATS
-            ),
+            *(Output(name, shape, Combine.CONCAT, "float64", -2, 2) for name in FLOATS),
         )
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:

@@ -48,6 +48,7 @@ from scorecube.analyses.pair_tests.repetitions import (
 )
 from scorecube.analyses.pair_tests.score_differences import (
     comparable,
+    differences_bytes,
     pairs_at_once,
     score_differences,
     score_rounding,
@@ -302,7 +303,7 @@ class Paired(Analysis):
         return Cost(
             seconds=count * seconds_per_pair(self.tests_done, n_topics),
             bytes=8.0 * count,
-            fixed_bytes=60.0 * n_topics * min(n_tested, pairs_at_once(n_topics)),
+            fixed_bytes=differences_bytes(n_topics, n_tested),
             result_bytes=n_tested * (40.0 + columns * (count + n_settings)) + score_bytes,
             input_bytes=16.0 * n_tested + 2 * score_bytes,
         )

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from scorecube.errors import visible
+from scorecube.workflow.api import open_study
 from tests.conftest import Cli
 from tests.odd_inputs import CASES, observe
+from tests.odd_inputs.doubtful import DOUBTFUL
 from tests.odd_inputs.reading import SHOWN
 
 FLAGS = {"dialect": "--qrels-format", "run_name": "--run-name", "precision": "--score-precision"}
@@ -54,3 +57,10 @@ def test_a_command_ends_with_one_message_or_a_collection(
         done.succeeded()
         assert f"{study}: odd: " in done.stderr
         scorecube("verify", study).succeeded()
+        doubts = open_study(study).rows()["odd"].facts["cube"].get("doubts", [])
+        kept = scorecube("info", study, "--warnings").succeeded().stdout
+        for doubt in doubts:
+            assert visible(doubt) in done.stderr
+            assert visible(doubt) in kept
+        if name in DOUBTFUL:
+            assert [each for each in case.outcome.split(" | ")[1:] if each in doubts]

@@ -137,6 +137,23 @@ def test_replayed_samples_give_what_was_drawn(
     assert_same_values(replayed, drawn)
 
 
+def test_saving_samples_belongs_to_the_estimate(
+    scorecube: Cli, study: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "samples"
+    words = ["bootstrap", study, "--trials", 10**6, "--save-samples", path]
+    said = scorecube(*words, "--dry-run", "--memory", "100GB").succeeded().stderr
+    per_trial = open_study(study)["small"].cube.sizes["topic"]
+    found = re.search(r"samples of ([\d,]+) labels: about [\d.]+ s and ([\d,]+) MiB in all", said)
+    assert found is not None
+    assert int(found[1].replace(",", "")) == per_trial * 10**6
+    assert int(found[2].replace(",", "")) > 60 * per_trial * 10**6 / 2**20
+    done = scorecube("swap", study, "--size", 2, "--trials", 10**8, *words[4:], "--memory", "2GB")
+    assert done.status == 1
+    assert re.search(r"^error: saving samples of 400,000,000 labels needs about 24,\d+ MB, and 2,000", done.stderr, re.M)  # fmt: skip
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("name", PAIR_TESTS)
 def test_results_go_where_out_says(scorecube: Cli, study: Path, tmp_path: Path, name: str) -> None:
     scorecube(name, study, *OPTIONS, "--out", tmp_path / "other").succeeded()

@@ -6,6 +6,9 @@ from tests.odd_inputs.reading import QRELS, Odd, ranked
 
 AB = "a: 1=0.5 2=1; b: 1={} 2=0 | "
 LEAVE_OUT = "looks like {}: leave it out of the file"
+NO_LABEL = LEAVE_OUT.format("a missing label") + ", or write which one it is"
+AS_FLOATS = "looks like a number that a program wrote as a float: write it as in other files of the collection"
+WITHOUT = "1 {} without any score ({}): leave them out of the file, or find their scores"
 LOOK_ALIKE = "that differ in case, leading zeros or characters that are not seen alone: {1}; perhaps one {0} under two names: give it one"
 SUMMARY = LEAVE_OUT.format("a mean or another summary of others")
 COUNTER = LEAVE_OUT.format("a column of numbers, not like a system")
@@ -64,12 +67,21 @@ DOUBTFUL = {
     **{f"P@{k} of {score}": Odd("scores", matrix(score), f"P@{k}: {AB.format(score)}P@{k} is a multiple of 1/{k}; {ONE_OTHER.format(score)}", name=f"P@{k}.csv")
        for k, score in ((10, 0.123), (10, 0.55), (20, 0.333))},
     **{f"topic {label}": Odd("scores", matrix(topic=label), f"a: 1=0.5 {label}=1; b: 1=0.25 {label}=0 | topic {label} {SUMMARY}")
-       for label in ("all", "mean", "Mean", "average", "amean", "overall", "total", "std", "MAP")},
+       for label in ("all", "mean", "Mean", "average", "amean", "overall", "total", "std", "MAP", "max")},
     **{f"run {label}": Odd("scores", matrix(run=label), f"a: 1=0.5 2=1; {label}: 1=0.25 2=0 | run {label} {SUMMARY}")
-       for label in ("all", "mean", "average", "amean", "overall", "total", "median")},
+       for label in ("all", "mean", "average", "amean", "overall", "total", "median", "best", "min", "diff", "p_value", "p-val")},
     "run Mean": Odd("scores", matrix(run="Mean"), f"Mean: 1=0.25 2=0; a: 1=0.5 2=1 | run Mean {SUMMARY}"),
     **{f"run {label}": Odd("scores", matrix(run=label), f"a: 1=0.5 2=1; {label}: 1=0.25 2=0 | run {label} {COUNTER}")
-       for label in ("idx", "index", "no", "id")},
+       for label in ("idx", "index", "no", "id", "num_rel", "n_rel")},
+    **{f"topic {label}": Odd("scores", matrix(topic=label), f"a: 1=0.5 {label}=1; b: 1=0.25 {label}=0 | topic {label} {NO_LABEL}")
+       for label in ("nan", "None", "null", "NA", "<NA>")},
+    "run nan": Odd("scores", matrix(run="nan"), f"a: 1=0.5 2=1; nan: 1=0.25 2=0 | run nan {NO_LABEL}"),
+    "topics as floats": Odd("scores", b"topic,a,b\n301.0,.5,.25\n302.0,1,0\n", f"a: 301.0=0.5 302.0=1; b: 301.0=0.25 302.0=0 | topic 301.0, 302.0 {AS_FLOATS}"),
+    "topics as floats of a long table": Odd("scores", b"run,topic,score\na,301.0,.5\na,302.0,1\n", f"a: 301.0=0.5 302.0=1 | columns: run = run, topic = topic, metric = AP (score) | topic 301.0, 302.0 {AS_FLOATS}"),
+    "a run without any score": Odd("scores", b"topic,a,b\n1,.5,\n2,1,\n", f"a: 1=0.5 2=1; b: 1=- 2=- | {WITHOUT.format('run', 'b')}"),
+    "a run of nan": Odd("scores", b"topic,a,b\n1,.5,nan\n2,1,nan\n", f"a: 1=0.5 2=1; b: 1=- 2=- | {WITHOUT.format('run', 'b')}"),
+    "a topic without any score": Odd("scores", b"topic,a,b\n1,.5,.25\n2,,\n", f"a: 1=0.5 2=-; b: 1=0.25 2=- | {WITHOUT.format('topic', '2')}"),
+    "a run without any score in a long table": Odd("scores", b"run,topic,score\na,1,.5\na,2,1\nb,1,\nb,2,\n", f"a: 1=0.5 2=1; b: 1=- 2=- | columns: run = run, topic = topic, metric = AP (score) | {WITHOUT.format('run', 'b')}"),
     **{f"run {label}": Odd("scores", matrix(run=label), f"{label}: 1=0.25 2=0; a: 1=0.5 2=1 | run {label} {COUNTER}")
        for label in ("Query No", "Unnamed: 0", "#")},
     **{f"run {shown_as} beside a": Odd("scores", matrix(run=label), f"{runs} | run labels {LOOK_ALIKE.format('run', pair)}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorecube.statistics import margin_fits as margins
+from scorecube.statistics import margins as distortions
 from scorecube.statistics.margin_fits import fit_margin, score_grid
 from scorecube.statistics.margins import Margin
 
@@ -203,3 +206,40 @@ def test_calibrated_margins_have_mean_and_variance() -> None:
         found = margin.calibrated(0.31, 0.04)
         assert found.mean == pytest.approx(0.31, abs=1e-9), kind
         assert math.log(found.variance / 0.04) == pytest.approx(0, abs=0.01), kind
+
+
+def test_distorted_probabilities_are_at_most_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interpolated(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray) -> np.ndarray:
+        """As between points that are computed: with rounding errors."""
+        return np.where(at > 0.9, np.nextafter(1.0, 2.0), function(at))
+
+    monkeypatch.setattr(distortions, "at_ascending", interpolated)
+    margin = Margin("made up", (), 0.0, TENTHS, np.append(np.linspace(0.5, 1, 10), 1.0))
+    moved = margin.distorted(0.93, 0.95)
+    assert moved.cumulative.max() == moved.cumulative[-1] == 1
+    assert moved.moved(moved.mean / 2).mean == pytest.approx(moved.mean / 2, abs=1e-9)
+
+
+def test_margins_of_many_topics_take_little_memory() -> None:
+    scores = beta_scores(4000)
+    grid = score_grid(scores)
+    tracemalloc.start()
+    try:
+        margin = fit_margin(scores, grid)
+        assert (
+            tracemalloc.get_traced_memory()[1] < 150e6
+        )  # kernels between all pairs: 384 MB and more
+    finally:
+        tracemalloc.stop()
+    assert margin.mean == pytest.approx(scores.mean(), abs=0.01)
+
+
+def test_portions_are_what_one_call_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores, tenths = beta_scores(70), np.round(beta_scores(70), 1)
+    whole = candidates(scores), fit_margin(tenths, score_grid(tenths))
+    monkeypatch.setattr(margins, "AT_ONCE", 100)
+    parts = candidates(scores), fit_margin(tenths, score_grid(tenths))
+    for kind, margin in whole[0].items():
+        assert parts[0][kind].aic == margin.aic
+        np.testing.assert_array_equal(parts[0][kind].cumulative, margin.cumulative)
+    np.testing.assert_allclose(parts[1].cumulative, whole[1].cumulative, rtol=1e-12)

@@ -53,9 +53,23 @@ def test_a_result_without_a_variable_is_shown_or_ends_in_one_message(
         with study.lock(name) as writer:
             writer.write_results([NewResult(analysis, DIGEST, forged)])
         refused = is_refused(forged, analysis)
-        commands = [("show", path, analysis), ("show", path, analysis, "--findings")]
-        if not refused or refused not in kinds:
-            commands.append(("report", path, "--out", tmp_path / "page.html"))
+        lacks = f"{path}: {name}/results/{analysis}/{DIGEST}: the result cannot be read: it lacks {variable.name}; run scorecube verify"
+        if refused:
+            with pytest.raises(CorruptStudy) as caught:
+                sc.open_study(path)[name].result(analysis)
+            assert str(caught.value).startswith(lacks)
+        else:
+            sc.complete(study[name].result(analysis))
+            sc.complete(forged)
+        commands: list[tuple[object, ...]] = [] if refused else [("show", path, analysis)]
+        if refused not in kinds:  # all go through that reader: once is enough
+            commands = [
+                ("show", path, analysis),
+                ("show", path, analysis, "--findings"),
+                ("report", path, "--out", tmp_path / "page.html"),
+            ]
+        elif not refused:
+            commands.append(("show", path, analysis, "--findings"))
         kinds.add(refused)
         for words in commands:
             done = scorecube(*words)
@@ -66,12 +80,7 @@ def test_a_result_without_a_variable_is_shown_or_ends_in_one_message(
                 done.stderr,
             )
             if refused:
-                (message,) = messages
-                assert f"{path}: {name}/results/{analysis}/{DIGEST}: the result" in message
-                assert f"it lacks {variable.name}; run scorecube verify" in message
-        if not refused:
-            sc.complete(study[name].result(analysis))
-            sc.complete(forged)
+                assert lacks in messages[0]
     assert True in kinds
 
 

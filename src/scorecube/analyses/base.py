@@ -58,12 +58,16 @@ class Output:
         How the arrays of blocks are combined.
     dtype
         Data type of the array; an integer type unless blocks are concatenated, so that combining is exact.
+    least, most
+        Smallest and largest value of one unit; a sum over units has so many times as much. Others come of no computation.
     """
 
     name: str
     shape: tuple[int, ...]
     combine: Combine
     dtype: str = "int64"
+    least: float = -math.inf
+    most: float = math.inf
 
     def __post_init__(self) -> None:
         if self.combine is not Combine.CONCAT and np.dtype(self.dtype).kind not in "iu":
@@ -74,6 +78,11 @@ class Output:
     def shape_of(self, n_units: int) -> tuple[int, ...]:
         """Return the shape of the array for a number of units."""
         return (*self.shape, n_units) if self.combine is Combine.CONCAT else self.shape
+
+    def is_possible(self, array: Array, n_units: int) -> bool:
+        """Return whether the values of a number of units can be; NaN can."""
+        times = n_units if self.combine is Combine.ADD else 1
+        return not ((array < self.least * times) | (array > self.most * times)).any()
 
 
 @dataclass(frozen=True)
@@ -249,6 +258,10 @@ class Analysis(Described, ABC):
     def rehearsal(self, inputs: Arrays) -> Arrays:
         """Return inputs of a small part of the work: one unit of them is computed, and discarded, to load kernels."""
         return inputs
+
+    def sums_hold(self, prepared: Prepared, block: Inputs, n_units: int, trials: int) -> bool:
+        """Return whether what must hold between the counts of a block does, such as parts and their sum."""
+        return True
 
     @abstractmethod
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:

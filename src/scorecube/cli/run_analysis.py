@@ -9,15 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scorecube import names
 from scorecube.analyses.base import Analysis
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.analyses.shared_options import SELECTION
 from scorecube.cli.compilation import announced_compilation
 from scorecube.cli.terminal import echo_results, has_details, notify, track_progress
-from scorecube.errors import BadPlan, ScorecubeError, counted
+from scorecube.errors import BadPlan, ScorecubeError, counted, option
 from scorecube.execute.clusters import choose_profile, open_executor
+from scorecube.execute.estimate import STORING_BYTES
 from scorecube.execute.executor import Executor
-from scorecube.execute.memory import parse_memory
+from scorecube.execute.memory import default_memory, parse_memory, program_bytes
 from scorecube.execute.profiles import Profile
 from scorecube.report.results import headline
 from scorecube.storage import exists, open_study
@@ -28,6 +30,9 @@ from scorecube.workflow.tasks import Task, Until, plan_in_study
 
 if TYPE_CHECKING:
     import xarray as xr
+
+SAMPLE_BYTES, SAMPLE_SECONDS = 60.0, 3e-7
+"""Memory and time for a label of samples that are drawn and saved: 20 to 57 bytes, 0.16 to 0.4 microseconds; on disk it is about a byte."""
 
 
 def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
@@ -59,6 +64,8 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
             f"--save-samples writes samples of one collection, found {len(tasks)}; name one with --collection"
         )
     refuse_too_large(tasks, profile, memory, values)
+    if values["save_samples"] is not None and samples is None:
+        refuse_large_samples(tasks[0], memory or default_memory(), announce=values["dry_run"])
     if values["dry_run"]:
         return
     if values["out"]:
@@ -107,6 +114,30 @@ def refuse_too_large(
         for task, estimate in zip(chosen, estimates, strict=True):
             note_warnings(task)
             notify(f"{task.collection.name}: {estimate.text(count)}")
+
+
+def refuse_large_samples(task: Task, allowed: int, *, announce: bool) -> None:
+    """Estimate what saving the samples of a task takes, and print it if wanted.
+
+    Raises BadPlan: More memory than is allowed, or an analysis without samples.
+    """
+    one = task.plan.analysis.samples(task.cube, task.plan.seed, 1)
+    per_trial = sum(each.size for each in one.data_vars.values() if names.TRIAL in each.dims)
+    labels = per_trial * task.plan.trials
+    needed = (
+        program_bytes(type(task.plan.analysis)) + SAMPLE_BYTES * labels + 2 * STORING_BYTES
+    )  # chunks and their compressed form
+    if needed > allowed:
+        raise BadPlan(
+            f"saving samples of {labels:,} labels needs about {needed / 1e6:,.0f} MB, and {allowed / 1e6:,.0f} MB are allowed; "
+            f"use fewer {option('trials')}, or raise {option('memory')}",
+            option="memory",
+        )
+    if announce:
+        notify(
+            f"{task.collection.name}: samples of {labels:,} labels: about {max(SAMPLE_SECONDS * labels, 0.001):.2g} s and {needed / 2**20:,.0f} MiB in all, "
+            f"{labels / 2**20:,.1f} MiB on disk"
+        )
 
 
 def evaluate_two_sets(

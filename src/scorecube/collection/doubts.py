@@ -28,11 +28,16 @@ UNIT_METRICS = re.compile(
 )
 """Metrics between 0 and 1, also of other tools and summaries, such as ``gdeval:nDCG@20``; not standardised ones (``z:AP``)."""
 SUMMARIES = re.compile(
-    r"all|amean|average|avg\.?|gmean|map|mean|median|overall|sd|std|stddev|stdev|sum|total"
+    r"all|amean|average|avg\.?|best|diff(erence)?|gmean|map|max(imum)?|mean|median|min(imum)?|overall|p[-_. ]?val(ue)?|sd|std|stddev|stdev|sum|total"
 )
 """Labels of rows and columns of means and the like, in lower case."""
-COUNTERS = re.compile(r"#|id|idx|index|no\.?|query[ _]no\.?|unnamed: 0")
+COUNTERS = re.compile(r"#|id|idx|index|n(um)?_rel|no\.?|query[ _]no\.?|unnamed: 0")
 """Headers of columns of numbers of topics, in lower case."""
+MISSING = re.compile(r"n/?a|<na>|nan|none|null")
+"""Labels that programs write for missing ones, in lower case."""
+AS_FLOATS = re.compile(r"\d+\.0")
+"""Whole numbers as programs write them that took them for floats."""
+LEAVE_OUT = ": leave it out of the file"
 UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 """Characters of labels that are not seen, such as the byte order mark of files that were joined."""
 LOWER = re.compile(
@@ -171,12 +176,27 @@ def _first(cube: xr.Dataset, scores: Any, found: Any) -> str:
 
 def _other_labels(cube: xr.Dataset) -> Iterator[str]:
     for dim, words, looks in (
-        (names.TOPIC, SUMMARIES, "a mean or another summary of others"),
-        (names.RUN, SUMMARIES, "a mean or another summary of others"),
-        (names.RUN, COUNTERS, "a column of numbers, not like a system"),
+        (names.TOPIC, SUMMARIES, f"a mean or another summary of others{LEAVE_OUT}"),
+        (names.RUN, SUMMARIES, f"a mean or another summary of others{LEAVE_OUT}"),
+        (names.RUN, COUNTERS, f"a column of numbers, not like a system{LEAVE_OUT}"),
+        (names.TOPIC, MISSING, f"a missing label{LEAVE_OUT}, or write which one it is"),
+        (names.RUN, MISSING, f"a missing label{LEAVE_OUT}, or write which one it is"),
+        (
+            names.TOPIC,
+            AS_FLOATS,
+            "a number that a program wrote as a float: write it as in other files of the collection",
+        ),
     ):
         if found := [label for label in labels_of(cube, dim) if words.fullmatch(label.lower())]:
-            yield f"{dim} {listed(found)} looks like {looks}: leave it out of the file"
+            yield f"{dim} {listed(found)} looks like {looks}"
+
+
+def _without_scores(cube: xr.Dataset) -> Iterator[str]:
+    known = cube[names.SCORE].notnull()
+    for dim in (names.TOPIC, names.RUN):
+        none = cube[dim].values[~known.any([each for each in known.dims if each != dim]).values]
+        if len(none):
+            yield f"{counted(len(none), dim)} without any score ({listed(list(map(str, none)))}): leave them out of the file, or find their scores"
 
 
 def _labels_alike(cube: xr.Dataset) -> Iterator[str]:
@@ -291,6 +311,7 @@ RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
     _outside_their_range,
     _precision_of_no_list,
     _other_labels,
+    _without_scores,
     _labels_alike,
     _runs_and_topics_exchanged,
     _smaller_is_better,

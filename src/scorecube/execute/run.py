@@ -18,6 +18,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Accumulator, Arrays, Output
 from scorecube.analyses.plan import PreparedPlan
+from scorecube.errors import ClusterFailed
 from scorecube.execute.blas_threads import one_blas_thread
 from scorecube.execute.block_writer import BlockWriter
 from scorecube.execute.dispatch import call_each
@@ -92,8 +93,8 @@ def _compute_blocks(
     totals = Accumulator(outputs, planned.units, analysis.output_positions(prepared.prepared))
     recorded: list[Interval] = []
     for segment in blocks.valid_segments(outputs, planned.units) if blocks is not None else ():
-        totals.add(segment.start, segment.stop, segment.arrays)
         recorded.append((segment.start, segment.stop))
+        _add(totals, prepared, recorded[-1], segment.arrays, "recorded")
     done = sum(stop - start for start, stop in recorded)
     pending = _cut(gaps(recorded, planned.units), planned.block_units)
     # Short work is faster to repeat than to record and read.
@@ -105,7 +106,7 @@ def _compute_blocks(
     def on_block(position: int, arrays: Arrays) -> None:
         nonlocal done
         interval = pending[position]
-        totals.add(*interval, arrays)
+        _add(totals, prepared, interval, arrays, "computed")
         if writer is not None:
             writer.submit(interval, arrays)
         done += interval[1] - interval[0]
@@ -120,6 +121,29 @@ def _compute_blocks(
             report(done)
             call_each(executor, Blocks(analysis, inputs), pending, on_block)
     return totals.arrays
+
+
+def _add(
+    totals: Accumulator, prepared: PreparedPlan, interval: Interval, arrays: Arrays, made: str
+) -> None:
+    """Add a block; ScorecubeError for what no computation returns: another process sent it, or a record was changed."""
+    plan, n_units, wrong = prepared.plan, interval[1] - interval[0], ""
+    try:
+        totals.add(*interval, arrays)
+        impossible = [
+            each.name for each in totals.outputs if not each.is_possible(arrays[each.name], n_units)
+        ]
+        if impossible:
+            wrong = f"values of {', '.join(impossible)} that cannot be"
+        elif not plan.analysis.sums_hold(prepared.prepared, arrays, n_units, plan.trials):
+            wrong = "counts that do not add up"
+    except (TypeError, KeyError) as error:
+        wrong = f"other arrays than it should ({error})"
+    if wrong:
+        raise ClusterFailed(
+            f"{plan.analysis.name}: the block of the {plan.analysis.unit} {interval[0]} to {interval[1]} that was {made} has {wrong}; "
+            "nothing of it is stored. Find the machine that computes wrongly, and compute in another study to use no recorded block"
+        )
 
 
 def _cut(intervals: list[Interval], length: int) -> list[Interval]:

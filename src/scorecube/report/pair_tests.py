@@ -286,7 +286,7 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
             f"{row['label']} separates {most}{compared}: {row['significant']:,} of {row['pairs']:,} ({share}) have {level}, "
             f"on {'the common topics of each pair, of ' if facts.get('missing') == 'pairwise' else 'these '}{facts['n_topics']} topics{after}"
         )
-    own = _count(result, row, OWN_ERRORS) if has_quantity(result, OWN_ERRORS) else 0
+    own = _count(result, row, OWN_ERRORS) if OWN_ERRORS in quantity_names(result) else 0
     if own and result.attrs.get("analysis") == "maxt":
         sentence += (
             f"; by their own standard errors alone (t tests, Holm) {own:,} more would be separated"

@@ -8,7 +8,7 @@ discrete distributions", Biometrika 68.
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy
@@ -33,6 +33,8 @@ DISCRETE_SHARE = 0.1
 """Scores with at most this many distinct values, as a share of their number, are discrete."""
 MOST_DIGITS = 5
 """Decimals of the finest grid of scores."""
+AT_ONCE = 2**21
+"""Kernels between pairs of numbers that are held at a time: a few arrays of 16 MB."""
 FIT_STEPS = {"xatol": 1e-4, "fatol": 1e-4}
 """Changes of parameters and of log-likelihood at which a fit ends."""
 
@@ -100,8 +102,14 @@ def _tenths(values: FloatArray) -> FloatArray | None:
 
 
 def margin_seconds(n_topics: int) -> float:
-    """Return the estimated time of `fit_margin`."""
-    return 3e-3 + 7e-5 * n_topics
+    """Return the estimated time of `fit_margin`, whose kernels are between all pairs of scores."""
+    return 3e-3 + 7e-5 * n_topics + 4e-8 * n_topics**2
+
+
+def in_portions(function: Callable[[Any], FloatArray], rows: Any, width: int) -> FloatArray:
+    """Return a function of many rows, of which each takes an array of a width, some at a time, which bounds the memory."""
+    portions = np.array_split(rows, 1 + len(rows) * width // AT_ONCE)
+    return np.concatenate([function(some) for some in portions])
 
 
 def fit_margin(scores: FloatArray, grid: ScoreGrid) -> Margin:
@@ -239,11 +247,13 @@ def _kernel(scores: FloatArray, step: float) -> Candidate:
     h = max(0.9 * spread * len(scores) ** -0.2, 0.5 * step)
     images = np.concatenate([scores, -scores, 2.0 - scores])
 
-    def density(x: FloatArray) -> FloatArray:
+    def kernels(x: FloatArray) -> FloatArray:
         z = (x[:, np.newaxis] - images) / h
-        return np.asarray(
-            np.exp(-0.5 * z * z).sum(axis=1) / (len(scores) * h * math.sqrt(2 * math.pi))
-        )
+        return np.asarray(np.exp(-0.5 * z * z).sum(axis=1))
+
+    def density(x: FloatArray) -> FloatArray:
+        total = in_portions(kernels, x, len(images))
+        return np.asarray(total / (len(scores) * h * math.sqrt(2 * math.pi)))
 
     at = density(scores)
     own = (1 + np.exp(-2 * (scores / h) ** 2) + np.exp(-2 * ((1 - scores) / h) ** 2)) / (
@@ -272,11 +282,15 @@ def _beta_kernel(scores: FloatArray) -> Candidate:
         return np.asarray(np.exp(p * first + q * second - scipy.special.betaln(p + 1.0, q + 1.0)))
 
     coarse = np.linspace(0.0, 1.0, 2001)
-    heights = kernels(coarse).mean(axis=1)
+    heights = in_portions(lambda some: kernels(some).mean(axis=1), coarse, len(inner))
     area = np.append(0.0, np.cumsum((heights[1:] + heights[:-1]) / 2)) / (len(coarse) - 1)
-    each = kernels(inner)
-    at = each.mean(axis=1)
-    aic = 2.0 * (np.diag(each) / at).mean() - 2.0 * np.log(at / area[-1]).sum()
+
+    def means_and_own(some: Any) -> FloatArray:
+        each = kernels(inner[some])
+        return np.stack([each.mean(axis=1), each[np.arange(len(some)), some]], axis=1)
+
+    at, own = in_portions(means_and_own, np.arange(len(inner)), len(inner)).T
+    aic = 2.0 * (own / at).mean() - 2.0 * np.log(at / area[-1]).sum()
     return Candidate(
         "beta kernel", (b,), float(aic), lambda edges: np.interp(edges, coarse, area / area[-1])
     )
@@ -321,11 +335,16 @@ def _beta_binomial(counts: FloatArray, support: FloatArray) -> Margin:
     return _on_grid("beta-binomial", shapes, 4.0 + 2.0 * best.fun, support, cumulative[:-1])
 
 
-def _spread(n_points: int, bandwidth: float) -> FloatArray:
-    """Return Wang and van Ryzin's kernel between all pairs of points."""
-    distance = np.abs(np.subtract.outer(np.arange(n_points), np.arange(n_points)))
-    away = 0.5 * (1.0 - bandwidth) * bandwidth**distance
-    return np.where(distance == 0, 1.0 - bandwidth, away)
+def _spread(counts: FloatArray, bandwidth: float) -> FloatArray:
+    """Return counts that are smoothed by Wang and van Ryzin's kernel."""
+    points = np.arange(len(counts))
+
+    def smoothed(some: Any) -> FloatArray:
+        distance = np.abs(np.subtract.outer(some, points))
+        away = 0.5 * (1.0 - bandwidth) * bandwidth**distance
+        return np.asarray(np.where(distance == 0, 1.0 - bandwidth, away) @ counts)
+
+    return in_portions(smoothed, points, len(points))
 
 
 def _bandwidth(counts: FloatArray) -> float:
@@ -333,7 +352,7 @@ def _bandwidth(counts: FloatArray) -> float:
     n = counts.sum()
 
     def loss(bandwidth: float) -> float:
-        smooth = _spread(len(counts), bandwidth) @ counts
+        smooth = _spread(counts, bandwidth)
         others = (counts * (smooth - (1.0 - bandwidth))).sum() / (n * (n - 1.0))
         return float(((smooth / n) ** 2).sum() - 2.0 * others)
 
@@ -346,7 +365,7 @@ def _bandwidth(counts: FloatArray) -> float:
 
 
 def _smoothed(counts: FloatArray, bandwidth: float, support: FloatArray) -> Margin:
-    smooth = _spread(len(counts), bandwidth) @ counts
+    smooth = _spread(counts, bandwidth)
     smooth /= smooth.sum()
     freedom = (counts * (1.0 - bandwidth) / np.maximum(smooth, STEEPEST)).sum() / counts.sum()
     seen = counts > 0

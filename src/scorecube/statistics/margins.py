@@ -86,8 +86,8 @@ class Margin:
             cumulative = at_ascending(
                 lambda below: scipy.special.betainc(a, b, below), self.cumulative
             )
-        cumulative[-1] = 1.0
-        return replace(self, cumulative=cumulative)
+        # Of some shapes the beta distribution is a rounding error above 1.
+        return replace(self, cumulative=np.append(np.minimum(cumulative[:-1], 1.0), 1.0))
 
     def shapes_for(self, mean: float) -> tuple[float, float]:
         """Return the shapes a, b >= 1 of the distortion to a wanted mean: one of them is 1.

@@ -36,7 +36,7 @@ from scorecube.ingest.qrels import Dialect, LevelMap, Probabilities, print_level
 from scorecube.ingest.roles import ColumnOptions, chosen_columns
 from scorecube.ingest.run_reader import FileJudge, good_runs
 from scorecube.ingest.tables import is_frame
-from scorecube.ingest.trec import RunLabels, read_run_labels, read_topic_groups
+from scorecube.ingest.trec import read_run_labels, read_topic_groups
 from scorecube.metrics import Metric
 from scorecube.storage import Study
 from scorecube.storage.catalogue import check_collection_name
@@ -487,7 +487,7 @@ def import_scores(
         reading = read_objects(files, metric, chosen)
     if not collections:
         reading.only()
-    labels = _run_labels(teams)._asdict()
+    labels = {} if teams is None else read_run_labels(teams)._asdict()
     cubes = cubes_of(reading, gain=gain, **labels, notify=notify, path=teams)
     lower = metric_names("lower_is_better", lower_is_better)
     for name, cube in cubes.items():
@@ -507,10 +507,6 @@ def _are_paths(files: Any) -> bool:
     return isinstance(files, list | tuple) and all(
         isinstance(path, str | os.PathLike) for path in files
     )
-
-
-def _run_labels(teams: PathLike | None) -> RunLabels:
-    return RunLabels(None, None) if teams is None else read_run_labels(teams)
 
 
 def _union(known: Sequence[str], new: Sequence[str]) -> list[str]:

@@ -15,11 +15,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from scorecube.analyses.base import ANY_NUMBER
-from scorecube.errors import BadInput, BadPlan, BadStudy, nearest, option
+from scorecube.errors import BadInput, BadPlan, nearest, option
 from scorecube.storage import open_study
 from scorecube.storage.layout import PART_OF
 from scorecube.workflow.sweep_file import STUDY, Entry, Source, SweepFile
-from scorecube.workflow.sweep_sources import claim, files_of, matching
+from scorecube.workflow.sweep_sources import claim, files_of, matching, taken_from
 
 COLLECTIONS = "collections"
 
@@ -166,13 +166,7 @@ def _candidates(sweep: SweepFile) -> dict[str, _Candidate]:
     whole = Source("", STUDY, {STUDY: sweep.study}, (sweep.path, 1))
     for source in sweep.sources or (whole,):
         if source.kind == STUDY:
-            names = matching(
-                list(open_study(source.settings[STUDY])), source.settings.get(COLLECTIONS, ["*"])
-            )
-            if not names:
-                raise BadStudy(
-                    f"{source.settings[STUDY]}: it has no collections for {source.location[0]}"
-                )
+            names = taken_from(source, open_study(source.settings[STUDY]))
             new = [_Candidate(name, source, None) for name in names]
         else:
             new = [_Candidate(source.name, source, _size(source))]

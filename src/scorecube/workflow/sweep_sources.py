@@ -88,14 +88,12 @@ def _add(
     if recorded == digest:
         return
     cube = _read(study, source, notify=partial(_about, source.name, notify), **options)
-    notify(_read_line(source.name, cube))
+    sizes = cube.sizes
+    notify(
+        f"{source.name}: read {sizes['run']} runs x {sizes['topic']} topics, {counted(sizes['metric'], 'metric')}"
+    )
     left = _left(study, source.name, cube) if source.kind == "scores" else []
     _note_source(study, source.name, digest, left, notify)
-
-
-def _read_line(name: str, cube: Any) -> str:
-    sizes = cube.sizes
-    return f"{name}: read {sizes['run']} runs x {sizes['topic']} topics, {counted(sizes['metric'], 'metric')}"
 
 
 def _import_in_processes(
@@ -261,14 +259,7 @@ def _copy(
 ) -> None:
     """Copy the matching collections of another study unless their scores are those that were copied before; add their names."""
     other, replace = open_study(source.settings["study"]), source.settings.get("replace", False)
-    patterns = source.settings.get("collections", ["*"])
-    chosen = matching(list(other), patterns)
-    if not chosen:
-        known = nearest(str(patterns[0]) if patterns else "", list(other))
-        raise BadStudy(
-            f"{source.location[0]}:{source.location[1]}: no collection of {other.path} matches {', '.join(patterns)}; it has {known}"
-        )
-    for name in chosen:
+    for name in taken_from(source, other):
         claim(name, source, collections)
         collections.append(name)
         with noted(journal, name):
@@ -301,6 +292,18 @@ def claim(name: str, source: Source, collections: Container[str]) -> None:
             f"another source before this has a collection {name!r}, too: give one of them another name, or leave it out",
             *source.location,
         )
+
+
+def taken_from(source: Source, other: Study) -> list[str]:
+    """Return the names of the collections of another study that a source takes (BadStudy if there are none)."""
+    patterns = source.settings.get("collections", ["*"])
+    chosen = matching(list(other), patterns)
+    if not chosen:
+        known = nearest(str(patterns[0]) if patterns else "", list(other))
+        raise BadStudy(
+            f"{source.location[0]}:{source.location[1]}: no collection of {other.path} matches {', '.join(patterns)}; it has {known or 'none'}"
+        )
+    return chosen
 
 
 def _left(study: Study, name: str, cube: Any) -> list[str]:

@@ -35,6 +35,7 @@ from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.bounds import bounds_field, bounds_of, check_bounds
 from scorecube.analyses.pair_tests.classical import seconds_per_pair
+from scorecube.analyses.pair_tests.pairwise_complete import differences_bytes
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.agreement import (
     STATISTICS,
@@ -366,6 +367,7 @@ class Judges(Analysis):
         sizes = len(self.labels) + 1
         outputs = 8.0 * n_cells * n_runs * (4 + 7 * sizes) + 16.0 * n_topics
         working = 8.0 * n_cells * (6 * n_runs * n_topics + 12 * self.purchases * n_runs)
+        working += differences_bytes(n_topics, int(pairs))
         working += 24.0 * n_cells * n_runs * population.N_DRAWS + population.held_bytes(*drawn)
         return Cost(
             seconds,

@@ -285,8 +285,8 @@ class Teams(Analysis):
         count, n_leaves, n_steps = n_cells(cube), len(self.leaves(n_teams)), len(self.steps(cube))
         runs = (count, n_leaves, cube.sizes[names.RUN])
         return (
-            Output("variance", (count, n_leaves, n_steps), Combine.CONCAT, "float64"),
-            Output("n_topics", (count, n_leaves, n_steps), Combine.CONCAT, "int32"),
+            Output("variance", (count, n_leaves, n_steps), Combine.CONCAT, "float64", 0),
+            Output("n_topics", (count, n_leaves, n_steps), Combine.CONCAT, "int32", 0),
             *(
                 Output(name, (count, n_leaves), Combine.CONCAT, "int32")
                 for name in ("agreeing", "pairs", "rank_drop")
@@ -296,13 +296,15 @@ class Teams(Analysis):
             Output("change", runs, Combine.ADD),
             Output("rise", runs, Combine.MAX),
             Output("fall", runs, Combine.MAX),
-            Output("stayed", runs, Combine.ADD),
+            Output("stayed", runs, Combine.ADD, least=0, most=1),
         )
 
     def _order_output(self, n_leaves: int, n_steps: int, n_topics: int) -> Output:
         if self._own_chains:
-            return Output("order", (n_leaves + 1, n_topics), Combine.CONCAT, "int32")
-        return Output("kept", (n_steps, n_topics), Combine.MAX, "int8")
+            return Output(
+                "order", (n_leaves + 1, n_topics), Combine.CONCAT, "int32", 0, n_topics - 1
+            )
+        return Output("kept", (n_steps, n_topics), Combine.MAX, "int8", 0, 1)
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         left_out = np.ascontiguousarray(np.moveaxis(inputs["left_out"][:, start:stop], 1, -1))

@@ -162,10 +162,13 @@ class PairTest(Analysis):
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         count = n_cells(prepared.cube)
         return (
-            Output("reached", (count,), Combine.CONCAT, "int32"),
+            Output("reached", (count,), Combine.CONCAT, "int32", NOT_TESTED),
             Output("kth", (count, len(self.alphas)), Combine.CONCAT, "float64"),
-            Output("degenerate", (count, 2), Combine.ADD),
+            Output("degenerate", (count, 2), Combine.ADD, least=0),
         )
+
+    def sums_hold(self, prepared: Prepared, block: Inputs, n_units: int, trials: int) -> bool:
+        return bool((block["reached"] <= trials).all())
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         reached = totals["reached"]

@@ -43,6 +43,7 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
     REFUSE,
     comparable,
     describe_pairs,
+    differences_bytes,
     mean_scores,
     missing_field,
     pair_groups,
@@ -208,7 +209,7 @@ class Paired(Analysis):
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         shape = (n_cells(prepared.cube), len(self.tests_done))
-        return (Output("p", shape, Combine.CONCAT, "float64"),)
+        return (Output("p", shape, Combine.CONCAT, "float64", 0, 1),)
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         if "repetitions" in inputs:
@@ -313,7 +314,7 @@ class Paired(Analysis):
         return Cost(
             seconds=count * seconds_per_pair(self.tests_done, n_topics),
             bytes=8.0 * count,
-            fixed_bytes=60.0 * n_topics * min(n_tested, pairs_at_once(n_topics)),
+            fixed_bytes=differences_bytes(n_topics, n_tested),
             result_bytes=n_tested * (40.0 + columns * (count + n_settings)) + score_bytes,
             input_bytes=16.0 * n_tested + 2 * score_bytes,
         )

@@ -36,6 +36,11 @@ def pairs_at_once(n_topics: int) -> int:
     return max(1, min(PAIRS_AT_ONCE, DIFFERENCES_AT_ONCE // n_topics))
 
 
+def differences_bytes(n_topics: int, n_pairs: int) -> float:
+    """Return the memory of the differences of so many pairs, and of what tests make of them."""
+    return 60.0 * n_topics * min(n_pairs, pairs_at_once(n_topics))
+
+
 def comparable(scores: Any, *, paired: bool = True) -> tuple[Any, float, bool]:
     """Return the scores of a cell as integers; BadPlan where `comparable_scores` has none."""
     try:

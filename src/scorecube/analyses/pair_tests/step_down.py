@@ -195,7 +195,7 @@ class StepDown(Analysis):
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         count, families = n_cells(prepared.cube), self.families(prepared.cube)
         n_tested = sum(len(first) for first, _ in families)
-        reached = Output("reached", (count, n_tested), Combine.ADD)
+        reached = Output("reached", (count, n_tested), Combine.ADD, least=0, most=1)
         largest = Output("largest", (count, len(families)), Combine.CONCAT, "float64")
         return (reached, largest) if self.has_limits else (reached,)
 

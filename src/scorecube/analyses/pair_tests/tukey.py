@@ -81,7 +81,7 @@ class Tukey(Analysis):
         }
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        return (Output("range", (n_cells(prepared.cube),), Combine.CONCAT, "float64"),)
+        return (Output("range", (n_cells(prepared.cube),), Combine.CONCAT, "float64", 0),)
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         ranges = np.empty((stop - start, inputs["scores"].shape[1]))

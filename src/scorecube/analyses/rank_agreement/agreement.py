@@ -23,6 +23,7 @@ from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inpu
 from scorecube.analyses.options import level_field, option_field, set_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
 from scorecube.analyses.pair_tests.classical import seconds_per_pair
+from scorecube.analyses.pair_tests.pairwise_complete import differences_bytes
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.agreement_quantities import VARIABLES
 from scorecube.analyses.rank_agreement.pair_decisions import count_decisions
@@ -153,9 +154,12 @@ class Agreement(Analysis):
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         shape = (len(judgement_set_cells(prepared.cube)[0]) // 2,)
+        most = pairs_of(
+            prepared.cube.sizes[names.RUN]
+        )  # also of changes of a rank; correlations have room for rounding
         return (
-            *(Output(name, shape, Combine.CONCAT, "int32") for name in INTEGERS),
-            *(Output(name, shape, Combine.CONCAT, "float64") for name in FLOATS),
+            *(Output(name, shape, Combine.CONCAT, "int32", 0, most) for name in INTEGERS),
+            *(Output(name, shape, Combine.CONCAT, "float64", -2, 2) for name in FLOATS),
         )
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
@@ -344,6 +348,7 @@ class Agreement(Analysis):
         per_trial = 36.0 * n_rankings / 2
         drawn_bytes = 12.0 * len(STATISTICS) * population.N_DRAWS * n_rankings
         drawn_bytes += population.held_bytes(n_rankings // 2, n_rankings, n_runs, n_topics)
+        drawn_bytes += differences_bytes(n_topics, n_pairs(cube))
         return Cost(
             seconds,
             per_trial,

@@ -189,7 +189,7 @@ class Correlation(Analysis):
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         if not self.intervals:
-            return (Output("trials", (1,), Combine.ADD),)
+            return (Output("trials", (1,), Combine.ADD, least=1, most=1),)
         shape = (len(self.intervals), len(STATISTICS), len(prepared.shared.first))
         return (Output("drawn", shape, Combine.CONCAT, "float64"),)
 

@@ -68,7 +68,8 @@ def seconds(n_pairs: int, n_rankings: int, n_runs: int, n_topics: int) -> float:
     scores, words = n_runs * n_topics, -(-n_runs // 64)
     fit = 4e-4 + 4e-8 * scores + 5e-10 * scores * min(n_runs, n_topics)
     draw = 1.2e-6 + n_runs * (4.5e-8 + 1.2e-9 * words)
-    errors = 3e-8 * n_topics + 3e-11 * n_rankings * scores
+    # Counts of many topics, in no order, are not in the cache.
+    errors = (3e-8 + 5e-8 * min(n_topics / 1e5, 1.0)) * n_topics + 3e-11 * n_rankings * scores
     return n_pairs * (fit + N_DRAWS * draw) + N_DRAWS * errors
 
 

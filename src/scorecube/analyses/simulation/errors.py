@@ -251,7 +251,7 @@ class Errors(Analysis):
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         shape = (n_cells(prepared.cube), len(self.deltas), len(self.n), len(self.tests))
-        return (Output("experiments", (*shape, 3, len(self.alphas) + 2), Combine.ADD),)
+        return (Output("experiments", (*shape, 3, len(self.alphas) + 2), Combine.ADD, least=0),)
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         cells_count = int(inputs["n_cells"])

@@ -93,10 +93,13 @@ class Splits(TopicSampling):
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         cube = prepared.cube
         shape = (len(self.sizes(cube)), n_cells(cube))
+        most = pairs_of(
+            cube.sizes[names.RUN]
+        )  # also of changes of a rank; correlations have room for rounding
         return (
-            *(Output(name, shape, Combine.CONCAT, "int32") for name in INTEGERS),
-            Output("same_best", shape, Combine.CONCAT, "int8"),
-            Output("tau_ap", shape, Combine.CONCAT, "float64"),
+            *(Output(name, shape, Combine.CONCAT, "int32", 0, most) for name in INTEGERS),
+            Output("same_best", shape, Combine.CONCAT, "int8", 0, 1),
+            Output("tau_ap", shape, Combine.CONCAT, "float64", -2, 2),
         )
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:

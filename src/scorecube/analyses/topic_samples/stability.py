@@ -79,8 +79,8 @@ class Stability(TopicSampling):
             n_runs * (n_runs - 1) // 2,
         )
         return (
-            Output("first_better", shape, Combine.ADD, "int32"),
-            Output("second_better", shape, Combine.ADD, "int32"),
+            Output("first_better", shape, Combine.ADD, "int32", least=0),
+            Output("second_better", shape, Combine.ADD, "int32", least=0),
         )
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
@@ -101,6 +101,9 @@ class Stability(TopicSampling):
                 tolerance = float(inputs["tolerances"][step])
                 count_orders(sums, tolerance, inputs["fuzziness"], first[step], second[step])
         return {"first_better": first, "second_better": second}
+
+    def sums_hold(self, prepared: Prepared, block: Inputs, n_units: int, trials: int) -> bool:
+        return bool((block["first_better"] + block["second_better"] <= n_units).all())
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube

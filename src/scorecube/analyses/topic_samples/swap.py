@@ -6,6 +6,7 @@ metrics"; S1 = Sakai 2007, "On the properties of evaluation metrics for finding 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -149,17 +150,17 @@ class Swap(SwapOptions):
         if self.interval == "population":
             replicates = n_replicates(*n_groups(cube, self.groups, self.run_groups))
             shape = (replicates, n_sizes, count, 2, places + 1)
-            further.append(Output("left_out", shape, Combine.ADD))
+            further.append(Output("left_out", shape, Combine.ADD, least=0))
         if self._limited(cube):
             further += limit_outputs(cube, n_sizes, n_bins, self.run_groups)
         return (
-            Output("count", (n_sizes, count, places), Combine.ADD),
-            Output("swap", (n_sizes, count, places), Combine.ADD),
-            Output("both_zero", (n_sizes, count), Combine.ADD),
+            Output("count", (n_sizes, count, places), Combine.ADD, least=0),
+            Output("swap", (n_sizes, count, places), Combine.ADD, least=0),
+            Output("both_zero", (n_sizes, count), Combine.ADD, least=0),
             Output("products", (n_sizes, count, 3, 2, places + 1), Combine.ADD),
             Output("largest", (n_sizes, count), Combine.MAX),
-            Output("widest", (n_sizes, count), Combine.MAX),
-            Output("overlap", (n_sizes, 3), Combine.ADD),
+            Output("widest", (n_sizes, count), Combine.MAX, least=0),
+            Output("overlap", (n_sizes, 3), Combine.ADD, least=0),
             *further,
         )
 
@@ -251,6 +252,11 @@ class Swap(SwapOptions):
             count_swaps_apart(trials, units, rules, counted, tally.largest, tally.widest, overlaps)
             tally.add(counted, signed=self.signed)
         return tally, overlaps
+
+    def sums_hold(self, prepared: Prepared, block: Inputs, n_units: int, trials: int) -> bool:
+        n_pairs = math.comb(prepared.cube.sizes[names.RUN], 2)
+        whole = block["count"].sum(axis=-1) == n_units * n_pairs * (1 + self.symmetric)
+        return bool(whole.all() and (block["swap"] <= block["count"]).all())
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         return make_result(self, prepared, totals, trials)

@@ -54,8 +54,8 @@ def limit_outputs(cube: xr.Dataset, n_sizes: int, n_bins: int, kind: str) -> tup
     topics, runs = n_groups(cube, TOPIC_GROUPS, kind)[0], n_groups(cube, RUN_GROUPS, kind)[1]
     shape = (n_sizes, n_cells(cube))
     return (
-        Output("by_run_group", (*shape, 1 + runs, n_places(n_bins)), Combine.ADD),
-        Output("by_topic_group", (topics, 2, *shape, n_places(n_bins)), Combine.ADD),
+        Output("by_run_group", (*shape, 1 + runs, n_places(n_bins)), Combine.ADD, least=0),
+        Output("by_topic_group", (topics, 2, *shape, n_places(n_bins)), Combine.ADD, least=0),
     )
 
 

@@ -92,8 +92,8 @@ def overlap() -> Iterator[Row]:
         ("independent", 195, 97): ("48.0", "97"),
     }
     for (sampling, n, size), texts in printed.items():
-        swap: Any = sc.Swap(sampling=sampling, size=(size,))
-        found = sc.analyse(opposed(n, 5), swap, trials=1000, seed=2005, workers=1)
+        options: dict[str, Any] = {"sampling": sampling, "size": (size,)}
+        found = sc.analyse(opposed(n, 5), sc.Swap(**options), trials=1000, seed=2005, workers=1)
         for name, text in zip(("common", "unique"), texts, strict=True):
             ours = float(found[name].isel(size=0))
             drawn = sampling != "disjoint" and text != str(size)
@@ -104,10 +104,10 @@ def overlap() -> Iterator[Row]:
 
 def examples() -> Iterator[Row]:
     """Sakai 2007 (S1), Figures 2 and 3, section 3 and Appendix: worked examples of metrics."""
-    for n_s, text in ((1, 2 / 3), (3, 1 / 3)):
+    for n_s, fraction in ((1, 2 / 3), (3, 1 / 3)):
         yield Row(
             f"Figure 2, {n_s} S-relevant: O",
-            f"{text:.4f}",
+            f"{fraction:.4f}",
             score("O", [0, 0, S], n_s),
             "printed as a fraction",
         )
@@ -319,8 +319,8 @@ def reliability() -> Iterator[Row]:
     for coefficient, numbers, expected in zip(
         ("erho2", "phi"), topics.values.tolist(), ([69, 37, 114], [259, 130, 487]), strict=True
     ):
-        for name, ours, text in zip(("topics", "lower", "upper"), numbers, expected, strict=True):
-            yield Row(f"topics for {coefficient} of .95: {name}", str(text), ours)
+        for name, ours, number in zip(("topics", "lower", "upper"), numbers, expected, strict=True):
+            yield Row(f"topics for {coefficient} of .95: {name}", str(number), ours)
 
 
 def error_rates() -> Iterator[Row]:

@@ -52,7 +52,7 @@ def test_the_mean_of_the_leader_has_limits_of_the_leader_and_borne_decimals() ->
     (line, *_) = headline(result)
     rows = sc.table(result).query("metric == 'AP' and rank == 1").iloc[0]
     limits = [float(result[f"winner_{side}"][0, 0]) for side in ("low", "high")]
-    shown = with_limits(rows["mean"], *limits)
+    shown = with_limits(rows["mean"], limits[0], limits[1])
     assert f" leads with {shown.removesuffix(')')}, as leader); " in line
     assert limits[0] < rows["mean_low"] < rows["mean_high"] < limits[1]
     assert line.endswith("[95%, sets together]")

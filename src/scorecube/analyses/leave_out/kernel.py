@@ -185,6 +185,8 @@ def _write_outputs(
 ) -> None:
     """Write the outputs of one trial from the scores (cell, topic, run) of its first n runs."""
     own_order, chosen = rules.order.shape[0] > 0, by_run.chosen
+    place: Any
+    taken: Any
     reals, order, above, orders = by_run.reals, by_run.order, by_run.above, outputs.orders
     means, counts, rests, units, full = reals[0], reals[1], reals[2:4], reals[4], reals[5]
     for cell in range(scores.shape[0]):

@@ -74,7 +74,7 @@ def draw_orders(seed: int, n_topics: int, leaves: Sequence[int], trials: int) ->
     return order
 
 
-def chain_of(order: IntArray, steps: Sequence[int]) -> BoolArray:
+def chain_of(order: IntArray, steps: Sequence[int] | IntArray) -> BoolArray:
     """Return the nested topic sets of one order, bool (step, topic); the first step has all topics."""
     return np.argsort(order) < np.array(steps)[:, np.newaxis]
 

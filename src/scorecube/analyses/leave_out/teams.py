@@ -319,13 +319,7 @@ class Teams(Analysis):
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         pools, cell_of, n_runs = prepared.shared.pools, cells(cube)[1], cube.sizes[names.RUN]
-        if self._own_chains:
-            order = np.moveaxis(totals["order"], -1, 1)
-            chains = {names.TOPIC_PLACE: np.argsort(order).astype(np.int32)}
-        else:
-            kept = totals["kept"].astype(bool)
-            order = np.argsort(-kept.sum(axis=0), kind="stable")[np.newaxis, np.newaxis]
-            chains = {names.TOPIC_KEPT: kept}
+        order, chains = self._chains(totals)
         inputs = self._rescoring_inputs(prepared) | {"order": order}
         by_cell = trial_measures(inputs, totals, trials)
         by_cell |= (
@@ -380,6 +374,15 @@ class Teams(Analysis):
         }
         held = [variable for variable in VARIABLES if variable.name in values]
         return labelled_result(cube, held, values, coords, attrs)
+
+    def _chains(self, totals: Inputs) -> tuple[Array, dict[str, Array]]:
+        """Return the orders of topics, the whole first, and what a result holds of them."""
+        if self._own_chains:
+            order = np.moveaxis(totals["order"], -1, 1)
+            return order, {names.TOPIC_PLACE: np.argsort(order).astype(np.int32)}
+        kept = totals["kept"].astype(bool)
+        order = np.argsort(-kept.sum(axis=0), kind="stable")[np.newaxis, np.newaxis]
+        return order, {names.TOPIC_KEPT: kept}
 
     def _intervals(self, variance: Array) -> dict[str, Array]:
         """Return means, intervals and numbers of variances over trials, (cell, leave, step)."""

@@ -298,7 +298,7 @@ class Paired(Analysis):
         values |= equivalence(moments, self.equivalence, self.alphas, certain=certain)
         if self.missing != PAIRWISE:
             scores = cells(prepared.cube)[0]
-            bounds = bounds_of_cells(self.bounds, prepared.cube, self.by_system)
+            bounds = bounds_of_cells(self.bounds, prepared.cube, bool(self.by_system))
             values |= within_bounds(values, scores, pairs, self.equivalence, self.alphas, bounds)
         return values
 

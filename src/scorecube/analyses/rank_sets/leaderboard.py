@@ -145,7 +145,7 @@ class Leaderboard(RankSets):
         (scores, cell_of), statistics = cells(cube), self.statistics(prepared)
         families, rows = self.families(cube), list[dict[str, Any]]()
         counts = self.counts(prepared, totals["reached"], trials)
-        bounds = bounds_of_cells(self.bounds, cube, self.by_system)
+        bounds = bounds_of_cells(self.bounds, cube, bool(self.by_system))
         for cell, row in enumerate(counts):
             statistic = statistics[cell]
             rows.append(self.ranks(statistic.units, families[0], row[0], trials))

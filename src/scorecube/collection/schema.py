@@ -193,6 +193,7 @@ def derive(
     *,
     of: str = "",
     form: str = "",
+    heading: str = "",
     needs: tuple[str, ...] = (),
     unless: tuple[str, ...] = (),
 ) -> Callable[[Callable[[xr.Dataset], xr.DataArray]], Derived]:
@@ -200,7 +201,7 @@ def derive(
 
     Parameters
     ----------
-    dims, role, units, kinds, of, form
+    dims, role, units, kinds, of, form, heading
         As of `Variable`.
     needs, unless
         As of `Derived`.
@@ -214,7 +215,7 @@ def derive(
     def decorate(make: Callable[[xr.Dataset], xr.DataArray]) -> Derived:
         meaning = (make.__doc__ or "").partition("\n")[0].rstrip(".")
         meaning = meaning[:1].lower() + meaning[1:]
-        variable = Variable(make.__name__, dims, kinds, units, meaning, role, of, form=form)
+        variable = Variable(make.__name__, dims, kinds, units, meaning, role, of, heading, form)
         return Derived(variable, make, needs, unless)
 
     return decorate

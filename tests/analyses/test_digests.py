@@ -32,7 +32,7 @@ PLANS: dict[str, tuple[str, Analysis, str, str]] = {
     "agreement": ("sets", sc.Agreement(two_kinds=False), "f62dcaccca25f4f6", "d892397429305bb6"),
     "agreement, other options": ("sets", sc.Agreement(p=0.8, ties="b", confidence=0.9, interval="basic", test="sign", alphas=(0.1,), top=5, two_kinds=False), "5e83d42f4b95c174", "96a20c9f39491b62"),
     "teams": ("ranked", sc.Teams(pool_depth=10), "70d4d96bda815b37", "bc57b044cb0d7f1b"),
-    "teams, other options": ("ranked", sc.Teams(leave=(2, 1), topic_sizes=(5, 3), pool_depth=5, keep_unpooled=False, lost_topics="all_runs_zero", distinct=True, interval="percentile", confidence=0.9, fewer_topics="survivors"), "ff7466d793ed101b", "b4aa7ab1bda1a6f3"),
+    "teams, other options": ("ranked", sc.Teams(leave=(2, 1), topic_sizes=(5, 3), topic_chain="shared", pool_depth=5, keep_unpooled=False, lost_topics="all_runs_zero", distinct=True, interval="percentile", confidence=0.9, fewer_topics="survivors"), "ff7466d793ed101b", "b4aa7ab1bda1a6f3"),
 }  # fmt: skip
 """Cube, analysis, digest of the result and digest of the blocks, for 50 trials and seed 1."""
 

@@ -382,6 +382,8 @@ def test_no_variable_of_a_result_is_empty(
             ("label", "half_tau", "part", "preference")
         ):
             continue  # need labels, families or disjoint topics; see test_judges.py
+        if str(variable).startswith("winner"):  # needs more trials; see test_winner_limits.py
+            continue
         if str(variable).startswith("population"):  # needs more runs; see test_population.py
             continue
         assert np.isfinite(np.asarray(array.values, float)).any(), variable

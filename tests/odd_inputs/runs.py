@@ -53,7 +53,7 @@ RUNS = {
     'run with one topic with zeros': Odd('runs', RUN.replace(b"2 Q0", b"02 Q0"), "a: 1=1 2=0 | 1 judged topic in no run: 2 | 1 topic of the runs not judged, left out: 02; topic '2' of the judgements may be '02' of the runs: write topics in one way"),
     'run of other topics': Odd('runs', RUN.replace(b"1 Q0", b"x Q0").replace(b"2 Q0", b"y Q0"), 'error: FOLDER/plain.qrels: judges none of the topics of the 1 run; it has topics such as 1, 2, and the runs have x, y'),
     'run of topics with a letter': Odd('runs', RUN.replace(b"1 Q0", b"Q1 Q0").replace(b"2 Q0", b"q02 Q0"), "error: FOLDER/plain.qrels: judges none of the topics of the 1 run; it has topics such as 1, 2, and the runs have Q1, q02; topic '1' of the judgements may be 'Q1' of the runs: write topics in one way"),
-    'run with 20,000 other topics': Odd('runs', RUN + b"".join(b"t%d Q0 d 1 1 a\n" % k for k in range(20_000)), 'a: 1=1 2=0.5 | 20000 topics of the runs not judged, left out: t0, t1, t10, t100, t1000 and 19995 more'),
+    'run with 20,000 other topics': Odd('runs', RUN + b"".join(b"t%d Q0 d 1 1 a\n" % k for k in range(20_000)), 'a: 1=1 2=0.5 | 20000 topics of the runs not judged, left out: t0, t1, t2, t3, t4 and 19995 more'),
     'run tag that is a path': Odd('runs', RUN.replace(b" a\n", b" ../../etc/passwd\n"), '../../etc/passwd: 1=1 2=0.5'),
     'run tag that is a formula': Odd('runs', RUN.replace(b" a\n", b" =1+1\n"), '=1+1: 1=1 2=0.5'),
     'run tag of an astral character': Odd('runs', RUN.replace(b" a\n", " \U0001f600\n".encode()), '😀: 1=1 2=0.5'),

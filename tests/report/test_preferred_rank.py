@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import scorecube as sc
 from scorecube.collection.rankings import rankings_dataset
+from scorecube.errors import natural_key
 from scorecube.report.tables import combine
 from tests.oracles.teams import preferred_ranks, read_qrels, read_run
 
@@ -44,7 +45,7 @@ def expected_rows(
 ) -> list[Row]:
     """Return the rows that plain Python finds, of lists of levels by topic and run."""
     rows = []
-    for topic in sorted(judged):
+    for topic in sorted(judged, key=natural_key):
         run, rank, found = preferred_ranks(
             {name: lists.get(topic, []) for name, lists in levels.items()}
         )

@@ -36,6 +36,7 @@ SWAP = (
     "--required",
     "suffix",
 )
+NO_PLUS_ONE = ("--no-plus-one",)
 COMMANDS = {
     "swap": (*SWAP, "--trials", 1000),
     "swap population": (
@@ -43,13 +44,16 @@ COMMANDS = {
         "--bins", 21, "--required", "suffix", "--run-groups", "runs",
     ),
     **{
-        name: (name, "--collection", "small", "--trials", 20, "--seed", 1)
-        for name in ("stability", "bootstrap", "randomisation", "tukey", "unpaired", "paired", "correlate", "splits")
+        name: (name, "--collection", "small", "--trials", 20, "--seed", 1, *former)
+        for name, former in {
+            "stability": (), "bootstrap": NO_PLUS_ONE, "randomisation": NO_PLUS_ONE, "tukey": NO_PLUS_ONE, "unpaired": NO_PLUS_ONE,
+            "paired": ("--bounds", "none"), "correlate": ("--one-kind",), "splits": (),
+        }.items()
     },
     "teams": ("teams", "--collection", "small", "--trials", 20, "--seed", 1, "--pool-depth", 10),
-    "agreement": ("agreement", "--collections", "small,stricter", "--trials", 20, "--seed", 1),
+    "agreement": ("agreement", "--collections", "small,stricter", "--trials", 20, "--seed", 1, "--one-kind"),
 }  # fmt: skip
-"""What was run, and so gives the plans whose results are stored."""
+"""What was run, with options of what is the default since, and so gives the plans whose results are stored."""
 NEWER = ("leaderboard", "ranks", "maxt", "reliability", "judges")
 """Analyses that 0.2.0 added, whose results the second study holds, too."""
 EXTENDED_PLAN = "3bc47cdcd21df0a2"

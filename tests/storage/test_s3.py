@@ -87,7 +87,7 @@ def test_results_go_to_another_store_and_samples_too(s3: str, study: Path, score
     samples = s3.replace("study.zarr", "samples.zarr")
     scorecube("swap", study, "--out", s3, "--save-samples", samples, "--size", 3, *RUN).succeeded()
     replayed = scorecube(
-        "stability", s3, "--replay", samples, "--size", 3, "--trials", 20
+        "stability", s3, "--replay", samples, "--size", 3, "--trials", 20, "--verbose"
     ).succeeded()
     assert "replayed samples" in replayed.stderr
     assert list(open_study(s3)) == ["small"]

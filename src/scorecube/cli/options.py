@@ -177,7 +177,7 @@ def parameter(option: Option) -> tuple[Any, Any]:
     if option.positional:
         return Annotated[kind, typer.Argument(**settings)], default
     # A flag of a truth value always sets the opposite of the default.
-    flags = (f"{option.flag}/{option.opposite}",) if option.opposite else option.flags
+    flags = (f"{option.flag}/--{option.opposite}",) if option.opposite else option.flags
     declared = typer.Option(*(flags or (option.flag,)), **settings)
     return Annotated[kind if default is not None else Optional[kind], declared], default
 

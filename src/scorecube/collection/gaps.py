@@ -1,5 +1,7 @@
 """Missing scores: which topics and runs they are of, and means of runs that allow for them."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from typing import Any

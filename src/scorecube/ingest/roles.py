@@ -274,7 +274,7 @@ def _refuse_none(role: str, header: Sequence[str], metric: str | None, where: Wh
     what = f"no column {metric}, and none" if role == "score" and metric else "no column"
     form = FRAME if where and where[0] is None else ""
     raise BadInput(
-        f"the header has {what} for the {role} ({EXAMPLES[role]}); found {', '.join(header)[:200]}; name the column with "
+        f"the header has {what} for the {role} ({EXAMPLES[role]}); found {', '.join(header)[:200] or 'none'}; name the column with "
         f"{option(f'{role}_column')}{form}",
         *where,
     )

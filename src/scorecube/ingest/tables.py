@@ -63,7 +63,9 @@ def read_document(path: PathLike) -> Any:
     text = read_text(path)
     try:
         found = json.loads(text, object_pairs_hook=_object)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise BadInput("the JSON is nested too deeply for a table", path) from None
+    except ValueError as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         end = "" if text.rstrip().endswith(("]", "}")) else "; the file may be cut off"
         raise BadInput(f"not JSON: {error}{end}", path, line) from None

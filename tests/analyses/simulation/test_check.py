@@ -11,7 +11,7 @@ import scipy
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.simulation import check, claims, team_claims
+from scorecube.analyses.simulation import check, claims
 from scorecube.analyses.simulation.check import CHECKED, cell_labels, middle, summary
 from scorecube.analyses.simulation.populations import Population, fit_population
 from scorecube.collection.rankings import with_rankings
@@ -58,7 +58,7 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "fit_population", fit_once)
     monkeypatch.setattr(claims, "TRUE_TOPICS", 2000)
     monkeypatch.setattr(claims, "TRUE_TRIALS", 500)
-    monkeypatch.setattr(team_claims, "TRUE_SUBSETS", 400)
+    monkeypatch.setattr(claims, "TRUE_SUBSETS", 400)
 
 
 def checked(cube: xr.Dataset, subject: str, trials: int = 5, **options: Any) -> xr.Dataset:

@@ -10,7 +10,7 @@ are the results of large-scale information retrieval experiments?" (own runs wit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -169,6 +169,9 @@ class Teams(Analysis):
         "missing",
         "Variance of a step with lost topics: missing, or over the survivors, the remaining topics.",
     )
+
+    def of_cube(self, cube: xr.Dataset) -> tuple[Teams, list[str]]:
+        return self if self.topic_sizes else replace(self, topic_chain="shared"), []
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
         metrics = check_metrics(cube)

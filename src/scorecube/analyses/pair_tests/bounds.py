@@ -1,5 +1,7 @@
 """Known bounds of scores, and what they say of differences of runs that hardly vary."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Literal
 

@@ -38,7 +38,7 @@ def by_system_field(also: str = "") -> bool | None:
         f"see `pair_tests.repetitions`. {also}".strip(),
         since="0.2.0",
         before=False,
-        opposite="--by-run",
+        opposite="by-run",
     )
 
 

@@ -317,9 +317,7 @@ def adjusted_significant(result: xr.Dataset) -> xr.DataArray:
     return by_method(count, ADJUSTED, *values)
 
 
-@derive(
-    (*CELL, *ADJUSTED), "share", "1", form=".1%", heading="share of pairs", needs=("p_value",)
-)
+@derive((*CELL, *ADJUSTED), "share", "1", form=".1%", heading="share of pairs", needs=("p_value",))
 def adjusted_share(result: xr.Dataset) -> xr.DataArray:
     """Share of the tested pairs with an adjusted p-value below alpha."""
     return quantity(result, "adjusted_significant") / quantity(result, "n_tested")

@@ -286,7 +286,7 @@ def _facts_of_result(part: Part) -> dict[str, Any]:
     plan = plan_of(part.facts)
     options = (f"{key}={value}" for key, value in plan["options"].items() if value is not None)
     versions = json.loads(part.facts["versions"]).items()
-    return {name: str(part.facts[name]) for name in PROVENANCE} | {
+    return {name: str(part.facts.get(name, "")) for name in PROVENANCE} | {
         "options": ", ".join(options),
         "trials": f"{plan['trials']:,}",
         "versions": ", ".join(f"{name} {number}" for name, number in versions),

@@ -36,6 +36,7 @@ OTHER_OPTIONS: dict[str, tuple[dict[str, object], ...]] = {
         {"share": "none"},
     ),
     "bootstrap": ({"precision": "mixed"}, {"studentised": False}),
+    "maxt": ({"moderation": "balanced"},),
 }
 """Options of analyses that take other kernels than the defaults."""
 TOGETHER = {"leaderboard": ("ranks", "maxt")}

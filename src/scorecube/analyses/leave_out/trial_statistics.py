@@ -36,7 +36,7 @@ def make_rules(inputs: Inputs, all_zero: bool, order: Array) -> Rules:
     descending = np.argsort(np.where(np.isfinite(units), -units, np.inf), axis=1, kind="stable")
     sizes = inputs["sizes"]
     min_topics = np.where(inputs["survivors"], 0, np.where(np.arange(len(sizes)), sizes, 0))
-    order = order if inputs["own_order"] else order[:0]
+    order = np.ascontiguousarray(order if inputs["own_order"] else order[:0], np.int32)
     constant = inputs["always_missing"], inputs["always_zero"]
     kept = chain_of(inputs["order"][0, 0], sizes)
     return Rules(kept, order, sizes, min_topics, all_zero, units, descending, *constant)

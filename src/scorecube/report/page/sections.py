@@ -328,7 +328,9 @@ def curve(result: xr.Dataset) -> dict[str, Any]:
     # Leaderboards have their bars in the rows of the page.
     if view.figure is not None and "rank_low" not in result:
         for gain in labels_of(result, names.GAIN):
-            pictures.append((gain, picture(view.draw(result, gain), f"{caption} Gains {gain}.")))
+            pictures.append(
+                (gain, picture(view.draw(result, gain), f"{view.heading}: {caption} Gains {gain}."))
+            )
     return {
         "picture": pictures[0][1] if pictures else "",
         "tall": bool(pictures) and pictures[0][1].startswith('<svg class="tall'),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import resource
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from numcodecs import Zstd
 
 from scorecube.analyses import registry
 from scorecube.errors import ScorecubeError
@@ -155,6 +157,17 @@ def test_exchanged_results_are_refused(path: Path, scorecube: Cli) -> None:
     told = scorecube("show", path, "swap", "--all", "--table", "rates")
     assert told.status == 1
     assert "does not match its digest" in told.stderr
+
+
+def test_numbers_in_the_place_of_texts_take_no_memory(path: Path) -> None:
+    """Their first bytes were taken for a number of texts, up to four thousand million."""
+    (texts,) = path.glob("small/results/stability/*/run/c/0")
+    (numbers,) = path.glob("small/cube/score/c/0/0/0/0")
+    texts.write_bytes(Zstd().encode(b"\xff" * 3 + b"\x0f" + Zstd().decode(numbers.read_bytes())))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    problems = verify_study(open_study(path))[1]
+    assert [each for each in problems if "stability" in each]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500 * 1024
 
 
 def test_every_character_of_a_manifest_counts(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, Final
 
@@ -181,6 +181,29 @@ def _is_ours(array: Mapping[str, Any]) -> bool:
     )
 
 
+def _check_texts(key: str, plain: bytes, lengths: Sequence[int]) -> None:
+    """Raise ValueError for a chunk of other than its number of texts: the decoder takes room for as many as the first bytes of anything say."""
+    if int.from_bytes(plain[:4], "little") != math.prod(lengths):
+        raise ValueError(f"{key} holds no {math.prod(lengths)} texts")
+
+
+def check_texts(metadata: Mapping[str, bytes], read: Callable[[str], bytes | None]) -> None:
+    """Raise ValueError for a chunk of texts that holds another number of texts, before zarr decodes it.
+
+    metadata: Metadata files of the group and its arrays, by key.
+    read: Returns the object at a key of the group.
+    """
+    for key, content in metadata.items():
+        array = json.loads(content)
+        if key == METADATA or not _is_ours(array) or array["data_type"] != "string":
+            continue
+        for position in _positions(array):
+            chunk = read(place := chunk_key(key.removesuffix(f"/{METADATA}"), position))
+            if chunk is not None:
+                lengths = array["chunk_grid"]["configuration"]["chunk_shape"]
+                _check_texts(place, Zstd().decode(chunk), lengths)
+
+
 def decode_group(metadata: Mapping[str, bytes], chunks: Mapping[str, bytes | None]) -> xr.Dataset:
     """Return the dataset of a group in memory, whether it is packed or not; see `decode_dataset`."""
     attributes = json.loads(metadata[METADATA]).get("attributes", {})
@@ -234,6 +257,8 @@ def _decode_array(
         if content is None:
             raise ValueError(f"{key} is missing")
         plain = Zstd().decode(content)
+        if text:
+            _check_texts(key, plain, lengths)
         part = VLenUTF8().decode(plain) if text else np.frombuffer(plain, dtype=values.dtype)
         where = tuple(
             slice(k * length, (k + 1) * length) for k, length in zip(position, lengths, strict=True)

@@ -23,7 +23,7 @@ from scorecube.storage.manifest import (
     read_checked,
 )
 from scorecube.storage.nodes import open_group
-from scorecube.storage.small_groups import chunk_keys
+from scorecube.storage.small_groups import check_texts, chunk_keys
 from scorecube.storage.study import Study
 
 if TYPE_CHECKING:
@@ -161,6 +161,9 @@ def _check_group(location: Location, path: str, entry: Entry) -> tuple[int, list
         return max(1, len(entry.files or ())), problems
     checked = 0
     try:
+        check_texts(
+            read_checked(location, path, entry.files)[0], lambda key: location.read(f"{path}/{key}")
+        )
         group = open_group(location, path)
         for name, array in sorted(group.arrays()):
             checked += 1
@@ -184,6 +187,7 @@ def _is_whole(location: Location, path: str, files: Mapping[str, str]) -> bool:
         chunks = None if problems else chunk_keys(metadata, sys.maxsize)
         if chunks is None or not set(chunks) <= set(location.keys(path)):
             return False
+        check_texts(metadata, lambda key: location.read(f"{path}/{key}"))
         recorded = json.loads(metadata[METADATA])["attributes"][CONTENT]
         return bool(recorded == stored_digest(location, path))
     except Exception:  # looked at in detail by the caller

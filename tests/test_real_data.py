@@ -308,7 +308,7 @@ def test_a_repeated_command_does_nothing(
     assert re.fullmatch(
         r"trec-covid-r5: the result is already there \(.*\); nothing to do\n"
         r"trec-covid-r5: at 95% confidence .*; 126 runs, samples of .*\n"
-        r"trec-covid-r5: required difference, share of comparisons with it .*\n",
+        r"trec-covid-r5: at 95% confidence required differences .*; 126 runs, samples of .*\n",
         done.stderr,
     )
     assert tree(own) == before

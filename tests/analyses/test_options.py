@@ -266,7 +266,7 @@ LIMITED = [
 
 def in_its_type(option: Option, number: float) -> Any:
     """Return a number as the value of an option: alone, or as the element of a list."""
-    listed = isinstance(option.default, tuple) or option.name in ("leave", "topic_sizes")
+    listed = isinstance(option.default, tuple) or option.name in ("bounds", "leave", "topic_sizes")
     return (number,) if listed else number
 
 

@@ -44,7 +44,7 @@ class Measured:
 def measure(*words: object) -> Measured:
     if not Path("/proc/self/status").exists():
         pytest.skip("needs /proc")
-    command = [sys.executable, "-c", PROGRAM, *map(str, words)]
+    command = [sys.executable, "-c", PROGRAM, *map(str, words), "--verbose"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     text, _, kilobytes = done.stderr.rpartition("PEAK ")
     return Measured(done.returncode, text, int(kilobytes) * 1024 / 1e6)

@@ -9,6 +9,7 @@ import base64
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import product
 from typing import Any, Final
 
@@ -199,7 +200,7 @@ def check_texts(metadata: Mapping[str, bytes], read: Callable[[str], bytes | Non
             continue
         for position in _positions(array):
             chunk = read(place := chunk_key(key.removesuffix(f"/{METADATA}"), position))
-            if chunk is not None:
+            with suppress(RuntimeError, TypeError):  # damaged or missing, which the caller finds
                 lengths = array["chunk_grid"]["configuration"]["chunk_shape"]
                 _check_texts(place, Zstd().decode(chunk), lengths)
 

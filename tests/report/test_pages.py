@@ -24,6 +24,7 @@ from scorecube.report.page import cards as made_cards
 from scorecube.report.page import freshness
 from scorecube.report.page import sections as made_of
 from scorecube.report.page import writing as pages
+from scorecube.report.page.board import limited
 from scorecube.report.page.cards import Card, cards, metrics_table
 from scorecube.report.page.comparisons import consistency
 from scorecube.report.page.html import MOST_SHOWN, html_table
@@ -37,6 +38,7 @@ from scorecube.report.text_formats import render
 from scorecube.report.view import (
     DIFFERENCE,
     DISCRIMINATION,
+    LEADERBOARD,
     ONLY_ANSWERED,
     QUESTIONS,
     TOPICS,
@@ -116,6 +118,26 @@ def test_cards_have_the_numbers_of_the_results(several: Study) -> None:
             assert f"in {each.label}, confirmed by 25 other topics in 95% of cases" in each.clause  # fmt: skip
     assert [each.label for each in found[TOPICS].says] == list(METRICS)
     assert all("50 today" in each.clause for each in found[TOPICS].says)
+
+
+def test_the_card_of_the_leader_has_limits_that_allow_for_its_choice(tmp_path: Path) -> None:
+    """Those of its row are for a run that was named beforehand, and hold too seldom for the one that leads."""
+    study = sc.open_study(tmp_path / "study.zarr", mode="a")
+    study.add("c", cube=simulate_cube(n_runs=9, seed=4, metrics=("AP",), gains=("3:2:1",)))
+    for task in api.plan_in_study(study, sc.Leaderboard(), trials=400, seed=1):
+        task.run()
+    result = study["c"].result("leaderboard")
+    first = int(result["mean"].values.argmax())
+    low, high, own_low, own_high = (
+        float(result[name].values.ravel()[place])
+        for place, names in ((0, ("winner_low", "winner_high")), (first, ("mean_low", "mean_high")))
+        for name in names
+    )
+    (says,) = told(sections_of(study))[LEADERBOARD].says
+    mean = float(result["mean"].max())
+    assert says.limits == " ".join(limited(mean, low, high))
+    assert says.limits != " ".join(limited(mean, own_low, own_high))
+    assert says.clause.startswith("as leader; ")
 
 
 @pytest.mark.slow

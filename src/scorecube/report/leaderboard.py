@@ -187,6 +187,12 @@ def _of_cell(result: xr.Dataset, row: Any, name: str) -> float:
     return float(result[name].isel(at)) if name in result else np.nan
 
 
+def leader_limits(result: xr.Dataset, row: Any) -> tuple[float, float] | None:
+    """Return the limits of the mean of the run that leads, which allow for the choice of it; None where there are none."""
+    low, high = (_of_cell(result, row, f"winner_{side}") for side in ("low", "high"))
+    return (low, high) if is_known(low) and is_known(high) else None
+
+
 def _leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
     """Return which run leads, how many may be the best, and how wide rank sets are: one metric of one collection."""
     facts = result.attrs
@@ -204,9 +210,8 @@ def _leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
             limits[0] == limits[1]
         ):  # equal scores have no spread, which does not make their mean certain
             mean = f"{first['mean']:.3f} on every topic"
-    low, high = (_of_cell(result, first, f"winner_{side}") for side in ("low", "high"))
-    if is_known(low) and is_known(high):
-        mean = with_limits(first["mean"], low, high).replace(")", ", as leader)")
+    if as_leader := leader_limits(result, first):
+        mean = with_limits(first["mean"], *as_leader).replace(")", ", as leader)")
     may_lead = int((rows["rank_low"] == 1).sum())
     others = (
         ""

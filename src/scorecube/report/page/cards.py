@@ -8,6 +8,7 @@ from typing import Any
 
 from scorecube import names
 from scorecube.report.findings import Finding
+from scorecube.report.leaderboard import leader_limits
 from scorecube.report.page.board import TO, bar, limited
 from scorecube.report.page.sections import Section
 from scorecube.report.tables import as_records
@@ -138,13 +139,17 @@ def _leads(own: Sequence[Section]) -> list[Says]:
     found = []
     for label, rows in with_labels(own[0].first_table).groupby("label", sort=False) if own else ():
         first, *_ = as_records(rows)
-        mean, limits = limited(first["mean"], first.get("mean_low"), first.get("mean_high"))
+        # Those of the table's row are for a run that was named beforehand.
+        as_leader = leader_limits(own[0].parts[0].small, first)
+        ends = as_leader or (first.get("mean_low"), first.get("mean_high"))
+        mean, limits = limited(first["mean"], *ends)
         alone = int((rows["rank_low"] == 1).sum())
         words = (
             f"{alone} of {len(rows)} may be the best" if alone > 1 else "no other may be the best"
         )
         leaders = int((rows["rank"] == 1).sum())
         with_it = f" and {leaders - 1} more" if leaders > 1 else ""
+        words = f"as leader; {words}" if as_leader else words
         found.append(Says(str(label), f"{first[names.RUN]}{with_it}", f"{mean} {limits}", words))
     return found
 

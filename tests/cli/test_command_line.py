@@ -289,6 +289,12 @@ def test_a_fitted_table_keeps_rows_numbers_and_the_width(data: st.DataObject) ->
             assert not right or value in re.split(r"[ ;\n]+", shown)
 
 
+def test_long_headings_of_labels_leave_room_for_a_number() -> None:
+    headings = ["a" * 11, "b" * 12, "c" * 14]
+    shown = fit(headings, [("1", "2", "3")], [True, False, False], 40, every=True)
+    assert shown.splitlines()[0] == f"{'a' * 11}  {'b' * 12}  cccccc…cccccc"
+
+
 def test_a_table_that_fits_is_unchanged() -> None:
     frame = pd.DataFrame({"collection": ["a", "a"], "metric": ["AP", "Q"], "share": [0.5, 0.25]})
     assert render(frame, "text", WIDTH) == render(frame, "text")

@@ -108,8 +108,13 @@ def wrapped(phrases: Sequence[str], width: int) -> list[str]:
 
 def narrowest(column: Sequence[str], numeric: bool) -> int:
     """Return the width that a column needs at least: headings are never broken."""
+    return max(len(column[0]), least_cells(column, numeric))
+
+
+def least_cells(column: Sequence[str], numeric: bool) -> int:
+    """Return the width that the cells of a column need at least."""
     cells = max(map(len, column[1:]), default=0)
-    return max(len(column[0]), cells if numeric else min(cells, LEAST))
+    return cells if numeric else min(cells, LEAST)
 
 
 def within(
@@ -150,9 +155,17 @@ def shorten(text: str, width: int) -> str:
 def block(
     table: Sequence[Sequence[str]], numeric: Sequence[bool], width: int, *, rule: bool = True
 ) -> list[str]:
-    """Return one part of a table, its labels as wide as there is room for; with a rule below its headings."""
-    widths = [narrowest(column, right) for column, right in zip(table, numeric, strict=True)]
+    """Return one part of a table, its labels as wide as there is room for; with a rule below its headings.
+
+    Headings are shortened only where the labels and one number have no room otherwise, the widest first.
+    """
+    least = [least_cells(column, right) for column, right in zip(table, numeric, strict=True)]
+    widths = [max(len(column[0]), cells) for column, cells in zip(table, least, strict=True)]
     spare = width - sum(widths) - GAP * (len(widths) - 1)
+    for k in sorted(range(len(widths)), key=lambda k: least[k] - widths[k]):
+        cut = max(0, min(-spare, widths[k] - least[k]))
+        widths[k] -= cut
+        spare += cut
     wanted = {k: max(map(len, table[k])) - widths[k] for k in range(len(table))}
     short = sorted((k for k in wanted if wanted[k]), key=wanted.__getitem__)
     for n, k in enumerate(short):
@@ -164,7 +177,7 @@ def block(
     return [
         (" " * GAP)
         .join(
-            cell.rjust(wide) if right else shorten(cell, wide).ljust(wide)
+            (str.rjust if right else str.ljust)(shorten(cell, wide), wide)
             for cell, wide, right in zip(row, widths, numeric, strict=True)
         )
         .rstrip()

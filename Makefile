@@ -17,7 +17,7 @@ SERIAL := alone
 QUICK := not (slow or data or s3 or $(PROGRAMS) or $(SERIAL))
 COMPILED = $(shell grep -rl "numba\|kernels.jit" src --include=*.py)
 
-.PHONY: demo test test-all check quick rest coverage bounds mutants soak bench notebooks docs lock audit clean help
+.PHONY: demo test test-all check quick rest coverage bounds mutants soak bench notebooks docs lock audit release clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
@@ -80,6 +80,11 @@ audit: ## Known vulnerabilities of locked packages, by PyPI's advisories (needs 
 	$(PYTHON) -m venv .venv-audit
 	.venv-audit/bin/python $(PIP) pip-audit
 	.venv-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements-cluster.lock -r requirements-test.lock
+
+release: $(TEST_VENV)/ready ## Build wheel and sdist, refuse placeholders, try the wheel in an empty environment
+	rm -rf dist && mkdir dist
+	$(TEST_VENV)/bin/python -c "from flit_core import buildapi; buildapi.build_sdist('dist'); buildapi.build_wheel('dist')"
+	$(TEST_VENV)/bin/python -m tests.release dist/scorecube-*.whl
 
 clean: ## Remove environments, caches and the demo
 	rm -rf $(VENV) $(TEST_VENV) .venv-audit demo docs/_build docs/_generated .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -6,6 +6,7 @@ Commands and Python lines are copied out of the README by the same expressions a
 from __future__ import annotations
 
 import doctest
+import re
 import shlex
 import subprocess
 import sys
@@ -20,6 +21,16 @@ from tests.terminal import on_terminal
 
 README = console_pages.REPO / "README.md"
 CHECK = "import doctest, sys; sys.exit(doctest.testfile(sys.argv[1], module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE).failed)"
+
+
+def placeholders() -> list[str]:
+    """Return the addresses of support, security and the project that are not filled in, as file: line: address."""
+    return [
+        f"{name}:{number}: {found}"
+        for name in ("pyproject.toml", "SECURITY.md", "CODE_OF_CONDUCT.md")
+        for number, line in enumerate((console_pages.REPO / name).read_text().splitlines(), 1)
+        for found in re.findall(r"[\w@:/.-]*\.invalid[\w/.-]*", line)
+    ]
 
 
 def install(wheel: Path, folder: Path) -> Path:
@@ -63,7 +74,9 @@ def run_python(programs: Path, folder: Path) -> int:
 
 
 def main(wheel: Path) -> None:
-    """Check a wheel; print what was run."""
+    """Check a wheel; print what was run. Nothing is released with placeholders in the place of addresses."""
+    if missing := placeholders():
+        raise SystemExit("\n".join(["fill in before a release:", *missing]))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         programs = install(wheel, folder / "environment")

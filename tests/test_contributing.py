@@ -15,7 +15,7 @@ import yaml
 
 REPO = Path(__file__).parents[1]
 PAGE = (REPO / "CONTRIBUTING.md").read_text(encoding="utf-8")
-WORKFLOW = REPO / ".github" / "workflows" / "tests.yml"
+WORKFLOWS = sorted((REPO / ".github" / "workflows").glob("*.yml"))
 MAKEFILE = (REPO / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
 
@@ -54,8 +54,8 @@ def test_every_marker_has_a_tier() -> None:
 
 
 def steps() -> list[dict[str, Any]]:
-    jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
-    return [step for job in jobs.values() for step in job["steps"]]
+    jobs = [job for each in WORKFLOWS for job in yaml.safe_load(each.read_text())["jobs"].values()]
+    return [step for job in jobs for step in job["steps"]]
 
 
 def test_the_workflow_runs_what_is_there() -> None:
@@ -69,14 +69,15 @@ def test_the_workflow_runs_what_is_there() -> None:
 @pytest.mark.parametrize(
     "schema", ["vendor.github-workflows", "custom.github-workflows-require-timeout"]
 )
-def test_the_workflow_is_valid(schema: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_the_workflow_is_valid(workflow: Path, schema: str, tmp_path: Path) -> None:
     broken = tmp_path / "broken.yml"
     broken.write_text(
         re.sub(
-            r"^    (runs-on|timeout-minutes): .*\n", "", WORKFLOW.read_text(), flags=re.MULTILINE
+            r"^    (runs-on|timeout-minutes): .*\n", "", workflow.read_text(), flags=re.MULTILINE
         )
     )
-    for path, status in ((WORKFLOW, 0), (broken, 1)):
+    for path, status in ((workflow, 0), (broken, 1)):
         command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == status, done.stdout + done.stderr

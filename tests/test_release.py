@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 import scorecube
+from tests import release
 
 REPO = Path(__file__).parents[1]
 RECIPE = REPO / "conda" / "recipe" / "recipe.yaml"
@@ -38,6 +39,16 @@ def test_all_files_name_the_version() -> None:
     assert newest.groups() == (version, citation["date-released"])
     assert citation["version"] == version
     assert yaml.safe_load(RECIPE.read_text(encoding="utf-8"))["context"]["version"] == version
+
+
+def test_a_release_refuses_placeholders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "SECURITY.md", "CODE_OF_CONDUCT.md"):
+        (tmp_path / name).write_text("Repository = 'https://example.org'\n")
+    monkeypatch.setattr(release.console_pages, "REPO", tmp_path)
+    assert release.placeholders() == []
+    (tmp_path / "SECURITY.md").write_text("write to\nsecurity@scorecube.invalid, please\n")
+    with pytest.raises(SystemExit, match=r"SECURITY.md:2: security@scorecube\.invalid"):
+        release.main(tmp_path / "no.whl")
 
 
 def test_the_recipe_has_the_dependencies_of_the_package() -> None:

@@ -15,7 +15,7 @@
   const whole = data.columns.map((_, place) => rows.every((row) => row.numbers[place] === null || Number.isInteger(row.numbers[place])));
   const shown = (value, place) => {
     if (value === null) return "-";
-    return whole[place] ? value.toLocaleString("en") : value.toFixed(4);
+    return whole[place] ? value.toLocaleString("en") : value.toFixed(3);
   };
 
   const heads = ["collection"].concat(data.columns).map((text, place) => make("th", { scope: "col", className: place ? "number" : "", textContent: text }));

@@ -1,21 +1,21 @@
-"""Draw the README's figure from a public collection: ``python -m tests.readme_figure`` writes docs/_static/leaderboard.svg."""
+"""Draw the README's figure from the systems of the demo: ``python -m tests.readme_figure`` writes docs/_static/leaderboard.svg."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import matplotlib as mpl
-import xarray as xr
 
 import scorecube as sc
+from scorecube.cli import demo
 
 FILE = Path(__file__).parents[1] / "docs" / "_static" / "leaderboard.svg"
-COLLECTION, METRIC = "web2013", "nDCG@20"
 
 
-def draw(cube: xr.Dataset, path: Path) -> None:
-    """Write the figure: mean scores and rank sets of all runs of a collection."""
-    result = sc.analyse(cube.sel(metric=[METRIC]), sc.Leaderboard(), trials=10_000, seed=1)
+def draw(path: Path) -> None:
+    """Write the figure: mean scores and rank sets of the systems."""
+    cube = sc.evaluate(demo.simulated(), metrics=demo.METRICS[:1], gains=demo.GAINS)
+    result = sc.analyse(cube, sc.Leaderboard(), trials=demo.TRIALS, seed=demo.SEED)
     with mpl.rc_context(
         {"svg.fonttype": "none", "svg.hashsalt": "scorecube", "font.family": "sans-serif"}
     ):
@@ -25,4 +25,4 @@ def draw(cube: xr.Dataset, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    draw(sc.fetch(COLLECTION), FILE)
+    draw(FILE)

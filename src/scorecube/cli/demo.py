@@ -11,14 +11,12 @@ from scorecube import names
 from scorecube.analyses import Correlation, Leaderboard, MaxT, Reliability, Swap, Teams
 from scorecube.analyses.base import Analysis
 from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
-from scorecube.cli.terminal import notify, track_progress
+from scorecube.cli.terminal import echo_results, notify, track_progress
 from scorecube.execute.executor import Executor
 from scorecube.execute.processes import default_workers
 from scorecube.ingest.published import ntcir_clir
 from scorecube.report.page.options import PageOptions
 from scorecube.report.page.writing import write_page
-from scorecube.report.study_overview import collect_table
-from scorecube.report.text_formats import render
 from scorecube.storage import Study
 from scorecube.testing import simulate_rankings
 from scorecube.workflow import api
@@ -33,7 +31,6 @@ KINDS = ("dense", "rerank", "words")
 """Teams and systems, which nobody has; of a name nothing is to be concluded."""
 SEED = 2007
 TRIALS = 1000
-SHOWN = 10
 ANALYSES: tuple[Analysis, ...] = (
     Leaderboard(),
     MaxT(),
@@ -52,19 +49,15 @@ def run_demo(out: Path) -> str:
     `scorecube.testing`). Stored results are not computed again.
 
     out: Folder for ``study.zarr`` and ``report.html``.
-    Returns text: The best systems and the path of the page.
+    Returns text: The path of the page; the best systems are printed.
     """
     study = api.open_study(out / "study.zarr", mode="a")
     page = out / "report.html"
     _compute(study)
     with track_progress("drawing", "results") as progress:
         write_page(study, page, progress=progress, options=PageOptions(TITLE))
-    frame = collect_table(study, "leaderboard").query("metric == @METRICS[0]")
-    columns = ["rank", "run", "mean", "mean_low", "mean_high", "rank_low", "rank_high"]
-    return (
-        f"Simulated systems by {METRICS[0]}, with 95% limits of the mean and of the rank:\n\n"
-        f"{render(frame[columns].head(SHOWN).reset_index(drop=True), 'text')}\n\nThe report with all answers, figures and tables: {page}"
-    )
+    echo_results(study[NAME].results("leaderboard"))
+    return f"all answers, figures and tables: {page}"
 
 
 def simulated() -> xr.Dataset:

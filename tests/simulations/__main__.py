@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.design_coverage import Case
 from tests.simulations import rates, truths
 from tests.simulations.rates import Measure
 from tests.simulations.truths import Truth, population, real_scores
@@ -46,12 +47,13 @@ class Row:
     samples: int = 300
 
 
-COVERED, GROUPED, NO_ERROR, FOUND, TAU = (
+COVERED, GROUPED, NO_ERROR, FOUND, TAU, ASSURED = (
     (0.93, 1.0),
     (0.92, 0.97),
     (0.0, 0.07),
     (0.5, 1.0),
     (0.90, 1.0),
+    (0.80, 1.0),
 )
 WINNERS = (
     "adhoc8/ap.csv", "web2013/err20.csv", "web2012/err20.csv", "robust2004/ap_249topics.csv", "syndl-dl2020/nist-nDCG10.csv", "adhoc7/rr.csv",
@@ -70,6 +72,12 @@ EXCHANGED = (
     "adhoc7/rr.csv",
     "web2012/err20.csv",
     "web2011/rr.csv",
+)
+DESIGNS = tuple(
+    Case(n_teams, size, n_topics, skewed)
+    for n_teams, size in ((10, 3), (40, 1))
+    for n_topics in (25, 50)
+    for skewed in (False, True)
 )
 LENIENT = np.linspace(0.9, 0.985, 10)
 """Probabilities of relevance of runs whose true mean RR is .948 to .992."""
@@ -194,6 +202,16 @@ def _corrected() -> Iterator[tuple[str, Row]]:
         yield f"TREC-COVID RR, {m} labels of 50", Row(rates.covid_judge, measure, COVERED)
 
 
+def _designs() -> Iterator[tuple[str, Row]]:
+    for file in ("robust2004/ap_249topics.csv", "adhoc8/p10.csv", "web2012/err20.csv", "syndl-dl2020/nist-nDCG10.csv"):  # fmt: skip
+        for n_topics in (25, 50):
+            yield f"{_label(file)}, pilots of {n_topics} topics", Row(drawn(file, n_topics), rates.design_power, ASSURED, 1000)  # fmt: skip
+    for case in DESIGNS:
+        kind = "skewed" if case.skewed else "normal"
+        name = f"{kind} scores, {case.n_teams} teams x {case.team_size}, pilots of {case.n_topics} topics"
+        yield name, Row(of(truths.random_systems, case), rates.design_power, ASSURED, 1000)
+
+
 ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "groups": _groups,
     "ablations": _ablations,
@@ -204,6 +222,7 @@ ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "winners": _winners,
     "tau": _taus,
     "corrected": _corrected,
+    "design": _designs,
 }
 """Rows of the table by name."""
 
@@ -225,7 +244,7 @@ def lines(name: str, samples: int | None = None) -> Iterator[str]:
         for method, values in row.measure(truth, number, SEED).items():
             low, high = (0.0, 0.05) if rates.ERROR in method else row.goal
             low, high = (
-                (0.0, 2.0) if method == rates.WIDTH or rates.MEAN_WIDTH in method else (low, high)
+                (0.0, 2.0) if method == rates.WIDTH or any(each in method for each in rates.NO_GOAL) else (low, high)
             )
             goal = f"{low:.2f} to {high:.2f}"
             rate, error = rates.rate_of(values)

@@ -14,11 +14,16 @@ from scipy.special import stdtrit
 
 import scorecube as sc
 from scorecube.analyses.simulation.families import smallest_error
+from scorecube.design import topic_set_size
+from scorecube.design.power import Anova
+from scorecube.design.uncertainty import assured_variance
 from scorecube.statistics.corrected_means import corrected_means
 from scorecube.workflow.api import analyse
 from tests.simulations import judges
 from tests.simulations.truths import (
+    AT_ONCE,
     DATA,
+    VARIANCES,
     Floats,
     Sample,
     Truth,
@@ -34,6 +39,9 @@ TRIALS = 1000
 ERROR = "(error)"
 """In the name of what should never be."""
 MEAN_WIDTH = "mean width"
+QUANTILE, MEAN_POWER = "5 % quantile", "mean true power"
+NO_GOAL = (MEAN_WIDTH, QUANTILE, MEAN_POWER)
+"""In names of what is no rate, or has no goal."""
 WIDTH = "width, of the interval without"
 """In place of a rate."""
 AS_BEFORE = sc.Leaderboard(bounds=(), winner=False, plus_one=False)
@@ -346,6 +354,32 @@ def corrected_coverage(labelled: int) -> Measure:
         return collected(rows)
 
     return measure
+
+
+POWER, ASSURANCE, SYSTEMS = 0.8, 0.8, 10
+DIFFERENCE = 0.5
+"""To be detected, in standard deviations within systems or of the rest."""
+
+
+def design_power(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether the true power of designs from pilots is at least .8, its mean, and its 5 % quantile (of each `AT_ONCE` samples)."""
+    drawn = list(samples(truth, number, seed))
+    teams = drawn[0].teams if drawn[0].teams is not None else np.arange(len(drawn[0].scores))
+    found: Values = {}
+    for k, (name, estimate) in enumerate(zip(("one-way", "same topics"), VARIANCES, strict=True)):
+        estimates = np.array([estimate(each.scores) for each in drawn])
+        assured = [assured_variance(each.scores, teams.tolist(), estimate, ASSURANCE) for each in drawn]  # fmt: skip
+        true = float(drawn[0].variances[k])
+        for how, values in (("of the estimate", estimates), (f"assurance {ASSURANCE:g}", np.array(assured))):  # fmt: skip
+            sizes = topic_set_size(values.tolist(), DIFFERENCE * math.sqrt(true), paired=k == 1)
+            n = sizes["topics"].values.astype(float)
+            model = Anova(*(np.full(len(n), each) for each in (ALPHA, 1 - POWER, SYSTEMS)), k == 1)
+            power = model.power(n, n * DIFFERENCE**2 / 2)
+            row = f"{name}, topics {how}"
+            found[f"{row}: power of {POWER:g} reached"] = power >= POWER - 1e-9
+            found[f"{row}: {MEAN_POWER}"] = power
+            found[f"{row}: {QUANTILE}"] = np.array([np.quantile(each, 0.05) for each in np.array_split(power, -(-number // AT_ONCE))])  # fmt: skip
+    return found
 
 
 @cache

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tests.design_coverage import Case
-from tests.simulations import rates, truths
+from tests.simulations import judges, rates, truths
 from tests.simulations.rates import Measure
 from tests.simulations.truths import Truth, population, real_scores
 
@@ -202,6 +202,13 @@ def _corrected() -> Iterator[tuple[str, Row]]:
         yield f"TREC-COVID RR, {m} labels of 50", Row(rates.covid_judge, measure, COVERED)
 
 
+def _labels() -> Iterator[tuple[str, Row]]:
+    for n_topics in (10, 20, 50):
+        yield f"made labels, {n_topics} topics", Row(of(truths.judged_labels, n_topics), rates.label_coverage, COVERED, 2000)  # fmt: skip
+        for judge in judges.JUDGES:
+            yield f"TREC-COVID, {judge}, {n_topics} topics", Row(of(rates.covid_labels, judge, n_topics), rates.label_coverage, COVERED, 2000)  # fmt: skip
+
+
 def _designs() -> Iterator[tuple[str, Row]]:
     for file in ("robust2004/ap_249topics.csv", "adhoc8/p10.csv", "web2012/err20.csv", "syndl-dl2020/nist-nDCG10.csv"):  # fmt: skip
         for n_topics in (25, 50):
@@ -223,6 +230,7 @@ ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "tau": _taus,
     "corrected": _corrected,
     "design": _designs,
+    "labels": _labels,
 }
 """Rows of the table by name."""
 

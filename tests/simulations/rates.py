@@ -19,6 +19,7 @@ from scorecube.design.power import Anova
 from scorecube.design.uncertainty import assured_variance
 from scorecube.statistics.corrected_means import corrected_means
 from scorecube.workflow.api import analyse
+from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients, label_intervals
 from tests.simulations import judges
 from tests.simulations.truths import (
     AT_ONCE,
@@ -52,6 +53,7 @@ STATISTICS = {
     "max-T, moderation 0": sc.MaxT(alphas=(ALPHA,), moderation=0.0),
     "max-T, balanced": sc.MaxT(alphas=(ALPHA,), moderation="balanced"),
 }
+LABEL_OPTIONS = {"weights": "quadratic", "distance": "ordinal"}
 EQUAL_MEANS = 1e-12
 """Difference of true means up to which they are equal."""
 MARGIN_SLACK = 0.004
@@ -356,6 +358,20 @@ def corrected_coverage(labelled: int) -> Measure:
     return measure
 
 
+def label_coverage(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether limits of coefficients of label agreement hold them, now and as before: scores are counts (topic, level, level)."""
+    rows: list[dict[str, Any]] = []
+    for sample in samples(truth, number, seed):
+        value, low, high = label_intervals(sample.scores, CONFIDENCE, **LABEL_OPTIONS)
+        left = label_coefficients(sample.scores.sum(axis=0) - sample.scores, **LABEL_OPTIONS)
+        n = len(left)
+        half = stdtrit(n - 1, 0.975) * left.std(axis=0) * math.sqrt(n - 1)
+        now, plain = (covers(*limits, sample.means) for limits in ((low, high), (value - half, value + half)))  # fmt: skip
+        shown = list(zip(COEFFICIENTS, plain, now, strict=True))
+        rows.append({f"{name}, t of all topics": each for name, each, _ in shown} | {name: each for name, _, each in shown})  # fmt: skip
+    return collected(rows)
+
+
 POWER, ASSURANCE, SYSTEMS = 0.8, 0.8, 10
 DIFFERENCE = 0.5
 """To be detected, in standard deviations within systems or of the rest."""
@@ -380,6 +396,15 @@ def design_power(truth: Truth, number: int, seed: int) -> Values:
             found[f"{row}: {MEAN_POWER}"] = power
             found[f"{row}: {QUANTILE}"] = np.array([np.quantile(each, 0.05) for each in np.array_split(power, -(-number // AT_ONCE))])  # fmt: skip
     return found
+
+
+def covid_labels(judge: str, n_topics: int) -> Truth:
+    """Return counts of the labels of TREC-COVID round 5 and of a simulated judge, topics drawn with replacement."""
+    if not DATA.is_dir():
+        raise FileNotFoundError(DATA)
+    counts = judges.judged(DATA)[judge][1]
+    target = label_coefficients(counts.sum(axis=0), **LABEL_OPTIONS)
+    return lambda chance: Sample(counts[chance.integers(0, len(counts), n_topics)], target)
 
 
 @cache

@@ -20,6 +20,7 @@ import xarray as xr
 from scipy.special import ndtr
 
 from scorecube.design.variance import residual_variance, within_system_variance
+from scorecube.statistics.label_agreement import label_coefficients
 from scorecube.workflow.api import cube_from_scores
 from tests.design_coverage import Case, simulate
 
@@ -91,6 +92,22 @@ def random_systems(case: Case) -> Truth:
         return Sample(scores, np.full(len(scores), np.nan), variances=true, teams=teams)
 
     return draw
+
+
+def judged_labels(n_topics: int) -> Truth:
+    """Return counts (topic, level, level) of two judges' labels: numbers of documents, shares of levels and of equal labels differ by topic; `Sample.means` are coefficients of 20,000 topics."""
+
+    def draw(chance: np.random.Generator, number: int = n_topics) -> Floats:
+        documents = np.maximum(np.exp(chance.normal(np.log(60), 0.8, number)).astype(int), 5)
+        alike, shares = chance.beta(3, 2, number), chance.dirichlet((3, 1, 0.5), number)
+        levels = np.eye(3)
+        cells = alike[:, None, None] * shares[:, :, None] * levels
+        cells = cells + (1 - alike)[:, None, None] * shares[:, :, None] * shares[:, None, :]
+        return chance.multinomial(documents, cells.reshape(number, 9)).reshape(number, 3, 3)
+
+    whole = draw(np.random.default_rng(5), 20_000).sum(axis=0)
+    true = label_coefficients(whole, weights="quadratic", distance="ordinal")
+    return lambda chance: Sample(draw(chance), true)
 
 
 # Populations: real collections.

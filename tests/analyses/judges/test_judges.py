@@ -89,12 +89,21 @@ def test_alpha_of_a_published_example(distance: str) -> None:
 
 
 def test_limits_equal_the_oracle() -> None:
-    by_topic = [pairs_of(seed, 20) for seed in range(8)]
+    by_topic = [pairs_of(seed, 10 + 7 * seed) for seed in range(8)]
     counts = np.stack([table_of(pairs) for pairs in by_topic])
     value, low, high = label_intervals(counts, 0.9, weights="linear", distance="nominal")
     expected = oracle.jackknife(by_topic, 0.9)
     np.testing.assert_allclose([low[0], high[0]], expected, rtol=1e-9)
     assert low[0] < value[0] < high[0]
+
+
+def test_equal_labels_everywhere_are_no_certainty() -> None:
+    """Topics that all agree alike have no limits, as other topics may not."""
+    same = np.stack([np.diag([5, 3]), np.diag([2, 9]), np.diag([4, 4])])
+    value, low, high = label_intervals(same, 0.95, weights="linear", distance="nominal")
+    assert value.tolist() == [1.0] * 4
+    assert np.isnan(low).all()
+    assert np.isnan(high).all()
 
 
 def test_labels_without_variety_are_missing() -> None:

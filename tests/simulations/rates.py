@@ -333,7 +333,7 @@ def _tau(first: Floats, second: Floats) -> float:
 
 
 def corrected_coverage(labelled: int) -> Measure:
-    """Return what measures the share of runs whose corrected mean is within its limits, with the truth of some topics."""
+    """Return what measures the share of runs whose corrected mean, and difference from a baseline, is within its limits, with the truth of some topics."""
 
     def measure(truth: Truth, number: int, seed: int) -> Values:
         rows: list[dict[str, Any]] = []
@@ -343,8 +343,19 @@ def corrected_coverage(labelled: int) -> Measure:
             chosen[0, :labelled] = True
             found, bounded = (corrected_means(human, judge, judge[:, :0], chosen, CONFIDENCE, bounds) for bounds in (None, (0.0, 1.0)))  # fmt: skip
             target = sample.means[0]
+            bases = {"on the labels": human[:, :labelled], "under the judge": judge}
+            differences: dict[str, Any] = {}
+            for best, of in bases.items():
+                base = int(np.argmax(of.mean(axis=1)))
+                against = [np.delete(each - each[base], base, axis=0) for each in (human, judge)]
+                for within in (None, (-1.0, 1.0)):
+                    limits = corrected_means(*against, against[1][:, :0], chosen, CONFIDENCE, within)  # fmt: skip
+                    name = f"difference from the best {best}{', within bounds' if within else ''}"
+                    true = np.delete(target - target[base], base)
+                    differences[name] = covers(limits.low[0], limits.high[0], true).mean()
             rows.append(
-                {
+                differences
+                | {
                     "corrected mean": covers(found.low[0], found.high[0], target).mean(),
                     "within bounds": covers(bounded.low[0], bounded.high[0], target).mean(),
                     f"within bounds: {MEAN_WIDTH}": (bounded.high - bounded.low).mean(),

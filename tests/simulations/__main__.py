@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -209,6 +210,16 @@ def _labels() -> Iterator[tuple[str, Row]]:
             yield f"TREC-COVID, {judge}, {n_topics} topics", Row(of(rates.covid_labels, judge, n_topics), rates.label_coverage, COVERED, 2000)  # fmt: skip
 
 
+def _judges() -> Iterator[tuple[str, Row]]:
+    for n_topics in (10, 25, 50):
+        for correlation in (0.0, 0.3, 0.7):
+            truth = of(truths.judges_errors, 5, correlation, n_topics)
+            yield f"5 judges, correlation {correlation}, {n_topics} topics", Row(truth, rates.effective_coverage, COVERED, 1000)  # fmt: skip
+        for k, metric in enumerate(judges.METRICS):
+            truth = of(rates.covid_errors, k, n_topics)
+            yield f"TREC-COVID {metric}, six judges, {n_topics} topics", Row(truth, rates.effective_coverage, COVERED, 1000)  # fmt: skip
+
+
 def _designs() -> Iterator[tuple[str, Row]]:
     for file in ("robust2004/ap_249topics.csv", "adhoc8/p10.csv", "web2012/err20.csv", "syndl-dl2020/nist-nDCG10.csv"):  # fmt: skip
         for n_topics in (25, 50):
@@ -231,6 +242,7 @@ ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "corrected": _corrected,
     "design": _designs,
     "labels": _labels,
+    "judges": _judges,
 }
 """Rows of the table by name."""
 
@@ -252,9 +264,9 @@ def lines(name: str, samples: int | None = None) -> Iterator[str]:
         for method, values in row.measure(truth, number, SEED).items():
             low, high = (0.0, 0.05) if rates.ERROR in method else row.goal
             low, high = (
-                (0.0, 2.0) if method == rates.WIDTH or any(each in method for each in rates.NO_GOAL) else (low, high)
+                (0.0, math.inf) if method == rates.WIDTH or any(each in method for each in rates.NO_GOAL) else (low, high)
             )
-            goal = f"{low:.2f} to {high:.2f}"
+            goal = f"{low:.2f} to {high:.2f}" if math.isfinite(high) else "none"
             rate, error = rates.rate_of(values)
             text = f"{rate:.3f}" if low <= round(rate, 3) <= high else f"**{rate:.3f}**"
             yield f"| {name} | {label} | {method} | {goal} | {text} | {error:.3f} | {number} |"

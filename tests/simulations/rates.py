@@ -19,6 +19,7 @@ from scorecube.design.power import Anova
 from scorecube.design.uncertainty import assured_variance
 from scorecube.statistics.corrected_means import corrected_means
 from scorecube.workflow.api import analyse
+from scorecube.statistics.judge_errors import effective_judges
 from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients, label_intervals
 from tests.simulations import judges
 from tests.simulations.truths import (
@@ -41,7 +42,8 @@ ERROR = "(error)"
 """In the name of what should never be."""
 MEAN_WIDTH = "mean width"
 QUANTILE, MEAN_POWER = "5 % quantile", "mean true power"
-NO_GOAL = (MEAN_WIDTH, QUANTILE, MEAN_POWER)
+MEAN_NUMBER = "mean number"
+NO_GOAL = (MEAN_WIDTH, QUANTILE, MEAN_POWER, MEAN_NUMBER)
 """In names of what is no rate, or has no goal."""
 WIDTH = "width, of the interval without"
 """In place of a rate."""
@@ -407,6 +409,26 @@ def design_power(truth: Truth, number: int, seed: int) -> Values:
             found[f"{row}: {MEAN_POWER}"] = power
             found[f"{row}: {QUANTILE}"] = np.array([np.quantile(each, 0.05) for each in np.array_split(power, -(-number // AT_ONCE))])  # fmt: skip
     return found
+
+
+def effective_coverage(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether limits of the effective number of judges hold it, and its estimate as a share of the truth: scores are errors (judge, run, topic)."""
+    rows: list[dict[str, Any]] = []
+    for sample in samples(truth, number, seed):
+        value, low, high = effective_judges(sample.scores, CONFIDENCE)
+        target = float(sample.means)
+        rows.append({"effective judges": covers(low, high, target), f"{MEAN_WIDTH} of limits": high - low, f"{MEAN_NUMBER}": value, f"{MEAN_NUMBER}, true": target})  # fmt: skip
+    return collected(rows)
+
+
+def covid_errors(metric: int, n_topics: int) -> Truth:
+    """Return errors of the simulated judges of TREC-COVID round 5 by a metric, topics drawn with replacement."""
+    if not DATA.is_dir():
+        raise FileNotFoundError(DATA)
+    known = judges.judged(DATA)
+    errors = np.array([known[each][0][metric] - known["truth"][0][metric] for each in judges.JUDGES])  # fmt: skip
+    target = np.array(effective_judges(errors, CONFIDENCE)[0])
+    return lambda chance: Sample(errors[..., chance.integers(0, errors.shape[-1], n_topics)], target)  # fmt: skip
 
 
 def covid_labels(judge: str, n_topics: int) -> Truth:

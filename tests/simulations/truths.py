@@ -94,6 +94,25 @@ def random_systems(case: Case) -> Truth:
     return draw
 
 
+def judges_errors(n_judges: int, correlation: float, n_topics: int) -> Truth:
+    """Return errors (judge, run, topic) of 20 runs, judges whose variances differ by a factor of 4 and whose errors correlate alike; skewed, and alike over runs in part."""
+    spread = np.linspace(1.0, 2.0, n_judges)[:, np.newaxis, np.newaxis]
+    covariance = np.full((n_judges, n_judges), correlation) + (1 - correlation) * np.eye(n_judges)
+    covariance = covariance * spread[:, 0] * spread[:, 0].T
+    true = n_judges * np.trace(covariance) / covariance.sum()
+
+    def errors(chance: np.random.Generator, *shape: int) -> Floats:
+        shared, own = (chance.exponential(1.0, each) for each in ((*shape[:-2], 1, shape[-1]), shape))  # fmt: skip
+        return np.asarray((shared + own - 2.0) / np.sqrt(2.0))
+
+    def draw(chance: np.random.Generator) -> Sample:
+        common, own = errors(chance, 1, 20, n_topics), errors(chance, n_judges, 20, n_topics)
+        made = spread * (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own)
+        return Sample(made, np.array(true))
+
+    return draw
+
+
 def judged_labels(n_topics: int) -> Truth:
     """Return counts (topic, level, level) of two judges' labels: numbers of documents, shares of levels and of equal labels differ by topic; `Sample.means` are coefficients of 20,000 topics."""
 

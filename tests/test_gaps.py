@@ -12,6 +12,7 @@ from scipy.optimize import minimize_scalar
 
 import scorecube as sc
 from scorecube import names
+from scorecube.errors import BadPlan
 from scorecube.report.cautions import cautions_of
 from scorecube.report.results import headline
 from scorecube.testing import simulate_cube
@@ -74,6 +75,42 @@ def test_two_way_means_are_those_of_the_plain_reference() -> None:
     means, errors = weighted_means(scores, float(np.exp(best.x)))
     assert found["mean"].values == pytest.approx(means, abs=1e-6)
     assert found["standard_error"].values == pytest.approx(errors, abs=1e-6)
+
+
+def test_a_leaderboard_by_the_model_has_means_over_all_topics() -> None:
+    """Tests are those on the topics that all runs have; the means of all topics, the assumption and the choice are said."""
+    scores, _ = with_gaps()
+    cube = cube_of(scores)
+    result = sc.analyse(cube, sc.Leaderboard(missing="model"), trials=200, seed=1)
+    dropped = sc.analyse(sc.select(cube, drop_missing=True), sc.Leaderboard(), trials=200, seed=1)
+    for name in ("mean", "mean_low", "rank_low", "rank_high", "best"):
+        np.testing.assert_array_equal(result[name], dropped[name])
+    expected = sc.two_way_means(cube)
+    for name in ("mean", "mean_low", "mean_high"):
+        np.testing.assert_array_equal(result[f"model_{name}"], expected[name])
+    assert "model_mean" in sc.table(result)
+    assert any("25 of 40 topics are used" in each for each in result.attrs["warnings"])
+    said = " ".join(headline(result))
+    assert "25 of 40 topics are used" in said
+    assert "it assumes that no score is missing because" in said
+    assert "has the largest mean over all topics" in " ".join(each.sentence for each in sc.findings(result))  # fmt: skip
+    whole = simulate_cube(n_runs=4, seed=1)
+    complete = sc.analyse(whole, sc.Leaderboard(missing="model"), trials=50, seed=1)
+    np.testing.assert_allclose(complete["model_mean"], complete["mean"], atol=1e-9)
+    with pytest.raises(BadPlan, match="takes runs, not systems"):
+        sc.analyse(whole, sc.Leaderboard(missing="model", by_system=True), trials=50)
+    samples = sc.Leaderboard(missing="model").samples(cube, 1, 200)
+    again = sc.analyse(cube, sc.Leaderboard(missing="model"), trials=200, samples=samples)
+    np.testing.assert_array_equal(again["rank_low"], result["rank_low"])
+
+
+def test_two_way_means_of_topic_groups_count_groups() -> None:
+    cube = simulate_cube(n_runs=4, seed=1)
+    groups = [f"g{k // 5:02d}" for k in range(cube.sizes["topic"])]
+    found = sc.two_way_means(cube.assign_coords(topic_group=("topic", groups)))
+    assert (found["standard_error"] != sc.two_way_means(cube)["standard_error"]).all()
+    with pytest.raises(BadPlan, match="scores are missing"):
+        sc.two_way_means(cube.where(cube.topic != cube.topic[0]).assign_coords(topic_group=("topic", groups)))  # fmt: skip
 
 
 def test_two_way_means_of_complete_scores_are_plain() -> None:

@@ -54,14 +54,43 @@ def alpha(pairs: Pairs, distance: str) -> float:
 
 
 def jackknife(by_topic: Sequence[Pairs], confidence: float) -> tuple[float, float]:
-    """Return the limits of kappa by leaving out topics one by one."""
+    """Return the limits of kappa by leaving out topics one by one: Fisher's z, as many degrees of freedom as effective topics less one."""
     every = [pair for topic in by_topic for pair in topic]
     n = len(by_topic)
     left = [kappa([pair for j, topic in enumerate(by_topic) if j != k for pair in topic]) for k in range(n)]  # fmt: skip
     middle = math.fsum(left) / n
     error = math.sqrt((n - 1) / n * math.fsum((each - middle) ** 2 for each in left))
-    reach = float(t.ppf((1 + confidence) / 2, n - 1)) * error
-    return kappa(every) - reach, min(kappa(every) + reach, 1.0)
+    effective = len(every) ** 2 / sum(len(topic) ** 2 for topic in by_topic)
+    value = kappa(every)
+    reach = float(t.ppf((1 + confidence) / 2, effective - 1)) * error / (1 - value**2)
+    return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)
+
+
+def effective_judges(
+    errors: Sequence[Sequence[Sequence[float]]], confidence: float
+) -> tuple[float, float, float]:
+    """Return judges times the trace over the sum of the covariance matrix of errors (judge, run, topic), with limits by leaving out topics one by one."""
+    n_judges, n_runs, n = len(errors), len(errors[0]), len(errors[0][0])
+
+    def of(topics: Sequence[int]) -> float:
+        def covariance(a: int, b: int) -> float:
+            total = 0.0
+            for run in range(n_runs):
+                x, y = ([errors[k][run][topic] for topic in topics] for k in (a, b))
+                mean_x, mean_y = math.fsum(x) / len(x), math.fsum(y) / len(y)
+                total += math.fsum((p - mean_x) * (q - mean_y) for p, q in zip(x, y, strict=True))
+            return total
+
+        matrix = [[covariance(a, b) for b in range(n_judges)] for a in range(n_judges)]
+        trace = math.fsum(matrix[k][k] for k in range(n_judges))
+        return n_judges * trace / math.fsum(each for row in matrix for each in row)
+
+    every = range(n)
+    left = [math.log(of([topic for topic in every if topic != out])) for out in every]
+    middle = math.fsum(left) / n
+    error = math.sqrt((n - 1) / n * math.fsum((each - middle) ** 2 for each in left))
+    factor = math.exp(float(t.ppf((1 + confidence) / 2, n - 1)) * error)
+    return of(every), of(every) / factor, of(every) * factor
 
 
 def corrected_mean(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -16,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.simulations import rates, truths
+from tests.design_coverage import Case
+from tests.simulations import judges, rates, truths
 from tests.simulations.rates import Measure
 from tests.simulations.truths import Truth, population, real_scores
 
@@ -46,12 +48,13 @@ class Row:
     samples: int = 300
 
 
-COVERED, GROUPED, NO_ERROR, FOUND, TAU = (
+COVERED, GROUPED, NO_ERROR, FOUND, TAU, ASSURED = (
     (0.93, 1.0),
     (0.92, 0.97),
     (0.0, 0.07),
     (0.5, 1.0),
     (0.90, 1.0),
+    (0.80, 1.0),
 )
 WINNERS = (
     "adhoc8/ap.csv", "web2013/err20.csv", "web2012/err20.csv", "robust2004/ap_249topics.csv", "syndl-dl2020/nist-nDCG10.csv", "adhoc7/rr.csv",
@@ -70,6 +73,12 @@ EXCHANGED = (
     "adhoc7/rr.csv",
     "web2012/err20.csv",
     "web2011/rr.csv",
+)
+DESIGNS = tuple(
+    Case(n_teams, size, n_topics, skewed)
+    for n_teams, size in ((10, 3), (40, 1))
+    for n_topics in (25, 50)
+    for skewed in (False, True)
 )
 LENIENT = np.linspace(0.9, 0.985, 10)
 """Probabilities of relevance of runs whose true mean RR is .948 to .992."""
@@ -194,6 +203,33 @@ def _corrected() -> Iterator[tuple[str, Row]]:
         yield f"TREC-COVID RR, {m} labels of 50", Row(rates.covid_judge, measure, COVERED)
 
 
+def _labels() -> Iterator[tuple[str, Row]]:
+    for n_topics in (10, 20, 50):
+        yield f"made labels, {n_topics} topics", Row(of(truths.judged_labels, n_topics), rates.label_coverage, COVERED, 2000)  # fmt: skip
+        for judge in judges.JUDGES:
+            yield f"TREC-COVID, {judge}, {n_topics} topics", Row(of(rates.covid_labels, judge, n_topics), rates.label_coverage, COVERED, 2000)  # fmt: skip
+
+
+def _judges() -> Iterator[tuple[str, Row]]:
+    for n_topics in (10, 25, 50):
+        for correlation in (0.0, 0.3, 0.7):
+            truth = of(truths.judges_errors, 5, correlation, n_topics)
+            yield f"5 judges, correlation {correlation}, {n_topics} topics", Row(truth, rates.effective_coverage, COVERED, 1000)  # fmt: skip
+        for k, metric in enumerate(judges.METRICS):
+            truth = of(rates.covid_errors, k, n_topics)
+            yield f"TREC-COVID {metric}, six judges, {n_topics} topics", Row(truth, rates.effective_coverage, COVERED, 1000)  # fmt: skip
+
+
+def _designs() -> Iterator[tuple[str, Row]]:
+    for file in ("robust2004/ap_249topics.csv", "adhoc8/p10.csv", "web2012/err20.csv", "syndl-dl2020/nist-nDCG10.csv"):  # fmt: skip
+        for n_topics in (25, 50):
+            yield f"{_label(file)}, pilots of {n_topics} topics", Row(drawn(file, n_topics), rates.design_power, ASSURED, 1000)  # fmt: skip
+    for case in DESIGNS:
+        kind = "skewed" if case.skewed else "normal"
+        name = f"{kind} scores, {case.n_teams} teams x {case.team_size}, pilots of {case.n_topics} topics"
+        yield name, Row(of(truths.random_systems, case), rates.design_power, ASSURED, 1000)
+
+
 ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "groups": _groups,
     "ablations": _ablations,
@@ -204,6 +240,9 @@ ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "winners": _winners,
     "tau": _taus,
     "corrected": _corrected,
+    "design": _designs,
+    "labels": _labels,
+    "judges": _judges,
 }
 """Rows of the table by name."""
 
@@ -225,9 +264,9 @@ def lines(name: str, samples: int | None = None) -> Iterator[str]:
         for method, values in row.measure(truth, number, SEED).items():
             low, high = (0.0, 0.05) if rates.ERROR in method else row.goal
             low, high = (
-                (0.0, 2.0) if method == rates.WIDTH or rates.MEAN_WIDTH in method else (low, high)
+                (0.0, math.inf) if method == rates.WIDTH or any(each in method for each in rates.NO_GOAL) else (low, high)
             )
-            goal = f"{low:.2f} to {high:.2f}"
+            goal = f"{low:.2f} to {high:.2f}" if math.isfinite(high) else "none"
             rate, error = rates.rate_of(values)
             text = f"{rate:.3f}" if low <= round(rate, 3) <= high else f"**{rate:.3f}**"
             yield f"| {name} | {label} | {method} | {goal} | {text} | {error:.3f} | {number} |"

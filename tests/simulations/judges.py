@@ -1,4 +1,4 @@
-"""Coverage of corrected means and of label agreement: ``python -m tests.simulations.judges REPLICATES DATA`` prints the tables.
+"""Coverage of corrected means: ``python -m tests.simulations.judges REPLICATES DATA`` prints the table.
 
 `docs/believe/judges.md` holds its output. Judges are simulated from the official judgements of TREC-COVID round 5: labels of documents are changed, runs are evaluated
 again. Truth is exact: a replicate draws 50 topics with replacement from the collection's 50, which are the population, so true means, differences
@@ -22,7 +22,6 @@ import pandas as pd
 import scorecube as sc
 from scorecube.collection.many_judgements import label_counts
 from scorecube.statistics.corrected_means import corrected_means
-from scorecube.statistics.label_agreement import COEFFICIENTS, label_intervals
 
 Array = np.ndarray[Any, Any]
 CONFIDENCE, MARKED = 0.95, 0.93
@@ -153,28 +152,6 @@ def coverage(truth: Array, judge: Array, labelled: int, number: int) -> dict[str
     return {name: float(np.mean(values)) for name, values in named.items()}
 
 
-def of_labels(data: Path, number: int) -> pd.DataFrame:
-    """Return coverage of the intervals of label agreement."""
-    rows = []
-    options = {"weights": "quadratic", "distance": "ordinal"}
-    for judge, (_, counts) in judged(data).items():
-        if judge == "truth":
-            continue
-        target = label_intervals(counts, CONFIDENCE, **options)[0]
-        chance = np.random.default_rng(SEED)
-        holds = []
-        for _ in range(number):
-            drawn = counts[chance.integers(0, len(counts), N_TOPICS)]
-            _, low, high = label_intervals(drawn, CONFIDENCE, **options)
-            holds.append((low <= target) & (target <= high))
-        shares = np.mean(holds, axis=0)
-        rows += [
-            {"judge": judge, "coefficient": name, "value": value, "coverage": share}
-            for name, value, share in zip(COEFFICIENTS, target, shares, strict=True)
-        ]
-    return pd.DataFrame(rows)
-
-
 def share_text(value: float) -> str:
     """Return a coverage with three decimals; bold if it is below `MARKED`."""
     text = f"{value:.3f}".lstrip("0")
@@ -182,7 +159,7 @@ def share_text(value: float) -> str:
 
 
 def tables(number: int, data: Path) -> str:
-    """Return both tables as they stand in `docs/believe/judges.md`."""
+    """Return the table as it stands in `docs/believe/judges.md`."""
     lines = [
         "| judge | metric | interval of | labelled | coverage | labels alone | width | labels alone | lambda |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -192,9 +169,6 @@ def tables(number: int, data: Path) -> str:
             f"| {row['judge']} | {row['metric']} | {row['of']} | {row['labelled']} | {share_text(row['coverage'])} | {share_text(row['alone'])} "
             f"| {row['width']:.3f} | {row['width_alone']:.3f} | {row['lambda']:.2f} |"
         )
-    lines += ["", "| judge | coefficient | value | coverage |", "|---|---|---|---|"]
-    for row in of_labels(data, number).to_dict("records"):
-        lines.append(f"| {row['judge']} | {row['coefficient']} | {row['value']:.3f} | {share_text(row['coverage'])} |")  # fmt: skip
     return "\n".join(lines)
 
 

@@ -14,11 +14,18 @@ from scipy.special import stdtrit
 
 import scorecube as sc
 from scorecube.analyses.simulation.families import smallest_error
+from scorecube.design import topic_set_size
+from scorecube.design.power import Anova
+from scorecube.design.uncertainty import assured_variance
 from scorecube.statistics.corrected_means import corrected_means
 from scorecube.workflow.api import analyse
+from scorecube.statistics.judge_errors import effective_judges
+from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients, label_intervals
 from tests.simulations import judges
 from tests.simulations.truths import (
+    AT_ONCE,
     DATA,
+    VARIANCES,
     Floats,
     Sample,
     Truth,
@@ -34,6 +41,10 @@ TRIALS = 1000
 ERROR = "(error)"
 """In the name of what should never be."""
 MEAN_WIDTH = "mean width"
+QUANTILE, MEAN_POWER = "5 % quantile", "mean true power"
+MEAN_NUMBER = "mean number"
+NO_GOAL = (MEAN_WIDTH, QUANTILE, MEAN_POWER, MEAN_NUMBER)
+"""In names of what is no rate, or has no goal."""
 WIDTH = "width, of the interval without"
 """In place of a rate."""
 AS_BEFORE = sc.Leaderboard(bounds=(), winner=False, plus_one=False)
@@ -44,6 +55,7 @@ STATISTICS = {
     "max-T, moderation 0": sc.MaxT(alphas=(ALPHA,), moderation=0.0),
     "max-T, balanced": sc.MaxT(alphas=(ALPHA,), moderation="balanced"),
 }
+LABEL_OPTIONS = {"weights": "quadratic", "distance": "ordinal"}
 EQUAL_MEANS = 1e-12
 """Difference of true means up to which they are equal."""
 MARGIN_SLACK = 0.004
@@ -323,7 +335,7 @@ def _tau(first: Floats, second: Floats) -> float:
 
 
 def corrected_coverage(labelled: int) -> Measure:
-    """Return what measures the share of runs whose corrected mean is within its limits, with the truth of some topics."""
+    """Return what measures the share of runs whose corrected mean, and difference from a baseline, is within its limits, with the truth of some topics."""
 
     def measure(truth: Truth, number: int, seed: int) -> Values:
         rows: list[dict[str, Any]] = []
@@ -333,8 +345,19 @@ def corrected_coverage(labelled: int) -> Measure:
             chosen[0, :labelled] = True
             found, bounded = (corrected_means(human, judge, judge[:, :0], chosen, CONFIDENCE, bounds) for bounds in (None, (0.0, 1.0)))  # fmt: skip
             target = sample.means[0]
+            bases = {"on the labels": human[:, :labelled], "under the judge": judge}
+            differences: dict[str, Any] = {}
+            for best, of in bases.items():
+                base = int(np.argmax(of.mean(axis=1)))
+                against = [np.delete(each - each[base], base, axis=0) for each in (human, judge)]
+                for within in (None, (-1.0, 1.0)):
+                    limits = corrected_means(*against, against[1][:, :0], chosen, CONFIDENCE, within)  # fmt: skip
+                    name = f"difference from the best {best}{', within bounds' if within else ''}"
+                    true = np.delete(target - target[base], base)
+                    differences[name] = covers(limits.low[0], limits.high[0], true).mean()
             rows.append(
-                {
+                differences
+                | {
                     "corrected mean": covers(found.low[0], found.high[0], target).mean(),
                     "within bounds": covers(bounded.low[0], bounded.high[0], target).mean(),
                     f"within bounds: {MEAN_WIDTH}": (bounded.high - bounded.low).mean(),
@@ -346,6 +369,75 @@ def corrected_coverage(labelled: int) -> Measure:
         return collected(rows)
 
     return measure
+
+
+def label_coverage(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether limits of coefficients of label agreement hold them, now and as before: scores are counts (topic, level, level)."""
+    rows: list[dict[str, Any]] = []
+    for sample in samples(truth, number, seed):
+        value, low, high = label_intervals(sample.scores, CONFIDENCE, **LABEL_OPTIONS)
+        left = label_coefficients(sample.scores.sum(axis=0) - sample.scores, **LABEL_OPTIONS)
+        n = len(left)
+        half = stdtrit(n - 1, 0.975) * left.std(axis=0) * math.sqrt(n - 1)
+        now, plain = (covers(*limits, sample.means) for limits in ((low, high), (value - half, value + half)))  # fmt: skip
+        shown = list(zip(COEFFICIENTS, plain, now, strict=True))
+        rows.append({f"{name}, t of all topics": each for name, each, _ in shown} | {name: each for name, _, each in shown})  # fmt: skip
+    return collected(rows)
+
+
+POWER, ASSURANCE, SYSTEMS = 0.8, 0.8, 10
+DIFFERENCE = 0.5
+"""To be detected, in standard deviations within systems or of the rest."""
+
+
+def design_power(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether the true power of designs from pilots is at least .8, its mean, and its 5 % quantile (of each `AT_ONCE` samples)."""
+    drawn = list(samples(truth, number, seed))
+    teams = drawn[0].teams if drawn[0].teams is not None else np.arange(len(drawn[0].scores))
+    found: Values = {}
+    for k, (name, estimate) in enumerate(zip(("one-way", "same topics"), VARIANCES, strict=True)):
+        estimates = np.array([estimate(each.scores) for each in drawn])
+        assured = [assured_variance(each.scores, teams.tolist(), estimate, ASSURANCE) for each in drawn]  # fmt: skip
+        true = float(drawn[0].variances[k])
+        for how, values in (("of the estimate", estimates), (f"assurance {ASSURANCE:g}", np.array(assured))):  # fmt: skip
+            sizes = topic_set_size(values.tolist(), DIFFERENCE * math.sqrt(true), paired=k == 1)
+            n = sizes["topics"].values.astype(float)
+            model = Anova(*(np.full(len(n), each) for each in (ALPHA, 1 - POWER, SYSTEMS)), k == 1)
+            power = model.power(n, n * DIFFERENCE**2 / 2)
+            row = f"{name}, topics {how}"
+            found[f"{row}: power of {POWER:g} reached"] = power >= POWER - 1e-9
+            found[f"{row}: {MEAN_POWER}"] = power
+            found[f"{row}: {QUANTILE}"] = np.array([np.quantile(each, 0.05) for each in np.array_split(power, -(-number // AT_ONCE))])  # fmt: skip
+    return found
+
+
+def effective_coverage(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether limits of the effective number of judges hold it, and its estimate as a share of the truth: scores are errors (judge, run, topic)."""
+    rows: list[dict[str, Any]] = []
+    for sample in samples(truth, number, seed):
+        value, low, high = effective_judges(sample.scores, CONFIDENCE)
+        target = float(sample.means)
+        rows.append({"effective judges": covers(low, high, target), f"{MEAN_WIDTH} of limits": high - low, f"{MEAN_NUMBER}": value, f"{MEAN_NUMBER}, true": target})  # fmt: skip
+    return collected(rows)
+
+
+def covid_errors(metric: int, n_topics: int) -> Truth:
+    """Return errors of the simulated judges of TREC-COVID round 5 by a metric, topics drawn with replacement."""
+    if not DATA.is_dir():
+        raise FileNotFoundError(DATA)
+    known = judges.judged(DATA)
+    errors = np.array([known[each][0][metric] - known["truth"][0][metric] for each in judges.JUDGES])  # fmt: skip
+    target = np.array(effective_judges(errors, CONFIDENCE)[0])
+    return lambda chance: Sample(errors[..., chance.integers(0, errors.shape[-1], n_topics)], target)  # fmt: skip
+
+
+def covid_labels(judge: str, n_topics: int) -> Truth:
+    """Return counts of the labels of TREC-COVID round 5 and of a simulated judge, topics drawn with replacement."""
+    if not DATA.is_dir():
+        raise FileNotFoundError(DATA)
+    counts = judges.judged(DATA)[judge][1]
+    target = label_coefficients(counts.sum(axis=0), **LABEL_OPTIONS)
+    return lambda chance: Sample(counts[chance.integers(0, len(counts), n_topics)], target)
 
 
 @cache

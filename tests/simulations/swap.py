@@ -1,4 +1,4 @@
-"""Coverage of the swap method's intervals: ``python -m tests.simulations.swap > coverage.md`` (about half an hour).
+"""Coverage of the swap method's intervals: ``python -m tests.simulations.swap > coverage.md`` (about half an hour); ``first`` behind it: how often `first_probability` is right.
 
 Truth is what the comparisons of thousands of other collections give together, as many topics, runs and teams in each: the swap rate
 of each bin, the difference at which the fitted rates reach 5 % (interpolated), the share of comparisons with that difference, and
@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+import scorecube as sc
 from scorecube.analyses import Swap
 from scorecube.analyses.topic_samples.swap_limits import Functionals
 from scorecube.workflow.api import analyse
 from tests.simulations.margins import METRICS, Population
+from tests.simulations.truths import cube_of, real_scores
 
 Array = np.ndarray[Any, Any]
 LEVEL = 0.95
@@ -29,6 +31,11 @@ BATCH = 20
 RATE_TRIALS = 300
 """Trials for the intervals of swap rates about the population; the others have the default number."""
 POPULATIONS = tuple(Population(n_runs, team) for n_runs in (15, 30, 60) for team in (1, 3))
+REAL = (
+    ("adhoc8/ap.csv", "adhoc8/p10.csv"),
+    ("syndl-dl2020/nist-nDCG10.csv", "syndl-dl2020/nist-AP.csv", "syndl-dl2020/nist-RR.csv"),
+    ("web2011/ap.csv", "web2011/rr.csv"),
+)
 COLUMNS = (
     "required difference",
     "share",
@@ -115,6 +122,51 @@ def _mean(values: list[Array]) -> Array:
     return np.asarray(np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan))
 
 
+BINS = ((0.0, 0.75), (0.75, 0.95), (0.95, 1.01))
+"""Of the probabilities that are stated of the metric with the largest."""
+
+
+def first(population: Population, n: int, n_truth: int, seed: int = 1) -> Iterator[str]:
+    """Yield how often the metric that is said to be first with some probability has the largest share of all collections, by bins of what is said."""
+    true = int(np.argmax(truth(population, n_truth, seed + 1000)["share"]))
+    random = np.random.default_rng([seed, population.n_runs, population.team])
+    stated, right = np.empty(n), np.empty(n, bool)
+    for number in range(n):
+        cube = population.cube(population.scores(random, 1)[0])
+        found = analyse(cube, Swap(), trials=300, seed=number, workers=1)["first_probability"]
+        values = found.isel(gain=0, size=0, confidence=0).values
+        stated[number], right[number] = np.nanmax(values), np.nanargmax(values) == true
+    yield from binned(f"{population.n_runs} runs, teams of {population.team}", stated, right)
+
+
+def first_of_real(names: tuple[str, ...], n: int, n_truth: int, seed: int = 1) -> Iterator[str]:
+    """Yield the same of topics drawn with replacement from collections, metrics of the same runs."""
+    whole = np.array([real_scores(name) for name in names])
+    stated, right, shares = np.empty(n), np.empty(n, int), np.zeros(len(names))
+    for number in range(n + n_truth):
+        chance = np.random.default_rng([seed, number])
+        drawn = whole[..., chance.integers(0, whole.shape[-1], 50)]
+        limits = number < n
+        found = analyse(cube_of(list(drawn)), Swap(limits=limits), trials=300 if limits else 50, seed=number, workers=1)  # fmt: skip
+        at = found.isel(gain=0, size=0)
+        if limits:
+            values = at["first_probability"].isel(confidence=0).values
+            stated[number], right[number] = np.nanmax(values), np.nanargmax(values)
+        else:
+            shares += np.nan_to_num(sc.complete(found)["share"].isel(gain=0, size=0, confidence=0).values)  # fmt: skip
+    yield from binned(", ".join(names), stated, right == int(np.argmax(shares)))
+
+
+def binned(name: str, stated: Array, right: Array) -> Iterator[str]:
+    """Yield a row for each of `BINS` with any: mean of what is said, share that is right, its standard error, number."""
+    for low, high in BINS:
+        chosen = (stated >= low) & (stated < high)
+        if chosen.any():
+            rate, number = right[chosen].mean(), int(chosen.sum())
+            error = np.sqrt(max(rate * (1 - rate), 0.25 / number) / number)
+            yield f"| {name} | {stated[chosen].mean():.2f} | {rate:.2f} | {error:.2f} | {number} |"
+
+
 def lines(population: Population, found: dict[str, Array]) -> Iterator[str]:
     """Yield rows of the table."""
     teams = "independent" if population.team == 1 else f"teams of {population.team}"
@@ -150,5 +202,19 @@ def main(n: int = 300, n_truth: int = 4000, seed: int = 1) -> None:
             print(line, flush=True)
 
 
+def main_first(n: int = 150, n_truth: int = 600) -> None:
+    """Print how often the probability that a metric is first is right."""
+    logging.disable(logging.WARNING)
+    headings = ("truth", "mean probability said", "right", "standard error", "collections")
+    print("| " + " | ".join(headings) + " |\n" + "|---" * len(headings) + "|")
+    for population in (Population(15, 1), Population(30, 1), Population(30, 3), Population(60, 1)):
+        print(*first(population, n, n_truth), sep="\n", flush=True)
+    for names in REAL:
+        print(*first_of_real(names, n, n_truth), sep="\n", flush=True)
+
+
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    if sys.argv[1:2] == ["first"]:
+        main_first(*map(int, sys.argv[2:]))
+    else:
+        main(*map(int, sys.argv[1:]))

@@ -19,11 +19,15 @@ import pandas as pd
 import xarray as xr
 from scipy.special import ndtr
 
+from scorecube.design.variance import residual_variance, within_system_variance
+from scorecube.statistics.label_agreement import label_coefficients
 from scorecube.workflow.api import cube_from_scores
+from tests.design_coverage import Case, simulate
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 DATA = Path(__file__).parents[3] / "shared" / "data"
 AT_ONCE = 50
+VARIANCES = (within_system_variance, residual_variance)
 """Samples of a cube: they share their resamples of topics."""
 
 
@@ -39,11 +43,17 @@ class Sample:
         (run,) or (2, run): means over infinitely many topics.
     groups
         (topic,): topic groups, the units that were drawn; None where topics were.
+    variances
+        Variance within systems and residual variance, as of `VARIANCES`, over all topics (and systems, where these are drawn); None where they were not computed.
+    teams
+        (run,): team of each run; None where each run is a team.
     """
 
     scores: Floats
     means: Floats
     groups: Any = None
+    variances: Any = None
+    teams: Any = None
 
 
 Truth = Callable[[np.random.Generator], Sample]
@@ -72,6 +82,53 @@ def cubes(truth: Truth, number: int, seed: int) -> Iterator[tuple[xr.Dataset, li
         yield cube_of([each.scores for each in drawn]), drawn
 
 
+def random_systems(case: Case) -> Truth:
+    """Return collections whose topics, teams and runs are all drawn anew; `Sample.means` are missing, `Sample.variances` are those of 4,000 collections."""
+    true = np.array([np.mean([estimate(simulate(np.random.default_rng((17, k)), case)) for k in range(4000)]) for estimate in VARIANCES])  # fmt: skip
+
+    def draw(chance: np.random.Generator) -> Sample:
+        scores = simulate(chance, case)
+        teams = np.repeat(np.arange(case.n_teams), case.team_size)
+        return Sample(scores, np.full(len(scores), np.nan), variances=true, teams=teams)
+
+    return draw
+
+
+def judges_errors(n_judges: int, correlation: float, n_topics: int) -> Truth:
+    """Return errors (judge, run, topic) of 20 runs, judges whose variances differ by a factor of 4 and whose errors correlate alike; skewed, and alike over runs in part."""
+    spread = np.linspace(1.0, 2.0, n_judges)[:, np.newaxis, np.newaxis]
+    covariance = np.full((n_judges, n_judges), correlation) + (1 - correlation) * np.eye(n_judges)
+    covariance = covariance * spread[:, 0] * spread[:, 0].T
+    true = n_judges * np.trace(covariance) / covariance.sum()
+
+    def errors(chance: np.random.Generator, *shape: int) -> Floats:
+        shared, own = (chance.exponential(1.0, each) for each in ((*shape[:-2], 1, shape[-1]), shape))  # fmt: skip
+        return np.asarray((shared + own - 2.0) / np.sqrt(2.0))
+
+    def draw(chance: np.random.Generator) -> Sample:
+        common, own = errors(chance, 1, 20, n_topics), errors(chance, n_judges, 20, n_topics)
+        made = spread * (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own)
+        return Sample(made, np.array(true))
+
+    return draw
+
+
+def judged_labels(n_topics: int) -> Truth:
+    """Return counts (topic, level, level) of two judges' labels: numbers of documents, shares of levels and of equal labels differ by topic; `Sample.means` are coefficients of 20,000 topics."""
+
+    def draw(chance: np.random.Generator, number: int = n_topics) -> Floats:
+        documents = np.maximum(np.exp(chance.normal(np.log(60), 0.8, number)).astype(int), 5)
+        alike, shares = chance.beta(3, 2, number), chance.dirichlet((3, 1, 0.5), number)
+        levels = np.eye(3)
+        cells = alike[:, None, None] * shares[:, :, None] * levels
+        cells = cells + (1 - alike)[:, None, None] * shares[:, :, None] * shares[:, None, :]
+        return chance.multinomial(documents, cells.reshape(number, 9)).reshape(number, 3, 3)
+
+    whole = draw(np.random.default_rng(5), 20_000).sum(axis=0)
+    true = label_coefficients(whole, weights="quadratic", distance="ordinal")
+    return lambda chance: Sample(draw(chance), true)
+
+
 # Populations: real collections.
 
 
@@ -93,12 +150,13 @@ def population(scores: Floats, n_topics: int, equal: bool = False) -> Truth:
     equal
         Whether each run is moved to mean 0. Moved runs can differ by a constant on most topics where scores have few values; `exchanged` has no such pairs.
     """
-    means = scores.mean(axis=-1)
+    means, n_all = scores.mean(axis=-1), scores.shape[-1]
+    true = None if scores.ndim > 2 else np.array([each(scores) * (n_all - 1) / n_all for each in VARIANCES])  # fmt: skip
     if equal:
         scores, means = scores - means[..., np.newaxis], np.zeros_like(means)
 
     def draw(chance: np.random.Generator) -> Sample:
-        return Sample(scores[..., chance.integers(0, scores.shape[-1], n_topics)], means)
+        return Sample(scores[..., chance.integers(0, n_all, n_topics)], means, variances=true)
 
     return draw
 

@@ -81,6 +81,14 @@ DESIGN = (
     ),
     *_SHARED,
     Option(
+        "Also the topics whose true power is 1 - beta with this probability, e.g. 0.8, as the variance of a STUDY is an estimate.",
+        minimum=0.5,
+        below=1.0,
+        name="assurance",
+        type=float | None,
+        default=None,
+    ),
+    Option(
         "anova (best and worst of several systems), t (paired t test) or ci (confidence interval).",
         choices=("anova", "t", "ci"),
         name="method",
@@ -125,7 +133,8 @@ def from_variances(
                 for known in (declared, SELECTION)
             )
             check_output(form, figure)
-            found = find_variances(study, values.pop("variance"), selection)
+            variance, assurance = values.pop("variance"), values.pop("assurance", None)
+            found = find_variances(study, variance, selection, assurance)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # notes of results repeat their text
                 results = [
@@ -161,6 +170,8 @@ def design(variances: Any, values: dict[str, Any]) -> xr.Dataset:
         of_study = isinstance(variances, xr.Dataset)
         sizes = calculators.topic_set_size_of_cube if of_study else calculators.topic_set_size
         return sizes(variances, min_diff=difference, width=width, beta=beta, **values)
+    if "assurance" in getattr(variances, "coords", ()):
+        raise BadPlan("--assurance is about numbers of topics; leave --topics out", option="assurance")
     variances = one_way(variances)
     if width is not None or (values["method"] == "ci" and difference is not None):
         flag = "--width" if width is not None else "--min-diff"
@@ -205,7 +216,7 @@ def one_way(variances: Any) -> Any:
 
 
 def find_variances(
-    study: str | None, variance: Any, selection: Mapping[str, Any]
+    study: str | None, variance: Any, selection: Mapping[str, Any], assurance: float | None
 ) -> list[tuple[Any, dict[str, Any]]]:
     """Return variances with facts of their collection: those of --variance without, else datasets with intervals."""
     if (study is None) == (variance is None):
@@ -214,6 +225,10 @@ def find_variances(
             f"variances come from --variance V or from the scores of a STUDY; found {found}, expected one of them"
         )
     if study is None:
+        if assurance is not None:
+            raise BadPlan(
+                "--assurance takes the uncertainty of a variance from the scores of a STUDY; with --variance leave it out"
+            )
         unused = [name for name, value in selection.items() if value is not None]
         if unused:
             raise BadPlan(
@@ -244,7 +259,7 @@ def find_variances(
             "n_runs": cube.sizes["run"],
             "n_topics": by_group(cube).sizes["topic"],
         }
-        estimated = variance_intervals(cube)
+        estimated = variance_intervals(cube, assurance=assurance)
         for key in ABOUT_TOPICS:
             if key in estimated.attrs:
                 notify(f"{name}: {estimated.attrs[key]}")

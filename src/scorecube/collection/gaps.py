@@ -12,12 +12,17 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
+from scorecube.collection.topic_groups import by_group
 from scorecube.errors import counted
 
 MOST_DROPPED, UNLIKE = 0.05, 2.0
 """Share of the topics that may be left out without a warning, and standard errors from which on their mean is unlike that of the others."""
 NAMED = 3
 """Runs that lack most scores, by name."""
+MODELLED = (
+    "Means over all topics are those of a model: the mean of a run, plus an effect of the topic, plus a rest; it assumes that no score is missing because this run did "
+    "well or badly on this topic beyond both."
+)
 _RUN = (names.METRIC, names.GAIN, names.RUN)
 VARIABLES = (
     *schema.variables(
@@ -65,12 +70,21 @@ def about_left_out(cube: xr.Dataset, complete: Any) -> str:
     return text
 
 
+def on_complete_topics(cube: xr.Dataset, note: str = "") -> xr.Dataset:
+    """Return the topics of a cube without missing scores, with what is said of those left out, and a note behind it; the cube itself without any."""
+    complete = cube[names.SCORE].notnull().all([names.METRIC, names.GAIN, names.RUN]).values
+    if complete.all():
+        return cube
+    said = f"{about_left_out(cube, complete)} {note}".rstrip()
+    return cube.isel(topic=np.flatnonzero(complete)).assign_attrs({names.LEFT_OUT: said})
+
+
 def two_way_means(cube: xr.Dataset, *, confidence: float = 0.95) -> xr.Dataset:
     """Return means of runs over all topics, also where scores are missing, by a model of runs and topics.
 
     A score is the mean of its run, plus an effect of its topic, plus a rest: topics and rests are random draws. Variances are those of restricted likelihood
     (Patterson and Thompson 1971, Biometrika 58), means those of weighted least squares. Assumption: whether a score is missing may depend on the topic and the run,
-    not on how well this run did on this topic beyond both.
+    not on how well this run did on this topic beyond both. Topic groups count as topics; with missing scores they are refused.
 
     Parameters
     ----------
@@ -93,7 +107,7 @@ def two_way_means(cube: xr.Dataset, *, confidence: float = 0.95) -> xr.Dataset:
     """
     from scipy.special import stdtrit
 
-    cube = as_cube(cube)
+    cube = by_group(as_cube(cube))
     scores = cube[names.SCORE].transpose(*_RUN, names.TOPIC).values
     found = np.full((4, *scores.shape[:-1]), np.nan)
     for cell in np.ndindex(scores.shape[:2]):

@@ -11,7 +11,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube, labels, metric_names
-from scorecube.collection.gaps import about_left_out
+from scorecube.collection.gaps import on_complete_topics
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.topic_means import kinds_of, summarise
 from scorecube.errors import BadInput, BadName, BadPlan, nearest, option
@@ -95,10 +95,7 @@ def select(
         )
         result = result.sel({dim: ordered})
     if drop_missing:
-        complete = result[names.SCORE].notnull().all([names.METRIC, names.GAIN, names.RUN]).values
-        if not complete.all():
-            result = result.assign_attrs({names.LEFT_OUT: about_left_out(result, complete)})
-        result = result.isel(topic=np.flatnonzero(complete))
+        result = on_complete_topics(result)
     return result
 
 

@@ -17,7 +17,8 @@ Numbers = float | Iterable[float] | xr.DataArray | xr.Dataset
 
 METHOD, MODE = "method", "mode"
 VARIANCE, MIN_DIFF, WIDTH, SYSTEMS = "variance", "min_diff", "width", "systems"
-ALPHA, BETA, TOPICS, POWER, ROUTE = "alpha", "beta", "topics", "power", "route"
+ALPHA, BETA, ASSURANCE = "alpha", "beta", "assurance"
+TOPICS, POWER, ROUTE = "topics", "power", "route"
 NOTES = "notes"
 MAX_TOPICS = 10_000_000
 
@@ -53,6 +54,7 @@ RULES = {
     WIDTH: Rule(0.0, math.inf, False, False, "a width of confidence intervals, more than 0"),
     SYSTEMS: Rule(2, 100_000, True, True, "a number of systems, a whole number from 2 to 100,000"),
     **dict.fromkeys((ALPHA, BETA), _RATE),
+    ASSURANCE: Rule(0.5, 1.0, True, False, "a probability from 0.5 to below 1"),
     TOPICS: Rule(
         2, MAX_TOPICS, True, True, f"a number of topics, a whole number from 2 to {MAX_TOPICS:,}"
     ),
@@ -70,6 +72,7 @@ VARIABLES = {
             form=".2f",
             alpha="probability of a type I error; 1 - confidence of intervals",
             beta="probability of a type II error",
+            assurance="probability that the true power is reached, over collections like this",
         ),
         *variables((), "condition", "systems", "i", systems="systems that are compared"),
         *variables(
@@ -77,7 +80,7 @@ VARIABLES = {
             width="expected width of the confidence interval of a difference in mean score",
         ),
         *variables((), "count", "topics", "i", topics="number of topics"),
-        *variables((), "share", power="probability that the difference is detected"),
+        *variables((), "share", power="probability that the difference is detected, if the variance is the true one"),
     )
 }
 

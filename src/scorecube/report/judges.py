@@ -250,6 +250,17 @@ DISJOINT = declared(
 
 `judge_part` is the tau of two halves of the truth less that with the judge; its limits are by a jackknife over topics.
 """
+TOGETHER = declared(
+    (names.METRIC, names.GAIN),
+    (
+        *("truth", names.METRIC, names.GAIN, "n_judges"),
+        *(f"effective{end}" for end in LIMITS),
+        _COLLECTION,
+    ),
+    only="has_effective",
+    needs="has_effective",
+)
+"""Number of judges with independent errors whose mean is as exact as that of all judges, on the topics and runs that all have; limits are over infinitely many topics."""
 RUNS = declared(
     (*OF_JUDGE, names.RUN),
     (
@@ -389,6 +400,16 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
     by_metric = with_labels(AGREEMENT.make(result)).groupby("label", sort=False)
     for _, rows in [*by_metric][1:]:
         yield from _as_the_truth(rows, confidence)
+    for row in with_labels(TOGETHER.make(result)).to_dict("records"):
+        yield with_number(
+            f"{row['label']}: the errors of {row['n_judges']} judges go together: their mean is as exact as that of "
+            f"{with_limits(*number_of(row, 'effective'), form='.1f')} judges with independent errors",
+            f"effective number of independent judges, {row['label']}",
+            number_of(row, "effective"),
+            "judges",
+            confidence,
+            table="together",
+        )
     for row in LABELS.make(result).to_dict("records"):
         yield with_number(
             f"labels of {row['judge']}: kappa {with_limits(*number_of(row, 'kappa'), form='.2f')}, weighted {row['weighted_kappa']:.2f}, "
@@ -424,6 +445,7 @@ def page_tables(frames: Frames) -> HeadedTables:
     """Return the tables of the chapter; those without rows are left out."""
     headings = {
         "Which judge: rankings and decisions": "agreement",
+        "Judges together": "together",
         "Labels": "labels",
         "Confusion of levels": "confusion",
         "Bias by level of score": "bias",
@@ -592,6 +614,7 @@ VIEW = View(
     tables={
         "agreement": AGREEMENT,
         "labels": LABELS,
+        "together": TOGETHER,
         "corrected": CORRECTED,
         "price": PRICE,
         "needed": NEEDED,

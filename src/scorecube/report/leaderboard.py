@@ -55,6 +55,7 @@ _RUNS = declared(
     (
         *CELL,
         *("rank", "run", "team", "repetitions?", "mean", "mean_low", "mean_high"),
+        *("model_mean?", "model_mean_low?", "model_mean_high?"),
         *("rank_low", "rank_high", "groups", ("top_{k}", "in_top"), "best"),
         *("difference?", "difference_low?", "difference_high?", "p_baseline?"),
         *("wins?", "ties?", "losses?", "better?", "worse?"),
@@ -255,6 +256,17 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
             jointly=f"all comparisons with {facts['baseline']}",
             table="systems",
         )
+    for rows in cells if "model_mean" in result else ():
+        row = rows.loc[rows["model_mean"].idxmax()]
+        yield with_number(
+            f"{rows['label'].iloc[0]}: by the model of runs and topics {row[names.RUN]} has the largest mean over all topics, "
+            f"{with_limits(*number_of(row, 'model_mean'))}; ranks are about the topics that all {one}s have",
+            f"mean of {row[names.RUN]} over all topics, {rows['label'].iloc[0]}",
+            number_of(row, "model_mean"),
+            "score",
+            1 - float(facts["alpha"]),
+            table="systems",
+        )
     yield from notes_of(result)
 
 
@@ -404,6 +416,7 @@ _RANKS = View(
                 "run": "run",
                 "team": "team",
                 "mean": "mean mean_low mean_high",
+                "mean, all topics": "model_mean model_mean_low model_mean_high",
                 "may be rank": "rank_low rank_high",
             },
             first_metric=True,

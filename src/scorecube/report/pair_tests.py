@@ -52,6 +52,8 @@ MEASURED = {
     "maxt": "0.05 to 0.08",
 }
 """Family-wise error rates of tests of all pairs together at 0.05, for 50 topics of real collections with equal means (docs/believe/ranks.md)."""
+LEAST_MEASURED = 25
+"""Fewest topics that these rates are shown with; of fewer a warning says that none are known."""
 MEASURED_SYSTEMS = "0.04 to 0.08 for systems of 5 runs or more, up to 0.17 with 2 or 3"
 """The same of the max-T test for systems with repeated runs."""
 FEW = 30
@@ -355,16 +357,17 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
 
 
 def measured(facts: Mapping[str, Any]) -> str:
-    """Return the measured error rates of a test of all pairs together; empty for other tests.
+    """Return the measured error rates of a test of all pairs together; empty for other tests, and for fewer topics than they are like.
 
-    facts: Attributes of a result: its analysis, and whether it compares systems.
+    facts: Attributes of a result: its analysis, whether it compares systems, and its number of topics.
 
     Examples
     --------
     >>> measured({"analysis": "maxt"})
     'measured family-wise error rates at 0.05, with 50 topics: 0.05 to 0.08'
     """
-    if facts.get("analysis") not in MEASURED:
+    few = facts.get("n_topics", LEAST_MEASURED) < LEAST_MEASURED
+    if facts.get("analysis") not in MEASURED or few:
         return ""
     rates = MEASURED_SYSTEMS if facts.get("by_system") else MEASURED[facts["analysis"]]
     return f"measured family-wise error rates at 0.05, with 50 topics: {rates}"

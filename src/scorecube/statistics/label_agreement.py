@@ -1,7 +1,7 @@
 """Agreement of the labels of two judges on the same documents, with intervals over topics.
 
 References: Cohen 1960 and 1968 (kappa, weighted kappa); Krippendorff 2019, "Content analysis", chapter 12 (alpha);
-Efron and Tibshirani 1993, chapter 11 (jackknife). All coefficients are of the documents of all topics together; topics are left out one by
+Efron and Tibshirani 1993, chapter 11 (jackknife); Kish 1965, "Survey sampling" (effective number). All coefficients are of the documents of all topics together; topics are left out one by
 one for the intervals, as documents of one topic are no independent sample.
 """
 
@@ -79,16 +79,20 @@ def _distances(margins: Floats, distance: str) -> Floats:
 def label_intervals(
     counts: Any, confidence: float, *, weights: str, distance: str
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the coefficients of all topics together, and limits by the jackknife over topics.
+    """Return the coefficients of all topics together, and limits by the jackknife over topics, on the scale of Fisher's z.
+
+    Topics with many documents count for more: the quantile of Student's t is that of the effective number of topics, (sum w)**2 / sum w**2 for
+    documents w (Kish 1965).
 
     counts: Integers (topic, level of the first, level of the second). Topics without documents are left out.
     confidence: Confidence level.
     weights, distance: As of `label_coefficients`.
-    Returns value, low, high: float64 (coefficient,). Limits are NaN for fewer than `LEAST_TOPICS` topics; they do not
-        exceed 1.
+    Returns value, low, high: float64 (coefficient,). Limits are NaN for fewer than `LEAST_TOPICS` topics, and where
+        all topics agree alike.
     """
     tables = np.asarray(counts)
-    tables = tables[tables.sum(axis=(1, 2)) > 0]
+    documents = tables.sum(axis=(1, 2))
+    tables, documents = tables[documents > 0], documents[documents > 0]
     total, n = tables.sum(axis=0), len(tables)
     value = label_coefficients(total, weights=weights, distance=distance)
     if n < LEAST_TOPICS:
@@ -97,5 +101,9 @@ def label_intervals(
     error = np.sqrt((n - 1) / n * ((left - left.mean(axis=0)) ** 2).sum(axis=0))
     from scipy.special import stdtrit  # imported here, as it takes long to import
 
-    half = stdtrit(n - 1, (1 + confidence) / 2) * error
-    return value, value - half, np.minimum(value + half, 1.0)
+    effective = documents.sum() ** 2 / (documents**2).sum()
+    half = stdtrit(max(effective - 1.0, 1.0), (1 + confidence) / 2) * error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = np.where(error > 0, half / (1.0 - value**2), np.nan)
+        middle = np.arctanh(value)
+    return value, np.tanh(middle - half), np.tanh(middle + half)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from scorecube.names import Purpose
 from scorecube.report.results import headline
 from scorecube.report.views import view_of
 from scorecube.statistics.corrected_means import corrected_means, labels_needed
+from scorecube.statistics.judge_errors import effective_judges
 from scorecube.statistics.label_agreement import label_coefficients, label_intervals
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
@@ -60,6 +62,41 @@ def renamed_topics(cube: xr.Dataset) -> xr.Dataset:
     return cube.assign_coords(topic=[f"x{label}" for label in cube.topic.values])
 
 
+# Judges together
+
+
+def test_effective_judges_equal_the_oracle() -> None:
+    errors = np.random.default_rng(3).standard_normal((3, 4, 11))
+    errors[1] += errors[0]
+    found = effective_judges(errors, 0.9)
+    assert found == pytest.approx(oracle.effective_judges(errors.tolist(), 0.9), rel=1e-9)
+    assert found[1] < found[0] < found[2]
+    # A bias is no error that averages out.
+    assert effective_judges(errors + np.arange(12.0).reshape(3, 4, 1), 0.9) == pytest.approx(found)
+    # Correlations of rho: K / (1 + (K - 1) rho).
+    common, own = np.random.default_rng(4).standard_normal((2, 4, 500, 400))
+    many = np.sqrt(0.3) * common[:1] + np.sqrt(0.7) * own
+    assert effective_judges(many, 0.95)[0] == pytest.approx(4 / 1.9, rel=0.02)
+    for few in (errors[:1], errors[..., :2], np.zeros((2, 3, 5))):
+        assert np.isnan(effective_judges(few, 0.95)).all()
+
+
+def test_an_ensemble_is_the_mean_of_its_judges() -> None:
+    """And it is no further judge of those that err together."""
+    judges = {name: simulate_cube(n_runs=12, seed=seed) for name, seed in (("a", 4), ("b", 5))}
+    plain = analyse(judged(**judges), SMALL)
+    found = analyse(judged(**judges), replace(SMALL, ensemble=True))
+    assert found.judge.values.tolist() == ["a", "b", "ensemble"]
+    np.testing.assert_array_equal(found["effective"], plain["effective"])
+    mean = judges["a"].assign(score=(judges["a"]["score"] + judges["b"]["score"]) / 2)
+    alone = analyse(judged(c=mean), SMALL)
+    for name in ("agreement", "agree", "width", "corrected"):
+        np.testing.assert_allclose(found[name].sel(judge="ensemble"), alone[name].sel(judge="c"))
+    np.testing.assert_array_equal(found["agreement"].sel(judge=["a", "b"]), plain["agreement"])
+    with pytest.raises(BadPlan, match="two judges or more"):
+        analyse(judged(a=judges["a"]), replace(SMALL, ensemble=True))
+
+
 # Labels
 
 
@@ -89,12 +126,21 @@ def test_alpha_of_a_published_example(distance: str) -> None:
 
 
 def test_limits_equal_the_oracle() -> None:
-    by_topic = [pairs_of(seed, 20) for seed in range(8)]
+    by_topic = [pairs_of(seed, 10 + 7 * seed) for seed in range(8)]
     counts = np.stack([table_of(pairs) for pairs in by_topic])
     value, low, high = label_intervals(counts, 0.9, weights="linear", distance="nominal")
     expected = oracle.jackknife(by_topic, 0.9)
     np.testing.assert_allclose([low[0], high[0]], expected, rtol=1e-9)
     assert low[0] < value[0] < high[0]
+
+
+def test_equal_labels_everywhere_are_no_certainty() -> None:
+    """Topics that all agree alike have no limits, as other topics may not."""
+    same = np.stack([np.diag([5, 3]), np.diag([2, 9]), np.diag([4, 4])])
+    value, low, high = label_intervals(same, 0.95, weights="linear", distance="nominal")
+    assert value.tolist() == [1.0] * 4
+    assert np.isnan(low).all()
+    assert np.isnan(high).all()
 
 
 def test_labels_without_variety_are_missing() -> None:
@@ -104,6 +150,17 @@ def test_labels_without_variety_are_missing() -> None:
 
 
 # Corrected means
+
+
+def test_the_baseline_is_chosen_without_labels() -> None:
+    """By the mean under the judge on all its topics; `baseline_by` truth is the choice of earlier versions, whose plans are found."""
+    cube = judged(machine=simulate_cube(n_runs=12, seed=4))
+    best = {name: str(cube.run.values[int(each.mean("topic").isel(metric=0).argmax("run"))]) for name, each in (("judge", cube["score"].sel(gain="machine")), ("truth", cube["score"].sel(gain="nist")))}  # fmt: skip
+    assert best["judge"] != best["truth"]
+    for by, run in best.items():
+        result = sc.complete(analyse(cube, sc.Judges(labels=(10,), purchases=5, baseline_by=by)))  # type: ignore[arg-type]
+        assert result["baseline_run"].isel(metric=0, gain=0, judge=0).item() == run
+        assert np.isnan(result["difference"].isel(metric=0, gain=0, judge=0).sel(run=run)).all()
 
 
 @pytest.mark.parametrize("n_others", [0, 7])

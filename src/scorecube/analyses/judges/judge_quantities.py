@@ -12,6 +12,8 @@ from scorecube.analyses.rank_agreement.agreement_quantities import population_va
 from scorecube.collection.schema import Derived, derived, labels_of, limits, variables
 
 CELL = (names.METRIC, names.GAIN)
+ENSEMBLE = "ensemble"
+"""Name of the judge whose scores are the means of those of all judges."""
 _JUDGE = (*CELL, names.JUDGE)
 _STATISTIC = (*_JUDGE, names.STATISTIC)
 _RUNS = (*_JUDGE, names.RUN)
@@ -23,7 +25,15 @@ _MEANS = {
     "corrected": "mean over infinitely many topics, by the judge and labelled topics",
     "difference": "difference of corrected means from the baseline",
 }
-VARIABLES = (
+TOGETHER = (
+    *variables(
+        *(CELL, "estimate", "judges"),
+        effective="number of judges with independent errors whose mean is as exact as that of all judges",
+    ),
+    *limits("effective", CELL, "judges", "{} limit over infinitely many topics"),
+)
+"""Of all judges together."""
+BY_JUDGE = (
     *variables(
         *(_STATISTIC, "estimate"),
         agreement="agreement of the rankings of runs under the truth and the judge",
@@ -148,6 +158,7 @@ VARIABLES = (
     ),
     *variables((names.JUDGE,), "count", "runs", n_common_runs="runs of both sets"),
 )
+VARIABLES = (*BY_JUDGE, *TOGETHER)
 
 
 def _contained(result: xr.Dataset, end: str) -> xr.DataArray:
@@ -327,6 +338,19 @@ DERIVED = (
         lambda result: result["half_tau"].sel({names.HALF_STATISTIC: "both"}, drop=True).notnull(),
         *(_JUDGE, "flag"),
         has_halves="whether halves of the topics are compared",
+    ),
+    derived(
+        lambda result: xr.DataArray(
+            sum(each != ENSEMBLE for each in labels_of(result, names.JUDGE))
+        ),
+        *((), "count", "judges"),
+        n_judges="judges, without their ensemble",
+    ),
+    derived(
+        lambda result: result["effective"].notnull(),
+        *(CELL, "flag"),
+        needs=("effective",),
+        has_effective="whether several judges share topics with the truth",
     ),
     derived(
         lambda result: result["rank_truth"].notnull(),

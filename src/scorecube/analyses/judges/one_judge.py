@@ -162,6 +162,17 @@ def two_sets(truth: Floats, judge: Floats) -> TwoSets:
     )
 
 
+def common_errors(scores: Floats) -> Floats:
+    """Return the scores of all judges less those of the truth, (cell, judge, run, topic), on the runs and topics that all sets have.
+
+    scores: float64 (set, cell, run, topic), NaN for what a set lacks; the truth first.
+    """
+    known = ~np.isnan(scores)
+    runs, topics = (known.any(axis=axes).all(axis=0) for axes in ((1, 3), (1, 2)))
+    errors = scores[1:, :, runs][..., topics] - scores[:1, :, runs][..., topics]
+    return np.swapaxes(errors, 0, 1)
+
+
 def rankings(sets: TwoSets, agreement: Agreement) -> dict[str, Any]:
     """Return the agreement of rankings and of decisions on pairs, on shared topics if there are any."""
     pair = (sets.shared_truth, sets.shared_judge) if sets.is_shared else (sets.truth, sets.judge)
@@ -260,6 +271,7 @@ def corrections(
     sizes: Sequence[int],
     *,
     baseline: int | None,
+    by_judge: bool,
     width: float,
     purchases: int,
     confidence: float,
@@ -269,7 +281,8 @@ def corrections(
 
     sets: Scores.
     sizes: Numbers of labelled topics; 0 for all shared ones.
-    baseline: Run of the cube; None for the best under the truth.
+    baseline: Run of the cube; None for the best under the judge on all its topics, or under the truth on the shared ones.
+    by_judge: Which of both.
     width: Wanted width of intervals.
     purchases: Random choices of the labelled topics, of which tables of means show the first.
     confidence: Confidence level.
@@ -282,7 +295,7 @@ def corrections(
     order = np.argsort(_words(purchases, sets.shared), axis=1)
     for cell in range(len(sets.truth)):
         h, f, more = sets.shared_truth[cell], sets.shared_judge[cell], sets.others[cell]
-        base = int(np.argmax(h.mean(axis=-1)))
+        base = int(np.argmax((np.concatenate([f, more], axis=-1) if by_judge else h).mean(axis=-1)))
         if baseline is not None and baseline in of_cube:
             base = int(np.searchsorted(of_cube, baseline))
         found["baseline"][cell] = of_cube[base]

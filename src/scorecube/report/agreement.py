@@ -10,13 +10,13 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.rank_agreement.agreement_quantities import DECISIONS, TOP_PAIR_COUNTS
+from scorecube.analyses.rank_agreement.agreement_quantities import DECISIONS
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
 from scorecube.report.findings import Finding
 from scorecube.report.phrases import estimate_text, estimates, first_row, no_interval, of_tau
-from scorecube.report.tables import CELL, as_records, declared
+from scorecube.report.tables import as_records, declared
 from scorecube.report.text_formats import cell_text, with_labels
 from scorecube.report.view import (
     AGREEMENT,
@@ -40,25 +40,14 @@ LEAST_SPAN = 1e-9
 """Range of the axes if all means are equal: an axis needs a length."""
 MOVED = 0.1
 """Share of the runs by which a rank must change for its line to have a colour."""
-_BOTH = (*CELL, "set_a", "set_b")
 RANKINGS = declared(
-    CELL,
-    (
-        *_BOTH,
-        ("{statistic}", "agreement"),
-        ("{statistic}_population", "population"),
-        ("{statistic}_population_low", "population_low"),
-        ("{statistic}_population_high", "population_high"),
-        ("{statistic}_low", "contained_low"),
-        ("{statistic}_high", "contained_high"),
-        ("largest_drop", "drop"),
-        ("drop_run", "loser"),
-        *("drop_low", "drop_high", "n_runs", "n_topics", "trials"),
-        ("tied_pairs_a", "tied_first"),
-        ("tied_pairs_b", "tied_second"),
-        ("tau_bias", "bias[statistic=tau]"),
-    ),
-    sort=("-tau",),
+    "metric gain",
+    "metric gain set_a set_b {statistic}=agreement {statistic}_population=population "
+    "{statistic}_population_low=population_low {statistic}_population_high=population_high "
+    "{statistic}_low=contained_low {statistic}_high=contained_high largest_drop=drop "
+    "drop_run=loser drop_low drop_high n_runs n_topics trials tied_pairs_a=tied_first "
+    "tied_pairs_b=tied_second tau_bias=bias[tau]",
+    sort="-tau",
     dtypes=dict.fromkeys(("tied_pairs_a", "tied_pairs_b"), "int64"),
 )
 """Agreement of the rankings of runs; the most similar first.
@@ -67,17 +56,17 @@ RANKINGS = declared(
 `tau_high`) are missing where they exclude their value.
 """
 PAIRS = declared(
-    (names.ALPHA, *CELL),
-    (*_BOTH, "test", "alpha", ("pairs", "n_pairs"), *DECISIONS, "top", *TOP_PAIR_COUNTS),
+    "alpha metric gain",
+    "metric gain set_a set_b test alpha pairs=n_pairs active_agreement active_disagreement "
+    "mixed_agreement mixed_disagreement passive_agreement passive_disagreement top top_pairs "
+    "top_significant top_significant_second false_positives false_negatives",
 )
 """Pairs of runs by the decisions of both sets of judgements, and false decisions among the best runs of the first set."""
 RUNS = declared(
-    (*CELL, names.RUN),
-    (
-        *(*_BOTH, "run", ("mean_a", "mean_first"), ("mean_b", "mean_second"), "mean_change"),
-        *(("rank_a", "rank_first"), ("rank_b", "rank_second"), "rank_change"),
-    ),
-    sort=("rank_a",),
+    "metric gain run",
+    "metric gain set_a set_b run mean_a=mean_first mean_b=mean_second mean_change "
+    "rank_a=rank_first rank_b=rank_second rank_change",
+    sort="rank_a",
     within=2,
     long=True,
 )

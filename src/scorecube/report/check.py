@@ -14,7 +14,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import number_of, with_limits
-from scorecube.report.tables import CELL, declared
+from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View
 
@@ -27,14 +27,10 @@ MOST_LINES = 3
 MOST_METRICS = 6
 ROW_HEIGHT, PANEL_WIDTH, MARGIN_HEIGHT = 0.24, 4.6, 1.3
 CLAIMS = declared(
-    (*CELL, names.CLAIM),
-    (
-        *(names.METRIC, "subject", ("quantity", names.CLAIM), "size"),
-        *("truth", "estimate", "bias", "error", "width", "held", "held_low", "held_high"),
-        *("nominal", ("below", "n_below"), ("above", "n_above"), ("samples", "n_claimed")),
-        names.GAIN,
-    ),
-    sort=("excess", "-bias_size"),
+    "metric gain claim",
+    "metric subject quantity=claim size truth estimate bias error width held~ nominal "
+    "below=n_below above=n_above samples=n_claimed gain",
+    sort="excess -bias_size",
     only="is_claimed",
     dtypes=dict.fromkeys((names.METRIC, "quantity", names.GAIN), "str"),
 )

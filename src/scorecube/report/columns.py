@@ -65,9 +65,9 @@ def _source(column: str, sources: Mapping[str, str], quantities: Collection[str]
 
     Examples
     --------
-    >>> sources = {"phi": "value[coefficient=phi]", "top_{k}": "in_top"}
+    >>> sources = {"phi": "value[phi]", "top_{k}": "in_top"}
     >>> [_source(column, sources, {"value", "rank"}) for column in ("phi", "top_5", "rank")]
-    ['value[coefficient=phi]', 'in_top[5]', 'rank']
+    ['value[phi]', 'in_top[5]', 'rank']
     """
     plain = sources.get(column, column)
     if plain.partition("[")[0] in quantities:

@@ -11,19 +11,12 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.quantities import quantity
-from scorecube.analyses.rank_agreement.correlation_quantities import (
-    ALONG_NAME,
-    GAIN_A,
-    GAIN_B,
-    METRIC_A,
-    METRIC_B,
-)
+from scorecube.analyses.rank_agreement.correlation_quantities import GAIN_A, METRIC_A, METRIC_B
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, CURVE_DASHES
 from scorecube.report.findings import Finding
 from scorecube.report.phrases import (
-    PARTS,
     estimate_text,
     first_row,
     no_interval,
@@ -63,24 +56,17 @@ MOST_NAMED = 6
 DARK = 0.55
 """Share of the colour scale from which on numbers are white."""
 COUNTS = ("concordant", "discordant", "tied_a", "tied_b")
-_PAIR = (ALONG_NAME, GAIN_A, METRIC_A, GAIN_B, METRIC_B)
-_LAST: tuple[str | tuple[str, str], ...] = (
-    *("n_runs", "tied_pairs", *(f"tau_{name}" for name in PARTS)),
-    *(
-        (f"{drawn}_{end}?", f"tau_contained_{end}[{names.RESAMPLED}={drawn}]")
-        for drawn in ("topics", "runs", "both")
-        for end in ("low", "high")
-    ),
-    *("tau_ap_b", "p_exact", "fieller_low", "fieller_high", *COUNTS, "exceeds_one"),
-    ("bold", "marked"),
+_LAST = (
+    "n_runs tied_pairs tau_population~ "
+    "topics_low?=tau_contained_low[topics] topics_high?=tau_contained_high[topics] "
+    "runs_low?=tau_contained_low[runs] runs_high?=tau_contained_high[runs] "
+    "both_low?=tau_contained_low[both] both_high?=tau_contained_high[both] "
+    "tau_ap_b p_exact fieller_low fieller_high concordant discordant tied_a tied_b exceeds_one "
+    "bold=marked"
 )
 METRICS = declared(
-    (names.COMPARISON,),
-    (
-        *(("gain", GAIN_A), METRIC_A, METRIC_B),
-        *("tau", "tau_low", "tau_high", "z", "p_value", "spearman", "tau_b", "tau_ap"),
-        *_LAST,
-    ),
+    "comparison",
+    f"gain=gain_a metric_a metric_b tau~ z p_value spearman tau_b tau_ap {_LAST}",
     only="of_metrics",
 )
 """Every pair of metrics at each gain setting (S1 Table 2, S3 Table 2, S4 Tables 3 to 6 and 8 to 11 part a).
@@ -90,37 +76,31 @@ interval by the null variance; `exceeds_one` where it leaves the range of tau; `
 resampled topics (`topics_low`, `topics_high`) are missing where they exclude their tau.
 """
 GAINS = declared(
-    (names.COMPARISON,),
-    (
-        *(("metric", METRIC_A), ("gain", GAIN_B)),
-        *("tau", "spearman", "tau_low", "tau_high", "z", "p_value", "tau_b", "tau_ap"),
-        *(*_LAST, ("default", GAIN_A)),
-    ),
+    "comparison",
+    f"metric=metric_a gain=gain_b tau spearman tau_low tau_high z p_value tau_b tau_ap {_LAST} "
+    "default=gain_a",
     only="of_gains",
 )
 """Every metric at every other gain setting against itself at the first one (S1 Table 5, S4 Tables 3 to 11 part b)."""
 POPULATION = declared(
-    (names.COMPARISON, names.STATISTIC), (*_PAIR, "statistic", "value", *PARTS), needs=PARTS[0]
+    "comparison statistic",
+    "along gain_a metric_a gain_b metric_b statistic value population~",
+    needs="population",
 )
 """Every coefficient of every comparison over infinitely many topics: estimate and interval, beside the value on these topics."""
 INTERVALS = declared(
-    (names.COMPARISON, names.STATISTIC, names.RESAMPLED),
-    (
-        *(*_PAIR, "statistic", "value", "resampled"),
-        *(("low", "contained_low"), ("high", "contained_high"), "standard_error", "trials"),
-    ),
+    "comparison statistic resampled",
+    "along gain_a metric_a gain_b metric_b statistic value resampled low=contained_low "
+    "high=contained_high standard_error trials",
     needs="low",
 )
 """Bootstrap percentile intervals of every coefficient of every comparison; a row for each that was resampled.
 
 Limits are missing where the interval excludes its value: resampled topics rank runs less reliably than all topics.
 """
-CURVES = declared(
-    (names.GAIN, names.METRIC, names.SYSTEM),
-    ("metric", "gain", "system", ("run", "sorted_run"), ("mean", "sorted_mean")),
-)
+CURVES = declared("gain metric system", "metric gain system run=sorted_run mean=sorted_mean")
 """Mean scores of the runs sorted by the first metric and numbered, best first (S4 Figures 4 to 7)."""
-SWOPS = declared((names.GAIN, names.METRIC), ("metric", "gain", "sorted_by", "swops", "n_runs"))
+SWOPS = declared("gain metric", "metric gain sorted_by swops n_runs")
 """How often a metric rises between neighbours in the order of the first metric (S4 section 4: a "swop")."""
 
 

@@ -10,19 +10,12 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.simulation.error_quantities import (
-    FAMILIES,
-    FAMILY,
-    OUTCOME,
-    POWER,
-    TYPE_1,
-    TYPE_3,
-)
+from scorecube.analyses.simulation.error_quantities import FAMILIES, FAMILY, POWER, TYPE_1, TYPE_3
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import curve_style
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import LIMITS, number_of, value_range, with_limits
-from scorecube.report.tables import CELL, declared
+from scorecube.report.phrases import number_of, value_range, with_limits
+from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View
 
@@ -45,13 +38,9 @@ TEST_NAMES = {
 MOST_METRICS = 5
 PANEL = (3.1, 2.7)
 RATES = declared(
-    (*CELL, names.TEST, names.SIZE, names.DELTA, OUTCOME, names.ALPHA),
-    (
-        *(names.METRIC, names.TEST, ("sided", "outcome_sided"), ("n_topics", names.SIZE)),
-        *(names.DELTA, names.ALPHA, ("kind", "outcome_kind")),
-        *((f"rate{end}", f"outcome_rate{end}") for end in LIMITS),
-        *(("trials", "experiments"), names.GAIN),
-    ),
+    "metric gain test size delta outcome alpha",
+    "metric test sided=outcome_sided n_topics=size delta alpha kind=outcome_kind "
+    "rate~=outcome_rate~ trials=experiments gain",
     only="has_outcome",
 )
 """Error rates and power of each test, with 95 % Wilson intervals over simulated experiments.

@@ -23,7 +23,7 @@ from scorecube.report.phrases import (
     number_of,
     with_limits,
 )
-from scorecube.report.tables import CELL, COLLECTION, Table, declared, rows_along, where
+from scorecube.report.tables import COLLECTION, Table, declared, rows_along, where
 from scorecube.report.text_formats import Bold, Marked, with_labels
 from scorecube.report.view import (
     LEADERBOARD,
@@ -51,27 +51,22 @@ ROW_HEIGHT = 0.135
 LONGEST = 28
 """Letters of a run's name that are shown."""
 _RUNS = declared(
-    (*CELL, names.RUN),
-    (
-        *CELL,
-        *("rank", "run", "team", "repetitions?", "mean", "mean_low", "mean_high"),
-        *("rank_low", "rank_high", "groups", ("top_{k}", "in_top"), "best"),
-        *("difference?", "difference_low?", "difference_high?", "p_baseline?"),
-        *("wins?", "ties?", "losses?", "better?", "worse?"),
-    ),
-    sort=("rank",),
+    "metric gain run",
+    "metric gain rank run team repetitions? mean~ rank_low rank_high groups top_{k}=in_top "
+    "best difference~? p_baseline? wins? ties? losses? better? worse?",
+    sort="rank",
     within=2,
     long=True,
 )
 RANKS = declared(
-    (*CELL, names.RUN),
-    (*CELL, "run", "repetitions?", "mean", "rank", "rank_low", "rank_high", "sets"),
-    sort=("rank",),
+    "metric gain run",
+    "metric gain run repetitions? mean rank~ sets",
+    sort="rank",
     within=2,
     long=True,
 )
 """Runs, best first, with their rank sets: all sets hold together, or each by itself (marginal)."""
-TOP = declared((*CELL, names.TOP), (*CELL, "k", ("n_systems", "n_top"), ("runs", "top_runs")))
+TOP = declared("metric gain k", "metric gain k n_systems=n_top runs=top_runs")
 """Confidence sets of the k best runs: how many runs they have, and which, best first."""
 
 

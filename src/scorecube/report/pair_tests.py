@@ -27,7 +27,7 @@ from scorecube.report.phrases import (
     noun,
     value_range,
 )
-from scorecube.report.tables import CELL, COLLECTION, Table, combine, declared
+from scorecube.report.tables import COLLECTION, Table, combine, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     DIFFERENCE,
@@ -58,16 +58,7 @@ FEW = 30
 """Pairs whose p-values are marked one by one."""
 POINTS = 1000
 """Of a curve over very many pairs."""
-ADJUSTED_COUNTS = (
-    *(("significant", "adjusted_significant"), ("pairs", "n_tested")),
-    ("share", "adjusted_share"),
-)
-IN_PAIRS = (*CELL, names.PAIR)
-RUNS = (*CELL, names.RUN_A, names.RUN_B)
-DIFFERENCES = (*RUNS, ("n_topics?", "common_topics"), "mean_difference")
-P_VALUES = ("p_value", "p_value_holm", "p_value_bh")
 TEST_NAMES = {"t": "paired t test", "wilcoxon": "Wilcoxon test", "sign": "sign test"}
-EFFECTS = ("difference_low", "difference_high", "effect_size", "d_z?")
 ESTIMATES = ("estimated_difference", "largest_not_significant")
 UNDECIDED, OWN_ERRORS = "undecided_pairs", "own_error_pairs"
 
@@ -105,45 +96,48 @@ CLOSEST = Summary(
 )
 """Pairs whose decisions are closest."""
 POWER = declared(
-    (*CELL, names.ALPHA),
-    (
-        *(*CELL, names.ALPHA, "significant", ("pairs", "n_tested"), "share"),
-        *("estimated_difference?", "trials", "degenerate_pairs", "constant_pairs"),
-        *("untested_pairs?", "largest_not_significant?"),
-    ),
-    sort=("-alpha", "-share"),
+    "metric gain alpha",
+    "metric gain alpha significant pairs=n_tested share estimated_difference? trials "
+    "degenerate_pairs constant_pairs untested_pairs? largest_not_significant?",
+    sort="-alpha -share",
 )
 """Discriminative power, best first; the bootstrap's also with the estimated difference (S1 Tables 4 and 6)."""
-AT_LARGEST_ALPHA = declared(CELL, (*CELL, names.ALPHA, "share"), part=at_largest_alpha)
+AT_LARGEST_ALPHA = declared("metric gain", "metric gain alpha share", part=at_largest_alpha)
 ADJUSTED = declared(
-    (*CELL, names.ADJUSTMENT, names.ALPHA), (*CELL, names.ALPHA, names.ADJUSTMENT, *ADJUSTED_COUNTS)
+    "metric gain adjustment alpha",
+    "metric gain alpha adjustment significant=adjusted_significant pairs=n_tested "
+    "share=adjusted_share",
 )
 """Significant pairs under each adjustment for testing many pairs. Holm's needs more trials than pairs / alpha to find any pair."""
 P_VALUE_PAIRS = declared(
-    IN_PAIRS, (*DIFFERENCES, *P_VALUES, *EFFECTS), long=True, part=at_largest_alpha
+    "metric gain pair",
+    "metric gain run_a run_b n_topics?=common_topics mean_difference p_value p_value_holm "
+    "p_value_bh difference_low difference_high effect_size d_z?",
+    long=True,
+    part=at_largest_alpha,
 )
 """Every pair of runs with its p-value; differences are first minus second run."""
 ASL_PAIRS = declared(
-    IN_PAIRS,
-    (
-        *(*DIFFERENCES, "t"),
-        *((each.replace("p_value", "asl"), each) for each in P_VALUES),
-        *(*P_VALUES, *EFFECTS),
-    ),
+    "metric gain pair",
+    "metric gain run_a run_b n_topics?=common_topics mean_difference t asl=p_value "
+    "asl_holm=p_value_holm asl_bh=p_value_bh p_value p_value_holm p_value_bh difference_low "
+    "difference_high effect_size d_z?",
     long=True,
     part=at_largest_alpha,
 )
 """The same with the achieved significance level, which is the p-value under another name."""
 JOINT_PAIRS = declared(
-    IN_PAIRS, (*DIFFERENCES, "p_value", *EFFECTS, "p_single?"), long=True, part=at_largest_alpha
+    "metric gain pair",
+    "metric gain run_a run_b n_topics?=common_topics mean_difference p_value difference_low "
+    "difference_high effect_size d_z? p_single?",
+    long=True,
+    part=at_largest_alpha,
 )
 """Every pair of runs with its p-value, which accounts for all pairs together and takes no adjustment."""
 SIMULTANEOUS_PAIRS = declared(
-    IN_PAIRS,
-    (
-        *(*RUNS, "mean_difference", "difference_low", "difference_high"),
-        *("effect_size", "d_z?", "p_value", "p_single?"),
-    ),
+    "metric gain pair",
+    "metric gain run_a run_b mean_difference difference_low difference_high effect_size d_z? "
+    "p_value p_single?",
     long=True,
     part=at_largest_alpha,
 )
@@ -152,10 +146,10 @@ SIMULTANEOUS_PAIRS = declared(
 All intervals of a metric together hold the true differences with probability 1 - the largest alpha.
 """
 CURVE = declared(
-    (*CELL, names.RANK),
-    (*CELL, names.RANK, ("p_value", "sorted_p_value")),
+    "metric gain rank",
+    "metric gain rank p_value=sorted_p_value",
     only="sorted_p_value",
-    long=IN_PAIRS,
+    long="metric gain pair",
 )
 """Sorted p-values: how many pairs have one up to a value (S2, section 2)."""
 

@@ -14,13 +14,9 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.pair_tests import (
-    ADJUSTED_COUNTS,
     CLOSEST,
     COLUMN,
     COUNTS,
-    DIFFERENCES,
-    EFFECTS,
-    IN_PAIRS,
     against,
     at_largest_alpha,
     conditions,
@@ -31,7 +27,7 @@ from scorecube.report.pair_tests import (
     separated,
 )
 from scorecube.report.phrases import MOST_NAMED, about_repetitions, by_system, noun
-from scorecube.report.tables import CELL, declared
+from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import DISCRIMINATION, Frames, HeadedTables, Order, Remarks, View
 
@@ -40,20 +36,19 @@ if TYPE_CHECKING:
 
 MARGIN = "equivalence"
 VERDICTS = ("equivalent", "different", "inconclusive")
-LEVELS = (names.ADJUSTMENT, names.ALPHA)
 POWER = declared(
-    (*CELL, names.TEST, *LEVELS),
-    (*CELL, names.TEST, names.ALPHA, names.ADJUSTMENT, *ADJUSTED_COUNTS),
-    sort=("-test", "-adjustment", "-alpha", "-share"),
+    "metric gain test adjustment alpha",
+    "metric gain test alpha adjustment significant=adjusted_significant pairs=n_tested "
+    "share=adjusted_share",
+    sort="-test -adjustment -alpha -share",
 )
 """Share of significant pairs by test, level and adjustment for testing many pairs."""
 PAIRS = declared(
-    IN_PAIRS,
-    (
-        *(*DIFFERENCES, ("p_{test}", "p_value"), ("p_{test}_holm", "p_value_holm")),
-        *("standard_error", "degrees_of_freedom?", ("p_equivalence?", "equivalence_p_value")),
-        *(*EFFECTS, ("verdict?", "verdict_on_pair")),
-    ),
+    "metric gain pair",
+    "metric gain run_a run_b n_topics?=common_topics mean_difference p_{test}=p_value "
+    "p_{test}_holm=p_value_holm standard_error degrees_of_freedom? "
+    "p_equivalence?=equivalence_p_value difference_low difference_high effect_size d_z? "
+    "verdict?=verdict_on_pair",
     long=True,
     part=at_largest_alpha,
 )
@@ -64,14 +59,12 @@ and the verdict, at the largest alpha. Of systems with repeated runs also the st
 repetitions, and its degrees of freedom.
 """
 EQUIVALENCE = declared(
-    (*CELL, *LEVELS),
-    (
-        *(*CELL, ("margin?", MARGIN), "alpha?", "adjustment?"),
-        *((f"{each}?", f"verdict_pairs[verdict={each}]") for each in VERDICTS),
-        ("trivial?", "trivial_pairs"),
-    ),
-    sort=("-adjustment", "-alpha", "-equivalent"),
-    needs=MARGIN,
+    "metric gain adjustment alpha",
+    "metric gain margin?=equivalence alpha? adjustment? "
+    "equivalent?=verdict_pairs[equivalent] different?=verdict_pairs[different] "
+    "inconclusive?=verdict_pairs[inconclusive] trivial?=trivial_pairs",
+    sort="-adjustment -alpha -equivalent",
+    needs="equivalence",
 )
 """Pairs by verdict, level and adjustment for testing many pairs; empty for a result without a margin.
 

@@ -14,7 +14,7 @@ from scorecube import names
 from scorecube.errors import counted
 from scorecube.report.columns import decimals_of
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables import COLLECTION
+from scorecube.report.tables import COLLECTION, LIMITS
 from scorecube.storage.fact_types import plan_of
 
 MOST_NAMED = 4
@@ -22,8 +22,6 @@ MOST_NAMED = 4
 NONE = "-"
 """Cell of a collection that has no number."""
 Z = 1.96
-LIMITS = ("", "_low", "_high")
-"""Ends of the names of an estimate and its limits."""
 
 
 def value_range(values: Iterable[Any], form: str) -> str:

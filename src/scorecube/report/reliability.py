@@ -27,7 +27,7 @@ from scorecube.report.phrases import (
     topics_and_teams,
     with_limits,
 )
-from scorecube.report.tables import CELL, declared, where
+from scorecube.report.tables import declared, where
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     TOPICS,
@@ -56,47 +56,29 @@ MOST_BANDS = 3
 """Metrics with a band; of more metrics only the highest and the lowest have one, as bands cover each other."""
 DESIGN = f"topic set size design for a difference of {DIFFERENCE:g} between the best and the worst of 10 systems"
 BY_F, BY_JACKKNIFE = ("_low", "_high"), ("_jackknife_low", "_jackknife_high")
-SOURCES = ("systems", "topics", "interaction")
-TEAM_SOURCES = ("teams", "runs", "topics", "team_topics", "run_topics")
-OF_TEAMS = [f"{name}{end}" for name in ("different_teams", "same_team") for end in ("", *BY_F)]
 COEFFICIENTS = declared(
-    (*CELL, names.N_TOPICS),
-    (
-        *CELL,
-        names.N_TOPICS,
-        *(
-            (f"{name}{end}", f"value{end}[coefficient={name}]")
-            for ends in (("", *BY_F), BY_JACKKNIFE)
-            for name in NAMES
-            for end in ends
-        ),
-        "n_runs",
-    ),
+    "metric gain n_topics",
+    "metric gain n_topics erho2~=value~[erho2] phi~=value~[phi] "
+    "erho2_jackknife_low=value_jackknife_low[erho2] "
+    "erho2_jackknife_high=value_jackknife_high[erho2] "
+    "phi_jackknife_low=value_jackknife_low[phi] "
+    "phi_jackknife_high=value_jackknife_high[phi] n_runs",
 )
 """Coefficients by number of topics; limits by F distributions, then by the jackknife over topics and teams."""
 COMPONENTS = declared(
-    CELL,
-    (
-        *CELL,
-        *((name, f"component[source={name}]") for name in SOURCES),
-        *((f"{name}_share", f"component_share[source={name}]") for name in SOURCES),
-        "negative",
-        "n_runs",
-        ("n_topics", "topics_at_hand"),
-    ),
+    "metric gain",
+    "metric gain systems=component[systems] topics=component[topics] "
+    "interaction=component[interaction] systems_share=component_share[systems] "
+    "topics_share=component_share[topics] "
+    "interaction_share=component_share[interaction] negative n_runs "
+    "n_topics=topics_at_hand",
 )
 """Variances of systems, topics and interaction; `negative` names those whose unbiased estimate is below 0."""
 NEEDED = declared(
-    (*CELL, names.TARGET, names.COEFFICIENT),
-    (
-        *CELL,
-        names.TARGET,
-        names.COEFFICIENT,
-        *((f"n_topics{end}", f"needed{end}") for end in ("", *BY_F, *BY_JACKKNIFE)),
-        "design_topics",
-        "detectable",
-        "system_deviation",
-    ),
+    "metric gain target coefficient",
+    "metric gain target coefficient n_topics~=needed~ "
+    "n_topics_jackknife_low=needed_jackknife_low n_topics_jackknife_high=needed_jackknife_high "
+    "design_topics detectable system_deviation",
 )
 """Numbers of topics for the targets, missing where no number suffices; beside them, topic set size design by the same variances.
 
@@ -105,40 +87,26 @@ residual variance (the same topics for all systems), for Phi by the variance wit
 topics as the target asks for detect between two systems by the paired t test (E rho^2 only).
 """
 TEAMS = declared(
-    (*CELL, names.N_TOPICS),
-    (
-        *CELL,
-        names.N_TOPICS,
-        *OF_TEAMS,
-        *((f"{name}?", f"team_component[{names.TEAM_SOURCE}={name}]") for name in TEAM_SOURCES),
-    ),
+    "metric gain n_topics",
+    "metric gain n_topics different_teams~ same_team~ teams?=team_component[teams] "
+    "runs?=team_component[runs] topics?=team_component[topics] "
+    "team_topics?=team_component[team_topics] "
+    "run_topics?=team_component[run_topics]",
     needs="team_component",
 )
 """E rho^2 of runs of different teams and of one team with jackknife limits, and variances with runs nested in teams; empty without teams of several runs."""
 FACETS = declared(
-    (names.METRIC, names.FACET, names.N_TOPICS),
-    (
-        names.METRIC,
-        names.FACET,
-        "n_levels",
-        names.N_TOPICS,
-        *(
-            (f"{name}?", f"facet_coefficient[{names.FACET_COEFFICIENT}={name}]")
-            for name in ("erho2_one", "phi_one", "erho2_all", "erho2_fixed")
-        ),
-        *(
-            (f"{name}?", f"facet_component[{names.FACET_SOURCE}={name}]")
-            for name in (
-                "systems",
-                "topics",
-                "levels",
-                "system_topics",
-                "system_levels",
-                "topic_levels",
-                "interaction",
-            )
-        ),
-    ),
+    "metric facet n_topics",
+    "metric facet n_levels n_topics erho2_one?=facet_coefficient[erho2_one] "
+    "phi_one?=facet_coefficient[phi_one] "
+    "erho2_all?=facet_coefficient[erho2_all] "
+    "erho2_fixed?=facet_coefficient[erho2_fixed] "
+    "systems?=facet_component[systems] "
+    "topics?=facet_component[topics] levels?=facet_component[levels] "
+    "system_topics?=facet_component[system_topics] "
+    "system_levels?=facet_component[system_levels] "
+    "topic_levels?=facet_component[topic_levels] "
+    "interaction?=facet_component[interaction]",
     only="has_facet",
     needs="facet_component",
 )

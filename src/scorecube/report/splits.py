@@ -14,7 +14,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, number_of, sample_conditions, sample_title
-from scorecube.report.tables import CELL, declared
+from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import TOPICS, Column, Frames, HeadedTables, Summary, View, select_tables
 
@@ -27,32 +27,19 @@ MOST_BANDS = 4
 """Metrics with a band; of more the first ones have whiskers too thin to cover each other."""
 
 QUANTILES = declared(
-    (*CELL, "-size"),
-    (
-        *CELL,
-        "size",
-        "tau_mean",
-        "tau_median",
-        ("tau_5", "tau_low"),
-        ("tau_95", "tau_high"),
-        "share_same_best",
-        "trials",
-        "sampling",
-        "tau_b_mean",
-        "tau_ap_mean",
-        "rank_change_median",
-        "tied_pairs",
-    ),
-    sort=("-size", "-tau_mean"),
+    "metric gain -size",
+    "metric gain size tau_mean tau_median tau_5=tau_low tau_95=tau_high share_same_best trials "
+    "sampling tau_b_mean tau_ap_mean rank_change_median tied_pairs",
+    sort="-size -tau_mean",
 )
 """Distribution of tau between the rankings by two topic samples, the largest size and the most stable metric first."""
 SETTLED = declared(
-    ("threshold", *CELL), (*CELL, ("tau", "threshold"), ("settled_at", "settled"), "largest_size")
+    "threshold metric gain", "metric gain tau=threshold settled_at=settled largest_size"
 )
 """Smallest number of topics in a sample from which on the 5 % quantile of tau reaches a value; missing if none that was tried."""
 TRIALS = declared(
-    (*CELL, "-size", "trial"),
-    (*CELL, "size", "trial", "tau", "tau_b", "tau_ap", "rank_change", "same_best"),
+    "metric gain -size trial",
+    "metric gain size trial tau tau_b tau_ap rank_change same_best",
     long=True,
 )
 """Every trial's rank correlation, largest rank change of a run, and whether the best run is the same."""

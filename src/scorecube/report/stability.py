@@ -14,7 +14,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import FIGURE_SIZE, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, sample_conditions, sample_title
-from scorecube.report.tables import CELL, declared
+from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import DIFFERENCE, Column, Order, Summary, View, select_tables
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from scorecube.report.figures.canvas import Canvas
 
 RATES = declared(
-    (*CELL, "-size", "fuzziness"),
-    (*CELL, "fuzziness", "error_rate", "ties", "trials", "size", "sampling"),
-    sort=("fuzziness", "-size", "error_rate"),
+    "metric gain -size fuzziness",
+    "metric gain fuzziness error_rate ties trials size sampling",
+    sort="fuzziness -size error_rate",
 )
 """Error rates and ties, the lowest error rate first (Buckley and Voorhees 2000, Table 1)."""
 

@@ -12,7 +12,6 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.quantities import quantity
-from scorecube.analyses.topic_samples.swap_quantities import CURVE_SIZE
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, TICKS, curve_style
 from scorecube.report.findings import Finding, with_number
@@ -29,7 +28,7 @@ from scorecube.report.phrases import (
     value_range,
     with_limits,
 )
-from scorecube.report.tables import CELL, COLLECTION, combine, declared
+from scorecube.report.tables import COLLECTION, combine, declared
 from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.view import (
     DIFFERENCE,
@@ -66,65 +65,23 @@ ROOM = 1.7
 MOST_BINS = 7
 """Curves in one panel."""
 SENSITIVITY = declared(
-    (*CELL, "-size", names.CONFIDENCE),
-    (
-        *CELL,
-        names.CONFIDENCE,
-        "required_difference",
-        "max_performance",
-        "relative_difference",
-        "share",
-        "trials",
-        names.SIZE,
-        "sampling",
-        "required_difference_first",
-        "max_difference",
-        "support",
-        "required_low",
-        "required_high",
-        "share_low",
-        "share_high",
-        "share_behind",
-        "share_behind_low",
-        "share_behind_high",
-        "first_probability",
-        "required_difference_smooth",
-        ("required_suffix", "by_suffix"),
-        ("open_bin", "is_open"),
-    ),
-    sort=("-confidence", "-size", "-share"),
+    "metric gain -size confidence",
+    "metric gain confidence required_difference max_performance relative_difference share "
+    "trials size sampling required_difference_first max_difference support required_low "
+    "required_high share_low share_high share_behind~ first_probability "
+    "required_difference_smooth required_suffix=by_suffix open_bin=is_open",
+    sort="-confidence -size -share",
 )
 """Required differences, sorted by the share of comparisons that have them (S0 Tables 1-4, S1 Table 3)."""
 RATES = declared(
-    (*CELL, "-size", names.BIN),
-    (
-        *CELL,
-        names.BIN,
-        "lower",
-        "count",
-        "swaps",
-        "swap_rate",
-        "swap_rate_low",
-        "swap_rate_high",
-        "swap_rate_fitted?",
-        "tie_share?",
-        names.SIZE,
-        ("interval", "population"),
-    ),
+    "metric gain -size bin",
+    "metric gain bin lower count swaps swap_rate~ swap_rate_fitted? tie_share? size "
+    "interval=population",
 )
 """Swap rate of every difference bin (S0 Figures 2-4); empty bins have none. ``interval`` names the population of its 95 % interval."""
 CURVES = declared(
-    (*CELL, names.BIN, CURVE_SIZE),
-    (
-        *CELL,
-        names.BIN,
-        "lower",
-        ("size", CURVE_SIZE),
-        ("swap_rate", "rate_at_size"),
-        "fitted",
-        "extrapolated",
-        "lack_of_fit",
-    ),
+    "metric gain bin curve_size",
+    "metric gain bin lower size=curve_size swap_rate=rate_at_size fitted extrapolated lack_of_fit",
     only="drawn",
 )
 """Swap rate of every difference bin against topic set size (Voorhees and Buckley 2002, Figures 1 and 2).
@@ -134,7 +91,7 @@ one; sizes at which more than half of a bin's comparisons are exact ties are lef
 of rate - fitted over the sizes of the fit. Rows with ``extrapolated`` are untested sizes, up to twice the largest: the continued fit;
 see `scorecube.statistics.decay_curve` for its error.
 """
-OVERLAP = declared((names.SIZE,), (names.SIZE, "sampling", "unique", "common"))
+OVERLAP = declared("size", "size sampling unique common")
 """Mean numbers of distinct and of common topics of the two samples (S0 Table 5)."""
 INTERVAL_NOTES = {
     "trials": "95% intervals of the rate over infinitely many trials with these topics and runs",

@@ -17,7 +17,7 @@ from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, curve_style, round_ticks
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_of, number_of, with_limits
-from scorecube.report.tables import CELL, as_records, declared
+from scorecube.report.tables import as_records, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     TEAMS,
@@ -52,16 +52,12 @@ LEGEND_COLUMNS = 6
 DASHES = ("-", "--", ":")
 SPREAD = 0.6
 """Part of the distance between two numbers of teams that bars side by side take."""
-_OUT = (LEFT_OUT, names.LEAVE)
-_TOPICS = (WANTED, names.TOPIC_STEP)
 VARIANCE = declared(
-    (*CELL, names.LEAVE, names.TOPIC_STEP),
-    (
-        *(*CELL, _OUT, _TOPICS, "variance_mean", "variance_low", "variance_high"),
-        *(("trials", "n_trials"), "runs_min", "runs_max", "topics_min", "topics_max"),
-        *("topics_needed", "topics_needed_tool"),
-    ),
-    whole=("topics_needed", "topics_needed_tool"),
+    "metric gain leave topic_step",
+    "metric gain left_out=leave n_topics_wanted=topic_step variance_mean variance_low "
+    "variance_high trials=n_trials runs_min runs_max topics_min topics_max topics_needed "
+    "topics_needed_tool",
+    whole="topics_needed topics_needed_tool",
 )
 """Within-system variance by the number of teams left out and of topics wanted, with its interval over trials (S3 Figures 1 and 2).
 
@@ -69,59 +65,47 @@ VARIANCE = declared(
 one of Sakai's tool (in parentheses in S3 Table 3).
 """
 ABSENT = declared(
-    CELL,
-    (
-        *(*CELL, "change_mean", "change_low", "change_high"),
-        *("rank_change_mean", "rank_change_low", "rank_change_high", "rank_change_largest"),
-        *(("run", "worst_run"), "n_teams", "pool_depth"),
-    ),
+    "metric gain",
+    "metric gain change_mean change_low change_high rank_change_mean rank_change_low "
+    "rank_change_high rank_change_largest run=worst_run n_teams pool_depth",
 )
 """What a team loses that does not take part: its runs without the team's unique contributions, over all teams.
 
 Means are over runs, each team with equal weight, with t intervals over teams; ranks are among all runs.
 """
 EQUIVALENCE = declared(
-    (*CELL, names.QUANTITY, names.TOPIC_STEP),
-    (
-        *(*CELL, _TOPICS, "quantity", "margin", "within", "within_low", "within_high"),
-        *("n_teams", "most_left_out", "trials"),
-    ),
+    "metric gain quantity topic_step",
+    "metric gain n_topics_wanted=topic_step quantity margin within~ n_teams most_left_out trials",
     only="stated",
 )
 """Largest number of teams up to which variance and tau are within the margin, with its limits over trials."""
 BIAS = declared(
-    (*CELL, names.QUANTITY, names.TOPIC_STEP, names.LEAVE),
-    (
-        *(*CELL, _TOPICS, _OUT, "quantity", "value", "value_low", "value_high"),
-        ("trials", "n_values"),
-    ),
+    "metric gain quantity topic_step leave",
+    "metric gain n_topics_wanted=topic_step left_out=leave quantity value~ trials=n_values",
     only="compared",
 )
 """Relative bias of the variance, and tau, by the number of teams left out, with intervals over trials for each number alone."""
 JUDGED = declared(
-    (names.RUN,),
-    (
-        *("run", ("team", names.TEAM_OF_RUN)),
-        ("judged@{cutoff}?", "judged_share"),
-        ("rbp_residual_{persistence}?", "rbp_residual"),
-    ),
-    sort=("judged_to_pool_depth",),
+    "run",
+    "run team=team_of_run judged@{cutoff}?=judged_share rbp_residual_{persistence}?=rbp_residual",
+    sort="judged_to_pool_depth",
     needs="judged_share",
     long=True,
 )
 """Share of judged documents among the first ranks of each run, and residuals of RBP; the least judged runs first."""
 TRIALS = declared(
-    (*CELL, names.LEAVE, names.TOPIC_STEP, names.TRIAL),
-    (*CELL, _OUT, _TOPICS, "trial", "variance", "n_runs", "n_topics", "teams_left_out"),
+    "metric gain leave topic_step trial",
+    "metric gain left_out=leave n_topics_wanted=topic_step trial variance n_runs n_topics "
+    "teams_left_out",
     only="different",
     dtypes={"n_topics": "int64"},
     long=True,
 )
 """Every trial: teams left out, remaining runs and topics, variance."""
 FIRST_MISS = declared(
-    (*CELL, names.TOPIC_STEP),
-    (*CELL, _TOPICS, ("variance", "whole_variance"), "first_miss", "variance_there"),
-    whole=("first_miss",),
+    "metric gain topic_step",
+    "metric gain n_topics_wanted=topic_step variance=whole_variance first_miss variance_there",
+    whole="first_miss",
     objects=True,
 )
 """Smallest number of teams left out at which the interval excludes the variance of all runs (S3 section 5.1), and the mean variance.
@@ -129,31 +113,20 @@ FIRST_MISS = declared(
 Both are missing where no interval does.
 """
 REUSABILITY = declared(
-    (*CELL, names.LEAVE),
-    (
-        *(*CELL, _OUT, "tau_mean", "tau_lowest", "rank_drop_largest"),
-        ("mean_change", "change_of_means"),
-        ("mean_change_largest", "largest_change"),
-    ),
+    "metric gain leave",
+    "metric gain left_out=leave tau_mean tau_lowest rank_drop_largest "
+    "mean_change=change_of_means mean_change_largest=largest_change",
     dtypes={"rank_drop_largest": "int64"},
 )
 """How well the remaining runs keep their order and means by the number of teams left out."""
 OWN = declared(
-    (*CELL, names.RUN),
-    (
-        *(*CELL, "run", ("team", names.TEAM_OF_RUN)),
-        ("mean", "own_mean"),
-        ("mean_without", "own_mean_without"),
-        ("change", "own_change"),
-        ("rank", "own_rank"),
-        ("rank_without", "own_rank_without"),
-    ),
+    "metric gain run",
+    "metric gain run team=team_of_run mean=own_mean mean_without=own_mean_without "
+    "change=own_change rank=own_rank rank_without=own_rank_without",
     long=True,
 )
 """What each run loses without the unique contributions of its own team: whether a new run would be judged fairly."""
-CONTRIBUTIONS = declared(
-    (names.TEAM,), ("team", ("n_runs", "team_runs"), "n_unique", "n_unique_relevant")
-)
+CONTRIBUTIONS = declared("team", "team n_runs=team_runs n_unique n_unique_relevant")
 """Judged documents that only one team contributed, by team."""
 
 

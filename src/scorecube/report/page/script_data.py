@@ -18,7 +18,7 @@ from scorecube import names
 from scorecube.analyses.designs import TOPICS_AT_HAND, widths_and_power
 from scorecube.errors import visible
 from scorecube.report.leaderboard import systems
-from scorecube.report.tables import CELL, COLLECTION, declared, where
+from scorecube.report.tables import COLLECTION, declared, where
 from scorecube.report.text_formats import with_labels
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
@@ -136,11 +136,8 @@ def _cell(
 
 
 DESIGNS = declared(
-    CELL,
-    (
-        *(*CELL, "topics", "width", "paired_width", "power"),
-        *(("own", "variance"), ("residual", "residual_variance")),
-    ),
+    "metric gain",
+    "metric gain topics width paired_width power own=variance residual=residual_variance",
     only="variance",
 )
 """Of `widths_and_power`, of the metrics that have any variance, which those of one topic do not."""

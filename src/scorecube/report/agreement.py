@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -13,7 +13,7 @@ from scorecube import names
 from scorecube.analyses.rank_agreement.agreement_quantities import DECISIONS
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.labels import name_conditions
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, Canvas
 from scorecube.report.findings import Finding
 from scorecube.report.phrases import estimate_text, estimates, first_row, no_interval, of_tau
 from scorecube.report.tables import as_records, declared
@@ -27,11 +27,6 @@ from scorecube.report.view import (
     View,
     select_tables,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
 
 MOST_METRICS = 4
 """In one figure; the tables have all."""

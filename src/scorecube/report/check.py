@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,17 +11,12 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import curve_style
+from scorecube.report.figures.style import Axes, Canvas, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import number_of, with_limits
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
 
 MOST_LINES = 3
 MOST_METRICS = 6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from scorecube.analyses.quantities import quantity
 from scorecube.analyses.rank_agreement.correlation_quantities import GAIN_A, METRIC_A, METRIC_B
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, CURVE_DASHES
+from scorecube.report.figures.style import COLOURS, CURVE_DASHES, Axes, Canvas
 from scorecube.report.findings import Finding
 from scorecube.report.phrases import (
     estimate_text,
@@ -36,11 +36,6 @@ from scorecube.report.view import (
     View,
     select_tables,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
 
 LABELS = {"metrics": ("metric_a", "metric_b"), "gains": ("metric", "gain")}
 """Tables of comparisons, and the columns that name the two sides."""

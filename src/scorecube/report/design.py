@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ from scorecube.analyses.designs import (
     with_curves,
 )
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, Canvas
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import about, number_of, on_collection, topics_and_teams, value_range
 from scorecube.report.tables import COLLECTION, Table
@@ -42,11 +42,6 @@ from scorecube.report.view import (
     View,
     names_of_variables,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
 
 WHERE = (COLLECTION, names.METRIC, names.GAIN)
 SIZES = (

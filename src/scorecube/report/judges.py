@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.labels import name_conditions
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, curve_style
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, Axes, Canvas, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import estimate_text, first_row, number_of, of_tau, with_limits
 from scorecube.report.tables import declared
@@ -30,11 +30,6 @@ from scorecube.report.view import (
     by_collection,
     select_tables,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
 
 NOTHING = 0.02
 """Share of the width of intervals below which a headline states that a judge adds nothing."""

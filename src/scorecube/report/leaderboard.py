@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, round_ticks
+from scorecube.report.figures.style import COLOURS, Axes, Canvas, round_ticks
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about_repetitions,
@@ -36,11 +36,6 @@ from scorecube.report.view import (
     View,
     notes_of,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
 
 BETTER, WORSE = "†", "‡"
 """Marks of runs that are significantly better and worse than the baseline."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from scorecube import names
 from scorecube.analyses.quantities import quantity, quantity_names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, CURVE_DASHES, FIGURE_SIZE
+from scorecube.report.figures.style import COLOURS, CURVE_DASHES, FIGURE_SIZE, Canvas
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about_repetitions,
@@ -43,9 +43,6 @@ from scorecube.report.view import (
     notes_of,
     select_tables,
 )
-
-if TYPE_CHECKING:
-    from scorecube.report.figures.canvas import Canvas
 
 MEASURED = {
     "tukey": "0.05 to 0.12, and 0.34 with one erratic run of 30; those of the max-T test are lower",

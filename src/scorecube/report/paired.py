@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xarray as xr
 
@@ -12,6 +12,7 @@ from scorecube import names
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
+from scorecube.report.figures.style import Canvas
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.pair_tests import (
     CLOSEST,
@@ -30,9 +31,6 @@ from scorecube.report.phrases import MOST_NAMED, about_repetitions, by_system, n
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import DISCRIMINATION, Frames, HeadedTables, Order, Remarks, View
-
-if TYPE_CHECKING:
-    from scorecube.report.figures.canvas import Canvas
 
 MARGIN = "equivalence"
 VERDICTS = ("equivalent", "different", "inconclusive")

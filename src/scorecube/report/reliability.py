@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -17,7 +17,7 @@ from scorecube.analyses.reliability.reliability_quantities import (
     shown_limit,
 )
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, Axes, Canvas
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about,
@@ -42,11 +42,6 @@ from scorecube.report.view import (
     notes_of,
     select_tables,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
 
 NAMES = {"erho2": "E rho^2", "phi": "Phi"}
 TITLES = {"erho2": "E rho^2: differences between systems", "phi": "Phi: absolute means"}

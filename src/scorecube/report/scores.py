@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -14,14 +14,9 @@ from scorecube.analyses import score_facts
 from scorecube.analyses.score_facts import order
 from scorecube.collection.schema import Variable, labels_of
 from scorecube.report.figures.labels import figure_labels
+from scorecube.report.figures.style import PAGE_HEIGHT, Axes, Canvas
 from scorecube.report.tables import COLLECTION, Source, Table, declared
 from scorecube.report.view import View
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from scorecube.report.figures.canvas import Canvas
 
 MOST_METRICS = 4
 """In one figure, one below the other."""
@@ -141,7 +136,6 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
     gain: Gain setting; the first by default.
     """
     from scorecube.report.figures.canvas import without_grid
-    from scorecube.report.figures.style import PAGE_HEIGHT
 
     cells = cube.isel(gain=0) if gain is None else cube.sel(gain=gain)
     metrics = labels_of(cube, names.METRIC)
@@ -155,7 +149,7 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
         figure = canvas.figure((width + 2.2, (height + 0.9) * len(shown) + 0.3))
         panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
         for axes, metric in zip(panels, shown, strict=True):
-            _panel(figure, axes, cells.sel(metric=metric), metric, (height, width))
+            _panel(axes, cells.sel(metric=metric), metric, (height, width))
         more = len(metrics) - len(shown)
         rest = f"; {more} more: {', '.join(metrics[MOST_METRICS:])}" if more else ""
         canvas.name(
@@ -164,9 +158,7 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
         )
 
 
-def _panel(
-    figure: Figure, axes: Axes, at: xr.Dataset, metric: str, inches: tuple[float, float]
-) -> None:
+def _panel(axes: Axes, at: xr.Dataset, metric: str, inches: tuple[float, float]) -> None:
     from scorecube.report.figures.canvas import sequential_colours
 
     scores = at[names.SCORE].values
@@ -179,7 +171,7 @@ def _panel(
         vmin=min(0.0, float(np.nanmin(scores, initial=0.0))),
         vmax=float(np.nanmax(scores, initial=0.0)) or 1.0,
     )
-    figure.colorbar(image, ax=axes, label=metric, fraction=0.04, pad=0.01)
+    axes.figure.colorbar(image, ax=axes, label=metric, fraction=0.04, pad=0.01)
     labels = list(figure_labels(labels_of(at, names.TOPIC)).values())
     names_of = labels_of(at, names.RUN)
     _ticks(axes.yaxis, [names_of[run] for run in runs], inches[0])

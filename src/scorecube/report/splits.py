@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, Axes, Canvas
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, number_of, sample_conditions, sample_title
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import TOPICS, Column, Frames, HeadedTables, Summary, View, select_tables
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
 
 MOST_BANDS = 4
 """Metrics with a band; of more the first ones have whiskers too thin to cover each other."""

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import FIGURE_SIZE, curve_style
+from scorecube.report.figures.style import FIGURE_SIZE, Canvas, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, sample_conditions, sample_title
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import DIFFERENCE, Column, Order, Summary, View, select_tables
-
-if TYPE_CHECKING:
-    from scorecube.report.figures.canvas import Canvas
 
 RATES = declared(
     "metric gain -size fuzziness",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,16 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, TICKS, curve_style
+from scorecube.report.figures.style import (
+    COLOURS,
+    DASHES,
+    FIGURE_SIZE,
+    MARKERS,
+    TICKS,
+    Axes,
+    Canvas,
+    curve_style,
+)
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     NONE,
@@ -42,11 +51,6 @@ from scorecube.report.view import (
     Summary,
     View,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
 
 SMALL = 0.01
 """Upper limit of a share below which shares have a decimal."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,14 @@ from scorecube.analyses.leave_out.team_quantities import CONFIDENCE, LEAST_TAU, 
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, curve_style, round_ticks
+from scorecube.report.figures.style import (
+    COLOURS,
+    FIGURE_SIZE,
+    Axes,
+    Canvas,
+    curve_style,
+    round_ticks,
+)
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_of, number_of, with_limits
 from scorecube.report.tables import as_records, declared
@@ -29,11 +36,6 @@ from scorecube.report.view import (
     notes_of,
     select_tables,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
 
 LEFT_OUT, WANTED = "left_out", "n_topics_wanted"
 WITHIN = {

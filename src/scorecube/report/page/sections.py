@@ -36,7 +36,7 @@ from scorecube.report.results import (
 )
 from scorecube.report.tables import COLLECTION, combine
 from scorecube.report.view import Question, ResultGroup, View
-from scorecube.report.views import view_names, view_of
+from scorecube.report.views import unstored_names, view_names, view_of
 from scorecube.storage import Collection, Study
 
 LARGE = 1 << 20
@@ -89,7 +89,7 @@ def part_sources(collection: Collection) -> list[PartSource]:
         for kind in in_report_order(collection.contents()["results"])
         for facts in collection.result_attributes(kind)
     }
-    computed = (kind for kind in view_names() if view_of(kind).page_result is not None)
+    computed = (kind for kind in unstored_names() if view_of(kind).page_result is not None)
     return [*latest.values(), *(PartSource(collection.name, kind) for kind in computed)]
 
 

@@ -5,9 +5,10 @@ It travels with a table in ``DataFrame.attrs``, as texts, which pandas keeps thr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from scorecube import names
@@ -106,14 +107,21 @@ def decimals_of(half_width: float) -> int:
     >>> [decimals_of(half) for half in (0.075, 0.021, 14.0, 0.0043)]
     [2, 3, 0, 3]
     """
-    exponent = math.floor(math.log10(half_width))
-    three = round(half_width * 10.0 ** (2 - exponent))
-    digits = 2 if three < ONE_DIGIT else 1
-    if three >= NEXT_POWER:  # .0096 is written as .010
-        digits, exponent = 2, exponent + 1
-    return min(max(digits - 1 - exponent, 0), MOST_DECIMALS)
+    return int(all_decimals(np.array([half_width]))[0])
 
 
+def all_decimals(half_widths: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return the same of each of some half-widths; `UNKNOWN` for one that is missing, infinite or not above 0."""
+    known = np.isfinite(half_widths) & (half_widths > 0)
+    widths = np.where(known, half_widths, 1.0)
+    exponent = np.floor(np.log10(widths))
+    three = np.rint(widths * 10.0 ** (2 - exponent))
+    two = (three < ONE_DIGIT) | (three >= NEXT_POWER)  # .0096 is written as .010
+    places: Any = two - exponent - (three >= NEXT_POWER)
+    return np.where(known, np.clip(places, 0, MOST_DECIMALS), UNKNOWN).astype(np.int64)
+
+
+UNKNOWN = -1
 ONE_DIGIT, NEXT_POWER = 355, 950
 """First three digits from which on one digit is written, and from which on it is the first of the next power of ten."""
 

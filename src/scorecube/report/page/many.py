@@ -18,7 +18,7 @@ from scorecube.errors import counted, visible
 from scorecube.report.cautions import cautions_of, cautions_of_collection
 from scorecube.report.page.board import TO
 from scorecube.report.page.freshness import source_digest
-from scorecube.report.page.html import embedded_json, heading_of
+from scorecube.report.page.html import embedded_json, headings_of
 from scorecube.report.page.options import PageOptions
 from scorecube.report.page.sections import in_report_order, options_text
 from scorecube.report.page.templates import page_file, script_and_hash, template
@@ -85,7 +85,7 @@ def _results(
     columns, numbers = "", dict[str, dict[str, float]]()
     if view.order is not None:
         for frame in frames_of(study, view, found):
-            columns = columns or heading_of(frame, view.order.column)
+            columns = columns or headings_of(frame)[view.order.column]
             numbers |= key_numbers(frame, view.order)
     for name, facts in found:
         cautions = facts.get(CAUTIONS)

@@ -143,13 +143,8 @@ def _means(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]
     a, b = at["mean_first"].values, at["mean_second"].values
     low, high = min(a.min(), b.min()), max(a.max(), b.max())
     margin = 0.05 * max(high - low, LEAST_SPAN)
-    axes.plot(
-        [low - margin, high + margin],
-        [low - margin, high + margin],
-        linewidth=0.8,
-        color="0.4",
-        linestyle="--",
-    )
+    ends = [low - margin, high + margin]
+    axes.plot(ends, ends, linewidth=0.8, color="0.4", linestyle="--")
     axes.scatter(a, b, s=12, c=colours, linewidths=0)
     run, name = _name(at)
     if name:
@@ -161,25 +156,12 @@ def _ranks(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]
     first, second = at["rank_first"].values, at["rank_second"].values
     # Runs that moved little are drawn first, so that the others lie above them.
     for run in np.argsort(np.abs(second - first), kind="stable"):
-        axes.plot(
-            [0, 1],
-            [first[run], second[run]],
-            color=colours[run],
-            linewidth=0.9,
-            marker="o",
-            markersize=2,
-        )
+        style = {"color": colours[run], "linewidth": 0.9, "marker": "o", "markersize": 2}
+        axes.plot([0, 1], [first[run], second[run]], **style)
     run, name = _name(at)
     if name:
-        axes.annotate(
-            name,
-            (1, second[run]),
-            (5, 0),
-            textcoords="offset points",
-            fontsize=7,
-            va="center",
-            annotation_clip=False,
-        )
+        words: Any = {"fontsize": 7, "va": "center", "annotation_clip": False}
+        axes.annotate(name, (1, second[run]), (5, 0), textcoords="offset points", **words)
     axes.set_xlim(-0.08, 1.5)
     axes.set_xticks([0, 1], [str(facts["set_a"]), str(facts["set_b"])])
     axes.invert_yaxis()

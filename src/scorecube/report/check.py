@@ -13,7 +13,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import Axes, Canvas, curve_style
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import number_of, with_limits
+from scorecube.report.phrases import listed, number_of, with_limits
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View
@@ -94,11 +94,12 @@ def page_tables(frames: Frames) -> HeadedTables:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return the analysis, and the number of topics of a sample."""
-    words = [str(options["subject"])]
-    words += [f"samples of {options['n']} topics"] if options["subject"] != "teams" else []
-    words += ["equal means"] if options["null"] else []
-    words += [f"{options['copula']} runs"] if options["copula"] != "gaussian" else []
-    return ", ".join(words)
+    return listed(
+        str(options["subject"]),
+        f"samples of {options['n']} topics" * (options["subject"] != "teams"),
+        "equal means" * options["null"],
+        f"{options['copula']} runs" * (options["copula"] != "gaussian"),
+    )
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
@@ -167,16 +168,9 @@ def _coverage(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
         part = data.isel({names.METRIC: k})
         held = part["held"].values
         ends = np.stack([held - part["held_low"].values, part["held_high"].values - held])
-        axes.errorbar(
-            held,
-            places + _offset(k, len(metrics)),
-            xerr=np.maximum(ends, 0.0),
-            **curve_style(k),
-            markersize=3.5,
-            linewidth=0,
-            elinewidth=1.0,
-            label=metric,
-        )
+        style = {**curve_style(k), "markersize": 3.5, "linewidth": 0, "elinewidth": 1.0}
+        heights, ends = places + _offset(k, len(metrics)), np.maximum(ends, 0.0)
+        axes.errorbar(held, heights, xerr=ends, **style, label=metric)
     axes.set(xlim=(None, 1.01), xlabel="share of samples that hold the truth")
 
 
@@ -185,14 +179,8 @@ def _estimates(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
     for k, metric in enumerate(metrics):
         part = data.isel({names.METRIC: k})
         height = places + _offset(k, len(metrics))
-        axes.plot(
-            part["estimate"].values,
-            height,
-            **curve_style(k),
-            markersize=3.5,
-            linewidth=0,
-            label=metric,
-        )
+        style = {**curve_style(k), "markersize": 3.5, "linewidth": 0, "label": metric}
+        axes.plot(part["estimate"].values, height, **style)
         axes.plot(part["truth"].values, height, color="0.2", marker="|", markersize=8, linewidth=0)
     axes.set(xlim=(0.0, None), xlabel="mean estimate; bar: truth")
 

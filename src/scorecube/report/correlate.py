@@ -14,11 +14,12 @@ from scorecube.analyses.quantities import quantity
 from scorecube.analyses.rank_agreement.correlation_quantities import GAIN_A, METRIC_A, METRIC_B
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, CURVE_DASHES, Axes, Canvas
+from scorecube.report.figures.style import COLOURS, Axes, Canvas, line_style
 from scorecube.report.findings import Finding
 from scorecube.report.phrases import (
     estimate_text,
     first_row,
+    listed,
     no_interval,
     of_tau,
     on_collection,
@@ -108,11 +109,12 @@ def conditions(result: xr.Dataset) -> str:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return what is resampled, the confidence level and the rule for marking."""
-    drawn = ", ".join(options["intervals"])
-    parts = [f"{options['confidence']:.0%} intervals" + (f" over {drawn}" if drawn else "")]
-    parts += [] if len(options["along"]) > 1 else [f"along {options['along'][0]}"]
-    parts += [f"marked above {options['bold']:g}"] if options["bold"] is not None else []
-    return ", ".join(parts)
+    drawn, bold = ", ".join(options["intervals"]), options["bold"]
+    return listed(
+        f"{options['confidence']:.0%} intervals{drawn and f' over {drawn}'}",
+        "" if len(options["along"]) > 1 else f"along {options['along'][0]}",
+        f"marked above {bold:g}" if bold is not None else "",
+    )
 
 
 def caption(result: xr.Dataset) -> str:
@@ -299,28 +301,15 @@ def draw_matrix(axes: Axes, matrix: np.ndarray[Any, Any], metrics: Sequence[str]
         if np.isfinite(value):
             share = (value - lowest + 0.1) / (1.35 - lowest)
             text = f"{value:.3f}" if n <= 14 else f"{value:.2f}"
-            axes.text(
-                j,
-                i,
-                text.replace("0.", ".", 1),
-                ha="center",
-                va="center",
-                fontsize=size,
-                color="white" if share > DARK else "0.1",
-            )
+            style: Any = {"fontsize": size, "color": "white" if share > DARK else "0.1"}
+            axes.text(j, i, text.replace("0.", ".", 1), ha="center", va="center", **style)
     long = max(map(len, metrics), default=0) * (n - 1) > 60
-    axes.set_xticks(
-        range(n - 1),
-        metrics[:-1],
-        rotation=40 if long else 0,
-        ha="right" if long else "center",
-        rotation_mode="anchor",
-    )
+    turned: Any = {"rotation": 40, "ha": "right"} if long else {"rotation": 0, "ha": "center"}
+    axes.set_xticks(range(n - 1), metrics[:-1], **turned, rotation_mode="anchor")
     axes.set_yticks(range(n - 1), metrics[1:])
     axes.tick_params(length=0)
     axes.grid(visible=False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_visible(False)
+    axes.spines[["left", "bottom"]].set_visible(False)
     axes.set_xlim(-0.5, max(n - 1, LEAST_COLUMNS) - 0.5)
     axes.text(1.0, 1.0, "Kendall's tau", transform=axes.transAxes, ha="right", va="top")
 
@@ -333,16 +322,8 @@ def draw_curves(axes: Axes, result: xr.Dataset, gain: str) -> None:
     systems = means[names.SYSTEM].values
     for k, metric in enumerate(labels_of(result, names.METRIC)):
         swops = "" if k == 0 else f", {rises.values[k]} swops"
-        axes.plot(
-            systems,
-            means.values[k],
-            color=COLOURS[k % len(COLOURS)],
-            linestyle=CURVE_DASHES[k // len(COLOURS) % len(CURVE_DASHES)],
-            linewidth=1.2,
-            marker="." if len(systems) <= 50 else None,
-            markersize=4,
-            label=f"{metric}{swops}",
-        )
+        style = {**line_style(k), "linewidth": 1.2, "markersize": 4, "label": f"{metric}{swops}"}
+        axes.plot(systems, means.values[k], marker="." if len(systems) <= 50 else None, **style)
     axes.set(
         xlabel=f"runs, by {labels_of(result, names.METRIC)[0]}",
         ylabel="mean score",

@@ -210,15 +210,8 @@ def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) 
     for level in curves["four_z_squared"]:
         axes.axhline(float(level), color="0.4", linewidth=0.9, linestyle="--")
         words = f"4 z\N{SUPERSCRIPT TWO}, \N{GREEK SMALL LETTER ALPHA} = {float(level['alpha']):.2f}: {float(level):.2f}"
-        axes.annotate(
-            words,
-            (float(m[-1]), float(level)),
-            (0, -10),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8,
-            color="0.3",
-        )
+        style: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": "0.3"}
+        axes.annotate(words, (float(m[-1]), float(level)), (0, -10), **style)
     for name, (alpha, _, number) in CONDITIONS.items():
         height = float(curves["at_condition"].sel(condition=name))
         axes.plot([number], [height], marker="o", markersize=4, color="black")

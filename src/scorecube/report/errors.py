@@ -14,7 +14,7 @@ from scorecube.analyses.simulation.error_quantities import FAMILIES, FAMILY, POW
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import Axes, Canvas, curve_style
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import number_of, value_range, with_limits
+from scorecube.report.phrases import listed, number_of, value_range, with_limits
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View
@@ -104,12 +104,12 @@ def page_tables(frames: Frames) -> HeadedTables:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return numbers of topics, true differences and what else differs from the defaults."""
-    numbers = ", ".join(map(str, options["n"]))
-    deltas = ", ".join(f"{delta:g}" for delta in options["deltas"])
-    words = [f"{numbers} topics", f"true differences {deltas}"]
-    words += [f"{options['copula']} copulas"] if options["copula"] != "pairs" else []
-    words += ["ties count half"] if options["ties"] == "half" else []
-    return ", ".join(words)
+    return listed(
+        f"{', '.join(map(str, options['n']))} topics",
+        f"true differences {', '.join(f'{delta:g}' for delta in options['deltas'])}",
+        f"{options['copula']} copulas" * (options["copula"] != "pairs"),
+        "ties count half" * (options["ties"] == "half"),
+    )
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
@@ -169,14 +169,8 @@ def error_curves(canvas: Canvas, result: xr.Dataset) -> None:
 
 def _lines(axes: Axes, data: xr.Dataset, x: np.ndarray, y: xr.DataArray) -> None:
     for k, test in enumerate(labels_of(data, names.TEST)):
-        axes.plot(
-            x,
-            y.sel({names.TEST: test}).values,
-            **curve_style(k),
-            markersize=3,
-            linewidth=1.2,
-            label=test,
-        )
+        style = {**curve_style(k), "markersize": 3, "linewidth": 1.2, "label": test}
+        axes.plot(x, y.sel({names.TEST: test}).values, **style)
 
 
 def _by_alpha(axes: Axes, data: xr.Dataset) -> None:

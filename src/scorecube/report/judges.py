@@ -417,13 +417,9 @@ def _widths(axes: Axes, at: xr.Dataset) -> None:
     judges = labels_of(at, names.JUDGE)
     alone: dict[int, float] = {}
     for place, k in enumerate(_order(at)[:MOST_CURVES]):
+        own = at.isel({names.JUDGE: int(k)}).sel(quantity="mean")
         found = [
-            (
-                size,
-                float(one["width"].sel(quantity="mean")),
-                float(one["width_truth"].sel(quantity="mean")),
-            )
-            for size, one in _sizes(at.isel({names.JUDGE: int(k)}))
+            (size, float(one["width"]), float(one["width_truth"])) for size, one in _sizes(own)
         ]
         if not found:
             continue
@@ -431,14 +427,8 @@ def _widths(axes: Axes, at: xr.Dataset) -> None:
         alone |= dict(zip(sizes, truth, strict=True))
         axes.plot(sizes, widths, **curve_style(place), markersize=4, linewidth=1.2, label=judges[k])
     sizes = sorted(alone)
-    axes.plot(
-        sizes,
-        [alone[size] for size in sizes],
-        color="0.2",
-        linestyle="--",
-        linewidth=1,
-        label="labels alone",
-    )
+    dashed: Any = {"color": "0.2", "linestyle": "--", "linewidth": 1, "label": "labels alone"}
+    axes.plot(sizes, [alone[size] for size in sizes], **dashed)
     axes.set(ylim=(0, None), xlabel="labelled topics", ylabel="width of intervals")
     axes.legend(fontsize=7, ncols=2)
 
@@ -449,27 +439,16 @@ def _halves(axes: Axes, at: xr.Dataset) -> None:
     order = _order(at)
     texts = ("two halves of the truth", "two halves of the judge", "truth with judge")
     for k, text in enumerate(texts):
-        axes.plot(
-            at["half_tau"].values[order, k],
-            np.arange(len(order)),
-            MARKERS[k],
-            color=COLOURS[k],
-            label=text,
-            markersize=5,
-        )
-    for place, k in enumerate(
-        order.tolist()
-    ):  # the limits of the judge's part, below the tau of the truth
-        ends = [
-            at["half_tau"].values[k, 0] - at[f"part_{end}"].values[k] for end in ("high", "low")
-        ]
+        style: Any = {"color": COLOURS[k], "label": text, "markersize": 5}
+        axes.plot(at["half_tau"].values[order, k], np.arange(len(order)), MARKERS[k], **style)
+    # The limits of the judge's part, below the tau of the truth.
+    below = [at["half_tau"][:, 0] - at[f"part_{end}"] for end in ("high", "low")]
+    for place, k in enumerate(order.tolist()):
+        ends = [float(end[k]) for end in below]
         axes.plot(np.clip(ends, -1, 1), [place, place], color=COLOURS[2], linewidth=1, alpha=0.5)
     axes.set_yticks(range(len(order)), [judges[k] for k in order])
-    axes.set(
-        ylim=(len(order) - 0.5, -0.5),
-        xlim=(None, 1.0),
-        xlabel="mean tau of rankings from as many topics",
-    )
+    axes.set(ylim=(len(order) - 0.5, -0.5), xlim=(None, 1.0))
+    axes.set_xlabel("mean tau of rankings from as many topics")
     axes.legend(fontsize=7)
 
 

@@ -19,6 +19,7 @@ from scorecube.report.phrases import (
     about_repetitions,
     by_system,
     is_known,
+    listed,
     noun,
     number_of,
     with_limits,
@@ -118,11 +119,13 @@ def _marked(row: Mapping[Any, Any]) -> str:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return the confidence, and the run that is compared with all others."""
-    words = [f"{100 * (1 - options['alpha']):.4g}% confidence"]
-    words += ["marginal"] if options.get("marginal") else []
-    words += by_system(options)
-    words += [f"baseline {options['baseline']}"] if options.get("baseline") is not None else []
-    return ", ".join(words)
+    baseline = options.get("baseline")
+    return listed(
+        f"{100 * (1 - options['alpha']):.4g}% confidence",
+        "marginal" if options.get("marginal") else "",
+        by_system(options),
+        f"baseline {baseline}" if baseline is not None else "",
+    )
 
 
 def caption(result: xr.Dataset) -> str:

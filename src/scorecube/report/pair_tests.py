@@ -15,7 +15,7 @@ from scorecube import names
 from scorecube.analyses.quantities import quantity, quantity_names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, CURVE_DASHES, FIGURE_SIZE, Canvas
+from scorecube.report.figures.style import FIGURE_SIZE, Canvas, line_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about_repetitions,
@@ -24,6 +24,7 @@ from scorecube.report.phrases import (
     first_places,
     first_row,
     labels_by_share,
+    listed,
     noun,
     value_range,
 )
@@ -166,16 +167,19 @@ def conditions(result: xr.Dataset) -> str:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return the significance levels, how the test differs from the usual two-sided test of t, and the run that others are compared with."""
-    odd = ["one-sided"] if options.get("sided") == 1 else []
-    odd += ["unstudentised"] if options.get("studentised") is False else []
-    odd += [] if options["plus_one"] else ["p = count / B"]
-    levels = f"alpha {', '.join(f'{each:g}' for each in options['alphas'])}"
-    return ", ".join([levels, *odd, *by_system(options), *against(options)])
+    return listed(
+        f"alpha {', '.join(f'{each:g}' for each in options['alphas'])}",
+        "one-sided" if options.get("sided") == 1 else "",
+        "unstudentised" if options.get("studentised") is False else "",
+        "" if options["plus_one"] else "p = count / B",
+        by_system(options),
+        against(options),
+    )
 
 
-def against(facts: Mapping[str, Any]) -> list[str]:
+def against(facts: Mapping[str, Any]) -> str:
     """Return the run that others are compared with, for titles; nothing for all pairs."""
-    return [] if facts.get("baseline") is None else [f"against {facts['baseline']}"]
+    return "" if facts.get("baseline") is None else f"against {facts['baseline']}"
 
 
 def legend(facts: Mapping[str, Any]) -> str:
@@ -321,7 +325,7 @@ def estimated_differences(group: ResultGroup) -> Iterator[Finding]:
         metric = ", depending on the metric" if largest.nunique() > 1 else ""
         seen = f"; the largest difference that is not significant is {value_range(largest, '.2f')}{metric}"
     topics = value_range([int(facts["n_topics"]) for facts in group.facts], "d")
-    pairs_tested = ", ".join(["each pair by itself", *against(group.facts[0])])
+    pairs_tested = listed("each pair by itself", against(group.facts[0]))
     label, values = next(iter(of_metrics.items()))
     yield with_number(
         f"with all {topics} topics, Sakai's estimated differences for p < {frame['alpha'].iloc[0]:g}, {pairs_tested}: "
@@ -438,38 +442,19 @@ def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
         p = np.sort(cells["p_value"].isel(metric=k).values)
         p = p[~np.isnan(p)]  # of tested pairs
         shown = np.unique(np.linspace(0, max(len(p) - 1, 0), min(POINTS, len(p))).astype(int))
-        axes.plot(
-            shown + 1,
-            p[shown],
-            label=label,
-            color=COLOURS[k % len(COLOURS)],
-            linestyle=CURVE_DASHES[k // len(COLOURS) % len(CURVE_DASHES)],
-            linewidth=1.4,
-            **few,
-        )
+        axes.plot(shown + 1, p[shown], label=label, linewidth=1.4, **line_style(k), **few)
     for alpha in alphas:
         axes.axhline(alpha, linestyle=":", linewidth=0.9, color="0.35")
-        axes.annotate(
-            f"{alpha:g}",
-            (1.005, alpha),
-            xycoords=("axes fraction", "data"),
-            fontsize=8,
-            color="0.35",
-            va="center",
-            annotation_clip=False,
-        )
+        style: Any = {"fontsize": 8, "color": "0.35", "va": "center", "annotation_clip": False}
+        axes.annotate(f"{alpha:g}", (1.005, alpha), xycoords=("axes fraction", "data"), **style)
     top = min(1.0, max(3 * float(max(alphas)), 0.15))
     # Room below, so that curves along p = 0 are visible.
     axes.set(ylim=(-0.02 * top, top), xlim=(0, n_pairs + max(1, n_pairs // 50)))
     whole_number_labels(axes.xaxis)
     baseline = result.attrs.get("baseline")
-    axes.set(
-        xlabel="pairs of runs, by p-value"
-        if baseline is None
-        else f"runs against {baseline}, by p-value",
-        ylabel="p-value",
-        title=f"{conditions(result)}, gains {cells[names.GAIN].item()}",
-    )
+    compared = "pairs of runs" if baseline is None else f"runs against {baseline}"
+    axes.set(xlabel=f"{compared}, by p-value", ylabel="p-value")
+    axes.set_title(f"{conditions(result)}, gains {cells[names.GAIN].item()}")
     canvas.legend_outside(axes, "right upper")
 
 

@@ -27,7 +27,7 @@ from scorecube.report.pair_tests import (
     p_value_curves,
     separated,
 )
-from scorecube.report.phrases import MOST_NAMED, about_repetitions, by_system, noun
+from scorecube.report.phrases import MOST_NAMED, about_repetitions, by_system, listed, noun
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import DISCRIMINATION, Frames, HeadedTables, Order, Remarks, View
@@ -109,8 +109,9 @@ def equivalences(result: xr.Dataset) -> Iterator[Finding]:
 def title(options: Mapping[str, Any]) -> str:
     """Return the tests, whether systems are compared, the run that others are compared with, and the margin."""
     margin, systems = options.get("equivalence"), by_system(options)
-    words = [*(["t"] if systems else options["tests"]), *systems, *against(options)]
-    return ", ".join([*words, *([f"equivalence within {margin:g}"] if margin is not None else [])])
+    tests = ["t"] if systems else options["tests"]
+    within = f"equivalence within {margin:g}" if margin is not None else ""
+    return listed(*tests, systems, against(options), within)
 
 
 def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:

@@ -24,6 +24,17 @@ NONE = "-"
 Z = 1.96
 
 
+def listed(*words: str | None, by: str = ", ") -> str:
+    """Return the words that say something, joined.
+
+    Examples
+    --------
+    >>> listed("alpha 0.05", "", None, "one-sided")
+    'alpha 0.05, one-sided'
+    """
+    return by.join(filter(None, words))
+
+
 def value_range(values: Iterable[Any], form: str) -> str:
     """Return the smallest and the largest number, or the one that all are.
 
@@ -239,9 +250,9 @@ def noun(facts: Mapping[str, Any]) -> str:
     return "system" if facts.get("by_system") else "run"
 
 
-def by_system(options: Mapping[str, Any]) -> list[str]:
+def by_system(options: Mapping[str, Any]) -> str:
     """Return that systems are compared, for titles; nothing for runs."""
-    return ["systems over their runs"] if options.get("by_system") else []
+    return "systems over their runs" if options.get("by_system") else ""
 
 
 def about_repetitions(result: xr.Dataset) -> Iterator[tuple[str, str]]:

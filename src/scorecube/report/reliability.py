@@ -17,11 +17,12 @@ from scorecube.analyses.reliability.reliability_quantities import (
     shown_limit,
 )
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, Axes, Canvas
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, Canvas, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about,
     first_row,
+    listed,
     number_of,
     on_collection,
     topics_and_teams,
@@ -113,20 +114,22 @@ def conditions(result: xr.Dataset) -> str:
     facts = result.attrs
     teams = f" of {facts['n_teams']} teams" if facts["n_teams"] < facts["n_runs"] else ""
     dropped = f" without the worst {facts['drop']:.0%}" if facts["drop"] else ""
-    name = where(result)["collection"]
-    named = f"{name}: " if name else ""
-    return f"{named}{facts['n_runs']} runs{teams}{dropped}, {facts['n_topics']} topics"
+    sizes = f"{facts['n_runs']} runs{teams}{dropped}, {facts['n_topics']} topics"
+    return listed(where(result)["collection"], sizes, by=": ")
 
 
 def title(options: Mapping[str, Any]) -> str:
     """Return what was left out, the targets, and the confidence level."""
-    sizes = options.get("topic_sizes") or ()
-    parts = [f"{', '.join(map(str, sizes))} topics"] if sizes else []
-    parts += [f"target {', '.join(f'{each:g}' for each in options['target'])}"]
-    parts += [f"without the worst {options['drop']:.0%} of the runs"] if options["drop"] else []
-    if options.get("judgement_sets"):
-        parts.append(f"judgements {options['first']} and {options['second']}")
-    return ", ".join([*parts, f"{options['confidence']:.0%} intervals"])
+    sizes = ", ".join(map(str, options.get("topic_sizes") or ()))
+    return listed(
+        sizes and f"{sizes} topics",
+        f"target {', '.join(f'{each:g}' for each in options['target'])}",
+        f"without the worst {options['drop']:.0%} of the runs" if options["drop"] else "",
+        f"judgements {options['first']} and {options['second']}"
+        if options.get("judgement_sets")
+        else "",
+        f"{options['confidence']:.0%} intervals",
+    )
 
 
 def limits(row: Mapping[Any, Any], name: str) -> tuple[float, float, str]:
@@ -297,15 +300,8 @@ def _curves(axes: Axes, at: xr.Dataset, topics: xr.DataArray) -> None:
     for k, metric in enumerate(labels_of(at, names.METRIC)):
         colour = COLOURS[k % len(COLOURS)]
         axes.plot(sizes, curves[k].values, linewidth=1.2, color=colour)
-        axes.plot(
-            [own],
-            [float(coefficient_at(at["ratio"][k], own))],
-            color=colour,
-            label=metric,
-            linewidth=1.2,
-            markersize=4,
-            marker=MARKERS[k % len(MARKERS)],
-        )
+        style = {**curve_style(k), "linewidth": 1.2, "markersize": 4, "label": metric}
+        axes.plot([own], [float(coefficient_at(at["ratio"][k], own))], **style)
         if k in banded:
             low, high = (band[k].values for band in bands)
             axes.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)

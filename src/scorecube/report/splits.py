@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, Axes, Canvas
+from scorecube.report.figures.style import (
+    COLOURS,
+    FIGURE_SIZE,
+    Axes,
+    Canvas,
+    curve_style,
+    level_lines,
+)
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, number_of, sample_conditions, sample_title
 from scorecube.report.tables import declared
@@ -107,38 +115,15 @@ def split_curves(canvas: Canvas, result: xr.Dataset) -> None:
 def _curves(axes: Axes, cells: xr.Dataset) -> None:
     sizes = cells[names.SIZE].values
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
-        at, colour = cells.isel(metric=k), COLOURS[k % len(COLOURS)]
-        axes.plot(
-            sizes,
-            at["tau_mean"].values,
-            marker=MARKERS[k % len(MARKERS)],
-            markersize=3.5,
-            linewidth=1.2,
-            color=colour,
-            label=metric,
-        )
+        colour = COLOURS[k % len(COLOURS)]
+        mean, low, high = (cells[f"tau_{end}"].values[k] for end in ("mean", "low", "high"))
+        style = {**curve_style(k), "markersize": 3.5, "linewidth": 1.2}
+        axes.plot(sizes, mean, **style, label=metric)
         if cells.sizes[names.METRIC] <= MOST_BANDS:
-            axes.fill_between(
-                sizes,
-                at["tau_low"].values,
-                at["tau_high"].values,
-                color=colour,
-                alpha=0.13,
-                linewidth=0,
-            )
+            axes.fill_between(sizes, low, high, color=colour, alpha=0.13, linewidth=0)
         else:
-            axes.plot(sizes, at["tau_low"].values, linewidth=0.8, linestyle=":", color=colour)
-    for level in cells[names.THRESHOLD].values:
-        axes.axhline(level, linestyle="--", linewidth=0.8, color="0.4")
-        axes.annotate(
-            f"{level:g}",
-            (1.0, level),
-            xycoords=("axes fraction", "data"),
-            fontsize=8,
-            color="0.4",
-            ha="right",
-            va="bottom",
-        )
+            axes.plot(sizes, low, linewidth=0.8, linestyle=":", color=colour)
+    level_lines(axes, {each: f"{each:g}" for each in cells[names.THRESHOLD].values.tolist()})
     axes.set(
         ylim=(None, 1.0),
         xlabel="topics in a sample",
@@ -154,16 +139,10 @@ def _distributions(axes: Axes, cells: xr.Dataset) -> None:
     """Draw the share of trials up to each tau: steps, so that nothing depends on a choice of bins."""
     largest = cells.isel(size=-1)
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
-        tau = np.sort(largest["tau"].isel(metric=k).values)
-        share = np.arange(1, len(tau) + 1) / len(tau)
-        axes.step(
-            tau,
-            100 * share,
-            where="post",
-            linewidth=1.2,
-            color=COLOURS[k % len(COLOURS)],
-            label=metric,
-        )
+        tau = np.sort(largest["tau"].values[k])
+        share = 100 * (np.arange(1, len(tau) + 1) / len(tau))
+        style: Any = {"linewidth": 1.2, "color": COLOURS[k % len(COLOURS)], "label": metric}
+        axes.step(tau, share, where="post", **style)
     axes.set(
         ylim=(0, 100),
         xlabel="tau",

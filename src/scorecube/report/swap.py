@@ -17,11 +17,11 @@ from scorecube.report.figures.style import (
     COLOURS,
     DASHES,
     FIGURE_SIZE,
-    MARKERS,
     TICKS,
     Axes,
     Canvas,
     curve_style,
+    level_lines,
 )
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
@@ -29,6 +29,7 @@ from scorecube.report.phrases import (
     enumerated,
     first_of,
     labels_by_share,
+    listed,
     number_of,
     occurrences,
     sample_conditions,
@@ -127,16 +128,21 @@ def support_note(result: xr.Dataset) -> str:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return sampling, sizes, rule and options that differ from the usual."""
-    odd = [name for name in ("signed", "symmetric") if options[name]]
-    odd += ["a required difference may be 0"] if options["allow_zero"] else []
-    odd += ["own samples for every pair"] if options["share"] == "none" else []
+    bins = ""
     if options["bins"] != "auto":
-        odd.append(f"{options['bins']} bins of {options['bin_width']:g}, the last one open")
+        bins = f"{options['bins']} bins of {options['bin_width']:g}, the last one open"
     elif options["bin_width"] != 0.01:
-        odd.append(f"bins of {options['bin_width']:g}")
+        bins = f"bins of {options['bin_width']:g}"
     rule = options.get("required", "suffix")  # version 0.1.0 had no other
-    odd += [f"required difference by the {rule} rule"] if rule != "isotonic" else []
-    return ", ".join([sample_title(options), f"rule {options['rule']}", *odd])
+    return listed(
+        sample_title(options),
+        f"rule {options['rule']}",
+        *(name for name in ("signed", "symmetric") if options[name]),
+        "a required difference may be 0" * options["allow_zero"],
+        "own samples for every pair" * (options["share"] == "none"),
+        bins,
+        f"required difference by the {rule} rule" * (rule != "isotonic"),
+    )
 
 
 def caption(result: xr.Dataset) -> str:
@@ -409,30 +415,21 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
     for k, label in enumerate(labels_of(result, names.METRIC)):
         cell = cells.isel(metric=k)
         colour = COLOURS[k % len(COLOURS)]
-        axes.plot(
-            lower,
-            cell["swap_rate"].values,
-            marker=MARKERS[k % len(MARKERS)],
-            markersize=4.5,
-            markerfacecolor="none" if k % 2 else colour,
-            # Markers of neighbours stand at different bins, and their lines have different dashes.
-            markevery=(k % EVERY, EVERY),
-            linestyle=DASHES[k % len(DASHES)],
-            linewidth=1.4,
-            color=colour,
-            label=label,
-        )
-        count = cell["count"].values
-        filled = count >= LEAST_BAND * count.sum()
-        axes.fill_between(
-            lower,
-            np.where(filled, cell["swap_rate_low"].values, np.nan),
-            np.where(filled, cell["swap_rate_high"].values, np.nan),
-            color=colour,
-            alpha=0.12,
-            linewidth=0,
-        )
-    _accepted_rates(axes, result)
+        # Markers of neighbours stand at different bins, and their lines have different dashes.
+        markers = {"markersize": 4.5, "markevery": (k % EVERY, EVERY)}
+        face = "none" if k % 2 else colour
+        style = {
+            **curve_style(k),
+            **markers,
+            "linestyle": DASHES[k % len(DASHES)],
+            "linewidth": 1.4,
+        }
+        axes.plot(lower, cell["swap_rate"].values, **style, markerfacecolor=face, label=label)
+        filled = cell["count"] >= LEAST_BAND * cell["count"].sum()
+        low, high = (cell[f"swap_rate_{end}"].where(filled).values for end in ("low", "high"))
+        axes.fill_between(lower, low, high, color=colour, alpha=0.12, linewidth=0)
+    accepted = (1.0 - result[names.CONFIDENCE].values).tolist()
+    level_lines(axes, {each: f"{each:.0%}" for each in accepted})
     axes.set(
         xticks=lower[:: max(1, -(-len(lower) // TICKS))],
         xlabel="difference in mean score, lower edge of the bin",
@@ -441,20 +438,6 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
         title=f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}",
     )
     canvas.label_curves(axes)
-
-
-def _accepted_rates(axes: Axes, result: xr.Dataset) -> None:
-    for confidence in result[names.CONFIDENCE].values:
-        axes.axhline(1.0 - confidence, linestyle="--", linewidth=0.8, color="0.4")
-        axes.annotate(
-            f"{1 - confidence:.0%}",
-            (1.0, 1.0 - confidence),
-            xycoords=("axes fraction", "data"),
-            fontsize=8,
-            color="0.4",
-            ha="right",
-            va="bottom",
-        )
 
 
 def sensitivity_bars(
@@ -557,12 +540,8 @@ def _required_by_size(axes: Axes, cells: xr.Dataset) -> None:
     axes.set_ylim(0.0, ROOM * highest if highest > 0 else None)
     # Also sizes without a required difference.
     axes.set_xlim(0, sizes[-1] * 1.05)
-    axes.legend(
-        fontsize=7,
-        ncols=2 if cells.sizes[names.METRIC] > 3 else 1,
-        loc="upper left",
-        borderaxespad=0.0,
-    )
+    columns = 2 if cells.sizes[names.METRIC] > 3 else 1
+    axes.legend(fontsize=7, ncols=columns, loc="upper left", borderaxespad=0.0)
 
 
 def _rates_by_size(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> None:
@@ -570,29 +549,16 @@ def _rates_by_size(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> 
 
     for number, colour in colours.items():
         curve = frame[frame["bin"] == number].sort_values("size")
-        tried, beyond = curve[~curve["extrapolated"]], curve[curve["extrapolated"]]
+        tried = curve[~curve["extrapolated"]]
         lower = curve["lower"].iloc[0]
         label = "below" if np.isnan(lower) else f"{lower:.2f}"
         # A rate of 0 has no logarithm: a gap.
         seen = tried["swap_rate"].where(tried["swap_rate"] > 0)
-        axes.plot(
-            tried["size"],
-            seen,
-            marker="o",
-            markersize=2.5,
-            linewidth=1.0,
-            color=colour,
-            label=label,
-        )
-        if len(beyond):
-            axes.plot(
-                curve["size"],
-                curve["fitted"],
-                linestyle="--",
-                linewidth=0.8,
-                color=colour,
-                alpha=0.7,
-            )
+        style: Any = {"marker": "o", "markersize": 2.5, "linewidth": 1.0, "label": label}
+        axes.plot(tried["size"], seen, color=colour, **style)
+        if curve["extrapolated"].any():
+            fit: Any = {"linestyle": "--", "linewidth": 0.8, "alpha": 0.7}
+            axes.plot(curve["size"], curve["fitted"], color=colour, **fit)
     axes.set_yscale("log")
     plain_log_labels(axes.yaxis)
     axes.set(xlabel="topics in a sample", ylabel="swap rate")

@@ -23,7 +23,7 @@ from scorecube.report.figures.style import (
     round_ticks,
 )
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import first_of, number_of, with_limits
+from scorecube.report.phrases import first_of, listed, number_of, with_limits
 from scorecube.report.tables import as_records, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
@@ -140,16 +140,15 @@ def conditions(result: xr.Dataset) -> str:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return the pool depth, and options that differ from the usual."""
-    leave, steps = options["leave"], options["topic_sizes"]
-    odd = [f"{', '.join(map(str, leave))} left out"] if leave else []
-    odd += [f"also {', '.join(map(str, steps))} topics"] if steps else []
-    odd += [] if options["keep_unpooled"] else ["documents outside the pool are removed"]
-    odd += (
-        ["a topic is lost where all runs fail"] if options["lost_topics"] == "all_runs_zero" else []
+    leave, steps = (", ".join(map(str, options[name] or ())) for name in ("leave", "topic_sizes"))
+    return listed(
+        f"pool depth {'auto' if options['pool_depth'] is None else options['pool_depth']}",
+        leave and f"{leave} left out",
+        steps and f"also {steps} topics",
+        "" if options["keep_unpooled"] else "documents outside the pool are removed",
+        "a topic is lost where all runs fail" * (options["lost_topics"] == "all_runs_zero"),
+        "different teams in all trials" * options["distinct"],
     )
-    odd += ["different teams in all trials"] if options["distinct"] else []
-    depth = "auto" if options["pool_depth"] is None else options["pool_depth"]
-    return ", ".join([f"pool depth {depth}", *odd])
 
 
 def caption(result: xr.Dataset) -> str:
@@ -302,12 +301,8 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
 
 def _style(k: int) -> dict[str, Any]:
     """Return colour, dashes and marker of a metric; no two metrics have all in common."""
-    return {
-        **curve_style(k),
-        "linestyle": DASHES[k // len(COLOURS) % len(DASHES)],
-        "markersize": 3.0,
-        "linewidth": 1.2,
-    }
+    dashes = DASHES[k // len(COLOURS) % len(DASHES)]
+    return {**curve_style(k), "linestyle": dashes, "markersize": 3.0, "linewidth": 1.2}
 
 
 def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
@@ -327,14 +322,8 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
         axes.plot(places, mean, label=metric, **style)
         axes.axhline(mean[0], color=style["color"], linewidth=0.8, linestyle=(0, (1, 2)))
         last = np.flatnonzero((left_out == at["within"].values[k]) & (left_out > 0))
-        axes.plot(
-            places[last],
-            mean[last],
-            "o",
-            markersize=9,
-            markerfacecolor="none",
-            color=style["color"],
-        )
+        ring = {"markersize": 9, "markerfacecolor": "none", "color": style["color"]}
+        axes.plot(places[last], mean[last], "o", **ring)
     axes.set(ylabel="within-system variance", ylim=(0.0, None))
     words = "all topics" if step == 0 else f"{int(at[names.TOPIC_STEP])} topics"
     axes.set_title(words)

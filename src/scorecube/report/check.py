@@ -74,7 +74,6 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
 
 
 def _held(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
-    """Return how often a claim holds, with limits."""
     return with_limits(*number_of(row, "held")).replace(")", "; 95%)")
 
 

@@ -25,7 +25,6 @@ class _Facts(dict[str, str]):
     """Facts of columns, which are never changed: pandas copies attributes deeply with every selection."""
 
     def __deepcopy__(self, memo: object) -> _Facts:
-        """Return it."""
         return self
 
 

@@ -159,13 +159,11 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
 
 
 def _sides(row: Mapping[str, Any], name: str) -> str:
-    """Return the two rankings of a row of a table."""
     first, second = LABELS[name]
     return f"{row[first]}{' and ' if name == 'metrics' else ' with gains '}{row[second]}"
 
 
 def _by_tau(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the comparisons that have a tau, the lowest first."""
     rows = (
         merge_gains(frame).dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
     )

@@ -279,7 +279,6 @@ def wcw_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
 
 
 def _panels(canvas: Canvas, number: int, wider: float, taller: float) -> list[Axes]:
-    """Return panels in two columns with the same axes; those beyond the number are empty."""
     if number == 1:
         return [canvas.panel(FIGURE_SIZE)]
     size = wider * PANEL[0] * min(2, number), taller * PANEL[1] * -(-number // 2)

@@ -78,7 +78,6 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
 
 
 def _rate(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
-    """Return a rate with its limits."""
     return with_limits(*number_of(row, "rate"), form=".4f")
 
 

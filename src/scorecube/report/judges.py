@@ -211,7 +211,6 @@ def _as_the_truth(rows: pd.DataFrame, confidence: float) -> Iterator[Finding]:
 
 
 def _ranking(records: list[dict[Any, Any]], confidence: float) -> Finding:
-    """Return how the judge that ranks most alike ranks, beside the one that does least."""
     row, last = records[0], records[-1]
     moved = (
         f"{row['largest_drop_run']} loses the most ranks ({row['largest_drop']})"
@@ -389,7 +388,6 @@ def judge_panels(canvas: Canvas, result: xr.Dataset) -> None:
 
 
 def _order(at: xr.Dataset) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the judges, the most alike first."""
     return np.argsort(-at["agreement"].values[:, 0], kind="stable")
 
 

@@ -112,7 +112,6 @@ def legend(facts: Mapping[str, Any]) -> str:
 
 
 def _marked(row: Mapping[Any, Any]) -> str:
-    """Return a mean with its marks."""
     text = f"{row['mean']:.4f}{BETTER * row.get('better', 0)}{WORSE * row.get('worse', 0)}"
     return Bold(text) if row["rank"] == 1 else Marked(text)
 

@@ -124,7 +124,6 @@ def _text(
 
 
 def _facts(source: xr.Dataset) -> dict[str, Any]:
-    """Return the attributes of a result; of scores their sizes, too."""
     sizes = {
         f"n_{dim}s": source.sizes[dim] for dim in (names.RUN, names.TOPIC) if dim in source.dims
     }

@@ -169,7 +169,6 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
 
 
 def _comparison(row: Mapping[Any, Any]) -> str:
-    """Return the answers of reliability and of topic set size design in words."""
     if np.isnan(row["n_topics"]):
         return f"no number of topics gives an E rho^2 of {row['target']:g}, as systems' variance is not above 0"
     topics = number_of(row, "n_topics", ("", *BY_JACKKNIFE))

@@ -219,14 +219,12 @@ def required_differences(group: ResultGroup) -> Iterator[Finding]:
 
 
 def _samples(group: ResultGroup, frame: pd.DataFrame) -> str:
-    """Return what was drawn, in words."""
     runs = value_range([int(facts["n_runs"]) for facts in group.facts], "d")
     sizes = value_range(frame["size"], "d")
     return f"{runs} runs, samples of {sizes} topics ({group.facts[0]['sampling']})"
 
 
 def _about_limits(group: ResultGroup, low: pd.Series[float]) -> str:
-    """Return what limits are about, if there are any."""
     return f" (95% limits for other {topics_and_teams(*group.facts)})" if low.notna().any() else ""
 
 
@@ -256,7 +254,6 @@ def _who_is_first(strictest: pd.DataFrame, first: pd.DataFrame) -> str:
 
 
 def _share(row: pd.Series) -> str:
-    """Return the share of a metric, with limits."""
     if pd.isna(row["share"]):
         return "none"
     return with_limits(*number_of(row, "share"), ".1%" if row["share"] < SMALL else ".0%")
@@ -275,7 +272,6 @@ def _need(label: str, rows: pd.DataFrame) -> str:
 
 
 def _required(row: pd.Series) -> str:
-    """Return the required difference of a metric, with limits."""
     limits = row["required_low"], row["required_high"]
     return ">= " * bool(row["open_bin"]) + with_limits(row["required_difference"], *limits, ".2f")
 

@@ -381,7 +381,6 @@ def _column(
 
 
 def _whole(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return whole numbers as objects, None where they are missing."""
     whole = np.empty(len(values), object)
     whole[:] = [None if np.isnan(value) else int(value) for value in values]
     return whole

@@ -197,7 +197,6 @@ def _absent(rows: list[dict[str, Any]], result: xr.Dataset) -> Finding:
 
 
 def _change(row: Mapping[str, Any]) -> str:
-    """Return the mean changes of score and rank with their intervals."""
     score, ranks = (number_of(row, name, ENDS) for name in ("change", "rank_change"))
     if None in (*score, *ranks):
         return "unknown"
@@ -300,7 +299,6 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
 
 
 def _style(k: int) -> dict[str, Any]:
-    """Return colour, dashes and marker of a metric; no two metrics have all in common."""
     dashes = DASHES[k // len(COLOURS) % len(DASHES)]
     return {**curve_style(k), "linestyle": dashes, "markersize": 3.0, "linewidth": 1.2}
 

@@ -416,7 +416,6 @@ def _csv(frame: pd.DataFrame) -> str:
 
 
 def _number(value: object) -> str:
-    """Return a number with the digits that mean something, and as a fraction if it is whole."""
     return repr(_plain(value))
 
 

@@ -80,7 +80,6 @@ def sentence(results: Sequence[xr.Dataset]) -> str:
 
 
 def _beginning(view: View, result: xr.Dataset) -> Summary:
-    """Return what is shown of an analysis that declares nothing."""
     frame = view.frame(view.find_table(None)[1], result)
     return Summary({str(name): str(name) for name in frame.columns if name != COLLECTION})
 
@@ -92,7 +91,6 @@ def _with_metric(title: str, frames: Sequence[pd.DataFrame]) -> str:
 
 
 def _conditions(view: View, results: Sequence[xr.Dataset]) -> str:
-    """Return which collection is shown, its size, and the options of the analysis."""
     facts = [result.attrs for result in results]
     where = str(facts[0].get(COLLECTION, ""))
     if len(results) > 1:

@@ -312,5 +312,4 @@ class ShownFigure(Figure):
     """A figure with the picture that Jupyter asks for."""
 
     def _repr_png_(self) -> bytes:
-        """Return the figure as PNG."""
         return draw_figure(self, "png", dpi=DPI)[0]

@@ -90,7 +90,6 @@ def _panels(
 
 
 def _largest(result: xr.Dataset) -> xr.Dataset:
-    """Return a result at its largest sample size."""
     return result.isel({names.SIZE: [-1]}) if names.SIZE in result.dims else result
 
 

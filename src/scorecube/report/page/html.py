@@ -144,7 +144,6 @@ def picture(figure: Figure, description: str) -> Markup:
 
 
 def _of_palette(found: re.Match[str]) -> str:
-    """Return a colour of a style as one of the page's palette, which is another one in the dark; others as they are."""
     colour = f"#{found[1]}"
     if colour in COLOURS:
         return f": var(--k{COLOURS.index(colour)})"

@@ -71,7 +71,6 @@ def _row(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _latest(row: Row, kind: str) -> dict[str, dict[str, Any]]:
-    """Return the facts of the latest result of an analysis with each of its options."""
     results = in_order(row.results(kind))
     return {options_text(facts[ATTRIBUTES]): facts for facts in results}
 

@@ -140,7 +140,6 @@ def _say_once(
 
 
 def _facts(collections: Sequence[Mapping[str, Any]], sections: Sequence[Section]) -> list[str]:
-    """Return the facts of a page in one line."""
     confidences = {
         f"{100 * (1 - float(part.facts['alpha'])):g}% confidence"
         for section in sections
@@ -166,7 +165,6 @@ def _boards(
 
 
 def _labels(leaderboards: Sequence[Board], sections: Sequence[Section]) -> list[str]:
-    """Return the metrics, with gain settings, that a page can be switched to."""
     labels = dict.fromkeys(each.label for each in leaderboards)
     if not labels:
         for section in sections:

@@ -119,8 +119,6 @@ def _steps(
 def _cell(
     label: str, rows: pd.DataFrame, steps: np.ndarray[Any, Any], place: Mapping[Any, int]
 ) -> dict[str, Any]:
-    """Return the data of one metric."""
-
     def numbers(values: Any) -> list[float | None]:
         return [float(f"{each:.10g}") if np.isfinite(each) else None for each in values]
 

@@ -208,7 +208,6 @@ def _collection_page(
 
 
 def _page_digest(study: Study, name: str, page: str, options: PageOptions) -> str:
-    """Return the digest of what the page of a collection is made from."""
     return source_digest(study, [name], INDEX, page, *options.words())
 
 
@@ -269,7 +268,6 @@ def _chosen(study: Study, collections: Sequence[str] | None) -> list[str]:
 
 
 def _facts(study: Study, names: Container[str]) -> list[dict[str, Any]]:
-    """Return sizes and labels of collections, as of `overview`."""
     return [each for each in overview(study)["collections"] if each["name"] in names]
 
 

@@ -28,9 +28,6 @@ from scorecube.report.view import (
     select_tables,
 )
 
-MOST_METRICS = 4
-"""In one figure; the tables have all."""
-ROW_HEIGHT = 3.2
 LEAST_SPAN = 1e-9
 """Range of the axes if all means are equal: an axis needs a length."""
 MOVED = 0.1
@@ -112,8 +109,8 @@ def agreement_panels(canvas: Canvas, result: xr.Dataset) -> None:
     Runs that lose many ranks are red, those that gain many are blue; the one that loses most is ringed and named.
     """
     cells = result.isel(gain=0)
-    shown = labels_of(result, names.METRIC)[:MOST_METRICS]
-    figure = canvas.figure((FIGURE_SIZE[0], 0.5 + ROW_HEIGHT * len(shown)))
+    shown = labels_of(result, names.METRIC)[:4]  # in one figure; the tables have all
+    figure = canvas.figure((FIGURE_SIZE[0], 0.5 + 3.2 * len(shown)))
     panels = figure.subplots(len(shown), 2, squeeze=False)
     for k, metric in enumerate(shown):
         at = cells.isel(metric=k)

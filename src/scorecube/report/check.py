@@ -19,7 +19,6 @@ from scorecube.report.text_formats import with_labels
 from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View
 
 MOST_LINES = 3
-MOST_METRICS = 6
 ROW_HEIGHT, PANEL_WIDTH, MARGIN_HEIGHT = 0.24, 4.6, 1.3
 CLAIMS = declared(
     "metric gain claim",
@@ -120,7 +119,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
 def coverage(canvas: Canvas, result: xr.Dataset) -> None:
     """Draw how often claims hold, by claim and metric; and estimates that have no interval against the truth."""
     data = result.isel(gain=0)
-    metrics = labels_of(data, names.METRIC)[:MOST_METRICS]
+    metrics = labels_of(data, names.METRIC)[:6]
     stated = np.isfinite(data["nominal"].values)
     panels: list[tuple[Any, Any]] = []
     for draw, chosen in ((_coverage, stated), (_estimates, ~stated)):

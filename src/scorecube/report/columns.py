@@ -92,9 +92,6 @@ def with_role(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
     return [str(column) for column in frame.columns if found.get(str(column)) in roles]
 
 
-MOST_DECIMALS = 6
-
-
 def decimals_of(half_width: float) -> int:
     """Return with how many decimals an estimate and its limits are written, given half of their distance.
 
@@ -117,7 +114,7 @@ def all_decimals(half_widths: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[
     three = np.rint(widths * 10.0 ** (2 - exponent))
     two = (three < ONE_DIGIT) | (three >= NEXT_POWER)  # .0096 is written as .010
     places: Any = two - exponent - (three >= NEXT_POWER)
-    return np.where(known, np.clip(places, 0, MOST_DECIMALS), UNKNOWN).astype(np.int64)
+    return np.where(known, np.clip(places, 0, 6), UNKNOWN).astype(np.int64)
 
 
 UNKNOWN = -1

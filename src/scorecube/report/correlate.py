@@ -43,14 +43,7 @@ LABELS = {"metrics": ("metric_a", "metric_b"), "gains": ("metric", "gain")}
 OF_NULL_VARIANCE = ("tau_low", "tau_high", "z")
 """Columns that hold for unrelated rankings only, and may exceed 1: `scorecube show` and the CSV files have them, pages do not."""
 WIDTH = 7.2
-LEAST_COLUMNS = 5
-"""Of a matrix, so that cells are not too large for few metrics."""
-CURVES_HEIGHT = 3.0
 LEGEND_COLUMNS = 4
-MOST_NAMED = 6
-"""Collections in a title."""
-DARK = 0.55
-"""Share of the colour scale from which on numbers are white."""
 COUNTS = ("concordant", "discordant", "tied_a", "tied_b")
 _LAST = (
     "n_runs tied_pairs tau_population~ "
@@ -238,7 +231,7 @@ def correlation_figure(canvas: Canvas, result: xr.Dataset) -> None:
     compared = bool(np.isfinite(tau_matrix(result, chosen)).any())
     height, below = (
         matrix_height(len(metrics)) if compared else 0.0,
-        CURVES_HEIGHT + 0.17 * -(-len(metrics) // LEGEND_COLUMNS),
+        3.0 + 0.17 * -(-len(metrics) // LEGEND_COLUMNS),
     )
     figure = canvas.figure((WIDTH, height + below))
     rows = figure.subfigures(
@@ -270,7 +263,7 @@ def average_matrix(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     collections = list(dict.fromkeys(str(result.attrs.get(COLLECTION, "")) for result in results))
     title = (
         ", ".join(collections)
-        if len(collections) <= MOST_NAMED
+        if len(collections) <= 6  # collections in a title
         else f"{len(collections)} collections"
     )
     axes.set_title(f"mean of {title}")
@@ -299,7 +292,7 @@ def draw_matrix(axes: Axes, matrix: np.ndarray[Any, Any], metrics: Sequence[str]
         if np.isfinite(value):
             share = (value - lowest + 0.1) / (1.35 - lowest)
             text = f"{value:.3f}" if n <= 14 else f"{value:.2f}"
-            style: Any = {"fontsize": size, "color": "white" if share > DARK else "0.1"}
+            style: Any = {"fontsize": size, "color": "white" if share > 0.55 else "0.1"}
             axes.text(j, i, text.replace("0.", ".", 1), ha="center", va="center", **style)
     long = max(map(len, metrics), default=0) * (n - 1) > 60
     turned: Any = {"rotation": 40, "ha": "right"} if long else {"rotation": 0, "ha": "center"}
@@ -308,7 +301,8 @@ def draw_matrix(axes: Axes, matrix: np.ndarray[Any, Any], metrics: Sequence[str]
     axes.tick_params(length=0)
     axes.grid(visible=False)
     axes.spines[["left", "bottom"]].set_visible(False)
-    axes.set_xlim(-0.5, max(n - 1, LEAST_COLUMNS) - 0.5)
+    # Cells are not too large for few metrics.
+    axes.set_xlim(-0.5, max(n - 1, 5) - 0.5)
     axes.text(1.0, 1.0, "Kendall's tau", transform=axes.transAxes, ha="right", va="top")
 
 

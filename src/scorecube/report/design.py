@@ -67,11 +67,7 @@ INTERVALS = (
 )
 """Columns of designs from the scores of a collection: limits, and topics for comparisons on the same topics."""
 WHOLE = {"systems", "topics", *INTERVALS} - {"residual_variance"}
-SHOWN_COLUMNS = [*WHERE, "variance", "topics", *INTERVALS]
-"""Columns that the title does not replace."""
-PAIRED = "paired_topics"
 INTERVAL = f"{CONFIDENCE:.0%} intervals"
-NO_LIMITS = "no interval of the variance is known with so few topics"
 EXTRAPOLATED = 2
 """Times the topics at hand, beyond which a number of topics is an extrapolation."""
 DASHES = ("-", "--", ":")
@@ -82,8 +78,6 @@ WORDS = {
     "power": "power",
 }
 PANEL = (3.6, 3.0)
-MOST_NAMED = 15
-"""Curves whose legend has one column."""
 
 
 def sizes(result: xr.Dataset) -> pd.DataFrame:
@@ -141,7 +135,8 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
         f"(alpha {first['alpha']:g}, power {1 - first['beta']:.0%}) takes"
     )
     limits = f"{INTERVAL} over {topics_and_teams(*group.facts)}, each by itself"
-    for column, how in (("topics", ""), (PAIRED, ", if systems are compared on the same topics,")):
+    same = ", if systems are compared on the same topics,"
+    for column, how in (("topics", ""), ("paired_topics", same)):
         rows = frame[frame[column] > 0].sort_values(column, kind="stable").to_dict("records")
         if not rows:
             continue
@@ -160,7 +155,7 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
             number_of(rows[0], column),
             "topics",
             CONFIDENCE,
-            NO_LIMITS,
+            "no interval of the variance is known with so few topics",
             table="sizes",
         )
 
@@ -189,7 +184,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
 
 def page_tables(frames: Frames) -> HeadedTables:
     """Return the numbers of topics."""
-    return [("Topics needed", frames["sizes"][SHOWN_COLUMNS])]
+    return [("Topics needed", frames["sizes"][[*WHERE, "variance", "topics", *INTERVALS]])]
 
 
 def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) -> None:
@@ -336,7 +331,7 @@ def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
     axes.set_title(
         ", ".join(filter(None, (_title(chosen), setting))), loc="left", fontsize=9, wrap=True
     )
-    many = len(axes.get_lines()) > 2 * MOST_NAMED
+    many = len(axes.get_lines()) > 2 * 15  # curves whose legend has one column
     axes.legend(fontsize=5.5 if many else 8, ncols=3 if many else 1)
 
 

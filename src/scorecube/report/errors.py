@@ -30,7 +30,6 @@ TEST_NAMES = {
     "holm": "t tests with Holm's adjustment",
     "maxt": "max-T test",
 }
-MOST_METRICS = 5
 PANEL = (3.1, 2.7)
 RATES = declared(
     "metric gain test size delta outcome alpha",
@@ -152,7 +151,7 @@ def error_curves(canvas: Canvas, result: xr.Dataset) -> None:
     panels = ([_by_alpha] if (deltas == 0).any() else []) + (
         [_by_delta] if (deltas > 0).any() and not only_families else []
     )
-    metrics = labels_of(at, names.METRIC)[:MOST_METRICS]
+    metrics = labels_of(at, names.METRIC)[:5]
     figure = canvas.figure((PANEL[0] * max(len(panels), 2), PANEL[1] * len(metrics) + 0.7))
     axes = figure.subplots(len(metrics), len(panels), squeeze=False)
     for row, metric in zip(axes, metrics, strict=True):

@@ -33,14 +33,6 @@ from scorecube.report.view import (
 
 NOTHING = 0.02
 """Share of the width of intervals below which a headline states that a judge adds nothing."""
-OF_CHOICES = (
-    "a mean over random choices of the labelled topics; no interval for other topics is known"
-)
-"""Caution of the widths of intervals."""
-MOST_METRICS = 4
-"""In one figure; the tables have all."""
-MOST_CURVES = 6
-"""Judges with a curve; of more judges those that rank most alike."""
 ROW_HEIGHT, BAR_HEIGHT = 1.6, 0.16
 AGREEMENT = declared(
     "metric gain judge",
@@ -272,7 +264,7 @@ def price_findings(price: pd.DataFrame, needed: pd.DataFrame) -> Iterator[Findin
             f"{first}: {widths}: {judge} narrows them {saved} (lambda {row['lambda']:.2f}){_needed(needed, row)}",
             f"share of the width of intervals of means that {judge} saves, {first}",
             [row["narrowed"]],
-            unlimited=OF_CHOICES,
+            unlimited="a mean over random choices of the labelled topics; no interval for other topics is known",
             table="price",
         )
 
@@ -373,7 +365,7 @@ def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
 def judge_panels(canvas: Canvas, result: xr.Dataset) -> None:
     """Tau of each judge with its interval, and widths of intervals of means by labelled topics; a row a metric."""
     cells = result.isel(gain=0)
-    shown = labels_of(result, names.METRIC)[:MOST_METRICS]
+    shown = labels_of(result, names.METRIC)[:4]  # in one figure; the tables have all
     height = ROW_HEIGHT + BAR_HEIGHT * min(result.sizes[names.JUDGE], 30)
     figure = canvas.figure((FIGURE_SIZE[0], 0.6 + height * len(shown)))
     panels = figure.subplots(len(shown), 2, squeeze=False)
@@ -414,7 +406,8 @@ def _sizes(at: xr.Dataset) -> Iterator[tuple[int, xr.Dataset]]:
 def _widths(axes: Axes, at: xr.Dataset) -> None:
     judges = labels_of(at, names.JUDGE)
     alone: dict[int, float] = {}
-    for place, k in enumerate(_order(at)[:MOST_CURVES]):
+    # Of more judges those that rank most alike.
+    for place, k in enumerate(_order(at)[:6]):
         own = at.isel({names.JUDGE: int(k)}).sel(quantity="mean")
         found = [
             (size, float(one["width"]), float(one["width_truth"])) for size, one in _sizes(own)

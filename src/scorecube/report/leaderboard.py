@@ -42,8 +42,6 @@ BETTER, WORSE = "†", "‡"
 """Marks of runs that are significantly better and worse than the baseline."""
 ANSWERED = 3
 """Metrics that an answer is about; the chapter has all."""
-ROW_HEIGHT = 0.135
-"""Inches of a row."""
 LONGEST = 28
 """Letters of a run's name that are shown."""
 _RUNS = declared(
@@ -304,7 +302,7 @@ def leaderboard(canvas: Canvas, result: xr.Dataset) -> None:
     n = min(len(order), canvas.most_rows)
     shown = data.isel({names.RUN: order[:n]})
     groups = brackets_of(shown) if "group_first" in data else []
-    figure = canvas.figure((7.2, 1.2 + max(n, 6) * ROW_HEIGHT))
+    figure = canvas.figure((7.2, 1.2 + max(n, 6) * 0.135))  # inches of a row
     n_columns = 1 + max((column for column, _, _ in groups), default=-1)
     ratios = [3.0, 2.4, max(0.4, min(0.07 * n_columns, 1.2))][: 3 if groups else 2]
     panels = figure.subplots(

@@ -24,8 +24,6 @@ from scorecube.storage import Study
 from scorecube.storage.catalogue import in_order
 
 FORMATS = ("latex", "markdown")
-MOST_NAMED = 3
-"""Collections that a caption names."""
 EXPLAINED = ("estimate", "share", "p_value", "statistic", "standard_error")
 """Roles of columns that a caption explains."""
 
@@ -196,7 +194,7 @@ def _what(view: View, results: Sequence[Mapping[str, Any]], frame: pd.DataFrame)
     title = f" ({view.title(options_of_result(facts))})" if "plan" in facts else ""
     listed = (
         ", ".join(collections)
-        if len(results) <= MOST_NAMED
+        if len(results) <= 3  # collections that a caption names
         else counted(len(results), "collection")
     )
     words = [

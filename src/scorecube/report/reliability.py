@@ -46,10 +46,6 @@ from scorecube.report.view import (
 
 NAMES = {"erho2": "E rho^2", "phi": "Phi"}
 TITLES = {"erho2": "E rho^2: differences between systems", "phi": "Phi: absolute means"}
-FEW_LEVELS = 10
-"""Levels of a third facet below which its variances are hardly known."""
-MOST_BANDS = 3
-"""Metrics with a band; of more metrics only the highest and the lowest have one, as bands cover each other."""
 DESIGN = f"topic set size design for a difference of {DIFFERENCE:g} between the best and the worst of 10 systems"
 BY_F, BY_JACKKNIFE = ("_low", "_high"), ("_jackknife_low", "_jackknife_high")
 COEFFICIENTS = declared(
@@ -252,7 +248,8 @@ def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
             "Runs were left out by their observed means: coefficients are about the better systems only, and too low by about the standard error of the quantile.",
             f"worst {result.attrs['drop']:.0%}",
         )
-    if "n_levels" in result.coords and int(result["n_levels"].min()) < FEW_LEVELS:
+    # With fewer levels its variances are hardly known.
+    if "n_levels" in result.coords and int(result["n_levels"].min()) < 10:
         yield (
             "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
             ", ".join(
@@ -294,7 +291,8 @@ def _curves(axes: Axes, at: xr.Dataset, topics: xr.DataArray) -> None:
     curves = coefficient_at(at["ratio"], topics)
     bands = [coefficient_at(shown_limit(at, end), topics) for end in ("low", "high")]
     known = [k for k in np.argsort(ratios) if np.isfinite(ratios[k])]
-    banded = known if len(known) <= MOST_BANDS else [known[0], known[-1]]
+    # Bands cover each other: of more metrics only the highest and the lowest have one.
+    banded = known if len(known) <= 3 else [known[0], known[-1]]
     own = int(at.attrs["n_topics"])
     for k, metric in enumerate(labels_of(at, names.METRIC)):
         colour = COLOURS[k % len(COLOURS)]

@@ -53,18 +53,13 @@ from scorecube.report.view import (
     View,
 )
 
-SMALL = 0.01
-"""Upper limit of a share below which shares have a decimal."""
 SAME_LEVEL = 1e-9
 """Relative difference up to which two confidence levels are one: they may have been computed, as 1 - 0.05."""
 CONFIDENCE = 0.95
 """Of limits for other topics and teams."""
 EVERY = 3
 """Bins from one marker of a curve to the next."""
-LEAST_BAND = 0.001
-"""Smallest share of the comparisons in a bin with a band: those of emptier bins would cover the figure."""
 COLUMNS = 3
-ROW_HEIGHT = 2.5
 ROOM = 1.7
 """Height of the panel of required differences over the largest of them: room for the legend above the curves."""
 MOST_BINS = 7
@@ -256,7 +251,7 @@ def _who_is_first(strictest: pd.DataFrame, first: pd.DataFrame) -> str:
 def _share(row: pd.Series) -> str:
     if pd.isna(row["share"]):
         return "none"
-    return with_limits(*number_of(row, "share"), ".1%" if row["share"] < SMALL else ".0%")
+    return with_limits(*number_of(row, "share"), ".1%" if row["share"] < 0.01 else ".0%")
 
 
 def _need(label: str, rows: pd.DataFrame) -> str:
@@ -421,7 +416,8 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
             "linewidth": 1.4,
         }
         axes.plot(lower, cell["swap_rate"].values, **style, markerfacecolor=face, label=label)
-        filled = cell["count"] >= LEAST_BAND * cell["count"].sum()
+        # Bands of emptier bins would cover the figure.
+        filled = cell["count"] >= 0.001 * cell["count"].sum()
         low, high = (cell[f"swap_rate_{end}"].where(filled).values for end in ("low", "high"))
         axes.fill_between(lower, low, high, color=colour, alpha=0.12, linewidth=0)
     accepted = (1.0 - result[names.CONFIDENCE].values).tolist()
@@ -494,7 +490,7 @@ def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
     bins = _some_bins(frame)
     colours = dict(zip(bins, shades(len(bins)), strict=True))
     rows = -(-(len(metrics) + 1) // COLUMNS)
-    height = max(FIGURE_SIZE[1] * (rows == 1) * 0.8, ROW_HEIGHT * rows)
+    height = max(FIGURE_SIZE[1] * (rows == 1) * 0.8, 2.5 * rows)
     grid = canvas.grid(len(metrics) + 1, COLUMNS, (FIGURE_SIZE[0], height))
     _required_by_size(grid[0], result.sel(gain=setting))
     lowest = frame.loc[frame["swap_rate"] > 0, "swap_rate"].min()

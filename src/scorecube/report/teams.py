@@ -46,14 +46,8 @@ WITHIN = {
 ENDS = ("_mean", "_low", "_high")
 MOST_NAMED = 6
 """Metrics that a finding names."""
-MOST_BANDS = 4
-"""Metrics with a band; more have bars side by side, which do not cover each other."""
-ROW_HEIGHT = 2.7
-LEGEND_ROW = 0.22
 LEGEND_COLUMNS = 6
 DASHES = ("-", "--", ":")
-SPREAD = 0.6
-"""Part of the distance between two numbers of teams that bars side by side take."""
 VARIANCE = declared(
     "metric gain leave topic_step",
     "metric gain left_out=leave n_topics_wanted=topic_step variance_mean variance_low "
@@ -278,9 +272,7 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
     metrics = labels_of(result, names.METRIC)
     panels: list[Any] = [["variance", "variance"], ["tau", "drop"], *[["fewest", "topics"]] * chain]
     legend_rows = -(-len(metrics) // LEGEND_COLUMNS)
-    figure = canvas.figure(
-        (FIGURE_SIZE[0], 0.4 + ROW_HEIGHT * len(panels) + LEGEND_ROW * legend_rows)
-    )
+    figure = canvas.figure((FIGURE_SIZE[0], 0.4 + 2.7 * len(panels) + 0.22 * legend_rows))
     axes = figure.subplot_mosaic(panels)
     _variances(axes["variance"], cells, 0)
     _ranking(axes["tau"], cells, "tau_mean", "tau with the full evaluation")
@@ -312,10 +304,12 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
         mean, low, high = (at[f"variance_{end}"].values[k] for end in ("mean", "low", "high"))
         style = _style(k)
         places = left_out
-        if count <= MOST_BANDS:
+        # More metrics have bars side by side, which do not cover each other.
+        if count <= 4:
             axes.fill_between(left_out, low, high, color=style["color"], alpha=0.15, linewidth=0)
         else:
-            places = left_out + SPREAD * ((k + 0.5) / count - 0.5) * (left_out > 0)
+            # They take this part of the distance between two numbers of teams.
+            places = left_out + 0.6 * ((k + 0.5) / count - 0.5) * (left_out > 0)
             axes.vlines(places, low, high, color=style["color"], linewidth=0.9, alpha=0.6)
         axes.plot(places, mean, label=metric, **style)
         axes.axhline(mean[0], color=style["color"], linewidth=0.8, linestyle=(0, (1, 2)))

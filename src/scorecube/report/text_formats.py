@@ -37,8 +37,6 @@ SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", 
 """Endings of files and their formats."""
 LEAST_P = 0.0001
 """Below it a p-value is shown as smaller; in csv and json it is exact."""
-SHORT_DIGITS = 12
-"""A number of csv and json that is within rounding of a decimal with so few digits is that decimal: 0.153676, not 0.15367599999999998."""
 ROWS_AT_ONCE = 2**16
 """Rows that are made at a time."""
 NONE = "-"
@@ -423,7 +421,8 @@ def _plain(value: Any) -> Any:
     """Return a number without the rounding errors of a short decimal; other values as they are."""
     if not isinstance(value, float):
         return value
-    short = float(f"{value:.{SHORT_DIGITS}g}")
+    # A number within rounding of a decimal of 12 digits is that decimal: 0.153676, not 0.15367599999999998.
+    short = float(f"{value:.12g}")
     return short if short == float(f"{value:.15g}") else float(value)
 
 

@@ -23,8 +23,6 @@ from scorecube.report.view import Summary, View, names_of_variables
 
 MOST_ROWS = 200_000
 """Of a table that is made for its few most important rows."""
-MOST_TOGETHER = 12
-"""Rows of several collections."""
 LEAST_BAR, MOST_BAR = 12, 40
 """Width of the drawn limits."""
 LABEL = "label"
@@ -142,7 +140,7 @@ def _shown(
     every: bool,
 ) -> Shown:
     """Return a table whose rows are shared among collections."""
-    most = summary.most if len(frames) == 1 else MOST_TOGETHER
+    most = summary.most if len(frames) == 1 else 12  # rows of several collections
     frame = combine([rows.head(max(1, most // len(frames))) for rows in frames]).head(most)
     frame.attrs = dict(frames[0].attrs)
     columns = ({COLLECTION: COLLECTION} if len(frames) > 1 else {}) | dict(summary.columns)

@@ -21,8 +21,6 @@ MOST_RUNS = 300
 """Rows of a leaderboard on the page of one collection."""
 TO = "\N{EN DASH}"
 """Between limits."""
-LEAST_RUNS = 10
-"""Rows of each leaderboard on a page of many collections."""
 NEEDED = {names.RUN, "rank", "mean", "rank_low", "rank_high"}
 """Columns of the first table of an analysis that is shown as leaderboards."""
 
@@ -101,7 +99,7 @@ def boards(
     baseline: Run that all are compared with; empty for none.
     collections: On the page.
     """
-    most = max(LEAST_RUNS, MOST_RUNS // collections)
+    most = max(10, MOST_RUNS // collections)
     found = []
     for (collection, label), rows in with_labels(frame).groupby([COLLECTION, "label"], sort=False):
         records = as_records(rows)

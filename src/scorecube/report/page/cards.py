@@ -24,8 +24,6 @@ from scorecube.report.view import (
 )
 
 COUNT = ",.0f"
-MOST_BARS = 4
-"""Metrics that a card draws."""
 Rows = Mapping[str, dict[str, Any]]
 """A row of a table by the label of its metric."""
 
@@ -161,7 +159,7 @@ def _separates(own: Sequence[Section]) -> list[Says]:
     ordered = sorted(known, key=lambda label: -known[label]["share"])
     limits = {label: (row.get("share_low"), row.get("share_high")) for label, row in known.items()}
     bars = []
-    for label in ordered[:MOST_BARS]:
+    for label in ordered[:4]:  # metrics that a card draws
         share, (low, high) = known[label]["share"], limits[label]
         ends = (low, high) if low is not None and high is not None else (share, share)
         bars.append((label, bar(*ends, share, (0.0, 1.0)), f"{share:.0%}"))

@@ -34,8 +34,6 @@ from scorecube.storage import Study
 from scorecube.storage.catalogue import ATTRIBUTES, in_order
 from scorecube.storage.index import Row
 
-MOST_COLUMNS = 12
-"""Numbers of results in the table of collections."""
 BINS = 24
 
 
@@ -197,7 +195,8 @@ def table_data(rows: Sequence[Mapping[str, Any]], links: Mapping[str, str]) -> d
                 key = (result["kind"], result["title"], label)
                 columns.setdefault(key, f"{result['heading']}: {result['column']}, {label}")
     kinds = in_report_order({kind for kind, _, _ in columns})
-    chosen = sorted(columns, key=lambda key: (kinds.index(key[0]), *key[1:]))[:MOST_COLUMNS]
+    # A wider table would be cut off.
+    chosen = sorted(columns, key=lambda key: (kinds.index(key[0]), *key[1:]))[:12]
     cautions = sorted({text for row in rows for text in row["cautions"]})
     place = {text: number for number, text in enumerate(cautions)}
     data = []

@@ -26,8 +26,6 @@ OrderedMap = Callable[..., Iterable[Any]]
 INDEX = "index.html"
 GENERATOR = '<meta name="generator" content="scorecube'
 """Marks a page as a report of this package."""
-LONGEST_NAME = 200
-"""Bytes of a file name, without what makes it different from others."""
 OVERVIEW = 50
 """With more collections a report shows distributions over them."""
 MOST_PAGES = 200
@@ -244,7 +242,8 @@ def page_names(collections: Sequence[str]) -> dict[str, str]:
     taken = {INDEX}
     for collection in collections:
         plain = re.sub(r"[^\w.-]+", "-", collection).strip(".-")
-        plain = plain.encode()[:LONGEST_NAME].decode(errors="ignore") or "collection"
+        # Bytes of a name that leave room for what makes it different from others.
+        plain = plain.encode()[:200].decode(errors="ignore") or "collection"
         name, number = f"{plain}.html", 2
         while name.casefold() in taken:
             name, number = f"{plain}-{number}.html", number + 1

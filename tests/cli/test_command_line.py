@@ -280,7 +280,8 @@ def test_a_fitted_table_keeps_rows_numbers_and_the_width(data: st.DataObject) ->
     cell = [st.integers(0, 9999).map(str) if right else words for right in numeric]
     body = data.draw(st.lists(st.tuples(*cell), min_size=1, max_size=5))
     width = data.draw(st.integers(40, 100))
-    shown = fit(columns, body, numeric, width, every=True)
+    table = [[name, *cells] for name, cells in zip(columns, zip(*body, strict=True), strict=True)]
+    shown = fit(table, numeric, width, every=True)
     labels = sum(not right for right in numeric)
     if labels <= 2:  # as many as these have room beside a number
         assert all(len(line) <= width for line in shown.splitlines())

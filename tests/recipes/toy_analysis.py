@@ -106,7 +106,7 @@ DERIVED = (
         lambda result: result["wins"] / result.attrs["trials"],
     ),
 )
-WINS = declared(RUNS, (*RUNS, "share"), sort=("-share",))
+WINS = declared("metric gain run", "metric gain run share", sort="-share")
 """Every run with the share of samples on which it is the best."""
 
 

@@ -27,8 +27,8 @@ def result() -> xr.Dataset:
 
 
 def test_rows_are_the_positions_along_the_dims(result: xr.Dataset) -> None:
-    columns = ("metric", "size", "trial", ("mean", "tau_mean"), "tau", "same_best", "sampling")
-    table = declared(("metric", "gain", "-size", "trial"), columns, long=True)
+    columns = "metric size trial mean=tau_mean tau same_best sampling"
+    table = declared("metric gain -size trial", columns, long=True)
     expected = []
     for i, metric in enumerate(result["metric"].values):
         for j in range(result.sizes["gain"]):
@@ -53,7 +53,7 @@ def test_rows_are_the_positions_along_the_dims(result: xr.Dataset) -> None:
 
 
 def test_equal_rows_keep_their_order(result: xr.Dataset) -> None:
-    table = declared(("metric", "-size"), ("metric", "size", "trials"), sort=("trials", "-size"))
+    table = declared("metric -size", "metric size trials", sort="trials -size")
     found = table.make(result.isel(gain=0))
     assert found["size"].tolist() == sorted(found["size"], reverse=True)
     metrics = list(map(str, result["metric"].values))
@@ -61,19 +61,18 @@ def test_equal_rows_keep_their_order(result: xr.Dataset) -> None:
 
 
 def test_rows_are_sorted_within_the_first_dims(result: xr.Dataset) -> None:
-    columns = ("metric", "size", "trial", "tau")
-    dims = ("metric", "gain", "size", "trial")
-    found = declared(dims, columns, sort=("-tau",), within=3).make(result)
+    columns, dims = "metric size trial tau", "metric gain size trial"
+    found = declared(dims, columns, sort="-tau", within=3).make(result)
     plain = declared(dims, columns).make(result)
     places = [each.to_dict("records") for _, each in plain.groupby(np.arange(len(plain)) // 7)]
     expected = [sorted(each, key=lambda row: -row["tau"]) for each in places]
     assert found.drop(columns="collection").to_dict("records") == [
-        {name: row[name] for name in columns} for each in expected for row in each
+        {name: row[name] for name in columns.split()} for each in expected for row in each
     ]
 
 
 def test_a_dim_in_braces_is_spread_over_columns(result: xr.Dataset) -> None:
-    table = declared(("metric", "gain"), ("metric", ("tau@{size}", "tau_mean"), "n_topics"))
+    table = declared("metric gain", "metric tau@{size}=tau_mean n_topics")
     found = table.make(result)
     assert list(found) == ["collection", "metric", "tau@5", "tau@10", "tau@20", "n_topics"]
     np.testing.assert_array_equal(found["tau@10"], result["tau_mean"].sel(size=10).values.ravel())
@@ -85,10 +84,10 @@ def test_parts_columns_for_labels_and_rows_that_are_known() -> None:
     cube = simulate_cube(n_runs=4, seed=3)
     result = sc.analyse(cube, sc.Paired(tests=("sign", "t"), alphas=(0.05, 0.3), equivalence=0.1))
     table = declared(
-        ("metric", "gain", "pair"),
-        ("metric", "alpha", ("p_{test}", "p_value"), "difference_low", ("none?", "nothing")),
+        "metric gain pair",
+        "metric alpha p_{test}=p_value difference_low none?=nothing",
         part=lambda result: result.isel(alpha=1),
-        long=("pair", "metric"),
+        long="pair metric",
     )
     frame = table.make(result)
     assert frame.columns.tolist() == [
@@ -103,8 +102,17 @@ def test_parts_columns_for_labels_and_rows_that_are_known() -> None:
     assert frame["difference_low"].tolist() == low.ravel().tolist()
     assert table.rows(result) == 6 * result.sizes["metric"] == len(frame)
     some = result.assign(p_value=result["p_value"].where(result["p_value"] > 0.1))
-    kept = declared(("metric", "test", "pair"), ("metric", "p_value"), only="p_value")
+    kept = declared("metric test pair", "metric p_value", only="p_value")
     assert len(kept.make(some.isel(gain=0))) == int((some["p_value"] > 0.1).sum())
+
+
+def test_limits_and_parts_of_a_quantity_are_columns() -> None:
+    result = sc.analyse(simulate_cube(n_runs=4, seed=3), sc.Reliability())
+    columns = "metric phi~=value~[phi] some~?=value~[none]"
+    found = declared("metric gain n_topics", columns).make(result)
+    assert found.columns.tolist() == ["collection", "metric", "phi", "phi_low", "phi_high"]
+    expected = result["value_low"].sel(coefficient="phi").transpose("metric", "gain", "n_topics")
+    assert found["phi_low"].tolist() == expected.values.ravel().tolist()
 
 
 def test_columns_that_begin_like_a_name_with_a_dim_show_its_quantity() -> None:

@@ -16,6 +16,7 @@ from scorecube.report.page.writing import INDEX, write_page, write_pages
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api
+from tests.test_architecture import SOURCE, House
 
 NAMES = ("a", "b", "c")
 
@@ -107,6 +108,36 @@ def test_pages_of_other_programs_and_places_are_written_again(
     monkeypatch.setattr(freshness, "LIBRARIES", freshness.LIBRARIES[:-1])
     assert freshness.source_digest(study, study) != known
     freshness.program_digest.cache_clear()
+
+
+@pytest.mark.parametrize(("file", "redrawn"), [("ingest/trec.py", False), ("report/swap.py", True)])
+def test_pages_follow_the_programs_that_make_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, redrawn: bool
+) -> None:
+    package = Path(shutil.copytree(freshness.PACKAGE, tmp_path / "scorecube"))
+    monkeypatch.setattr(freshness, "PACKAGE", package)
+    made_by = freshness.program_digest.__wrapped__
+    before = made_by()
+    with (package / file).open("a") as changed:
+        changed.write("# changed\n")
+    assert (made_by() != before) == redrawn
+
+
+def test_no_page_is_made_of_what_is_left_out() -> None:
+    house = House(SOURCE)
+    rooms, reached = {"report"}, set[str]()
+    while rooms - reached:
+        reached |= rooms
+        rooms |= {
+            each.target.split(".")[1]
+            for file in house.files
+            if file.room in reached
+            for each in file.imports
+            if not each.typing_only and each.target.startswith("scorecube.")
+        } & house.rooms
+    left_out = {name.removesuffix(".py") for name in freshness.OTHERS}
+    assert left_out <= house.rooms
+    assert not reached & left_out
 
 
 def test_removed_collections_lose_their_page_and_others_keep_theirs(

@@ -13,8 +13,7 @@ import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.cli.help_groups import QUESTIONS
 from scorecube.report.results import view_of_result
-from scorecube.report.tables import as_records
-from scorecube.report.text_formats import Cells, with_labels
+from scorecube.report.text_formats import cell_texts, with_labels
 from scorecube.report.text_summary import Shown, sentence, summaries
 
 if TYPE_CHECKING:
@@ -84,8 +83,7 @@ def test_numbers_are_those_of_the_table(results: dict[str, list[xr.Dataset]], na
     ]
     limits = {name: found[0] for found in columns if len(found) == 3 for name in found[1:]}
     part.attrs = {**frame.attrs, "of": frame.attrs.get("of", {}) | limits}
-    cells, records = Cells(part), as_records(part)
-    known = {cell.removesuffix("%") for record in records for cell in cells.row(record)}
+    known = {cell.removesuffix("%") for cells in cell_texts(part).values() for cell in cells}
     assert first in labelled
     body = [line for line in shown.table[1:] if line.strip()]
     numbers = {word for line in body for word in re.findall(r"(?<=[ (])-?\d+\.\d+(?=[ %)])", line)}

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.rank_agreement.agreement_quantities import DECISIONS, TOP_PAIR_COUNTS
+from scorecube.analyses.rank_agreement.agreement_quantities import DECISIONS
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.labels import name_conditions
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, Canvas
 from scorecube.report.findings import Finding
 from scorecube.report.phrases import estimate_text, estimates, first_row, no_interval, of_tau
-from scorecube.report.tables import CELL, as_records, declared
+from scorecube.report.tables import as_records, declared
 from scorecube.report.text_formats import cell_text, with_labels
 from scorecube.report.view import (
     AGREEMENT,
@@ -28,37 +28,18 @@ from scorecube.report.view import (
     select_tables,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
-
-MOST_METRICS = 4
-"""In one figure; the tables have all."""
-ROW_HEIGHT = 3.2
 LEAST_SPAN = 1e-9
 """Range of the axes if all means are equal: an axis needs a length."""
 MOVED = 0.1
 """Share of the runs by which a rank must change for its line to have a colour."""
-_BOTH = (*CELL, "set_a", "set_b")
 RANKINGS = declared(
-    CELL,
-    (
-        *_BOTH,
-        ("{statistic}", "agreement"),
-        ("{statistic}_population", "population"),
-        ("{statistic}_population_low", "population_low"),
-        ("{statistic}_population_high", "population_high"),
-        ("{statistic}_low", "contained_low"),
-        ("{statistic}_high", "contained_high"),
-        ("largest_drop", "drop"),
-        ("drop_run", "loser"),
-        *("drop_low", "drop_high", "n_runs", "n_topics", "trials"),
-        ("tied_pairs_a", "tied_first"),
-        ("tied_pairs_b", "tied_second"),
-        ("tau_bias", "bias[statistic=tau]"),
-    ),
-    sort=("-tau",),
+    "metric gain",
+    "metric gain set_a set_b {statistic}=agreement {statistic}_population=population "
+    "{statistic}_population_low=population_low {statistic}_population_high=population_high "
+    "{statistic}_low=contained_low {statistic}_high=contained_high largest_drop=drop "
+    "drop_run=loser drop_low drop_high n_runs n_topics trials tied_pairs_a=tied_first "
+    "tied_pairs_b=tied_second tau_bias=bias[tau]",
+    sort="-tau",
     dtypes=dict.fromkeys(("tied_pairs_a", "tied_pairs_b"), "int64"),
 )
 """Agreement of the rankings of runs; the most similar first.
@@ -67,17 +48,17 @@ RANKINGS = declared(
 `tau_high`) are missing where they exclude their value.
 """
 PAIRS = declared(
-    (names.ALPHA, *CELL),
-    (*_BOTH, "test", "alpha", ("pairs", "n_pairs"), *DECISIONS, "top", *TOP_PAIR_COUNTS),
+    "alpha metric gain",
+    "metric gain set_a set_b test alpha pairs=n_pairs active_agreement active_disagreement "
+    "mixed_agreement mixed_disagreement passive_agreement passive_disagreement top top_pairs "
+    "top_significant top_significant_second false_positives false_negatives",
 )
 """Pairs of runs by the decisions of both sets of judgements, and false decisions among the best runs of the first set."""
 RUNS = declared(
-    (*CELL, names.RUN),
-    (
-        *(*_BOTH, "run", ("mean_a", "mean_first"), ("mean_b", "mean_second"), "mean_change"),
-        *(("rank_a", "rank_first"), ("rank_b", "rank_second"), "rank_change"),
-    ),
-    sort=("rank_a",),
+    "metric gain run",
+    "metric gain set_a set_b run mean_a=mean_first mean_b=mean_second mean_change "
+    "rank_a=rank_first rank_b=rank_second rank_change",
+    sort="rank_a",
     within=2,
     long=True,
 )
@@ -128,8 +109,8 @@ def agreement_panels(canvas: Canvas, result: xr.Dataset) -> None:
     Runs that lose many ranks are red, those that gain many are blue; the one that loses most is ringed and named.
     """
     cells = result.isel(gain=0)
-    shown = labels_of(result, names.METRIC)[:MOST_METRICS]
-    figure = canvas.figure((FIGURE_SIZE[0], 0.5 + ROW_HEIGHT * len(shown)))
+    shown = labels_of(result, names.METRIC)[:4]  # in one figure; the tables have all
+    figure = canvas.figure((FIGURE_SIZE[0], 0.5 + 3.2 * len(shown)))
     panels = figure.subplots(len(shown), 2, squeeze=False)
     for k, metric in enumerate(shown):
         at = cells.isel(metric=k)
@@ -159,13 +140,8 @@ def _means(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]
     a, b = at["mean_first"].values, at["mean_second"].values
     low, high = min(a.min(), b.min()), max(a.max(), b.max())
     margin = 0.05 * max(high - low, LEAST_SPAN)
-    axes.plot(
-        [low - margin, high + margin],
-        [low - margin, high + margin],
-        linewidth=0.8,
-        color="0.4",
-        linestyle="--",
-    )
+    ends = [low - margin, high + margin]
+    axes.plot(ends, ends, linewidth=0.8, color="0.4", linestyle="--")
     axes.scatter(a, b, s=12, c=colours, linewidths=0)
     run, name = _name(at)
     if name:
@@ -177,25 +153,12 @@ def _ranks(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]
     first, second = at["rank_first"].values, at["rank_second"].values
     # Runs that moved little are drawn first, so that the others lie above them.
     for run in np.argsort(np.abs(second - first), kind="stable"):
-        axes.plot(
-            [0, 1],
-            [first[run], second[run]],
-            color=colours[run],
-            linewidth=0.9,
-            marker="o",
-            markersize=2,
-        )
+        style = {"color": colours[run], "linewidth": 0.9, "marker": "o", "markersize": 2}
+        axes.plot([0, 1], [first[run], second[run]], **style)
     run, name = _name(at)
     if name:
-        axes.annotate(
-            name,
-            (1, second[run]),
-            (5, 0),
-            textcoords="offset points",
-            fontsize=7,
-            va="center",
-            annotation_clip=False,
-        )
+        words: Any = {"fontsize": 7, "va": "center", "annotation_clip": False}
+        axes.annotate(name, (1, second[run]), (5, 0), textcoords="offset points", **words)
     axes.set_xlim(-0.08, 1.5)
     axes.set_xticks([0, 1], [str(facts["set_a"]), str(facts["set_b"])])
     axes.invert_yaxis()

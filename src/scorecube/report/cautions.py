@@ -88,7 +88,6 @@ def doubts_of_results(row: Row) -> list[Caution]:
 
 
 def _ended(text: str) -> str:
-    """Return a remark as a sentence that ends."""
     return text if text.endswith((".", "?")) else f"{text}."
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,30 +11,20 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import curve_style
+from scorecube.report.figures.style import Axes, Canvas, curve_style
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import number_of, with_limits
-from scorecube.report.tables import CELL, declared
+from scorecube.report.phrases import listed, number_of, with_limits
+from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
-
 MOST_LINES = 3
-MOST_METRICS = 6
 ROW_HEIGHT, PANEL_WIDTH, MARGIN_HEIGHT = 0.24, 4.6, 1.3
 CLAIMS = declared(
-    (*CELL, names.CLAIM),
-    (
-        *(names.METRIC, "subject", ("quantity", names.CLAIM), "size"),
-        *("truth", "estimate", "bias", "error", "width", "held", "held_low", "held_high"),
-        *("nominal", ("below", "n_below"), ("above", "n_above"), ("samples", "n_claimed")),
-        names.GAIN,
-    ),
-    sort=("excess", "-bias_size"),
+    "metric gain claim",
+    "metric subject quantity=claim size truth estimate bias error width held~ nominal "
+    "below=n_below above=n_above samples=n_claimed gain",
+    sort="excess -bias_size",
     only="is_claimed",
     dtypes=dict.fromkeys((names.METRIC, "quantity", names.GAIN), "str"),
 )
@@ -83,7 +73,6 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
 
 
 def _held(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
-    """Return how often a claim holds, with limits."""
     return with_limits(*number_of(row, "held")).replace(")", "; 95%)")
 
 
@@ -103,11 +92,12 @@ def page_tables(frames: Frames) -> HeadedTables:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return the analysis, and the number of topics of a sample."""
-    words = [str(options["subject"])]
-    words += [f"samples of {options['n']} topics"] if options["subject"] != "teams" else []
-    words += ["equal means"] if options["null"] else []
-    words += [f"{options['copula']} runs"] if options["copula"] != "gaussian" else []
-    return ", ".join(words)
+    return listed(
+        str(options["subject"]),
+        f"samples of {options['n']} topics" * (options["subject"] != "teams"),
+        "equal means" * options["null"],
+        f"{options['copula']} runs" * (options["copula"] != "gaussian"),
+    )
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
@@ -129,7 +119,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
 def coverage(canvas: Canvas, result: xr.Dataset) -> None:
     """Draw how often claims hold, by claim and metric; and estimates that have no interval against the truth."""
     data = result.isel(gain=0)
-    metrics = labels_of(data, names.METRIC)[:MOST_METRICS]
+    metrics = labels_of(data, names.METRIC)[:6]
     stated = np.isfinite(data["nominal"].values)
     panels: list[tuple[Any, Any]] = []
     for draw, chosen in ((_coverage, stated), (_estimates, ~stated)):
@@ -176,16 +166,9 @@ def _coverage(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
         part = data.isel({names.METRIC: k})
         held = part["held"].values
         ends = np.stack([held - part["held_low"].values, part["held_high"].values - held])
-        axes.errorbar(
-            held,
-            places + _offset(k, len(metrics)),
-            xerr=np.maximum(ends, 0.0),
-            **curve_style(k),
-            markersize=3.5,
-            linewidth=0,
-            elinewidth=1.0,
-            label=metric,
-        )
+        style = {**curve_style(k), "markersize": 3.5, "linewidth": 0, "elinewidth": 1.0}
+        heights, ends = places + _offset(k, len(metrics)), np.maximum(ends, 0.0)
+        axes.errorbar(held, heights, xerr=ends, **style, label=metric)
     axes.set(xlim=(None, 1.01), xlabel="share of samples that hold the truth")
 
 
@@ -194,14 +177,8 @@ def _estimates(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
     for k, metric in enumerate(metrics):
         part = data.isel({names.METRIC: k})
         height = places + _offset(k, len(metrics))
-        axes.plot(
-            part["estimate"].values,
-            height,
-            **curve_style(k),
-            markersize=3.5,
-            linewidth=0,
-            label=metric,
-        )
+        style = {**curve_style(k), "markersize": 3.5, "linewidth": 0, "label": metric}
+        axes.plot(part["estimate"].values, height, **style)
         axes.plot(part["truth"].values, height, color="0.2", marker="|", markersize=8, linewidth=0)
     axes.set(xlim=(0.0, None), xlabel="mean estimate; bar: truth")
 

@@ -5,9 +5,10 @@ It travels with a table in ``DataFrame.attrs``, as texts, which pandas keeps thr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from scorecube import names
@@ -24,7 +25,6 @@ class _Facts(dict[str, str]):
     """Facts of columns, which are never changed: pandas copies attributes deeply with every selection."""
 
     def __deepcopy__(self, memo: object) -> _Facts:
-        """Return it."""
         return self
 
 
@@ -65,9 +65,9 @@ def _source(column: str, sources: Mapping[str, str], quantities: Collection[str]
 
     Examples
     --------
-    >>> sources = {"phi": "value[coefficient=phi]", "top_{k}": "in_top"}
+    >>> sources = {"phi": "value[phi]", "top_{k}": "in_top"}
     >>> [_source(column, sources, {"value", "rank"}) for column in ("phi", "top_5", "rank")]
-    ['value[coefficient=phi]', 'in_top[5]', 'rank']
+    ['value[phi]', 'in_top[5]', 'rank']
     """
     plain = sources.get(column, column)
     if plain.partition("[")[0] in quantities:
@@ -92,9 +92,6 @@ def with_role(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
     return [str(column) for column in frame.columns if found.get(str(column)) in roles]
 
 
-MOST_DECIMALS = 6
-
-
 def decimals_of(half_width: float) -> int:
     """Return with how many decimals an estimate and its limits are written, given half of their distance.
 
@@ -106,14 +103,21 @@ def decimals_of(half_width: float) -> int:
     >>> [decimals_of(half) for half in (0.075, 0.021, 14.0, 0.0043)]
     [2, 3, 0, 3]
     """
-    exponent = math.floor(math.log10(half_width))
-    three = round(half_width * 10.0 ** (2 - exponent))
-    digits = 2 if three < ONE_DIGIT else 1
-    if three >= NEXT_POWER:  # .0096 is written as .010
-        digits, exponent = 2, exponent + 1
-    return min(max(digits - 1 - exponent, 0), MOST_DECIMALS)
+    return int(all_decimals(np.array([half_width]))[0])
 
 
+def all_decimals(half_widths: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return the same of each of some half-widths; `UNKNOWN` for one that is missing, infinite or not above 0."""
+    known = np.isfinite(half_widths) & (half_widths > 0)
+    widths = np.where(known, half_widths, 1.0)
+    exponent = np.floor(np.log10(widths))
+    three = np.rint(widths * 10.0 ** (2 - exponent))
+    two = (three < ONE_DIGIT) | (three >= NEXT_POWER)  # .0096 is written as .010
+    places: Any = two - exponent - (three >= NEXT_POWER)
+    return np.where(known, np.clip(places, 0, 6), UNKNOWN).astype(np.int64)
+
+
+UNKNOWN = -1
 ONE_DIGIT, NEXT_POWER = 355, 950
 """First three digits from which on one digit is written, and from which on it is the first of the next power of ten."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,21 +11,15 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.quantities import quantity
-from scorecube.analyses.rank_agreement.correlation_quantities import (
-    ALONG_NAME,
-    GAIN_A,
-    GAIN_B,
-    METRIC_A,
-    METRIC_B,
-)
+from scorecube.analyses.rank_agreement.correlation_quantities import GAIN_A, METRIC_A, METRIC_B
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, CURVE_DASHES
+from scorecube.report.figures.style import COLOURS, Axes, Canvas, line_style
 from scorecube.report.findings import Finding
 from scorecube.report.phrases import (
-    PARTS,
     estimate_text,
     first_row,
+    listed,
     no_interval,
     of_tau,
     on_collection,
@@ -44,43 +38,24 @@ from scorecube.report.view import (
     select_tables,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
-
 LABELS = {"metrics": ("metric_a", "metric_b"), "gains": ("metric", "gain")}
 """Tables of comparisons, and the columns that name the two sides."""
 OF_NULL_VARIANCE = ("tau_low", "tau_high", "z")
 """Columns that hold for unrelated rankings only, and may exceed 1: `scorecube show` and the CSV files have them, pages do not."""
 WIDTH = 7.2
-LEAST_COLUMNS = 5
-"""Of a matrix, so that cells are not too large for few metrics."""
-CURVES_HEIGHT = 3.0
 LEGEND_COLUMNS = 4
-MOST_NAMED = 6
-"""Collections in a title."""
-DARK = 0.55
-"""Share of the colour scale from which on numbers are white."""
 COUNTS = ("concordant", "discordant", "tied_a", "tied_b")
-_PAIR = (ALONG_NAME, GAIN_A, METRIC_A, GAIN_B, METRIC_B)
-_LAST: tuple[str | tuple[str, str], ...] = (
-    *("n_runs", "tied_pairs", *(f"tau_{name}" for name in PARTS)),
-    *(
-        (f"{drawn}_{end}?", f"tau_contained_{end}[{names.RESAMPLED}={drawn}]")
-        for drawn in ("topics", "runs", "both")
-        for end in ("low", "high")
-    ),
-    *("tau_ap_b", "p_exact", "fieller_low", "fieller_high", *COUNTS, "exceeds_one"),
-    ("bold", "marked"),
+_LAST = (
+    "n_runs tied_pairs tau_population~ "
+    "topics_low?=tau_contained_low[topics] topics_high?=tau_contained_high[topics] "
+    "runs_low?=tau_contained_low[runs] runs_high?=tau_contained_high[runs] "
+    "both_low?=tau_contained_low[both] both_high?=tau_contained_high[both] "
+    "tau_ap_b p_exact fieller_low fieller_high concordant discordant tied_a tied_b exceeds_one "
+    "bold=marked"
 )
 METRICS = declared(
-    (names.COMPARISON,),
-    (
-        *(("gain", GAIN_A), METRIC_A, METRIC_B),
-        *("tau", "tau_low", "tau_high", "z", "p_value", "spearman", "tau_b", "tau_ap"),
-        *_LAST,
-    ),
+    "comparison",
+    f"gain=gain_a metric_a metric_b tau~ z p_value spearman tau_b tau_ap {_LAST}",
     only="of_metrics",
 )
 """Every pair of metrics at each gain setting (S1 Table 2, S3 Table 2, S4 Tables 3 to 6 and 8 to 11 part a).
@@ -90,37 +65,31 @@ interval by the null variance; `exceeds_one` where it leaves the range of tau; `
 resampled topics (`topics_low`, `topics_high`) are missing where they exclude their tau.
 """
 GAINS = declared(
-    (names.COMPARISON,),
-    (
-        *(("metric", METRIC_A), ("gain", GAIN_B)),
-        *("tau", "spearman", "tau_low", "tau_high", "z", "p_value", "tau_b", "tau_ap"),
-        *(*_LAST, ("default", GAIN_A)),
-    ),
+    "comparison",
+    f"metric=metric_a gain=gain_b tau spearman tau_low tau_high z p_value tau_b tau_ap {_LAST} "
+    "default=gain_a",
     only="of_gains",
 )
 """Every metric at every other gain setting against itself at the first one (S1 Table 5, S4 Tables 3 to 11 part b)."""
 POPULATION = declared(
-    (names.COMPARISON, names.STATISTIC), (*_PAIR, "statistic", "value", *PARTS), needs=PARTS[0]
+    "comparison statistic",
+    "along gain_a metric_a gain_b metric_b statistic value population~",
+    needs="population",
 )
 """Every coefficient of every comparison over infinitely many topics: estimate and interval, beside the value on these topics."""
 INTERVALS = declared(
-    (names.COMPARISON, names.STATISTIC, names.RESAMPLED),
-    (
-        *(*_PAIR, "statistic", "value", "resampled"),
-        *(("low", "contained_low"), ("high", "contained_high"), "standard_error", "trials"),
-    ),
+    "comparison statistic resampled",
+    "along gain_a metric_a gain_b metric_b statistic value resampled low=contained_low "
+    "high=contained_high standard_error trials",
     needs="low",
 )
 """Bootstrap percentile intervals of every coefficient of every comparison; a row for each that was resampled.
 
 Limits are missing where the interval excludes its value: resampled topics rank runs less reliably than all topics.
 """
-CURVES = declared(
-    (names.GAIN, names.METRIC, names.SYSTEM),
-    ("metric", "gain", "system", ("run", "sorted_run"), ("mean", "sorted_mean")),
-)
+CURVES = declared("gain metric system", "metric gain system run=sorted_run mean=sorted_mean")
 """Mean scores of the runs sorted by the first metric and numbered, best first (S4 Figures 4 to 7)."""
-SWOPS = declared((names.GAIN, names.METRIC), ("metric", "gain", "sorted_by", "swops", "n_runs"))
+SWOPS = declared("gain metric", "metric gain sorted_by swops n_runs")
 """How often a metric rises between neighbours in the order of the first metric (S4 section 4: a "swop")."""
 
 
@@ -133,11 +102,12 @@ def conditions(result: xr.Dataset) -> str:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return what is resampled, the confidence level and the rule for marking."""
-    drawn = ", ".join(options["intervals"])
-    parts = [f"{options['confidence']:.0%} intervals" + (f" over {drawn}" if drawn else "")]
-    parts += [] if len(options["along"]) > 1 else [f"along {options['along'][0]}"]
-    parts += [f"marked above {options['bold']:g}"] if options["bold"] is not None else []
-    return ", ".join(parts)
+    drawn, bold = ", ".join(options["intervals"]), options["bold"]
+    return listed(
+        f"{options['confidence']:.0%} intervals{drawn and f' over {drawn}'}",
+        "" if len(options["along"]) > 1 else f"along {options['along'][0]}",
+        f"marked above {bold:g}" if bold is not None else "",
+    )
 
 
 def caption(result: xr.Dataset) -> str:
@@ -182,13 +152,11 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
 
 
 def _sides(row: Mapping[str, Any], name: str) -> str:
-    """Return the two rankings of a row of a table."""
     first, second = LABELS[name]
     return f"{row[first]}{' and ' if name == 'metrics' else ' with gains '}{row[second]}"
 
 
 def _by_tau(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the comparisons that have a tau, the lowest first."""
     rows = (
         merge_gains(frame).dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
     )
@@ -263,7 +231,7 @@ def correlation_figure(canvas: Canvas, result: xr.Dataset) -> None:
     compared = bool(np.isfinite(tau_matrix(result, chosen)).any())
     height, below = (
         matrix_height(len(metrics)) if compared else 0.0,
-        CURVES_HEIGHT + 0.17 * -(-len(metrics) // LEGEND_COLUMNS),
+        3.0 + 0.17 * -(-len(metrics) // LEGEND_COLUMNS),
     )
     figure = canvas.figure((WIDTH, height + below))
     rows = figure.subfigures(
@@ -295,7 +263,7 @@ def average_matrix(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     collections = list(dict.fromkeys(str(result.attrs.get(COLLECTION, "")) for result in results))
     title = (
         ", ".join(collections)
-        if len(collections) <= MOST_NAMED
+        if len(collections) <= 6  # collections in a title
         else f"{len(collections)} collections"
     )
     axes.set_title(f"mean of {title}")
@@ -324,29 +292,17 @@ def draw_matrix(axes: Axes, matrix: np.ndarray[Any, Any], metrics: Sequence[str]
         if np.isfinite(value):
             share = (value - lowest + 0.1) / (1.35 - lowest)
             text = f"{value:.3f}" if n <= 14 else f"{value:.2f}"
-            axes.text(
-                j,
-                i,
-                text.replace("0.", ".", 1),
-                ha="center",
-                va="center",
-                fontsize=size,
-                color="white" if share > DARK else "0.1",
-            )
+            style: Any = {"fontsize": size, "color": "white" if share > 0.55 else "0.1"}
+            axes.text(j, i, text.replace("0.", ".", 1), ha="center", va="center", **style)
     long = max(map(len, metrics), default=0) * (n - 1) > 60
-    axes.set_xticks(
-        range(n - 1),
-        metrics[:-1],
-        rotation=40 if long else 0,
-        ha="right" if long else "center",
-        rotation_mode="anchor",
-    )
+    turned: Any = {"rotation": 40, "ha": "right"} if long else {"rotation": 0, "ha": "center"}
+    axes.set_xticks(range(n - 1), metrics[:-1], **turned, rotation_mode="anchor")
     axes.set_yticks(range(n - 1), metrics[1:])
     axes.tick_params(length=0)
     axes.grid(visible=False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_visible(False)
-    axes.set_xlim(-0.5, max(n - 1, LEAST_COLUMNS) - 0.5)
+    axes.spines[["left", "bottom"]].set_visible(False)
+    # Cells are not too large for few metrics.
+    axes.set_xlim(-0.5, max(n - 1, 5) - 0.5)
     axes.text(1.0, 1.0, "Kendall's tau", transform=axes.transAxes, ha="right", va="top")
 
 
@@ -358,16 +314,8 @@ def draw_curves(axes: Axes, result: xr.Dataset, gain: str) -> None:
     systems = means[names.SYSTEM].values
     for k, metric in enumerate(labels_of(result, names.METRIC)):
         swops = "" if k == 0 else f", {rises.values[k]} swops"
-        axes.plot(
-            systems,
-            means.values[k],
-            color=COLOURS[k % len(COLOURS)],
-            linestyle=CURVE_DASHES[k // len(COLOURS) % len(CURVE_DASHES)],
-            linewidth=1.2,
-            marker="." if len(systems) <= 50 else None,
-            markersize=4,
-            label=f"{metric}{swops}",
-        )
+        style = {**line_style(k), "linewidth": 1.2, "markersize": 4, "label": f"{metric}{swops}"}
+        axes.plot(systems, means.values[k], marker="." if len(systems) <= 50 else None, **style)
     axes.set(
         xlabel=f"runs, by {labels_of(result, names.METRIC)[0]}",
         ylabel="mean score",

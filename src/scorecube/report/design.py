@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ from scorecube.analyses.designs import (
     with_curves,
 )
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, Canvas
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import about, number_of, on_collection, topics_and_teams, value_range
 from scorecube.report.tables import COLLECTION, Table
@@ -42,11 +42,6 @@ from scorecube.report.view import (
     View,
     names_of_variables,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
 
 WHERE = (COLLECTION, names.METRIC, names.GAIN)
 SIZES = (
@@ -75,11 +70,7 @@ INTERVALS = (
 )
 """Columns of designs from the scores of a collection: limits, and topics for comparisons on the same topics."""
 WHOLE = {"systems", "topics", *INTERVALS} - {"residual_variance", "assurance"}
-SHOWN_COLUMNS = [*WHERE, "variance", "topics", *INTERVALS[:-3]]
-"""Columns that the title does not replace."""
-PAIRED = "paired_topics"
 INTERVAL = f"{CONFIDENCE:.0%} intervals"
-NO_LIMITS = "no interval of the variance is known with so few topics"
 EXTRAPOLATED = 2
 """Times the topics at hand, beyond which a number of topics is an extrapolation."""
 DASHES = ("-", "--", ":")
@@ -90,8 +81,6 @@ WORDS = {
     "power": "power",
 }
 PANEL = (3.6, 3.0)
-MOST_NAMED = 15
-"""Curves whose legend has one column."""
 
 
 def sizes(result: xr.Dataset) -> pd.DataFrame:
@@ -149,7 +138,8 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
         f"(alpha {first['alpha']:g}, power {1 - first['beta']:.0%} if the estimated variance is right) takes"
     )
     limits = f"{INTERVAL} over {topics_and_teams(*group.facts)}, each by itself"
-    for column, how in (("topics", ""), (PAIRED, ", if systems are compared on the same topics,")):
+    same = ", if systems are compared on the same topics,"
+    for column, how in (("topics", ""), ("paired_topics", same)):
         rows = frame[frame[column] > 0].sort_values(column, kind="stable").to_dict("records")
         if not rows:
             continue
@@ -168,7 +158,7 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
             number_of(rows[0], column),
             "topics",
             CONFIDENCE,
-            NO_LIMITS,
+            "no interval of the variance is known with so few topics",
             table="sizes",
         )
         assured = f"assured_{column}"
@@ -208,7 +198,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
 
 def page_tables(frames: Frames) -> HeadedTables:
     """Return the numbers of topics."""
-    return [("Topics needed", frames["sizes"][SHOWN_COLUMNS])]
+    return [("Topics needed", frames["sizes"][[*WHERE, "variance", "topics", *INTERVALS[:-3]]])]
 
 
 def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) -> None:
@@ -229,15 +219,8 @@ def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) 
     for level in curves["four_z_squared"]:
         axes.axhline(float(level), color="0.4", linewidth=0.9, linestyle="--")
         words = f"4 z\N{SUPERSCRIPT TWO}, \N{GREEK SMALL LETTER ALPHA} = {float(level['alpha']):.2f}: {float(level):.2f}"
-        axes.annotate(
-            words,
-            (float(m[-1]), float(level)),
-            (0, -10),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8,
-            color="0.3",
-        )
+        style: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": "0.3"}
+        axes.annotate(words, (float(m[-1]), float(level)), (0, -10), **style)
     for name, (alpha, _, number) in CONDITIONS.items():
         height = float(curves["at_condition"].sel(condition=name))
         axes.plot([number], [height], marker="o", markersize=4, color="black")
@@ -305,7 +288,6 @@ def wcw_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
 
 
 def _panels(canvas: Canvas, number: int, wider: float, taller: float) -> list[Axes]:
-    """Return panels in two columns with the same axes; those beyond the number are empty."""
     if number == 1:
         return [canvas.panel(FIGURE_SIZE)]
     size = wider * PANEL[0] * min(2, number), taller * PANEL[1] * -(-number // 2)
@@ -363,7 +345,7 @@ def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
     axes.set_title(
         ", ".join(filter(None, (_title(chosen), setting))), loc="left", fontsize=9, wrap=True
     )
-    many = len(axes.get_lines()) > 2 * MOST_NAMED
+    many = len(axes.get_lines()) > 2 * 15  # curves whose legend has one column
     axes.legend(fontsize=5.5 if many else 8, ncols=3 if many else 1)
 
 

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.simulation.error_quantities import (
-    FAMILIES,
-    FAMILY,
-    OUTCOME,
-    POWER,
-    TYPE_1,
-    TYPE_3,
-)
+from scorecube.analyses.simulation.error_quantities import FAMILIES, FAMILY, POWER, TYPE_1, TYPE_3
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import curve_style
+from scorecube.report.figures.style import Axes, Canvas, curve_style
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import LIMITS, number_of, value_range, with_limits
-from scorecube.report.tables import CELL, declared
+from scorecube.report.phrases import listed, number_of, value_range, with_limits
+from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
 
 LEVEL = 0.05
 TEST_NAMES = {
@@ -42,16 +30,11 @@ TEST_NAMES = {
     "holm": "t tests with Holm's adjustment",
     "maxt": "max-T test",
 }
-MOST_METRICS = 5
 PANEL = (3.1, 2.7)
 RATES = declared(
-    (*CELL, names.TEST, names.SIZE, names.DELTA, OUTCOME, names.ALPHA),
-    (
-        *(names.METRIC, names.TEST, ("sided", "outcome_sided"), ("n_topics", names.SIZE)),
-        *(names.DELTA, names.ALPHA, ("kind", "outcome_kind")),
-        *((f"rate{end}", f"outcome_rate{end}") for end in LIMITS),
-        *(("trials", "experiments"), names.GAIN),
-    ),
+    "metric gain test size delta outcome alpha",
+    "metric test sided=outcome_sided n_topics=size delta alpha kind=outcome_kind "
+    "rate~=outcome_rate~ trials=experiments gain",
     only="has_outcome",
 )
 """Error rates and power of each test, with 95 % Wilson intervals over simulated experiments.
@@ -94,7 +77,6 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
 
 
 def _rate(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
-    """Return a rate with its limits."""
     return with_limits(*number_of(row, "rate"), form=".4f")
 
 
@@ -120,12 +102,12 @@ def page_tables(frames: Frames) -> HeadedTables:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return numbers of topics, true differences and what else differs from the defaults."""
-    numbers = ", ".join(map(str, options["n"]))
-    deltas = ", ".join(f"{delta:g}" for delta in options["deltas"])
-    words = [f"{numbers} topics", f"true differences {deltas}"]
-    words += [f"{options['copula']} copulas"] if options["copula"] != "pairs" else []
-    words += ["ties count half"] if options["ties"] == "half" else []
-    return ", ".join(words)
+    return listed(
+        f"{', '.join(map(str, options['n']))} topics",
+        f"true differences {', '.join(f'{delta:g}' for delta in options['deltas'])}",
+        f"{options['copula']} copulas" * (options["copula"] != "pairs"),
+        "ties count half" * (options["ties"] == "half"),
+    )
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
@@ -169,7 +151,7 @@ def error_curves(canvas: Canvas, result: xr.Dataset) -> None:
     panels = ([_by_alpha] if (deltas == 0).any() else []) + (
         [_by_delta] if (deltas > 0).any() and not only_families else []
     )
-    metrics = labels_of(at, names.METRIC)[:MOST_METRICS]
+    metrics = labels_of(at, names.METRIC)[:5]
     figure = canvas.figure((PANEL[0] * max(len(panels), 2), PANEL[1] * len(metrics) + 0.7))
     axes = figure.subplots(len(metrics), len(panels), squeeze=False)
     for row, metric in zip(axes, metrics, strict=True):
@@ -185,14 +167,8 @@ def error_curves(canvas: Canvas, result: xr.Dataset) -> None:
 
 def _lines(axes: Axes, data: xr.Dataset, x: np.ndarray, y: xr.DataArray) -> None:
     for k, test in enumerate(labels_of(data, names.TEST)):
-        axes.plot(
-            x,
-            y.sel({names.TEST: test}).values,
-            **curve_style(k),
-            markersize=3,
-            linewidth=1.2,
-            label=test,
-        )
+        style = {**curve_style(k), "markersize": 3, "linewidth": 1.2, "label": test}
+        axes.plot(x, y.sel({names.TEST: test}).values, **style)
 
 
 def _by_alpha(axes: Axes, data: xr.Dataset) -> None:

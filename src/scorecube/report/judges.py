@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,17 +13,10 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.labels import name_conditions
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, curve_style
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, Axes, Canvas, curve_style
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import (
-    LIMITS,
-    estimate_text,
-    first_row,
-    number_of,
-    of_tau,
-    with_limits,
-)
-from scorecube.report.tables import COLLECTION, declared
+from scorecube.report.phrases import estimate_text, first_row, number_of, of_tau, with_limits
+from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     JUDGES,
@@ -38,54 +31,24 @@ from scorecube.report.view import (
     select_tables,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
-
 NOTHING = 0.02
 """Share of the width of intervals below which a headline states that a judge adds nothing."""
-OF_CHOICES = (
-    "a mean over random choices of the labelled topics; no interval for other topics is known"
-)
-"""Caution of the widths of intervals."""
-MOST_METRICS = 4
-"""In one figure; the tables have all."""
-MOST_CURVES = 6
-"""Judges with a curve; of more judges those that rank most alike."""
 ROW_HEIGHT, BAR_HEIGHT = 1.6, 0.16
-OF_JUDGE = (names.JUDGE, names.METRIC, names.GAIN)
-"""Dims of most tables."""
-_JUDGE = ("truth", names.JUDGE)
-_CELL = (*_JUDGE, names.METRIC, names.GAIN)
-_COLLECTION = (COLLECTION, "compared_in")
 AGREEMENT = declared(
-    (names.METRIC, names.GAIN, names.JUDGE),
-    (
-        *_CELL,
-        ("tau", "agreement[statistic=tau]"),
-        ("tau_low", "contained_low[statistic=tau]"),
-        ("tau_high", "contained_high[statistic=tau]"),
-        ("tau_ap", "agreement[statistic=tau_ap]"),
-        ("n_runs", "n_common_runs"),
-        *("agree", "only_truth", "only_judge", "opposite"),
-        *((f"bias{end}", f"level{end or '_bias'}[{names.RUN_LEVEL}=all]") for end in LIMITS),
-        "neither",
-        ("pairs", "n_pairs"),
-        *((f"tau_population{end}", f"population{end}[statistic=tau]") for end in LIMITS),
-        *(
-            (f"{name}{end}", f"{'population' if end else 'agreement'}{end}[statistic={name}]")
-            for name in ("tau_b", "tau_ap", "rbo")
-            for end in LIMITS
-            if f"{name}{end}" != "tau_ap"
-        ),
-        *(("largest_drop", "drop"), ("largest_drop_run", "loser")),
-        *(("largest_rise", "rise"), ("largest_rise_run", "winner")),
-        *("top_pairs", "top_significant", "top_judge", "false_positives", "false_negatives"),
-        *(("n_topics", "n_shared"), ("n_topics_truth", "n_truth"), ("n_topics_judge", "n_judged")),
-        *("alpha", "top", _COLLECTION),
-    ),
-    sort=("gain", "-tau"),
+    "metric gain judge",
+    "truth judge metric gain tau=agreement[tau] tau_low=contained_low[tau] "
+    "tau_high=contained_high[tau] tau_ap=agreement[tau_ap] "
+    "n_runs=n_common_runs agree only_truth only_judge opposite bias=level_bias[all] "
+    "bias_low=level_low[all] bias_high=level_high[all] neither "
+    "pairs=n_pairs tau_population~=population~[tau] tau_b=agreement[tau_b] "
+    "tau_b_low=population_low[tau_b] tau_b_high=population_high[tau_b] "
+    "tau_ap_low=population_low[tau_ap] tau_ap_high=population_high[tau_ap] "
+    "rbo=agreement[rbo] rbo_low=population_low[rbo] "
+    "rbo_high=population_high[rbo] largest_drop=drop largest_drop_run=loser "
+    "largest_rise=rise largest_rise_run=winner top_pairs top_significant top_judge "
+    "false_positives false_negatives n_topics=n_shared n_topics_truth=n_truth "
+    "n_topics_judge=n_judged alpha top collection=compared_in",
+    sort="gain -tau",
     within=1,
 )
 """Rankings and decisions of each judge against the truth; the most similar rankings first within a metric.
@@ -94,107 +57,67 @@ AGREEMENT = declared(
 without shared topics. `tau_low` and `tau_high` are left out where they exclude the tau at hand; `tau_population_low` and `_high` never are.
 """
 LABELS = declared(
-    (names.JUDGE,),
-    (
-        *_JUDGE,
-        *((f"kappa{end}", f"label{end}[{names.LABEL_STATISTIC}=kappa]") for end in LIMITS),
-        *((each, f"label[{names.LABEL_STATISTIC}={each}]") for each in ("weighted_kappa", "alpha")),
-        *(
-            "n_documents",
-            ("n_topics?", "labelled_by_both"),
-            "mean_level_truth?",
-            "mean_level_judge?",
-        ),
-        *(
-            (f"{name}{end}?", f"label{end}[{names.LABEL_STATISTIC}={name}]")
-            for name in ("weighted_kappa", "alpha", "agreement")
-            for end in LIMITS
-            if end or name == "agreement"
-        ),
-        *("weights?", "distance?", _COLLECTION),
-    ),
+    "judge",
+    "truth judge kappa~=label~[kappa] "
+    "weighted_kappa=label[weighted_kappa] alpha=label[alpha] "
+    "n_documents n_topics?=labelled_by_both mean_level_truth? mean_level_judge? "
+    "weighted_kappa_low?=label_low[weighted_kappa] "
+    "weighted_kappa_high?=label_high[weighted_kappa] "
+    "alpha_low?=label_low[alpha] alpha_high?=label_high[alpha] "
+    "agreement~?=label~[agreement] weights? distance? collection=compared_in",
     only="n_documents",
     needs="n_documents",
 )
 """Agreement of the labels of all documents that the truth and a judge both judged, with jackknife intervals over topics."""
 CONFUSION = declared(
-    (names.JUDGE, names.LEVEL, names.JUDGE_LEVEL),
-    (
-        *_JUDGE,
-        *(("level_truth", names.LEVEL), ("level_judge", names.JUDGE_LEVEL)),
-        *(("n_documents", "confusion"), ("share", "share_of_level"), _COLLECTION),
-    ),
+    "judge level judge_level",
+    "truth judge level_truth=level level_judge=judge_level n_documents=confusion "
+    "share=share_of_level collection=compared_in",
     only="has_labels",
     needs="has_labels",
 )
 """Documents by their levels under the truth and under each judge; `share` is of the documents of a level of the truth."""
 LABEL_TOPICS = declared(
-    (names.JUDGE, names.TOPIC),
-    (
-        *_JUDGE,
-        names.TOPIC,
-        (f"{{{names.LABEL_STATISTIC}}}", "label_by_topic"),
-        ("n_documents", "documents_by_topic"),
-        _COLLECTION,
-    ),
+    "judge topic",
+    "truth judge topic {label_statistic}=label_by_topic n_documents=documents_by_topic "
+    "collection=compared_in",
     only="documents_by_topic",
     needs="documents_by_topic",
     long=True,
 )
 """Agreement of labels by topic; missing where all labels of a topic are one level."""
 BIAS = declared(
-    (*OF_JUDGE, names.RUN_LEVEL),
-    (
-        *_CELL,
-        ("level?", names.RUN_LEVEL),
-        *(("mean_truth?", "level_truth"), ("mean_judge?", "level_judge")),
-        *((f"bias{end}?", f"level{end or '_bias'}") for end in LIMITS),
-        ("n_runs?", "runs_of_level"),
-        _COLLECTION,
-    ),
+    "judge metric gain run_level",
+    "truth judge metric gain level?=run_level mean_truth?=level_truth mean_judge?=level_judge "
+    "bias?=level_bias bias_low?=level_low bias_high?=level_high n_runs?=runs_of_level "
+    "collection=compared_in",
     only="runs_of_level",
     needs="runs_of_level",
 )
 """Mean under the judge less mean under the truth: of all runs, and of thirds of the runs by their means under the truth."""
 CORRECTED = declared(
-    (*OF_JUDGE, names.N_LABELLED, names.RUN),
-    (
-        *_CELL,
-        names.RUN,
-        (names.N_LABELLED, "labelled_topics"),
-        *((f"mean{end}", f"corrected{end}") for end in LIMITS),
-        ("lambda", "slope"),
-        _COLLECTION,
-    ),
+    "judge metric gain n_labelled run",
+    "truth judge metric gain run n_labelled=labelled_topics mean~=corrected~ lambda=slope "
+    "collection=compared_in",
     only="has_corrected",
     needs="has_corrected",
     long=True,
 )
 """Corrected means of runs by number of labelled topics, of one random choice of these topics; with all topics labelled, the means of the truth alone."""
 DIFFERENCES = declared(
-    (*OF_JUDGE, names.N_LABELLED, names.RUN),
-    (
-        *_CELL,
-        names.RUN,
-        ("baseline", "baseline_run"),
-        (names.N_LABELLED, "labelled_topics"),
-        *(f"difference{end}" for end in LIMITS),
-        _COLLECTION,
-    ),
+    "judge metric gain n_labelled run",
+    "truth judge metric gain run baseline=baseline_run n_labelled=labelled_topics difference~ "
+    "collection=compared_in",
     only="has_difference",
     needs="has_difference",
     long=True,
 )
 """Differences of corrected means from those of the baseline, by number of labelled topics, of one random choice of these topics."""
 PRICE = declared(
-    (*OF_JUDGE, names.N_LABELLED, names.QUANTITY),
-    (
-        *_CELL,
-        ("of", names.QUANTITY),
-        (names.N_LABELLED, "labelled_topics"),
-        *("width", "width_truth?", "narrowed?", ("lambda?", "mean_slope"), "covered?"),
-        *(("n_topics?", "n_shared"), ("n_topics_judge?", "n_judged"), _COLLECTION),
-    ),
+    "judge metric gain n_labelled quantity",
+    "truth judge metric gain of=quantity n_labelled=labelled_topics width width_truth? "
+    "narrowed? lambda?=mean_slope covered? n_topics?=n_shared n_topics_judge?=n_judged "
+    "collection=compared_in",
     only="has_size",
     needs="has_size",
 )
@@ -204,45 +127,27 @@ PRICE = declared(
 the mean by the labels of all shared topics, which is near 1 as these topics are among them: intervals are about infinitely many.
 """
 NEEDED = declared(
-    (*OF_JUDGE, names.QUANTITY),
-    (
-        *_CELL,
-        *(("of", names.QUANTITY), ("width", "wanted_width")),
-        *((names.N_LABELLED, "finite_needed"), ("n_labelled_truth", "finite_needed_truth")),
-        *(("n_topics_judge?", "n_judged"), _COLLECTION),
-    ),
+    "judge metric gain quantity",
+    "truth judge metric gain of=quantity width=wanted_width n_labelled=finite_needed "
+    "n_labelled_truth=finite_needed_truth n_topics_judge?=n_judged collection=compared_in",
     only="has_needed",
     needs="has_needed",
 )
 """Labelled topics for a wanted width of intervals, with the judge and without; missing where no number suffices."""
 PREFERENCE = declared(
-    OF_JUDGE,
-    (
-        *_CELL,
-        *(f"preference{end}" for end in LIMITS),
-        *("n_own", ("n_runs?", "n_common_runs"), _COLLECTION),
-    ),
+    "judge metric gain",
+    "truth judge metric gain preference~ n_own n_runs?=n_common_runs collection=compared_in",
     only="has_preference",
     needs="has_preference",
 )
 """Bias for the runs of each judge's family less that for all others; a judge without such runs has no row."""
 DISJOINT = declared(
-    OF_JUDGE,
-    (
-        *_CELL,
-        ("n_topics", "half_topics"),
-        *(
-            (name, f"half_tau[{names.HALF_STATISTIC}={half}]")
-            for name, half in (
-                ("tau_truth_halves", "truth"),
-                ("tau_judge_halves?", "judge"),
-                ("tau_with_judge", "both"),
-            )
-        ),
-        *((f"judge_part{end}?", f"part{end}") for end in LIMITS),
-        ("tau_all_topics?", "agreement[statistic=tau]"),
-        _COLLECTION,
-    ),
+    "judge metric gain",
+    "truth judge metric gain n_topics=half_topics "
+    "tau_truth_halves=half_tau[truth] "
+    "tau_judge_halves?=half_tau[judge] "
+    "tau_with_judge=half_tau[both] judge_part~?=part~ "
+    "tau_all_topics?=agreement[tau] collection=compared_in",
     only="has_halves",
     needs="has_halves",
 )
@@ -262,12 +167,10 @@ TOGETHER = declared(
 )
 """Number of judges with independent errors whose mean is as exact as that of all judges, on the topics and runs that all have; limits are over infinitely many topics."""
 RUNS = declared(
-    (*OF_JUDGE, names.RUN),
-    (
-        *(*_CELL, names.RUN, "mean_truth", "mean_judge", "rank_truth", "rank_judge"),
-        *(("bias", "mean_bias"), "rank_change", _COLLECTION),
-    ),
-    sort=("rank_truth",),
+    "judge metric gain run",
+    "truth judge metric gain run mean_truth mean_judge rank_truth rank_judge bias=mean_bias "
+    "rank_change collection=compared_in",
+    sort="rank_truth",
     within=3,
     only="is_common",
     needs="is_common",
@@ -311,7 +214,6 @@ def _as_the_truth(rows: pd.DataFrame, confidence: float) -> Iterator[Finding]:
 
 
 def _ranking(records: list[dict[Any, Any]], confidence: float) -> Finding:
-    """Return how the judge that ranks most alike ranks, beside the one that does least."""
     row, last = records[0], records[-1]
     moved = (
         f"{row['largest_drop_run']} loses the most ranks ({row['largest_drop']})"
@@ -373,7 +275,7 @@ def price_findings(price: pd.DataFrame, needed: pd.DataFrame) -> Iterator[Findin
             f"{first}: {widths}: {judge} narrows them {saved} (lambda {row['lambda']:.2f}){_needed(needed, row)}",
             f"share of the width of intervals of means that {judge} saves, {first}",
             [row["narrowed"]],
-            unlimited=OF_CHOICES,
+            unlimited="a mean over random choices of the labelled topics; no interval for other topics is known",
             table="price",
         )
 
@@ -485,7 +387,7 @@ def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
 def judge_panels(canvas: Canvas, result: xr.Dataset) -> None:
     """Tau of each judge with its interval, and widths of intervals of means by labelled topics; a row a metric."""
     cells = result.isel(gain=0)
-    shown = labels_of(result, names.METRIC)[:MOST_METRICS]
+    shown = labels_of(result, names.METRIC)[:4]  # in one figure; the tables have all
     height = ROW_HEIGHT + BAR_HEIGHT * min(result.sizes[names.JUDGE], 30)
     figure = canvas.figure((FIGURE_SIZE[0], 0.6 + height * len(shown)))
     panels = figure.subplots(len(shown), 2, squeeze=False)
@@ -500,7 +402,6 @@ def judge_panels(canvas: Canvas, result: xr.Dataset) -> None:
 
 
 def _order(at: xr.Dataset) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the judges, the most alike first."""
     return np.argsort(-at["agreement"].values[:, 0], kind="stable")
 
 
@@ -527,14 +428,11 @@ def _sizes(at: xr.Dataset) -> Iterator[tuple[int, xr.Dataset]]:
 def _widths(axes: Axes, at: xr.Dataset) -> None:
     judges = labels_of(at, names.JUDGE)
     alone: dict[int, float] = {}
-    for place, k in enumerate(_order(at)[:MOST_CURVES]):
+    # Of more judges those that rank most alike.
+    for place, k in enumerate(_order(at)[:6]):
+        own = at.isel({names.JUDGE: int(k)}).sel(quantity="mean")
         found = [
-            (
-                size,
-                float(one["width"].sel(quantity="mean")),
-                float(one["width_truth"].sel(quantity="mean")),
-            )
-            for size, one in _sizes(at.isel({names.JUDGE: int(k)}))
+            (size, float(one["width"]), float(one["width_truth"])) for size, one in _sizes(own)
         ]
         if not found:
             continue
@@ -542,14 +440,8 @@ def _widths(axes: Axes, at: xr.Dataset) -> None:
         alone |= dict(zip(sizes, truth, strict=True))
         axes.plot(sizes, widths, **curve_style(place), markersize=4, linewidth=1.2, label=judges[k])
     sizes = sorted(alone)
-    axes.plot(
-        sizes,
-        [alone[size] for size in sizes],
-        color="0.2",
-        linestyle="--",
-        linewidth=1,
-        label="labels alone",
-    )
+    dashed: Any = {"color": "0.2", "linestyle": "--", "linewidth": 1, "label": "labels alone"}
+    axes.plot(sizes, [alone[size] for size in sizes], **dashed)
     axes.set(ylim=(0, None), xlabel="labelled topics", ylabel="width of intervals")
     axes.legend(fontsize=7, ncols=2)
 
@@ -560,27 +452,16 @@ def _halves(axes: Axes, at: xr.Dataset) -> None:
     order = _order(at)
     texts = ("two halves of the truth", "two halves of the judge", "truth with judge")
     for k, text in enumerate(texts):
-        axes.plot(
-            at["half_tau"].values[order, k],
-            np.arange(len(order)),
-            MARKERS[k],
-            color=COLOURS[k],
-            label=text,
-            markersize=5,
-        )
-    for place, k in enumerate(
-        order.tolist()
-    ):  # the limits of the judge's part, below the tau of the truth
-        ends = [
-            at["half_tau"].values[k, 0] - at[f"part_{end}"].values[k] for end in ("high", "low")
-        ]
+        style: Any = {"color": COLOURS[k], "label": text, "markersize": 5}
+        axes.plot(at["half_tau"].values[order, k], np.arange(len(order)), MARKERS[k], **style)
+    # The limits of the judge's part, below the tau of the truth.
+    below = [at["half_tau"][:, 0] - at[f"part_{end}"] for end in ("high", "low")]
+    for place, k in enumerate(order.tolist()):
+        ends = [float(end[k]) for end in below]
         axes.plot(np.clip(ends, -1, 1), [place, place], color=COLOURS[2], linewidth=1, alpha=0.5)
     axes.set_yticks(range(len(order)), [judges[k] for k in order])
-    axes.set(
-        ylim=(len(order) - 0.5, -0.5),
-        xlim=(None, 1.0),
-        xlabel="mean tau of rankings from as many topics",
-    )
+    axes.set(ylim=(len(order) - 0.5, -0.5), xlim=(None, 1.0))
+    axes.set_xlabel("mean tau of rankings from as many topics")
     axes.legend(fontsize=7)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,17 +13,18 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, round_ticks
+from scorecube.report.figures.style import COLOURS, Axes, Canvas, round_ticks
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about_repetitions,
     by_system,
     is_known,
+    listed,
     noun,
     number_of,
     with_limits,
 )
-from scorecube.report.tables import CELL, COLLECTION, Table, declared, rows_along, where
+from scorecube.report.tables import COLLECTION, Table, declared, rows_along, where
 from scorecube.report.text_formats import Bold, Marked, with_labels
 from scorecube.report.view import (
     LEADERBOARD,
@@ -37,42 +38,29 @@ from scorecube.report.view import (
     notes_of,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
-
 BETTER, WORSE = "†", "‡"
 """Marks of runs that are significantly better and worse than the baseline."""
 ANSWERED = 3
 """Metrics that an answer is about; the chapter has all."""
-ROW_HEIGHT = 0.135
-"""Inches of a row."""
 LONGEST = 28
 """Letters of a run's name that are shown."""
 _RUNS = declared(
-    (*CELL, names.RUN),
-    (
-        *CELL,
-        *("rank", "run", "team", "repetitions?", "mean", "mean_low", "mean_high"),
-        *("model_mean?", "model_mean_low?", "model_mean_high?"),
-        *("rank_low", "rank_high", "groups", ("top_{k}", "in_top"), "best"),
-        *("difference?", "difference_low?", "difference_high?", "p_baseline?"),
-        *("wins?", "ties?", "losses?", "better?", "worse?"),
-    ),
-    sort=("rank",),
+    "metric gain run",
+    "metric gain rank run team repetitions? mean~ model_mean~? rank_low rank_high groups top_{k}=in_top "
+    "best difference~? p_baseline? wins? ties? losses? better? worse?",
+    sort="rank",
     within=2,
     long=True,
 )
 RANKS = declared(
-    (*CELL, names.RUN),
-    (*CELL, "run", "repetitions?", "mean", "rank", "rank_low", "rank_high", "sets"),
-    sort=("rank",),
+    "metric gain run",
+    "metric gain run repetitions? mean rank~ sets",
+    sort="rank",
     within=2,
     long=True,
 )
 """Runs, best first, with their rank sets: all sets hold together, or each by itself (marginal)."""
-TOP = declared((*CELL, names.TOP), (*CELL, "k", ("n_systems", "n_top"), ("runs", "top_runs")))
+TOP = declared("metric gain k", "metric gain k n_systems=n_top runs=top_runs")
 """Confidence sets of the k best runs: how many runs they have, and which, best first."""
 
 
@@ -122,18 +110,19 @@ def legend(facts: Mapping[str, Any]) -> str:
 
 
 def _marked(row: Mapping[Any, Any]) -> str:
-    """Return a mean with its marks."""
     text = f"{row['mean']:.4f}{BETTER * row.get('better', 0)}{WORSE * row.get('worse', 0)}"
     return Bold(text) if row["rank"] == 1 else Marked(text)
 
 
 def title(options: Mapping[str, Any]) -> str:
     """Return the confidence, and the run that is compared with all others."""
-    words = [f"{100 * (1 - options['alpha']):.4g}% confidence"]
-    words += ["marginal"] if options.get("marginal") else []
-    words += by_system(options)
-    words += [f"baseline {options['baseline']}"] if options.get("baseline") is not None else []
-    return ", ".join(words)
+    baseline = options.get("baseline")
+    return listed(
+        f"{100 * (1 - options['alpha']):.4g}% confidence",
+        "marginal" if options.get("marginal") else "",
+        by_system(options),
+        f"baseline {baseline}" if baseline is not None else "",
+    )
 
 
 def caption(result: xr.Dataset) -> str:
@@ -324,7 +313,7 @@ def leaderboard(canvas: Canvas, result: xr.Dataset) -> None:
     n = min(len(order), canvas.most_rows)
     shown = data.isel({names.RUN: order[:n]})
     groups = brackets_of(shown) if "group_first" in data else []
-    figure = canvas.figure((7.2, 1.2 + max(n, 6) * ROW_HEIGHT))
+    figure = canvas.figure((7.2, 1.2 + max(n, 6) * 0.135))  # inches of a row
     n_columns = 1 + max((column for column, _, _ in groups), default=-1)
     ratios = [3.0, 2.4, max(0.4, min(0.07 * n_columns, 1.2))][: 3 if groups else 2]
     panels = figure.subplots(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from scorecube import names
 from scorecube.analyses.quantities import quantity, quantity_names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, CURVE_DASHES, FIGURE_SIZE
+from scorecube.report.figures.style import FIGURE_SIZE, Canvas, line_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about_repetitions,
@@ -24,10 +24,11 @@ from scorecube.report.phrases import (
     first_places,
     first_row,
     labels_by_share,
+    listed,
     noun,
     value_range,
 )
-from scorecube.report.tables import CELL, COLLECTION, Table, combine, declared
+from scorecube.report.tables import COLLECTION, Table, combine, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     DIFFERENCE,
@@ -44,32 +45,19 @@ from scorecube.report.view import (
     select_tables,
 )
 
-if TYPE_CHECKING:
-    from scorecube.report.figures.canvas import Canvas
-
 MEASURED = {
     "tukey": "0.05 to 0.12, and 0.34 with one erratic run of 30; those of the max-T test are lower",
     "maxt": "0.05 to 0.08",
+    "systems": "0.04 to 0.08 for systems of 5 runs or more, up to 0.17 with 2 or 3",
 }
-"""Family-wise error rates of tests of all pairs together at 0.05, for 50 topics of real collections with equal means (docs/believe/ranks.md)."""
+"""Family-wise error rates of tests of all pairs together at 0.05, for 50 topics of real collections with equal means (docs/believe/ranks.md); last of max-T for systems with repeated runs."""
 LEAST_MEASURED = 25
 """Fewest topics that these rates are shown with; of fewer a warning says that none are known."""
-MEASURED_SYSTEMS = "0.04 to 0.08 for systems of 5 runs or more, up to 0.17 with 2 or 3"
-"""The same of the max-T test for systems with repeated runs."""
 FEW = 30
 """Pairs whose p-values are marked one by one."""
 POINTS = 1000
 """Of a curve over very many pairs."""
-ADJUSTED_COUNTS = (
-    *(("significant", "adjusted_significant"), ("pairs", "n_tested")),
-    ("share", "adjusted_share"),
-)
-IN_PAIRS = (*CELL, names.PAIR)
-RUNS = (*CELL, names.RUN_A, names.RUN_B)
-DIFFERENCES = (*RUNS, ("n_topics?", "common_topics"), "mean_difference")
-P_VALUES = ("p_value", "p_value_holm", "p_value_bh")
 TEST_NAMES = {"t": "paired t test", "wilcoxon": "Wilcoxon test", "sign": "sign test"}
-EFFECTS = ("difference_low", "difference_high", "effect_size", "d_z?")
 ESTIMATES = ("estimated_difference", "largest_not_significant")
 UNDECIDED, OWN_ERRORS = "undecided_pairs", "own_error_pairs"
 
@@ -107,45 +95,48 @@ CLOSEST = Summary(
 )
 """Pairs whose decisions are closest."""
 POWER = declared(
-    (*CELL, names.ALPHA),
-    (
-        *(*CELL, names.ALPHA, "significant", ("pairs", "n_tested"), "share"),
-        *("estimated_difference?", "trials", "degenerate_pairs", "constant_pairs"),
-        *("untested_pairs?", "largest_not_significant?"),
-    ),
-    sort=("-alpha", "-share"),
+    "metric gain alpha",
+    "metric gain alpha significant pairs=n_tested share estimated_difference? trials "
+    "degenerate_pairs constant_pairs untested_pairs? largest_not_significant?",
+    sort="-alpha -share",
 )
 """Discriminative power, best first; the bootstrap's also with the estimated difference (S1 Tables 4 and 6)."""
-AT_LARGEST_ALPHA = declared(CELL, (*CELL, names.ALPHA, "share"), part=at_largest_alpha)
+AT_LARGEST_ALPHA = declared("metric gain", "metric gain alpha share", part=at_largest_alpha)
 ADJUSTED = declared(
-    (*CELL, names.ADJUSTMENT, names.ALPHA), (*CELL, names.ALPHA, names.ADJUSTMENT, *ADJUSTED_COUNTS)
+    "metric gain adjustment alpha",
+    "metric gain alpha adjustment significant=adjusted_significant pairs=n_tested "
+    "share=adjusted_share",
 )
 """Significant pairs under each adjustment for testing many pairs. Holm's needs more trials than pairs / alpha to find any pair."""
 P_VALUE_PAIRS = declared(
-    IN_PAIRS, (*DIFFERENCES, *P_VALUES, *EFFECTS), long=True, part=at_largest_alpha
+    "metric gain pair",
+    "metric gain run_a run_b n_topics?=common_topics mean_difference p_value p_value_holm "
+    "p_value_bh difference_low difference_high effect_size d_z?",
+    long=True,
+    part=at_largest_alpha,
 )
 """Every pair of runs with its p-value; differences are first minus second run."""
 ASL_PAIRS = declared(
-    IN_PAIRS,
-    (
-        *(*DIFFERENCES, "t"),
-        *((each.replace("p_value", "asl"), each) for each in P_VALUES),
-        *(*P_VALUES, *EFFECTS),
-    ),
+    "metric gain pair",
+    "metric gain run_a run_b n_topics?=common_topics mean_difference t asl=p_value "
+    "asl_holm=p_value_holm asl_bh=p_value_bh p_value p_value_holm p_value_bh difference_low "
+    "difference_high effect_size d_z?",
     long=True,
     part=at_largest_alpha,
 )
 """The same with the achieved significance level, which is the p-value under another name."""
 JOINT_PAIRS = declared(
-    IN_PAIRS, (*DIFFERENCES, "p_value", *EFFECTS, "p_single?"), long=True, part=at_largest_alpha
+    "metric gain pair",
+    "metric gain run_a run_b n_topics?=common_topics mean_difference p_value difference_low "
+    "difference_high effect_size d_z? p_single?",
+    long=True,
+    part=at_largest_alpha,
 )
 """Every pair of runs with its p-value, which accounts for all pairs together and takes no adjustment."""
 SIMULTANEOUS_PAIRS = declared(
-    IN_PAIRS,
-    (
-        *(*RUNS, "mean_difference", "difference_low", "difference_high"),
-        *("effect_size", "d_z?", "p_value", "p_single?"),
-    ),
+    "metric gain pair",
+    "metric gain run_a run_b mean_difference difference_low difference_high effect_size d_z? "
+    "p_value p_single?",
     long=True,
     part=at_largest_alpha,
 )
@@ -154,10 +145,10 @@ SIMULTANEOUS_PAIRS = declared(
 All intervals of a metric together hold the true differences with probability 1 - the largest alpha.
 """
 CURVE = declared(
-    (*CELL, names.RANK),
-    (*CELL, names.RANK, ("p_value", "sorted_p_value")),
+    "metric gain rank",
+    "metric gain rank p_value=sorted_p_value",
     only="sorted_p_value",
-    long=IN_PAIRS,
+    long="metric gain pair",
 )
 """Sorted p-values: how many pairs have one up to a value (S2, section 2)."""
 
@@ -177,16 +168,19 @@ def conditions(result: xr.Dataset) -> str:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return the significance levels, how the test differs from the usual two-sided test of t, and the run that others are compared with."""
-    odd = ["one-sided"] if options.get("sided") == 1 else []
-    odd += ["unstudentised"] if options.get("studentised") is False else []
-    odd += [] if options["plus_one"] else ["p = count / B"]
-    levels = f"alpha {', '.join(f'{each:g}' for each in options['alphas'])}"
-    return ", ".join([levels, *odd, *by_system(options), *against(options)])
+    return listed(
+        f"alpha {', '.join(f'{each:g}' for each in options['alphas'])}",
+        "one-sided" if options.get("sided") == 1 else "",
+        "unstudentised" if options.get("studentised") is False else "",
+        "" if options["plus_one"] else "p = count / B",
+        by_system(options),
+        against(options),
+    )
 
 
-def against(facts: Mapping[str, Any]) -> list[str]:
+def against(facts: Mapping[str, Any]) -> str:
     """Return the run that others are compared with, for titles; nothing for all pairs."""
-    return [] if facts.get("baseline") is None else [f"against {facts['baseline']}"]
+    return "" if facts.get("baseline") is None else f"against {facts['baseline']}"
 
 
 def legend(facts: Mapping[str, Any]) -> str:
@@ -332,7 +326,7 @@ def estimated_differences(group: ResultGroup) -> Iterator[Finding]:
         metric = ", depending on the metric" if largest.nunique() > 1 else ""
         seen = f"; the largest difference that is not significant is {value_range(largest, '.2f')}{metric}"
     topics = value_range([int(facts["n_topics"]) for facts in group.facts], "d")
-    pairs_tested = ", ".join(["each pair by itself", *against(group.facts[0])])
+    pairs_tested = listed("each pair by itself", against(group.facts[0]))
     label, values = next(iter(of_metrics.items()))
     yield with_number(
         f"with all {topics} topics, Sakai's estimated differences for p < {frame['alpha'].iloc[0]:g}, {pairs_tested}: "
@@ -369,7 +363,7 @@ def measured(facts: Mapping[str, Any]) -> str:
     few = facts.get("n_topics", LEAST_MEASURED) < LEAST_MEASURED
     if facts.get("analysis") not in MEASURED or few:
         return ""
-    rates = MEASURED_SYSTEMS if facts.get("by_system") else MEASURED[facts["analysis"]]
+    rates = MEASURED["systems" if facts.get("by_system") else facts["analysis"]]
     return f"measured family-wise error rates at 0.05, with 50 topics: {rates}"
 
 
@@ -450,38 +444,19 @@ def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
         p = np.sort(cells["p_value"].isel(metric=k).values)
         p = p[~np.isnan(p)]  # of tested pairs
         shown = np.unique(np.linspace(0, max(len(p) - 1, 0), min(POINTS, len(p))).astype(int))
-        axes.plot(
-            shown + 1,
-            p[shown],
-            label=label,
-            color=COLOURS[k % len(COLOURS)],
-            linestyle=CURVE_DASHES[k // len(COLOURS) % len(CURVE_DASHES)],
-            linewidth=1.4,
-            **few,
-        )
+        axes.plot(shown + 1, p[shown], label=label, linewidth=1.4, **line_style(k), **few)
     for alpha in alphas:
         axes.axhline(alpha, linestyle=":", linewidth=0.9, color="0.35")
-        axes.annotate(
-            f"{alpha:g}",
-            (1.005, alpha),
-            xycoords=("axes fraction", "data"),
-            fontsize=8,
-            color="0.35",
-            va="center",
-            annotation_clip=False,
-        )
+        style: Any = {"fontsize": 8, "color": "0.35", "va": "center", "annotation_clip": False}
+        axes.annotate(f"{alpha:g}", (1.005, alpha), xycoords=("axes fraction", "data"), **style)
     top = min(1.0, max(3 * float(max(alphas)), 0.15))
     # Room below, so that curves along p = 0 are visible.
     axes.set(ylim=(-0.02 * top, top), xlim=(0, n_pairs + max(1, n_pairs // 50)))
     whole_number_labels(axes.xaxis)
     baseline = result.attrs.get("baseline")
-    axes.set(
-        xlabel="pairs of runs, by p-value"
-        if baseline is None
-        else f"runs against {baseline}, by p-value",
-        ylabel="p-value",
-        title=f"{conditions(result)}, gains {cells[names.GAIN].item()}",
-    )
+    compared = "pairs of runs" if baseline is None else f"runs against {baseline}"
+    axes.set(xlabel=f"{compared}, by p-value", ylabel="p-value")
+    axes.set_title(f"{conditions(result)}, gains {cells[names.GAIN].item()}")
     canvas.legend_outside(axes, "right upper")
 
 

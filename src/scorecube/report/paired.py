@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xarray as xr
 
@@ -12,15 +12,12 @@ from scorecube import names
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
+from scorecube.report.figures.style import Canvas
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.pair_tests import (
-    ADJUSTED_COUNTS,
     CLOSEST,
     COLUMN,
     COUNTS,
-    DIFFERENCES,
-    EFFECTS,
-    IN_PAIRS,
     against,
     at_largest_alpha,
     conditions,
@@ -30,30 +27,26 @@ from scorecube.report.pair_tests import (
     p_value_curves,
     separated,
 )
-from scorecube.report.phrases import MOST_NAMED, about_repetitions, by_system, noun
-from scorecube.report.tables import CELL, declared
+from scorecube.report.phrases import MOST_NAMED, about_repetitions, by_system, listed, noun
+from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import DISCRIMINATION, Frames, HeadedTables, Order, Remarks, View
 
-if TYPE_CHECKING:
-    from scorecube.report.figures.canvas import Canvas
-
 MARGIN = "equivalence"
 VERDICTS = ("equivalent", "different", "inconclusive")
-LEVELS = (names.ADJUSTMENT, names.ALPHA)
 POWER = declared(
-    (*CELL, names.TEST, *LEVELS),
-    (*CELL, names.TEST, names.ALPHA, names.ADJUSTMENT, *ADJUSTED_COUNTS),
-    sort=("-test", "-adjustment", "-alpha", "-share"),
+    "metric gain test adjustment alpha",
+    "metric gain test alpha adjustment significant=adjusted_significant pairs=n_tested "
+    "share=adjusted_share",
+    sort="-test -adjustment -alpha -share",
 )
 """Share of significant pairs by test, level and adjustment for testing many pairs."""
 PAIRS = declared(
-    IN_PAIRS,
-    (
-        *(*DIFFERENCES, ("p_{test}", "p_value"), ("p_{test}_holm", "p_value_holm")),
-        *("standard_error", "degrees_of_freedom?", ("p_equivalence?", "equivalence_p_value")),
-        *(*EFFECTS, ("verdict?", "verdict_on_pair")),
-    ),
+    "metric gain pair",
+    "metric gain run_a run_b n_topics?=common_topics mean_difference p_{test}=p_value "
+    "p_{test}_holm=p_value_holm standard_error degrees_of_freedom? "
+    "p_equivalence?=equivalence_p_value difference_low difference_high effect_size d_z? "
+    "verdict?=verdict_on_pair",
     long=True,
     part=at_largest_alpha,
 )
@@ -64,14 +57,12 @@ and the verdict, at the largest alpha. Of systems with repeated runs also the st
 repetitions, and its degrees of freedom.
 """
 EQUIVALENCE = declared(
-    (*CELL, *LEVELS),
-    (
-        *(*CELL, ("margin?", MARGIN), "alpha?", "adjustment?"),
-        *((f"{each}?", f"verdict_pairs[verdict={each}]") for each in VERDICTS),
-        ("trivial?", "trivial_pairs"),
-    ),
-    sort=("-adjustment", "-alpha", "-equivalent"),
-    needs=MARGIN,
+    "metric gain adjustment alpha",
+    "metric gain margin?=equivalence alpha? adjustment? "
+    "equivalent?=verdict_pairs[equivalent] different?=verdict_pairs[different] "
+    "inconclusive?=verdict_pairs[inconclusive] trivial?=trivial_pairs",
+    sort="-adjustment -alpha -equivalent",
+    needs="equivalence",
 )
 """Pairs by verdict, level and adjustment for testing many pairs; empty for a result without a margin.
 
@@ -118,8 +109,9 @@ def equivalences(result: xr.Dataset) -> Iterator[Finding]:
 def title(options: Mapping[str, Any]) -> str:
     """Return the tests, whether systems are compared, the run that others are compared with, and the margin."""
     margin, systems = options.get("equivalence"), by_system(options)
-    words = [*(["t"] if systems else options["tests"]), *systems, *against(options)]
-    return ", ".join([*words, *([f"equivalence within {margin:g}"] if margin is not None else [])])
+    tests = ["t"] if systems else options["tests"]
+    within = f"equivalence within {margin:g}" if margin is not None else ""
+    return listed(*tests, systems, against(options), within)
 
 
 def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:

@@ -24,8 +24,6 @@ from scorecube.storage import Study
 from scorecube.storage.catalogue import in_order
 
 FORMATS = ("latex", "markdown")
-MOST_NAMED = 3
-"""Collections that a caption names."""
 EXPLAINED = ("estimate", "share", "p_value", "statistic", "standard_error")
 """Roles of columns that a caption explains."""
 
@@ -124,7 +122,6 @@ def _text(
 
 
 def _facts(source: xr.Dataset) -> dict[str, Any]:
-    """Return the attributes of a result; of scores their sizes, too."""
     sizes = {
         f"n_{dim}s": source.sizes[dim] for dim in (names.RUN, names.TOPIC) if dim in source.dims
     }
@@ -197,7 +194,7 @@ def _what(view: View, results: Sequence[Mapping[str, Any]], frame: pd.DataFrame)
     title = f" ({view.title(options_of_result(facts))})" if "plan" in facts else ""
     listed = (
         ", ".join(collections)
-        if len(results) <= MOST_NAMED
+        if len(results) <= 3  # collections that a caption names
         else counted(len(results), "collection")
     )
     words = [

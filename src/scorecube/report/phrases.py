@@ -14,7 +14,7 @@ from scorecube import names
 from scorecube.errors import counted
 from scorecube.report.columns import decimals_of
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.tables import COLLECTION
+from scorecube.report.tables import COLLECTION, LIMITS
 from scorecube.storage.fact_types import plan_of
 
 MOST_NAMED = 4
@@ -22,8 +22,17 @@ MOST_NAMED = 4
 NONE = "-"
 """Cell of a collection that has no number."""
 Z = 1.96
-LIMITS = ("", "_low", "_high")
-"""Ends of the names of an estimate and its limits."""
+
+
+def listed(*words: str | None, by: str = ", ") -> str:
+    """Return the words that say something, joined.
+
+    Examples
+    --------
+    >>> listed("alpha 0.05", "", None, "one-sided")
+    'alpha 0.05, one-sided'
+    """
+    return by.join(filter(None, words))
 
 
 def value_range(values: Iterable[Any], form: str) -> str:
@@ -241,9 +250,9 @@ def noun(facts: Mapping[str, Any]) -> str:
     return "system" if facts.get("by_system") else "run"
 
 
-def by_system(options: Mapping[str, Any]) -> list[str]:
+def by_system(options: Mapping[str, Any]) -> str:
     """Return that systems are compared, for titles; nothing for runs."""
-    return ["systems over their runs"] if options.get("by_system") else []
+    return "systems over their runs" if options.get("by_system") else ""
 
 
 def about_repetitions(result: xr.Dataset) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -17,17 +17,18 @@ from scorecube.analyses.reliability.reliability_quantities import (
     shown_limit,
 )
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, Canvas, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about,
     first_row,
+    listed,
     number_of,
     on_collection,
     topics_and_teams,
     with_limits,
 )
-from scorecube.report.tables import CELL, declared, where
+from scorecube.report.tables import declared, where
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     TOPICS,
@@ -43,60 +44,33 @@ from scorecube.report.view import (
     select_tables,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
-
 NAMES = {"erho2": "E rho^2", "phi": "Phi"}
 TITLES = {"erho2": "E rho^2: differences between systems", "phi": "Phi: absolute means"}
-FEW_LEVELS = 10
-"""Levels of a third facet below which its variances are hardly known."""
-MOST_BANDS = 3
-"""Metrics with a band; of more metrics only the highest and the lowest have one, as bands cover each other."""
 DESIGN = f"topic set size design for a difference of {DIFFERENCE:g} between the best and the worst of 10 systems"
 BY_F, BY_JACKKNIFE = ("_low", "_high"), ("_jackknife_low", "_jackknife_high")
-SOURCES = ("systems", "topics", "interaction")
-TEAM_SOURCES = ("teams", "runs", "topics", "team_topics", "run_topics")
-OF_TEAMS = [f"{name}{end}" for name in ("different_teams", "same_team") for end in ("", *BY_F)]
 COEFFICIENTS = declared(
-    (*CELL, names.N_TOPICS),
-    (
-        *CELL,
-        names.N_TOPICS,
-        *(
-            (f"{name}{end}", f"value{end}[coefficient={name}]")
-            for ends in (("", *BY_F), BY_JACKKNIFE)
-            for name in NAMES
-            for end in ends
-        ),
-        "n_runs",
-    ),
+    "metric gain n_topics",
+    "metric gain n_topics erho2~=value~[erho2] phi~=value~[phi] "
+    "erho2_jackknife_low=value_jackknife_low[erho2] "
+    "erho2_jackknife_high=value_jackknife_high[erho2] "
+    "phi_jackknife_low=value_jackknife_low[phi] "
+    "phi_jackknife_high=value_jackknife_high[phi] n_runs",
 )
 """Coefficients by number of topics; limits by F distributions, then by the jackknife over topics and teams."""
 COMPONENTS = declared(
-    CELL,
-    (
-        *CELL,
-        *((name, f"component[source={name}]") for name in SOURCES),
-        *((f"{name}_share", f"component_share[source={name}]") for name in SOURCES),
-        "negative",
-        "n_runs",
-        ("n_topics", "topics_at_hand"),
-    ),
+    "metric gain",
+    "metric gain systems=component[systems] topics=component[topics] "
+    "interaction=component[interaction] systems_share=component_share[systems] "
+    "topics_share=component_share[topics] "
+    "interaction_share=component_share[interaction] negative n_runs "
+    "n_topics=topics_at_hand",
 )
 """Variances of systems, topics and interaction; `negative` names those whose unbiased estimate is below 0."""
 NEEDED = declared(
-    (*CELL, names.TARGET, names.COEFFICIENT),
-    (
-        *CELL,
-        names.TARGET,
-        names.COEFFICIENT,
-        *((f"n_topics{end}", f"needed{end}") for end in ("", *BY_F, *BY_JACKKNIFE)),
-        "design_topics",
-        "detectable",
-        "system_deviation",
-    ),
+    "metric gain target coefficient",
+    "metric gain target coefficient n_topics~=needed~ "
+    "n_topics_jackknife_low=needed_jackknife_low n_topics_jackknife_high=needed_jackknife_high "
+    "design_topics detectable system_deviation",
 )
 """Numbers of topics for the targets, missing where no number suffices; beside them, topic set size design by the same variances.
 
@@ -105,40 +79,26 @@ residual variance (the same topics for all systems), for Phi by the variance wit
 topics as the target asks for detect between two systems by the paired t test (E rho^2 only).
 """
 TEAMS = declared(
-    (*CELL, names.N_TOPICS),
-    (
-        *CELL,
-        names.N_TOPICS,
-        *OF_TEAMS,
-        *((f"{name}?", f"team_component[{names.TEAM_SOURCE}={name}]") for name in TEAM_SOURCES),
-    ),
+    "metric gain n_topics",
+    "metric gain n_topics different_teams~ same_team~ teams?=team_component[teams] "
+    "runs?=team_component[runs] topics?=team_component[topics] "
+    "team_topics?=team_component[team_topics] "
+    "run_topics?=team_component[run_topics]",
     needs="team_component",
 )
 """E rho^2 of runs of different teams and of one team with jackknife limits, and variances with runs nested in teams; empty without teams of several runs."""
 FACETS = declared(
-    (names.METRIC, names.FACET, names.N_TOPICS),
-    (
-        names.METRIC,
-        names.FACET,
-        "n_levels",
-        names.N_TOPICS,
-        *(
-            (f"{name}?", f"facet_coefficient[{names.FACET_COEFFICIENT}={name}]")
-            for name in ("erho2_one", "phi_one", "erho2_all", "erho2_fixed")
-        ),
-        *(
-            (f"{name}?", f"facet_component[{names.FACET_SOURCE}={name}]")
-            for name in (
-                "systems",
-                "topics",
-                "levels",
-                "system_topics",
-                "system_levels",
-                "topic_levels",
-                "interaction",
-            )
-        ),
-    ),
+    "metric facet n_topics",
+    "metric facet n_levels n_topics erho2_one?=facet_coefficient[erho2_one] "
+    "phi_one?=facet_coefficient[phi_one] "
+    "erho2_all?=facet_coefficient[erho2_all] "
+    "erho2_fixed?=facet_coefficient[erho2_fixed] "
+    "systems?=facet_component[systems] "
+    "topics?=facet_component[topics] levels?=facet_component[levels] "
+    "system_topics?=facet_component[system_topics] "
+    "system_levels?=facet_component[system_levels] "
+    "topic_levels?=facet_component[topic_levels] "
+    "interaction?=facet_component[interaction]",
     only="has_facet",
     needs="facet_component",
 )
@@ -150,20 +110,22 @@ def conditions(result: xr.Dataset) -> str:
     facts = result.attrs
     teams = f" of {facts['n_teams']} teams" if facts["n_teams"] < facts["n_runs"] else ""
     dropped = f" without the worst {facts['drop']:.0%}" if facts["drop"] else ""
-    name = where(result)["collection"]
-    named = f"{name}: " if name else ""
-    return f"{named}{facts['n_runs']} runs{teams}{dropped}, {facts['n_topics']} topics"
+    sizes = f"{facts['n_runs']} runs{teams}{dropped}, {facts['n_topics']} topics"
+    return listed(where(result)["collection"], sizes, by=": ")
 
 
 def title(options: Mapping[str, Any]) -> str:
     """Return what was left out, the targets, and the confidence level."""
-    sizes = options.get("topic_sizes") or ()
-    parts = [f"{', '.join(map(str, sizes))} topics"] if sizes else []
-    parts += [f"target {', '.join(f'{each:g}' for each in options['target'])}"]
-    parts += [f"without the worst {options['drop']:.0%} of the runs"] if options["drop"] else []
-    if options.get("judgement_sets"):
-        parts.append(f"judgements {options['first']} and {options['second']}")
-    return ", ".join([*parts, f"{options['confidence']:.0%} intervals"])
+    sizes = ", ".join(map(str, options.get("topic_sizes") or ()))
+    return listed(
+        sizes and f"{sizes} topics",
+        f"target {', '.join(f'{each:g}' for each in options['target'])}",
+        f"without the worst {options['drop']:.0%} of the runs" if options["drop"] else "",
+        f"judgements {options['first']} and {options['second']}"
+        if options.get("judgement_sets")
+        else "",
+        f"{options['confidence']:.0%} intervals",
+    )
 
 
 def limits(row: Mapping[Any, Any], name: str) -> tuple[float, float, str]:
@@ -203,7 +165,6 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
 
 
 def _comparison(row: Mapping[Any, Any]) -> str:
-    """Return the answers of reliability and of topic set size design in words."""
     if np.isnan(row["n_topics"]):
         return f"no number of topics gives an E rho^2 of {row['target']:g}, as systems' variance is not above 0"
     topics = number_of(row, "n_topics", ("", *BY_JACKKNIFE))
@@ -287,7 +248,8 @@ def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
             "Runs were left out by their observed means: coefficients are about the better systems only, and too low by about the standard error of the quantile.",
             f"worst {result.attrs['drop']:.0%}",
         )
-    if "n_levels" in result.coords and int(result["n_levels"].min()) < FEW_LEVELS:
+    # With fewer levels its variances are hardly known.
+    if "n_levels" in result.coords and int(result["n_levels"].min()) < 10:
         yield (
             "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
             ", ".join(
@@ -329,20 +291,14 @@ def _curves(axes: Axes, at: xr.Dataset, topics: xr.DataArray) -> None:
     curves = coefficient_at(at["ratio"], topics)
     bands = [coefficient_at(shown_limit(at, end), topics) for end in ("low", "high")]
     known = [k for k in np.argsort(ratios) if np.isfinite(ratios[k])]
-    banded = known if len(known) <= MOST_BANDS else [known[0], known[-1]]
+    # Bands cover each other: of more metrics only the highest and the lowest have one.
+    banded = known if len(known) <= 3 else [known[0], known[-1]]
     own = int(at.attrs["n_topics"])
     for k, metric in enumerate(labels_of(at, names.METRIC)):
         colour = COLOURS[k % len(COLOURS)]
         axes.plot(sizes, curves[k].values, linewidth=1.2, color=colour)
-        axes.plot(
-            [own],
-            [float(coefficient_at(at["ratio"][k], own))],
-            color=colour,
-            label=metric,
-            linewidth=1.2,
-            markersize=4,
-            marker=MARKERS[k % len(MARKERS)],
-        )
+        style = {**curve_style(k), "linewidth": 1.2, "markersize": 4, "label": metric}
+        axes.plot([own], [float(coefficient_at(at["ratio"][k], own))], **style)
         if k in banded:
             low, high = (band[k].values for band in bands)
             axes.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)

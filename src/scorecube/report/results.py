@@ -177,7 +177,6 @@ class Tables(Mapping[str, pd.DataFrame]):
         """Rows of all tables; of some more or less, until they are made."""
 
     def __getitem__(self, name: str) -> pd.DataFrame:
-        """Return a table."""
         if name not in self._made:
             if self.rows[name] > most_rows(self._view, name):
                 raise KeyError(name)
@@ -186,11 +185,9 @@ class Tables(Mapping[str, pd.DataFrame]):
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Names of the tables that are not too long."""
         return (name for name, rows in self.rows.items() if rows <= most_rows(self._view, name))
 
     def __len__(self) -> int:
-        """Number of the tables that are not too long."""
         return sum(1 for _ in self)
 
 

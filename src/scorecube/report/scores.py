@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -14,14 +14,9 @@ from scorecube.analyses import score_facts
 from scorecube.analyses.score_facts import order
 from scorecube.collection.schema import Variable, labels_of
 from scorecube.report.figures.labels import figure_labels
-from scorecube.report.tables import CELL, COLLECTION, Source, Table, declared
+from scorecube.report.figures.style import PAGE_HEIGHT, Axes, Canvas
+from scorecube.report.tables import COLLECTION, Source, Table, declared
 from scorecube.report.view import View
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from scorecube.report.figures.canvas import Canvas
 
 MOST_METRICS = 4
 """In one figure, one below the other."""
@@ -54,24 +49,21 @@ MEANS = _of(
     score_facts.means,
     score_facts.MEANS,
     declared(
-        (*CELL, names.RUN),
-        (*CELL, "run", "team", "system?", "mean", "n_topics"),
-        sort=("-mean",),
-        within=2,
+        "metric gain run", "metric gain run team system? mean n_topics", sort="-mean", within=2
     ),
 )
 """Mean score of every run, or the summary that the metric's prefix asks for (``geo:AP``); the best run of each metric first."""
 CELLS = replace(
-    declared((*CELL, names.RUN, names.TOPIC), (*CELL, "run", "topic", "score")), source=Source.CUBE
+    declared("metric gain run topic", "metric gain run topic score"), source=Source.CUBE
 )
 """Score of every run on every topic."""
 TOPICS = _of(
     score_facts.difficulty,
     score_facts.DIFFICULTY,
     declared(
-        (*CELL, names.TOPIC),
-        (*CELL, "topic", "mean", "sd", "zero_share", "best_run", "best_score", "n_runs"),
-        sort=("mean",),
+        "metric gain topic",
+        "metric gain topic mean sd zero_share best_run best_score n_runs",
+        sort="mean",
         within=2,
     ),
 )
@@ -80,9 +72,9 @@ SEPARATION = _of(
     score_facts.separation,
     score_facts.SEPARATION,
     declared(
-        (*CELL, names.TOPIC),
-        (*CELL, "topic", "contribution", "share", "favours", "opposes", "pairs", "tau_rest"),
-        sort=("-contribution",),
+        "metric gain topic",
+        "metric gain topic contribution share favours opposes pairs tau_rest",
+        sort="-contribution",
         within=2,
     ),
 )
@@ -95,11 +87,8 @@ SUBSETS = _of(
     score_facts.subsets,
     score_facts.SUBSETS,
     declared(
-        (*CELL, names.SIZE),
-        (
-            *(*CELL, "size", "best", "random_mean", "random_low", "random_high", "worst"),
-            *("best_topics", "worst_topics"),
-        ),
+        "metric gain size",
+        "metric gain size best random_mean random_low random_high worst best_topics worst_topics",
     ),
     note="best and worst subsets are what a greedy search finds, chosen after the fact: other runs may need other topics",
 )
@@ -112,13 +101,13 @@ random subsets. The best subset is chosen after the fact: that its topics would 
 VARIANCE = _of(
     score_facts.variance,
     score_facts.VARIANCE,
-    declared(CELL, (*CELL, "n_runs", "n_topics", "variance", "residual_variance")),
+    declared("metric gain", "metric gain n_runs n_topics variance residual_variance"),
 )
 """Within-system variance of every metric (S3 equation 1), which topic set size design takes; last, for comparison, the two-way residual."""
 STATISTICS = _of(
     score_facts.statistics,
     score_facts.STATISTICS,
-    declared((), ("n_runs", "n_teams", "n_topics", "judged", ("n_level_{level}", "n_level"))),
+    declared("", "n_runs n_teams n_topics judged n_level_{level}=n_level"),
     Source.RANKINGS,
 )
 """Size of a collection and of its judgements: mean number of documents judged at each level per topic (S1 Table 1)."""
@@ -126,12 +115,10 @@ PREFERRED_RANK = _of(
     score_facts.preferred_rank,
     (),
     declared(
-        (names.TOPIC,),
-        (
-            *("topic", ("run", "preferred_run"), ("rank", "preferred")),
-            *(("found_level_{level}", "found_level"), ("n_level_{level}", "n_level")),
-        ),
-        whole=("rank",),
+        "topic",
+        "topic run=preferred_run rank=preferred found_level_{level}=found_level "
+        "n_level_{level}=n_level",
+        whole="rank",
         objects=True,
     ),
     Source.RANKINGS,
@@ -149,7 +136,6 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
     gain: Gain setting; the first by default.
     """
     from scorecube.report.figures.canvas import without_grid
-    from scorecube.report.figures.style import PAGE_HEIGHT
 
     cells = cube.isel(gain=0) if gain is None else cube.sel(gain=gain)
     metrics = labels_of(cube, names.METRIC)
@@ -163,7 +149,7 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
         figure = canvas.figure((width + 2.2, (height + 0.9) * len(shown) + 0.3))
         panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
         for axes, metric in zip(panels, shown, strict=True):
-            _panel(figure, axes, cells.sel(metric=metric), metric, (height, width))
+            _panel(axes, cells.sel(metric=metric), metric, (height, width))
         more = len(metrics) - len(shown)
         rest = f"; {more} more: {', '.join(metrics[MOST_METRICS:])}" if more else ""
         canvas.name(
@@ -172,9 +158,7 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
         )
 
 
-def _panel(
-    figure: Figure, axes: Axes, at: xr.Dataset, metric: str, inches: tuple[float, float]
-) -> None:
+def _panel(axes: Axes, at: xr.Dataset, metric: str, inches: tuple[float, float]) -> None:
     from scorecube.report.figures.canvas import sequential_colours
 
     scores = at[names.SCORE].values
@@ -187,7 +171,7 @@ def _panel(
         vmin=min(0.0, float(np.nanmin(scores, initial=0.0))),
         vmax=float(np.nanmax(scores, initial=0.0)) or 1.0,
     )
-    figure.colorbar(image, ax=axes, label=metric, fraction=0.04, pad=0.01)
+    axes.figure.colorbar(image, ax=axes, label=metric, fraction=0.04, pad=0.01)
     labels = list(figure_labels(labels_of(at, names.TOPIC)).values())
     names_of = labels_of(at, names.RUN)
     _ticks(axes.yaxis, [names_of[run] for run in runs], inches[0])

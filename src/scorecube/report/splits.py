@@ -4,55 +4,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.figures.style import (
+    COLOURS,
+    FIGURE_SIZE,
+    Axes,
+    Canvas,
+    curve_style,
+    level_lines,
+)
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, number_of, sample_conditions, sample_title
-from scorecube.report.tables import CELL, declared
+from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import TOPICS, Column, Frames, HeadedTables, Summary, View, select_tables
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
 
 MOST_BANDS = 4
 """Metrics with a band; of more the first ones have whiskers too thin to cover each other."""
 
 QUANTILES = declared(
-    (*CELL, "-size"),
-    (
-        *CELL,
-        "size",
-        "tau_mean",
-        "tau_median",
-        ("tau_5", "tau_low"),
-        ("tau_95", "tau_high"),
-        "share_same_best",
-        "trials",
-        "sampling",
-        "tau_b_mean",
-        "tau_ap_mean",
-        "rank_change_median",
-        "tied_pairs",
-    ),
-    sort=("-size", "-tau_mean"),
+    "metric gain -size",
+    "metric gain size tau_mean tau_median tau_5=tau_low tau_95=tau_high share_same_best trials "
+    "sampling tau_b_mean tau_ap_mean rank_change_median tied_pairs",
+    sort="-size -tau_mean",
 )
 """Distribution of tau between the rankings by two topic samples, the largest size and the most stable metric first."""
 SETTLED = declared(
-    ("threshold", *CELL), (*CELL, ("tau", "threshold"), ("settled_at", "settled"), "largest_size")
+    "threshold metric gain", "metric gain tau=threshold settled_at=settled largest_size"
 )
 """Smallest number of topics in a sample from which on the 5 % quantile of tau reaches a value; missing if none that was tried."""
 TRIALS = declared(
-    (*CELL, "-size", "trial"),
-    (*CELL, "size", "trial", "tau", "tau_b", "tau_ap", "rank_change", "same_best"),
+    "metric gain -size trial",
+    "metric gain size trial tau tau_b tau_ap rank_change same_best",
     long=True,
 )
 """Every trial's rank correlation, largest rank change of a run, and whether the best run is the same."""
@@ -126,38 +115,15 @@ def split_curves(canvas: Canvas, result: xr.Dataset) -> None:
 def _curves(axes: Axes, cells: xr.Dataset) -> None:
     sizes = cells[names.SIZE].values
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
-        at, colour = cells.isel(metric=k), COLOURS[k % len(COLOURS)]
-        axes.plot(
-            sizes,
-            at["tau_mean"].values,
-            marker=MARKERS[k % len(MARKERS)],
-            markersize=3.5,
-            linewidth=1.2,
-            color=colour,
-            label=metric,
-        )
+        colour = COLOURS[k % len(COLOURS)]
+        mean, low, high = (cells[f"tau_{end}"].values[k] for end in ("mean", "low", "high"))
+        style = {**curve_style(k), "markersize": 3.5, "linewidth": 1.2}
+        axes.plot(sizes, mean, **style, label=metric)
         if cells.sizes[names.METRIC] <= MOST_BANDS:
-            axes.fill_between(
-                sizes,
-                at["tau_low"].values,
-                at["tau_high"].values,
-                color=colour,
-                alpha=0.13,
-                linewidth=0,
-            )
+            axes.fill_between(sizes, low, high, color=colour, alpha=0.13, linewidth=0)
         else:
-            axes.plot(sizes, at["tau_low"].values, linewidth=0.8, linestyle=":", color=colour)
-    for level in cells[names.THRESHOLD].values:
-        axes.axhline(level, linestyle="--", linewidth=0.8, color="0.4")
-        axes.annotate(
-            f"{level:g}",
-            (1.0, level),
-            xycoords=("axes fraction", "data"),
-            fontsize=8,
-            color="0.4",
-            ha="right",
-            va="bottom",
-        )
+            axes.plot(sizes, low, linewidth=0.8, linestyle=":", color=colour)
+    level_lines(axes, {each: f"{each:g}" for each in cells[names.THRESHOLD].values.tolist()})
     axes.set(
         ylim=(None, 1.0),
         xlabel="topics in a sample",
@@ -173,16 +139,10 @@ def _distributions(axes: Axes, cells: xr.Dataset) -> None:
     """Draw the share of trials up to each tau: steps, so that nothing depends on a choice of bins."""
     largest = cells.isel(size=-1)
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
-        tau = np.sort(largest["tau"].isel(metric=k).values)
-        share = np.arange(1, len(tau) + 1) / len(tau)
-        axes.step(
-            tau,
-            100 * share,
-            where="post",
-            linewidth=1.2,
-            color=COLOURS[k % len(COLOURS)],
-            label=metric,
-        )
+        tau = np.sort(largest["tau"].values[k])
+        share = 100 * (np.arange(1, len(tau) + 1) / len(tau))
+        style: Any = {"linewidth": 1.2, "color": COLOURS[k % len(COLOURS)], "label": metric}
+        axes.step(tau, share, where="post", **style)
     axes.set(
         ylim=(0, 100),
         xlabel="tau",

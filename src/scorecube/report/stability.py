@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import FIGURE_SIZE, curve_style
+from scorecube.report.figures.style import FIGURE_SIZE, Canvas, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, sample_conditions, sample_title
-from scorecube.report.tables import CELL, declared
+from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import DIFFERENCE, Column, Order, Summary, View, select_tables
 
-if TYPE_CHECKING:
-    from scorecube.report.figures.canvas import Canvas
-
 RATES = declared(
-    (*CELL, "-size", "fuzziness"),
-    (*CELL, "fuzziness", "error_rate", "ties", "trials", "size", "sampling"),
-    sort=("fuzziness", "-size", "error_rate"),
+    "metric gain -size fuzziness",
+    "metric gain fuzziness error_rate ties trials size sampling",
+    sort="fuzziness -size error_rate",
 )
 """Error rates and ties, the lowest error rate first (Buckley and Voorhees 2000, Table 1)."""
 
@@ -62,26 +59,16 @@ def errors_and_ties(canvas: Canvas, result: xr.Dataset) -> None:
         at = cells.isel(metric=k)
         ties, errors = 100 * at["ties"].values, 100 * at["error_rate"].values
         for level in range(result.sizes[names.FUZZINESS]):
-            axes.plot(
-                ties[:, level],
-                errors[:, level],
-                markersize=5,
-                linewidth=1.0,
-                **curve_style(k),
-                label=metric if level == 0 else None,
-            )
+            style = {**curve_style(k), "markersize": 5, "linewidth": 1.0}
+            axes.plot(ties[:, level], errors[:, level], label=None if level else metric, **style)
         for step, level in np.ndindex(*ties.shape) if k == 0 and ties.size > 1 else ():
             words = f"{int(result[names.SIZE][step])} topics"
             if result.sizes[names.FUZZINESS] > 1:
                 words += f", {float(result[names.FUZZINESS][level]):.0%}"
             place = (ties[step, level], errors[step, level])
             axes.annotate(words, place, (6, 3), textcoords="offset points", fontsize=7, color="0.4")
-    axes.set(
-        xlabel="ties, % of comparisons",
-        ylabel="error rate, % of comparisons",
-        ylim=(0.0, None),
-        xlim=(0.0, None),
-    )
+    axes.set(ylim=(0.0, None), xlim=(0.0, None))
+    axes.set(xlabel="ties, % of comparisons", ylabel="error rate, % of comparisons")
     title = f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}"
     if result.sizes[names.FUZZINESS] == 1:
         title += f", fuzziness {float(result[names.FUZZINESS][0]):.0%}"

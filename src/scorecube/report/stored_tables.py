@@ -80,7 +80,6 @@ def result_facts(result: xr.Dataset) -> dict[str, Any]:
 
 
 def _table(result: xr.Dataset, tables: Tables) -> dict[str, Any] | None:
-    """Return the default table of a result; None if it is large, or not made of the result."""
     name, table = view_of_result(result).find_table(None)
     if table.source is not Source.RESULT or table.rows(result) > MOST_INDEXED:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from scorecube.report.table_rows import METRICS
 from scorecube.report.tables import COLLECTION, Source, Table, averages, combine
 from scorecube.report.view import View
 from scorecube.report.views import view_names, view_of
-from scorecube.storage import Collection, Study
+from scorecube.storage import Study
 from scorecube.storage.catalogue import in_order
 
 if TYPE_CHECKING:
@@ -69,22 +69,17 @@ def collect_table(
     """
     view = find_view(study, analysis)
     chosen, table = view.find_table(name)
-    places = collections if collections is not None else study
     if name is None and view.if_few:
-        made = [
-            _sources(study[each], view, table, every, collections is not None) for each in places
-        ]
-        chosen, table = view.find_table(None, [source for each in made for source in each])
+        chosen, table = view.find_table(None, [*_sources(study, view, collections, every)])
     if table.source is Source.RESULT and view.compute is None and chosen == view.first_table:
         frames = _indexed(study, view, collections, every)
     else:
         frames = [
             _with_digest(
-                _frame(view, table, source.assign_attrs({COLLECTION: each}), metrics),
+                _frame(view, table, source, metrics),
                 str(source.attrs.get("digest", "")) if every else "",
             )
-            for each in places
-            for source in _sources(study[each], view, table, every, collections is not None)
+            for source in _sources(study, view, collections, every, table.source)
         ]
     if not frames:
         raise _without_results(study, analysis)
@@ -109,12 +104,10 @@ def collect_findings(
     Raises BadStudy: No result of the analysis in any of the collections.
     """
     view = find_view(study, analysis)
-    table = Table(lambda _: pd.DataFrame())
     records = [
-        {COLLECTION: name, **asdict(each), "cautions": "; ".join(each.cautions)}
-        for name in (collections if collections is not None else study)
-        for source in _sources(study[name], view, table, every, collections is not None)
-        for each in findings(source.assign_attrs({COLLECTION: name}))
+        {COLLECTION: source.attrs[COLLECTION], **asdict(each), "cautions": "; ".join(each.cautions)}
+        for source in _sources(study, view, collections, every)
+        for each in findings(source)
     ]
     if not records:
         raise _without_results(study, analysis)
@@ -122,7 +115,6 @@ def collect_findings(
 
 
 def _without_results(study: Study, analysis: str) -> BadStudy:
-    """Return the error of a study without results of an analysis."""
     outdated = any(analysis in row.contents()["outdated"] for row in study.rows().values())
     state = "of the scores that are there now" if outdated else "yet"
     return BadStudy(
@@ -131,7 +123,6 @@ def _without_results(study: Study, analysis: str) -> BadStudy:
 
 
 def _averaged(study: Study, analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return means over collections; raise an error if no row is in all of them."""
     found = averages(frame.drop(columns=RESULT, errors="ignore"))
     if found.empty and len(frame):
         raise BadStudy(
@@ -213,20 +204,26 @@ def superseded_note(study: Study, analysis: str, collections: Sequence[str] | No
 
 
 def _sources(
-    collection: Collection, view: View, table: Table, every: bool, required: bool
-) -> list[xr.Dataset]:
-    """Return the datasets that a table is made from."""
-    if table.source is Source.CUBE:
-        return [collection.cube]
-    if table.source is Source.RANKINGS:
-        return [collection.rankings] if required or collection.contents()["rankings"] else []
-    if view.compute is not None:
-        return [view.computed(collection.cube)]
-    if every:
-        return collection.results(view.name)
-    if required or collection.result_attributes(view.name):
-        return [collection.result(view.name)]
-    return []
+    study: Study,
+    view: View,
+    collections: Sequence[str] | None,
+    every: bool = False,
+    kind: Source = Source.RESULT,
+) -> Iterator[xr.Dataset]:
+    """Yield what tables, findings and figures are made from, by collection: the latest results or all; of collections that are not named, where there are any."""
+    for name in study if collections is None else collections:
+        collection, named, found = study[name], collections is not None, list[xr.Dataset]()
+        if kind is Source.CUBE:
+            found = [collection.cube]
+        elif kind is Source.RANKINGS:
+            found = [collection.rankings] if named or collection.contents()["rankings"] else []
+        elif view.compute is not None:
+            found = [view.computed(collection.cube)]
+        elif every:
+            found = collection.results(view.name)
+        elif named or collection.result_attributes(view.name):
+            found = [collection.result(view.name)]
+        yield from (each.assign_attrs({COLLECTION: name}) for each in found)
 
 
 def draw(
@@ -256,7 +253,7 @@ def draw(
     view = find_view(study, analysis)
     if view.figure is None:
         raise BadName(no_figure(view))
-    results = _results(study, view, collections)
+    results = {each.attrs[COLLECTION]: each for each in _sources(study, view, collections)}
     if not results:
         raise BadStudy(
             f"{study.path}: no result of {analysis} yet; run: scorecube {analysis} {study.path}"
@@ -300,20 +297,3 @@ def shown(drawn: Figure) -> Figure:
 
     drawn.__class__ = ShownFigure
     return drawn
-
-
-def _results(
-    study: Study, view: View, collections: Sequence[str] | None
-) -> Mapping[str, xr.Dataset]:
-    """Return the latest result of each collection; of those that are not named, where there is one."""
-    chosen = dict.fromkeys(study if collections is None else collections)
-    if view.compute is not None:
-        return {
-            name: view.computed(study[name].cube).assign_attrs({COLLECTION: name})
-            for name in chosen
-        }
-    return {
-        name: study[name].result(view.name).assign_attrs({COLLECTION: name})
-        for name in chosen
-        if collections is not None or study[name].result_attributes(view.name)
-    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,15 +12,24 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.quantities import quantity
-from scorecube.analyses.topic_samples.swap_quantities import CURVE_SIZE
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, TICKS, curve_style
+from scorecube.report.figures.style import (
+    COLOURS,
+    DASHES,
+    FIGURE_SIZE,
+    TICKS,
+    Axes,
+    Canvas,
+    curve_style,
+    level_lines,
+)
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     NONE,
     enumerated,
     first_of,
     labels_by_share,
+    listed,
     number_of,
     occurrences,
     sample_conditions,
@@ -29,7 +38,7 @@ from scorecube.report.phrases import (
     value_range,
     with_limits,
 )
-from scorecube.report.tables import CELL, COLLECTION, combine, declared
+from scorecube.report.tables import COLLECTION, combine, declared
 from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.view import (
     DIFFERENCE,
@@ -44,87 +53,35 @@ from scorecube.report.view import (
     View,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
-
-SMALL = 0.01
-"""Upper limit of a share below which shares have a decimal."""
 SAME_LEVEL = 1e-9
 """Relative difference up to which two confidence levels are one: they may have been computed, as 1 - 0.05."""
 CONFIDENCE = 0.95
 """Of limits for other topics and teams."""
 EVERY = 3
 """Bins from one marker of a curve to the next."""
-LEAST_BAND = 0.001
-"""Smallest share of the comparisons in a bin with a band: those of emptier bins would cover the figure."""
 COLUMNS = 3
-ROW_HEIGHT = 2.5
 ROOM = 1.7
 """Height of the panel of required differences over the largest of them: room for the legend above the curves."""
 MOST_BINS = 7
 """Curves in one panel."""
 SENSITIVITY = declared(
-    (*CELL, "-size", names.CONFIDENCE),
-    (
-        *CELL,
-        names.CONFIDENCE,
-        "required_difference",
-        "max_performance",
-        "relative_difference",
-        "share",
-        "trials",
-        names.SIZE,
-        "sampling",
-        "required_difference_first",
-        "max_difference",
-        "support",
-        "required_low",
-        "required_high",
-        "share_low",
-        "share_high",
-        "share_behind",
-        "share_behind_low",
-        "share_behind_high",
-        "first_probability",
-        "required_difference_smooth",
-        ("required_suffix", "by_suffix"),
-        ("open_bin", "is_open"),
-    ),
-    sort=("-confidence", "-size", "-share"),
+    "metric gain -size confidence",
+    "metric gain confidence required_difference max_performance relative_difference share "
+    "trials size sampling required_difference_first max_difference support required_low "
+    "required_high share_low share_high share_behind~ first_probability "
+    "required_difference_smooth required_suffix=by_suffix open_bin=is_open",
+    sort="-confidence -size -share",
 )
 """Required differences, sorted by the share of comparisons that have them (S0 Tables 1-4, S1 Table 3)."""
 RATES = declared(
-    (*CELL, "-size", names.BIN),
-    (
-        *CELL,
-        names.BIN,
-        "lower",
-        "count",
-        "swaps",
-        "swap_rate",
-        "swap_rate_low",
-        "swap_rate_high",
-        "swap_rate_fitted?",
-        "tie_share?",
-        names.SIZE,
-        ("interval", "population"),
-    ),
+    "metric gain -size bin",
+    "metric gain bin lower count swaps swap_rate~ swap_rate_fitted? tie_share? size "
+    "interval=population",
 )
 """Swap rate of every difference bin (S0 Figures 2-4); empty bins have none. ``interval`` names the population of its 95 % interval."""
 CURVES = declared(
-    (*CELL, names.BIN, CURVE_SIZE),
-    (
-        *CELL,
-        names.BIN,
-        "lower",
-        ("size", CURVE_SIZE),
-        ("swap_rate", "rate_at_size"),
-        "fitted",
-        "extrapolated",
-        "lack_of_fit",
-    ),
+    "metric gain bin curve_size",
+    "metric gain bin lower size=curve_size swap_rate=rate_at_size fitted extrapolated lack_of_fit",
     only="drawn",
 )
 """Swap rate of every difference bin against topic set size (Voorhees and Buckley 2002, Figures 1 and 2).
@@ -134,7 +91,7 @@ one; sizes at which more than half of a bin's comparisons are exact ties are lef
 of rate - fitted over the sizes of the fit. Rows with ``extrapolated`` are untested sizes, up to twice the largest: the continued fit;
 see `scorecube.statistics.decay_curve` for its error.
 """
-OVERLAP = declared((names.SIZE,), (names.SIZE, "sampling", "unique", "common"))
+OVERLAP = declared("size", "size sampling unique common")
 """Mean numbers of distinct and of common topics of the two samples (S0 Table 5)."""
 INTERVAL_NOTES = {
     "trials": "95% intervals of the rate over infinitely many trials with these topics and runs",
@@ -166,16 +123,21 @@ def support_note(result: xr.Dataset) -> str:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return sampling, sizes, rule and options that differ from the usual."""
-    odd = [name for name in ("signed", "symmetric") if options[name]]
-    odd += ["a required difference may be 0"] if options["allow_zero"] else []
-    odd += ["own samples for every pair"] if options["share"] == "none" else []
+    bins = ""
     if options["bins"] != "auto":
-        odd.append(f"{options['bins']} bins of {options['bin_width']:g}, the last one open")
+        bins = f"{options['bins']} bins of {options['bin_width']:g}, the last one open"
     elif options["bin_width"] != 0.01:
-        odd.append(f"bins of {options['bin_width']:g}")
+        bins = f"bins of {options['bin_width']:g}"
     rule = options.get("required", "suffix")  # version 0.1.0 had no other
-    odd += [f"required difference by the {rule} rule"] if rule != "isotonic" else []
-    return ", ".join([sample_title(options), f"rule {options['rule']}", *odd])
+    return listed(
+        sample_title(options),
+        f"rule {options['rule']}",
+        *(name for name in ("signed", "symmetric") if options[name]),
+        "a required difference may be 0" * options["allow_zero"],
+        "own samples for every pair" * (options["share"] == "none"),
+        bins,
+        f"required difference by the {rule} rule" * (rule != "isotonic"),
+    )
 
 
 def caption(result: xr.Dataset) -> str:
@@ -252,14 +214,12 @@ def required_differences(group: ResultGroup) -> Iterator[Finding]:
 
 
 def _samples(group: ResultGroup, frame: pd.DataFrame) -> str:
-    """Return what was drawn, in words."""
     runs = value_range([int(facts["n_runs"]) for facts in group.facts], "d")
     sizes = value_range(frame["size"], "d")
     return f"{runs} runs, samples of {sizes} topics ({group.facts[0]['sampling']})"
 
 
 def _about_limits(group: ResultGroup, low: pd.Series[float]) -> str:
-    """Return what limits are about, if there are any."""
     return f" (95% limits for other {topics_and_teams(*group.facts)})" if low.notna().any() else ""
 
 
@@ -289,10 +249,9 @@ def _who_is_first(strictest: pd.DataFrame, first: pd.DataFrame) -> str:
 
 
 def _share(row: pd.Series) -> str:
-    """Return the share of a metric, with limits."""
     if pd.isna(row["share"]):
         return "none"
-    return with_limits(*number_of(row, "share"), ".1%" if row["share"] < SMALL else ".0%")
+    return with_limits(*number_of(row, "share"), ".1%" if row["share"] < 0.01 else ".0%")
 
 
 def _need(label: str, rows: pd.DataFrame) -> str:
@@ -308,7 +267,6 @@ def _need(label: str, rows: pd.DataFrame) -> str:
 
 
 def _required(row: pd.Series) -> str:
-    """Return the required difference of a metric, with limits."""
     limits = row["required_low"], row["required_high"]
     return ">= " * bool(row["open_bin"]) + with_limits(row["required_difference"], *limits, ".2f")
 
@@ -448,30 +406,22 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
     for k, label in enumerate(labels_of(result, names.METRIC)):
         cell = cells.isel(metric=k)
         colour = COLOURS[k % len(COLOURS)]
-        axes.plot(
-            lower,
-            cell["swap_rate"].values,
-            marker=MARKERS[k % len(MARKERS)],
-            markersize=4.5,
-            markerfacecolor="none" if k % 2 else colour,
-            # Markers of neighbours stand at different bins, and their lines have different dashes.
-            markevery=(k % EVERY, EVERY),
-            linestyle=DASHES[k % len(DASHES)],
-            linewidth=1.4,
-            color=colour,
-            label=label,
-        )
-        count = cell["count"].values
-        filled = count >= LEAST_BAND * count.sum()
-        axes.fill_between(
-            lower,
-            np.where(filled, cell["swap_rate_low"].values, np.nan),
-            np.where(filled, cell["swap_rate_high"].values, np.nan),
-            color=colour,
-            alpha=0.12,
-            linewidth=0,
-        )
-    _accepted_rates(axes, result)
+        # Markers of neighbours stand at different bins, and their lines have different dashes.
+        markers = {"markersize": 4.5, "markevery": (k % EVERY, EVERY)}
+        face = "none" if k % 2 else colour
+        style = {
+            **curve_style(k),
+            **markers,
+            "linestyle": DASHES[k % len(DASHES)],
+            "linewidth": 1.4,
+        }
+        axes.plot(lower, cell["swap_rate"].values, **style, markerfacecolor=face, label=label)
+        # Bands of emptier bins would cover the figure.
+        filled = cell["count"] >= 0.001 * cell["count"].sum()
+        low, high = (cell[f"swap_rate_{end}"].where(filled).values for end in ("low", "high"))
+        axes.fill_between(lower, low, high, color=colour, alpha=0.12, linewidth=0)
+    accepted = (1.0 - result[names.CONFIDENCE].values).tolist()
+    level_lines(axes, {each: f"{each:.0%}" for each in accepted})
     axes.set(
         xticks=lower[:: max(1, -(-len(lower) // TICKS))],
         xlabel="difference in mean score, lower edge of the bin",
@@ -480,20 +430,6 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
         title=f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}",
     )
     canvas.label_curves(axes)
-
-
-def _accepted_rates(axes: Axes, result: xr.Dataset) -> None:
-    for confidence in result[names.CONFIDENCE].values:
-        axes.axhline(1.0 - confidence, linestyle="--", linewidth=0.8, color="0.4")
-        axes.annotate(
-            f"{1 - confidence:.0%}",
-            (1.0, 1.0 - confidence),
-            xycoords=("axes fraction", "data"),
-            fontsize=8,
-            color="0.4",
-            ha="right",
-            va="bottom",
-        )
 
 
 def sensitivity_bars(
@@ -554,7 +490,7 @@ def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
     bins = _some_bins(frame)
     colours = dict(zip(bins, shades(len(bins)), strict=True))
     rows = -(-(len(metrics) + 1) // COLUMNS)
-    height = max(FIGURE_SIZE[1] * (rows == 1) * 0.8, ROW_HEIGHT * rows)
+    height = max(FIGURE_SIZE[1] * (rows == 1) * 0.8, 2.5 * rows)
     grid = canvas.grid(len(metrics) + 1, COLUMNS, (FIGURE_SIZE[0], height))
     _required_by_size(grid[0], result.sel(gain=setting))
     lowest = frame.loc[frame["swap_rate"] > 0, "swap_rate"].min()
@@ -596,12 +532,8 @@ def _required_by_size(axes: Axes, cells: xr.Dataset) -> None:
     axes.set_ylim(0.0, ROOM * highest if highest > 0 else None)
     # Also sizes without a required difference.
     axes.set_xlim(0, sizes[-1] * 1.05)
-    axes.legend(
-        fontsize=7,
-        ncols=2 if cells.sizes[names.METRIC] > 3 else 1,
-        loc="upper left",
-        borderaxespad=0.0,
-    )
+    columns = 2 if cells.sizes[names.METRIC] > 3 else 1
+    axes.legend(fontsize=7, ncols=columns, loc="upper left", borderaxespad=0.0)
 
 
 def _rates_by_size(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> None:
@@ -609,29 +541,16 @@ def _rates_by_size(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> 
 
     for number, colour in colours.items():
         curve = frame[frame["bin"] == number].sort_values("size")
-        tried, beyond = curve[~curve["extrapolated"]], curve[curve["extrapolated"]]
+        tried = curve[~curve["extrapolated"]]
         lower = curve["lower"].iloc[0]
         label = "below" if np.isnan(lower) else f"{lower:.2f}"
         # A rate of 0 has no logarithm: a gap.
         seen = tried["swap_rate"].where(tried["swap_rate"] > 0)
-        axes.plot(
-            tried["size"],
-            seen,
-            marker="o",
-            markersize=2.5,
-            linewidth=1.0,
-            color=colour,
-            label=label,
-        )
-        if len(beyond):
-            axes.plot(
-                curve["size"],
-                curve["fitted"],
-                linestyle="--",
-                linewidth=0.8,
-                color=colour,
-                alpha=0.7,
-            )
+        style: Any = {"marker": "o", "markersize": 2.5, "linewidth": 1.0, "label": label}
+        axes.plot(tried["size"], seen, color=colour, **style)
+        if curve["extrapolated"].any():
+            fit: Any = {"linestyle": "--", "linewidth": 0.8, "alpha": 0.7}
+            axes.plot(curve["size"], curve["fitted"], color=colour, **fit)
     axes.set_yscale("log")
     plain_log_labels(axes.yaxis)
     axes.set(xlabel="topics in a sample", ylabel="swap rate")

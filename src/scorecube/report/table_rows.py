@@ -170,7 +170,6 @@ def rows_that_meet(frame: pd.DataFrame, condition: str) -> pd.DataFrame:
 
 
 def _comparison(frame: pd.DataFrame, name: str, sign: str, text: str) -> pd.Series[bool]:
-    """Return which rows meet one comparison."""
     if name not in frame:
         raise BadName(
             f"no column {name!r}; nearest: {nearest(name, list(map(str, frame.columns)))}",

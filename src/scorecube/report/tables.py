@@ -1,7 +1,7 @@
 """Tables: records, those that are declared by their dims and columns, and what all of them share."""
 
 import math
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import groupby
@@ -175,40 +175,43 @@ def number_of_values(result: xr.Dataset) -> int:
 
 __all__ = ["Source", "Table", "declared"]
 __path__: list[str] = []  # see `report.MOVED`
-CELL = (names.METRIC, names.GAIN)
-"""Dims of most tables."""
+LIMITS = ("", "_low", "_high")
+"""Ends of the names of an estimate and its limits."""
 DESCENDING = "-"
 """Before a dim, whose positions are taken from the last, or before a column to sort by, whose largest value comes first."""
 OPTIONAL = "?"
 """Behind a column that is left out where the result does not have its quantity."""
+LIMITED = "~"
+"""Stands for each of `LIMITS`: three columns."""
 
 
 def declared(
-    dims: Sequence[str],
-    columns: Sequence[str | tuple[str, str]],
+    dims: str,
+    columns: str,
     *,
-    sort: Sequence[str] = (),
+    sort: str = "",
     within: int = 0,
     only: str = "",
     needs: str = "",
-    whole: Sequence[str] = (),
+    whole: str = "",
     objects: bool = False,
     dtypes: Mapping[str, str] | None = None,
-    long: bool | Sequence[str] = False,
-    part: Callable[[xr.Dataset], xr.Dataset] | None = None,
+    long: bool | str = False,
+    part: Callable[[xr.Dataset], xr.Dataset] = lambda result: result,
 ) -> Table:
     """Return a table with one row for each position along some dims of a result.
 
     Parameters
     ----------
     dims
-        In the order of the rows, the last fastest; see `DESCENDING`. Dims that only derived quantities have are
-        allowed.
+        In the order of the rows, the last fastest, separated by spaces; see `DESCENDING`. Dims that only derived
+        quantities have are allowed.
     columns
-        Names, behind the collection unless it is named among them: of a dim, a variable, what `Derived` declares,
-        or an attribute of the result; or a name of its own with that of the quantity, of a part of it as in
-        ``value[coefficient=phi]``. See `OPTIONAL`. A name with a dim in braces, such as ``top_{k}``, is a column
-        for each label along this dim. What the analysis declares, and the result does not have, is missing.
+        Names separated by spaces, behind the collection unless it is named among them: of a dim, a variable, what
+        `Derived` declares, or an attribute of the result; or a name of its own and that of the quantity, as in
+        ``runs=top_runs``, or of a part of it, as in ``phi=value[phi]``: that at a label of the one dim which the table
+        does not have. See `OPTIONAL` and `LIMITED`. A name with a dim in braces, such as ``top_{k}``, is a column for
+        each label along this dim. What the analysis declares, and the result does not have, is missing.
     sort
         Columns or quantities by which rows are sorted; see `DESCENDING`. Equal rows keep their order, missing
         values come last.
@@ -234,115 +237,119 @@ def declared(
     -------
     table
         For the tables of a view.
+
+    Examples
+    --------
+    >>> result = xr.Dataset({"tau": ("run", [0.5, 0.75])}, {"run": ["x", "y"]}, {"collection": "c"})
+    >>> declared("run", "run kendall=tau", sort="-kendall").make(result).values.tolist()
+    [['c', 'y', 0.75], ['c', 'x', 0.5]]
     """
-    sources = dict((each, each) if isinstance(each, str) else each for each in columns)
-    plain = [dim.removeprefix(DESCENDING) for dim in dims]
+    sources, optional = _sources(columns)
+    plain = dims.replace(DESCENDING, "").split()
+    backwards = {dim[1:]: slice(None, None, -1) for dim in dims.split() if dim[0] == DESCENDING}
+    by = sort.replace(DESCENDING, "").split()
 
     def rows(result: xr.Dataset) -> int:
-        along = plain if isinstance(long, bool) else long
+        along = long.split() if isinstance(long, str) else plain
         return math.prod(result.sizes.get(dim, 1) for dim in along) if long else 0
 
-    def make(result: xr.Dataset) -> pd.DataFrame:
-        shown = result if part is None else part(result)
-        if names.TOPIC in plain and names.TOPIC in shown.coords:
-            topics = labels_of(shown, names.TOPIC)
-            order = sorted(range(len(topics)), key=lambda k: natural_key(topics[k]))
-            shown = shown if order == [*range(len(topics))] else shown.isel({names.TOPIC: order})
-        frame = _frame(shown, dims, sources, sort, within, only, needs, whole, dtypes or {})
+    def make(whole_result: xr.Dataset) -> pd.DataFrame:
+        result = _in_order(part(whole_result), plain)
+        known = {*result.dims, *result.attrs, *quantity_names(result)}
+        if needs and needs not in known:
+            return _without_rows([name for name in sources if name not in optional])
+        # Of hidden columns the rows are sorted by.
+        hidden = {name: name for name in by if name in known and name not in sources}
+        wanted = {
+            name: source
+            for name, source in (sources | hidden).items()
+            if name not in optional or source.partition("[")[0] in {*known, *plain}
+        }
+        loaded = {source.partition("[")[0] for source in (*wanted.values(), only)} - {""}
+        result = _with_variables(result, loaded)
+        arrays = _spread(result, wanted, plain)
+        shape = tuple(result.sizes[dim] for dim in plain)
+
+        def column(values: xr.DataArray) -> np.ndarray[Any, Any]:
+            return _column(values.isel(backwards, missing_dims="ignore"), plain, shape)
+
+        own = {name: column(each) for name, each in arrays.items()}
+        kept: Any = slice(None)
+        if only:
+            flag = column(result[only])
+            kept = ~np.isnan(flag) if flag.dtype.kind == "f" else flag.astype(bool)
+            if needs and not kept.any():
+                none = _without_rows([name for name in arrays if name not in optional])
+                return none.assign(**{COLLECTION: ""})
+            own = own if kept.all() else {name: each[kept] for name, each in own.items()}
+        own |= {name: _whole(own[name]) for name in whole.split() if name in own}
+        frame = pd.DataFrame(own if COLLECTION in own else {**where(result), **own})
+        frame = frame.astype(dtypes) if dtypes else frame
+        if by:
+            ascending = [name[0] != DESCENDING for name in sort.split()]
+            ordered = frame[by].sort_values(by, ascending=ascending, kind="stable").index
+            places = np.arange(math.prod(shape))[kept] // math.prod(shape[within:])
+            ordered = ordered[np.argsort(places[ordered], kind="stable")]
+            frame = frame.drop(columns=list(hidden)).iloc[ordered].reset_index(drop=True)
         return frame.astype(object).where(frame.notna(), None) if objects else frame
 
-    other = {
-        name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL)
-        for name, source in sources.items()
-        if name != source
-    }
-    return Table(make, rows, columns=other)
+    return Table(make, rows, columns={own: of for own, of in sources.items() if own != of})
 
 
-def _frame(
-    result: xr.Dataset,
-    dims: Sequence[str],
-    columns: Mapping[str, str],
-    sort: Sequence[str],
-    within: int,
-    only: str,
-    needs: str,
-    whole: Sequence[str],
-    dtypes: Mapping[str, str],
-) -> pd.DataFrame:
-    known = {*result.dims, *result.attrs, *quantity_names(result)}
-    if needs and needs not in known:
-        return pd.DataFrame(
-            columns=[*where(result), *(name for name in columns if not name.endswith(OPTIONAL))]
-        )
-    plain = [dim.removeprefix(DESCENDING) for dim in dims]
-    backwards = {dim[1:]: slice(None, None, -1) for dim in dims if dim.startswith(DESCENDING)}
-    optional = {name for name in columns if name.endswith(OPTIONAL)}
-    sources = {
-        name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL)
-        for name, source in columns.items()
-        if name not in optional or _has(result, source.removesuffix(OPTIONAL), {*known, *plain})
-    }
-    by = [name.removeprefix(DESCENDING) for name in sort]
-    hidden = [name for name in by if name in known and name not in sources]
-    quantities = {source.partition("[")[0] for source in [*sources.values(), only, *hidden]}
-    result = _with_variables(result, quantities - {""})
-    shape = tuple(result.sizes[dim] for dim in plain)
+def _sources(columns: str) -> tuple[dict[str, str], set[str]]:
+    """Return the quantity of each column, and which columns are optional.
 
-    def column(values: xr.DataArray) -> np.ndarray[Any, Any]:
-        return _column(values.isel(backwards, missing_dims="ignore"), plain, shape)
+    Examples
+    --------
+    >>> _sources("k runs?=top_runs")
+    ({'k': 'k', 'runs': 'top_runs'}, {'runs'})
+    """
+    sources, optional = dict[str, str](), set[str]()
+    for word in columns.split():
+        for end in LIMITS if LIMITED in word else LIMITS[:1]:
+            name, _, source = word.replace(LIMITED, end).partition("=")
+            own = name.removesuffix(OPTIONAL)
+            sources[own] = source or own
+            optional |= {own} - {name}
+    return sources, optional
 
-    values = {source: _values(result, source) for source in dict.fromkeys(sources.values())}
-    arrays = _spread(sources, values)
-    own = {name: column(each) for name, each in arrays.items()}
-    kept: Any = slice(None)
-    if only:
-        flag = column(_values(result, only))
-        kept = ~np.isnan(flag) if flag.dtype.kind == "f" else flag.astype(bool)
-        if needs and not kept.any():
-            shown = [name for name in arrays if f"{name}{OPTIONAL}" not in optional]
-            first = [] if COLLECTION in shown else [COLLECTION]
-            return pd.DataFrame(columns=[*first, *shown]).assign(**{COLLECTION: ""})
-        own = own if kept.all() else {name: each[kept] for name, each in own.items()}
-    for name in whole:
-        if name in own:
-            own[name] = _whole(own[name])
-    frame = pd.DataFrame(own if COLLECTION in own else {**where(result), **own})
-    if dtypes:
-        frame = frame.astype(dtypes)
-    if not sort:
-        return frame
-    further = {name: column(_values(result, name))[kept] for name in by if name not in frame}
-    ascending = [not name.startswith(DESCENDING) for name in sort]
-    order = frame[[name for name in by if name in frame]].assign(**further)
-    places = np.arange(math.prod(shape))[kept] // math.prod(shape[within:])
-    ordered = order.sort_values(by, ascending=ascending, kind="stable").index
-    return frame.iloc[ordered[np.argsort(places[ordered], kind="stable")]].reset_index(drop=True)
+
+def _in_order(result: xr.Dataset, dims: Sequence[str]) -> xr.Dataset:
+    """Return a result with topics in natural order, where a table has a row for each."""
+    if names.TOPIC not in dims or names.TOPIC not in result.coords:
+        return result
+    topics = labels_of(result, names.TOPIC)
+    order = sorted(range(len(topics)), key=lambda k: natural_key(topics[k]))
+    return result if order == [*range(len(topics))] else result.isel({names.TOPIC: order})
+
+
+def _without_rows(columns: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame(columns=list(columns if COLLECTION in columns else [COLLECTION, *columns]))
 
 
 def _spread(
-    sources: Mapping[str, str], values: Mapping[str, xr.DataArray]
+    result: xr.Dataset, sources: Mapping[str, str], dims: Sequence[str]
 ) -> dict[str, xr.DataArray]:
-    """Return what columns hold; neighbours along one dim in braces take turns."""
+    """Return what columns hold; neighbours along one dim in braces take turns, and parts at labels that do not exist are left out."""
     arrays: dict[str, xr.DataArray] = {}
     for dim, group in groupby(sources, lambda name: name.partition("{")[2].partition("}")[0]):
         columns = list(group)
-        if not dim:
-            arrays |= {name: values[sources[name]] for name in columns}
+        if dim:
+            for k, label in enumerate(result[sources[columns[0]]][dim].values):
+                for name in columns:
+                    column = name.replace(f"{{{dim}}}", str(label))
+                    arrays[column] = result[sources[name]].isel({dim: k})
             continue
-        for k, label in enumerate(values[sources[columns[0]]][dim].values):
-            for name in columns:
-                column = name.replace(f"{{{dim}}}", str(label))
-                arrays[column] = values[sources[name]].isel({dim: k})
+        for column in columns:
+            name, bracket, label = sources[column].removesuffix("]").partition("[")
+            values = result[name]
+            if bracket:
+                (along,) = {*values.dims} - {*dims}
+                if label not in labels_of(result, str(along)):
+                    continue
+                values = values.sel({along: label}, drop=True)
+            arrays[column] = values
     return arrays
-
-
-def _has(result: xr.Dataset, source: str, known: Collection[Hashable]) -> bool:
-    """Return whether a source is known; in brackets also whether its label is."""
-    source, bracket, place = source.partition("[")
-    dim, _, label = place.removesuffix("]").partition("=")
-    absent = bracket and dim in result.coords and label not in labels_of(result, dim)
-    return source in known and not absent
 
 
 def _with_variables(result: xr.Dataset, wanted: Collection[str]) -> xr.Dataset:
@@ -363,13 +370,6 @@ def _with_variables(result: xr.Dataset, wanted: Collection[str]) -> xr.Dataset:
     return result
 
 
-def _values(result: xr.Dataset, source: str) -> xr.DataArray:
-    """Return a variable, or its part at a label in brackets."""
-    name, bracket, place = source.partition("[")
-    dim, _, label = place.removesuffix("]").partition("=")
-    return result[name].sel({dim: label}, drop=True) if bracket else result[name]
-
-
 def _column(
     values: xr.DataArray, dims: Sequence[str], shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
@@ -381,7 +381,6 @@ def _column(
 
 
 def _whole(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return whole numbers as objects, None where they are missing."""
     whole = np.empty(len(values), object)
     whole[:] = [None if np.isnan(value) else int(value) for value in values]
     return whole

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,10 +14,17 @@ from scorecube.analyses.leave_out.team_quantities import CONFIDENCE, LEAST_TAU, 
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, curve_style, round_ticks
+from scorecube.report.figures.style import (
+    COLOURS,
+    FIGURE_SIZE,
+    Axes,
+    Canvas,
+    curve_style,
+    round_ticks,
+)
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import first_of, number_of, with_limits
-from scorecube.report.tables import CELL, as_records, declared
+from scorecube.report.phrases import first_of, listed, number_of, with_limits
+from scorecube.report.tables import as_records, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     TEAMS,
@@ -30,11 +37,6 @@ from scorecube.report.view import (
     select_tables,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from scorecube.report.figures.canvas import Canvas
-
 LEFT_OUT, WANTED = "left_out", "n_topics_wanted"
 WITHIN = {
     "variance": f"the variance of the remaining runs stays within {MARGIN:.0%} of that of all runs",
@@ -44,24 +46,14 @@ WITHIN = {
 ENDS = ("_mean", "_low", "_high")
 MOST_NAMED = 6
 """Metrics that a finding names."""
-MOST_BANDS = 4
-"""Metrics with a band; more have bars side by side, which do not cover each other."""
-ROW_HEIGHT = 2.7
-LEGEND_ROW = 0.22
 LEGEND_COLUMNS = 6
 DASHES = ("-", "--", ":")
-SPREAD = 0.6
-"""Part of the distance between two numbers of teams that bars side by side take."""
-_OUT = (LEFT_OUT, names.LEAVE)
-_TOPICS = (WANTED, names.TOPIC_STEP)
 VARIANCE = declared(
-    (*CELL, names.LEAVE, names.TOPIC_STEP),
-    (
-        *(*CELL, _OUT, _TOPICS, "variance_mean", "variance_low", "variance_high"),
-        *(("trials", "n_trials"), "runs_min", "runs_max", "topics_min", "topics_max"),
-        *("topics_needed", "topics_needed_tool"),
-    ),
-    whole=("topics_needed", "topics_needed_tool"),
+    "metric gain leave topic_step",
+    "metric gain left_out=leave n_topics_wanted=topic_step variance_mean variance_low "
+    "variance_high trials=n_trials runs_min runs_max topics_min topics_max topics_needed "
+    "topics_needed_tool",
+    whole="topics_needed topics_needed_tool",
 )
 """Within-system variance by the number of teams left out and of topics wanted, with its interval over trials (S3 Figures 1 and 2).
 
@@ -69,59 +61,47 @@ VARIANCE = declared(
 one of Sakai's tool (in parentheses in S3 Table 3).
 """
 ABSENT = declared(
-    CELL,
-    (
-        *(*CELL, "change_mean", "change_low", "change_high"),
-        *("rank_change_mean", "rank_change_low", "rank_change_high", "rank_change_largest"),
-        *(("run", "worst_run"), "n_teams", "pool_depth"),
-    ),
+    "metric gain",
+    "metric gain change_mean change_low change_high rank_change_mean rank_change_low "
+    "rank_change_high rank_change_largest run=worst_run n_teams pool_depth",
 )
 """What a team loses that does not take part: its runs without the team's unique contributions, over all teams.
 
 Means are over runs, each team with equal weight, with t intervals over teams; ranks are among all runs.
 """
 EQUIVALENCE = declared(
-    (*CELL, names.QUANTITY, names.TOPIC_STEP),
-    (
-        *(*CELL, _TOPICS, "quantity", "margin", "within", "within_low", "within_high"),
-        *("n_teams", "most_left_out", "trials"),
-    ),
+    "metric gain quantity topic_step",
+    "metric gain n_topics_wanted=topic_step quantity margin within~ n_teams most_left_out trials",
     only="stated",
 )
 """Largest number of teams up to which variance and tau are within the margin, with its limits over trials."""
 BIAS = declared(
-    (*CELL, names.QUANTITY, names.TOPIC_STEP, names.LEAVE),
-    (
-        *(*CELL, _TOPICS, _OUT, "quantity", "value", "value_low", "value_high"),
-        ("trials", "n_values"),
-    ),
+    "metric gain quantity topic_step leave",
+    "metric gain n_topics_wanted=topic_step left_out=leave quantity value~ trials=n_values",
     only="compared",
 )
 """Relative bias of the variance, and tau, by the number of teams left out, with intervals over trials for each number alone."""
 JUDGED = declared(
-    (names.RUN,),
-    (
-        *("run", ("team", names.TEAM_OF_RUN)),
-        ("judged@{cutoff}?", "judged_share"),
-        ("rbp_residual_{persistence}?", "rbp_residual"),
-    ),
-    sort=("judged_to_pool_depth",),
+    "run",
+    "run team=team_of_run judged@{cutoff}?=judged_share rbp_residual_{persistence}?=rbp_residual",
+    sort="judged_to_pool_depth",
     needs="judged_share",
     long=True,
 )
 """Share of judged documents among the first ranks of each run, and residuals of RBP; the least judged runs first."""
 TRIALS = declared(
-    (*CELL, names.LEAVE, names.TOPIC_STEP, names.TRIAL),
-    (*CELL, _OUT, _TOPICS, "trial", "variance", "n_runs", "n_topics", "teams_left_out"),
+    "metric gain leave topic_step trial",
+    "metric gain left_out=leave n_topics_wanted=topic_step trial variance n_runs n_topics "
+    "teams_left_out",
     only="different",
     dtypes={"n_topics": "int64"},
     long=True,
 )
 """Every trial: teams left out, remaining runs and topics, variance."""
 FIRST_MISS = declared(
-    (*CELL, names.TOPIC_STEP),
-    (*CELL, _TOPICS, ("variance", "whole_variance"), "first_miss", "variance_there"),
-    whole=("first_miss",),
+    "metric gain topic_step",
+    "metric gain n_topics_wanted=topic_step variance=whole_variance first_miss variance_there",
+    whole="first_miss",
     objects=True,
 )
 """Smallest number of teams left out at which the interval excludes the variance of all runs (S3 section 5.1), and the mean variance.
@@ -129,31 +109,20 @@ FIRST_MISS = declared(
 Both are missing where no interval does.
 """
 REUSABILITY = declared(
-    (*CELL, names.LEAVE),
-    (
-        *(*CELL, _OUT, "tau_mean", "tau_lowest", "rank_drop_largest"),
-        ("mean_change", "change_of_means"),
-        ("mean_change_largest", "largest_change"),
-    ),
+    "metric gain leave",
+    "metric gain left_out=leave tau_mean tau_lowest rank_drop_largest "
+    "mean_change=change_of_means mean_change_largest=largest_change",
     dtypes={"rank_drop_largest": "int64"},
 )
 """How well the remaining runs keep their order and means by the number of teams left out."""
 OWN = declared(
-    (*CELL, names.RUN),
-    (
-        *(*CELL, "run", ("team", names.TEAM_OF_RUN)),
-        ("mean", "own_mean"),
-        ("mean_without", "own_mean_without"),
-        ("change", "own_change"),
-        ("rank", "own_rank"),
-        ("rank_without", "own_rank_without"),
-    ),
+    "metric gain run",
+    "metric gain run team=team_of_run mean=own_mean mean_without=own_mean_without "
+    "change=own_change rank=own_rank rank_without=own_rank_without",
     long=True,
 )
 """What each run loses without the unique contributions of its own team: whether a new run would be judged fairly."""
-CONTRIBUTIONS = declared(
-    (names.TEAM,), ("team", ("n_runs", "team_runs"), "n_unique", "n_unique_relevant")
-)
+CONTRIBUTIONS = declared("team", "team n_runs=team_runs n_unique n_unique_relevant")
 """Judged documents that only one team contributed, by team."""
 
 
@@ -165,16 +134,15 @@ def conditions(result: xr.Dataset) -> str:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return the pool depth, and options that differ from the usual."""
-    leave, steps = options["leave"], options["topic_sizes"]
-    odd = [f"{', '.join(map(str, leave))} left out"] if leave else []
-    odd += [f"also {', '.join(map(str, steps))} topics"] if steps else []
-    odd += [] if options["keep_unpooled"] else ["documents outside the pool are removed"]
-    odd += (
-        ["a topic is lost where all runs fail"] if options["lost_topics"] == "all_runs_zero" else []
+    leave, steps = (", ".join(map(str, options[name] or ())) for name in ("leave", "topic_sizes"))
+    return listed(
+        f"pool depth {'auto' if options['pool_depth'] is None else options['pool_depth']}",
+        leave and f"{leave} left out",
+        steps and f"also {steps} topics",
+        "" if options["keep_unpooled"] else "documents outside the pool are removed",
+        "a topic is lost where all runs fail" * (options["lost_topics"] == "all_runs_zero"),
+        "different teams in all trials" * options["distinct"],
     )
-    odd += ["different teams in all trials"] if options["distinct"] else []
-    depth = "auto" if options["pool_depth"] is None else options["pool_depth"]
-    return ", ".join([f"pool depth {depth}", *odd])
 
 
 def caption(result: xr.Dataset) -> str:
@@ -223,7 +191,6 @@ def _absent(rows: list[dict[str, Any]], result: xr.Dataset) -> Finding:
 
 
 def _change(row: Mapping[str, Any]) -> str:
-    """Return the mean changes of score and rank with their intervals."""
     score, ranks = (number_of(row, name, ENDS) for name in ("change", "rank_change"))
     if None in (*score, *ranks):
         return "unknown"
@@ -305,9 +272,7 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
     metrics = labels_of(result, names.METRIC)
     panels: list[Any] = [["variance", "variance"], ["tau", "drop"], *[["fewest", "topics"]] * chain]
     legend_rows = -(-len(metrics) // LEGEND_COLUMNS)
-    figure = canvas.figure(
-        (FIGURE_SIZE[0], 0.4 + ROW_HEIGHT * len(panels) + LEGEND_ROW * legend_rows)
-    )
+    figure = canvas.figure((FIGURE_SIZE[0], 0.4 + 2.7 * len(panels) + 0.22 * legend_rows))
     axes = figure.subplot_mosaic(panels)
     _variances(axes["variance"], cells, 0)
     _ranking(axes["tau"], cells, "tau_mean", "tau with the full evaluation")
@@ -326,13 +291,8 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
 
 
 def _style(k: int) -> dict[str, Any]:
-    """Return colour, dashes and marker of a metric; no two metrics have all in common."""
-    return {
-        **curve_style(k),
-        "linestyle": DASHES[k // len(COLOURS) % len(DASHES)],
-        "markersize": 3.0,
-        "linewidth": 1.2,
-    }
+    dashes = DASHES[k // len(COLOURS) % len(DASHES)]
+    return {**curve_style(k), "linestyle": dashes, "markersize": 3.0, "linewidth": 1.2}
 
 
 def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
@@ -344,22 +304,18 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
         mean, low, high = (at[f"variance_{end}"].values[k] for end in ("mean", "low", "high"))
         style = _style(k)
         places = left_out
-        if count <= MOST_BANDS:
+        # More metrics have bars side by side, which do not cover each other.
+        if count <= 4:
             axes.fill_between(left_out, low, high, color=style["color"], alpha=0.15, linewidth=0)
         else:
-            places = left_out + SPREAD * ((k + 0.5) / count - 0.5) * (left_out > 0)
+            # They take this part of the distance between two numbers of teams.
+            places = left_out + 0.6 * ((k + 0.5) / count - 0.5) * (left_out > 0)
             axes.vlines(places, low, high, color=style["color"], linewidth=0.9, alpha=0.6)
         axes.plot(places, mean, label=metric, **style)
         axes.axhline(mean[0], color=style["color"], linewidth=0.8, linestyle=(0, (1, 2)))
         last = np.flatnonzero((left_out == at["within"].values[k]) & (left_out > 0))
-        axes.plot(
-            places[last],
-            mean[last],
-            "o",
-            markersize=9,
-            markerfacecolor="none",
-            color=style["color"],
-        )
+        ring = {"markersize": 9, "markerfacecolor": "none", "color": style["color"]}
+        axes.plot(places[last], mean[last], "o", **ring)
     axes.set(ylabel="within-system variance", ylim=(0.0, None))
     words = "all topics" if step == 0 else f"{int(at[names.TOPIC_STEP])} topics"
     axes.set_title(words)

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from scorecube import names
 from scorecube.errors import BadName, BadPlan, option, visible
 from scorecube.files import check_target, is_formula, spreadsheet_label, write_file
 from scorecube.report.columns import (
+    UNKNOWN,
     Layout,
+    all_decimals,
     data_columns,
-    decimals_of,
     fact_of_columns,
     printed_columns,
     with_role,
@@ -34,8 +37,6 @@ SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", 
 """Endings of files and their formats."""
 LEAST_P = 0.0001
 """Below it a p-value is shown as smaller; in csv and json it is exact."""
-SHORT_DIGITS = 12
-"""A number of csv and json that is within rounding of a decimal with so few digits is that decimal: 0.153676, not 0.15367599999999998."""
 ROWS_AT_ONCE = 2**16
 """Rows that are made at a time."""
 NONE = "-"
@@ -177,38 +178,34 @@ def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
     return shown
 
 
-class Cells:
-    """Makes the cells of a table's rows as text.
-
-    frame: The table, or one with the same columns.
-    """
-
-    def __init__(self, frame: pd.DataFrame) -> None:
-        forms, roles = fact_of_columns(frame, "form"), fact_of_columns(frame, "role")
-        self.columns = [str(column) for column in frame.columns]
-        self._forms = {name: (forms.get(name, PLAIN), roles.get(name, "")) for name in self.columns}
-        self._uncertain = with_uncertainty(frame)
-
-    def row(self, record: Mapping[str, Any]) -> list[str]:
-        """Return the cells of a row: an estimate with limits, or a standard error, has the digits that these allow."""
-        places: dict[str, int] = {}
-        for estimate, low, high in self._uncertain:
-            ends = record[low], record[high]
-            if not all(isinstance(end, int | float) for end in ends):
-                continue  # missing
-            half = ends[0] if low == high else (ends[1] - ends[0]) / 2
-            if half > 0.0 and math.isfinite(half):
-                percent = 100.0 if self._forms[estimate][0].endswith("%") else 1.0
-                places[low] = places[high] = decimals_of(percent * half)
-                places.setdefault(estimate, places[low])
-        return [
-            cell_text(record[name], *self._form(name, places.get(name))) for name in self.columns
+def cell_texts(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the cells of a table by column: an estimate with limits, or a standard error, has the digits that these allow."""
+    forms, roles = (fact_of_columns(frame, fact) for fact in ("form", "role"))
+    decimals: dict[str, np.ndarray[Any, Any]] = {}
+    for estimate, low, high in with_uncertainty(frame):
+        first, last = (pd.to_numeric(frame[end], errors="coerce") for end in (low, high))
+        half = first if low == high else (last - first) / 2
+        percent = 100.0 if forms.get(estimate, PLAIN).endswith("%") else 1.0
+        found = all_decimals(percent * half.to_numpy(float))
+        for name in {low, high}:
+            decimals[name] = np.where(found == UNKNOWN, decimals.get(name, UNKNOWN), found)
+        known = decimals.get(estimate, np.full(len(frame), UNKNOWN))
+        decimals[estimate] = np.where(known == UNKNOWN, found, known)
+    texts = {}
+    for name in map(str, frame.columns):
+        form, role = forms.get(name, PLAIN), roles.get(name, "")
+        places = decimals[name].tolist() if name in decimals else repeat(UNKNOWN)
+        made: dict[tuple[str, int], str] = {}  # of equal values once
+        texts[name] = [
+            made.get(key := (repr(value), own))
+            or made.setdefault(
+                # One whose digits follow from its uncertainty may be 0.00.
+                key,
+                cell_text(value, *((form, role) if own == UNKNOWN else (f"z.{own}{form[-1]}", ""))),
+            )
+            for value, own in zip(frame[name].tolist(), places, strict=False)
         ]
-
-    def _form(self, name: str, places: int | None) -> tuple[str, str]:
-        """Return form and role of a cell; one whose digits follow from its uncertainty may be 0.00."""
-        form, role = self._forms[name]
-        return (form, role) if places is None else (f"z.{places}{form[-1]}", "")
+    return texts
 
 
 def _less_than_a_digit(value: float, decimals: int) -> str:
@@ -263,17 +260,17 @@ def render_parts(
     frame = merge_gains(estimates_first(without_second_names(frame)))
     joined = form != "text"
     layout = printed_columns(frame, columns, joined=joined, without_common=bool(caption))
-    rows = Rows(frame, layout, form)
+    shown = Columns(frame, layout, form)
     if form == "latex":
-        yield from _latex_parts(frame, rows, caption)
+        yield from _latex_parts(frame, shown, caption)
     elif form == "markdown":
         yield from [f"{caption}\n"] if caption else []
         yield from (
             "\n".join(f"| {' | '.join(row)} |" for row in part)
-            for part in _aligned_parts(frame, rows, ":")
+            for part in _aligned_parts(frame, shown, ":")
         )
     else:
-        yield from _text_parts(frame, rows, width, first, every)
+        yield from _text_parts(frame, shown, width, first, every)
 
 
 def _data_parts(frame: pd.DataFrame, form: str) -> Iterator[str]:
@@ -289,8 +286,8 @@ def _data_parts(frame: pd.DataFrame, form: str) -> Iterator[str]:
         yield text[2 if k else 0 : -2 if more else None] + "," * more
 
 
-class Rows:
-    """Makes the rows of a printed table.
+class Columns:
+    """Makes the columns of a printed table as text.
 
     frame: The table.
     layout: Its columns, see `printed_columns`.
@@ -298,30 +295,33 @@ class Rows:
     """
 
     def __init__(self, frame: pd.DataFrame, layout: Layout, form: str) -> None:
-        self._cells, self._layout, self._form = Cells(frame), layout, form
-        self.names = [name for name, _ in layout]
+        self._layout, self._form = layout, form
         words = fact_of_columns(frame, "heading")
         self.head = [
             name if form == "text" else marked(words.get(name, name.replace("_", " ")), form)
-            for name in self.names
+            for name, _ in layout
         ]
         self.numeric = [len(of) == 1 and _has_numbers(frame[of[0]]) for _, of in layout]
 
     def __call__(self, portion: pd.DataFrame) -> list[list[str]]:
-        """Return the cells of some rows."""
-        return [self._row(record) for record in as_records(portion)]
-
-    def _row(self, record: Mapping[str, Any]) -> list[str]:
-        texts = dict(zip(self._cells.columns, self._cells.row(record), strict=True))
-        row = []
+        """Return the cells of some rows, column by column."""
+        texts, columns = cell_texts(portion), []
         for number, (_, (first, *rest)) in zip(self.numeric, self._layout, strict=True):
-            ends = [texts[each] for each in (first, *rest)]
-            limits = NONE if NONE in ends else f"[{', '.join(ends)}]"
-            cell = marked(limits if rest else ends[0], self._form)
-            if self._form == "latex" and (number or rest):
-                cell = MINUS.sub("$-$", cell)
-            row.append(BOLD[self._form].format(cell) if isinstance(record[first], Bold) else cell)
-        return row
+            cells = texts[first]
+            if rest:
+                ends = zip(cells, *(texts[name] for name in rest), strict=True)
+                cells = [NONE if NONE in each else f"[{', '.join(each)}]" for each in ends]
+            if self._form != "text":
+                made = {cell: marked(cell, self._form) for cell in cells}
+                if self._form == "latex" and (number or rest):
+                    made = {cell: MINUS.sub("$-$", text) for cell, text in made.items()}
+                cells = [made[cell] for cell in cells]
+            if portion[first].dtype.kind not in "biuf":
+                bold = BOLD[self._form].format
+                values = zip(cells, portion[first], strict=True)
+                cells = [bold(cell) if isinstance(value, Bold) else cell for cell, value in values]
+            columns.append(cells)
+        return columns
 
 
 def marked(text: str, form: str) -> str:
@@ -341,47 +341,46 @@ def _has_numbers(values: pd.Series[Any]) -> bool:
     return any(isinstance(value, int | float | Marked) and value == value for value in values)
 
 
-def _aligned(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
-    """Return the cells of a row, as wide as their columns."""
-    return [
-        cell.rjust(wide) if right else cell.ljust(wide)
-        for cell, wide, right in zip(cells, widths, numeric, strict=True)
-    ]
-
-
 def _portions(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """Yield the rows of a table some at a time; a table without rows is one portion."""
     for start in range(0, max(len(frame), 1), ROWS_AT_ONCE):
         yield frame.iloc[start : start + ROWS_AT_ONCE]
 
 
-def _aligned_parts(frame: pd.DataFrame, rows: Rows, right: str = "-") -> Iterator[list[list[str]]]:
+def _aligned_parts(
+    frame: pd.DataFrame, columns: Columns, right: str = "-"
+) -> Iterator[list[tuple[str, ...]]]:
     """Yield the rows of a table some at a time, all columns as wide as their widest cell, below the heading and a rule."""
-    widths = [len(column) for column in rows.head]
-    body: list[list[str]] = []
+    widths, body = [len(column) for column in columns.head], list[list[str]]()
     for portion in _portions(frame):
-        body = rows(portion)
-        widths = [max([wide, *(len(row[k]) for row in body)]) for k, wide in enumerate(widths)]
-    rule = [
-        "-" * (wide - 1) + (right if number else "-")
-        for wide, number in zip(widths, rows.numeric, strict=True)
+        body = columns(portion)
+        widths = [max([wide, *map(len, each)]) for wide, each in zip(widths, body, strict=True)]
+    head = [
+        [name, "-" * (wide - 1) + (right if number else "-")]
+        for name, wide, number in zip(columns.head, widths, columns.numeric, strict=True)
     ]
-    head = [rows.head, rule]
     for portion in _portions(frame):
         if len(frame) > ROWS_AT_ONCE:  # the cells of a single portion are at hand
-            body = rows(portion)
-        yield [_aligned(row, widths, rows.numeric) for row in [*head, *body]]
-        head = []
+            body = columns(portion)
+        aligned = [
+            [cell.rjust(wide) if number else cell.ljust(wide) for cell in [*above, *cells]]
+            for above, cells, wide, number in zip(head, body, widths, columns.numeric, strict=True)
+        ]
+        yield [*zip(*aligned, strict=True)]
+        head = [[] for _ in head]
 
 
 def _text_parts(
-    frame: pd.DataFrame, rows: Rows, width: int | None, first: Sequence[str], every: bool
+    frame: pd.DataFrame, columns: Columns, width: int | None, first: Sequence[str], every: bool
 ) -> Iterator[str]:
     """Yield a table as text some rows at a time; one that a terminal is too narrow for, which is read on the screen, at once."""
-    for part in _aligned_parts(frame, rows):
+    for part in _aligned_parts(frame, columns):
         if width is not None and sum(map(len, part[0])) + 2 * (len(part[0]) - 1) > width:
             conditions = with_role(frame, ("condition",))
-            yield fit(rows.head, rows(frame), rows.numeric, width, conditions, first, every)
+            table = [
+                [name, *cells] for name, cells in zip(columns.head, columns(frame), strict=True)
+            ]
+            yield fit(table, columns.numeric, width, conditions, first, every)
             return
         yield "\n".join("  ".join(row).rstrip() for row in part)
 
@@ -415,7 +414,6 @@ def _csv(frame: pd.DataFrame) -> str:
 
 
 def _number(value: object) -> str:
-    """Return a number with the digits that mean something, and as a fraction if it is whole."""
     return repr(_plain(value))
 
 
@@ -423,19 +421,21 @@ def _plain(value: Any) -> Any:
     """Return a number without the rounding errors of a short decimal; other values as they are."""
     if not isinstance(value, float):
         return value
-    short = float(f"{value:.{SHORT_DIGITS}g}")
+    # A number within rounding of a decimal of 12 digits is that decimal: 0.153676, not 0.15367599999999998.
+    short = float(f"{value:.12g}")
     return short if short == float(f"{value:.15g}") else float(value)
 
 
-def _latex_parts(frame: pd.DataFrame, rows: Rows, caption: str) -> Iterator[str]:
+def _latex_parts(frame: pd.DataFrame, columns: Columns, caption: str) -> Iterator[str]:
     """Yield a table in LaTeX some rows at a time: a float with its caption, or, without one, what stands in it."""
-    spec = "".join("r" if right else "l" for right in rows.numeric)
+    spec = "".join("r" if right else "l" for right in columns.numeric)
     above = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"] if caption else []
     head = [rf"\begin{{tabular}}{{{spec}}} % \usepackage{{booktabs}}", r"\toprule"]
-    yield "\n".join([*above, *head, " & ".join(rows.head) + r" \\", r"\midrule"])
+    yield "\n".join([*above, *head, " & ".join(columns.head) + r" \\", r"\midrule"])
     for portion in _portions(frame):
         if len(portion):
-            yield "\n".join(" & ".join(row) + r" \\" for row in rows(portion))
+            rows = zip(*columns(portion), strict=True)
+            yield "\n".join(" & ".join(row) + r" \\" for row in rows)
     yield "\n".join([r"\bottomrule", r"\end{tabular}", *([r"\end{table}"] if caption else [])])
 
 

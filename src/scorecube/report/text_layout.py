@@ -14,8 +14,7 @@ CUT = "…"
 
 
 def fit(
-    columns: Sequence[str],
-    body: Sequence[Sequence[str]],
+    table: Sequence[Sequence[str]],
     numeric: Sequence[bool],
     width: int,
     keys: Collection[str] = (),
@@ -24,8 +23,7 @@ def fit(
 ) -> str:
     """Return a table as lines of at most `width` columns, if its narrowest column allows.
 
-    columns: Headings.
-    body: Cells, by row.
+    table: Columns, each with its heading first.
     numeric: Whether a column has numbers: these are right-aligned and never shortened.
     width: Columns of the terminal.
     keys: Columns of numbers that are labels of rows, too.
@@ -35,7 +33,7 @@ def fit(
 
     Examples
     --------
-    >>> print(fit(["gain", "metric", "share", "required"], [["auto", "AP", "10%", "0.05"], ["auto", "Q", "8%", "-"]], [False, False, True, True], 20))
+    >>> print(fit([["gain", "auto", "auto"], ["metric", "AP", "Q"], ["share", "10%", "8%"], ["required", "0.05", "-"]], [False, False, True, True], 20))
     gain: auto
     <BLANKLINE>
     metric  share
@@ -46,10 +44,9 @@ def fit(
     --all-columns shows
     them
     """
-    table = [[str(column), *(row[k] for row in body)] for k, column in enumerate(columns)]
-    shared = (
-        [] if len(body) < 2 else [k for k in range(len(columns)) if len(set(table[k][1:])) == 1]
-    )
+    columns = [heading for heading, *_ in table]
+    body = len(table[0]) - 1 if table else 0
+    shared = [k for k, (_, *cells) in enumerate(table) if body > 1 and len(set(cells)) == 1]
     if len(shared) == len(columns):
         shared = []
     lines = wrapped([f"{columns[k]}: {table[k][1]}" for k in shared], width)

@@ -17,14 +17,12 @@ from scorecube.errors import counted, visible
 from scorecube.report.phrases import noun, value_range
 from scorecube.report.results import findings, options_of_result, view_of_result
 from scorecube.report.tables import COLLECTION, as_records, combine
-from scorecube.report.text_formats import NONE, Cells, with_labels
+from scorecube.report.text_formats import NONE, cell_texts, with_labels
 from scorecube.report.text_layout import GAP, block, left_out, naming, within
 from scorecube.report.view import Summary, View, names_of_variables
 
 MOST_ROWS = 200_000
 """Of a table that is made for its few most important rows."""
-MOST_TOGETHER = 12
-"""Rows of several collections."""
 LEAST_BAR, MOST_BAR = 12, 40
 """Width of the drawn limits."""
 LABEL = "label"
@@ -80,7 +78,6 @@ def sentence(results: Sequence[xr.Dataset]) -> str:
 
 
 def _beginning(view: View, result: xr.Dataset) -> Summary:
-    """Return what is shown of an analysis that declares nothing."""
     frame = view.frame(view.find_table(None)[1], result)
     return Summary({str(name): str(name) for name in frame.columns if name != COLLECTION})
 
@@ -92,7 +89,6 @@ def _with_metric(title: str, frames: Sequence[pd.DataFrame]) -> str:
 
 
 def _conditions(view: View, results: Sequence[xr.Dataset]) -> str:
-    """Return which collection is shown, its size, and the options of the analysis."""
     facts = [result.attrs for result in results]
     where = str(facts[0].get(COLLECTION, ""))
     if len(results) > 1:
@@ -144,7 +140,7 @@ def _shown(
     every: bool,
 ) -> Shown:
     """Return a table whose rows are shared among collections."""
-    most = summary.most if len(frames) == 1 else MOST_TOGETHER
+    most = summary.most if len(frames) == 1 else 12  # rows of several collections
     frame = combine([rows.head(max(1, most // len(frames))) for rows in frames]).head(most)
     frame.attrs = dict(frames[0].attrs)
     columns = ({COLLECTION: COLLECTION} if len(frames) > 1 else {}) | dict(summary.columns)
@@ -158,15 +154,13 @@ def _shown(
         frame.attrs["of"] = frame.attrs.get("of", {}) | dict.fromkeys(
             limits[-2:] if len(limits) == 2 else [], estimate
         )
-    cells = Cells(frame[shown])
-    records = as_records(frame[shown])
-    rows = [dict(zip(shown, cells.row(record), strict=True)) for record in records]
+    texts_of, records = cell_texts(frame[shown]), as_records(frame[shown])
     table: list[list[str]] = []
     numeric: list[bool] = []
     for heading, text in columns.items():
         found = text.split()
         right = any(isinstance(record[found[0]], int | float) for record in records)
-        own = [heading, *_column(rows, found)]
+        own = [heading, *_column([texts_of[name] for name in found])]
         if not _says_nothing(own, table, right):
             table.append(own)
             numeric.append(right)
@@ -193,16 +187,17 @@ def _shown(
     )
 
 
-def _column(rows: Sequence[Mapping[str, str]], found: Sequence[str]) -> list[str]:
+def _column(found: Sequence[Sequence[str]]) -> list[str]:
     """Return the cells of a column: a value, a range, or an estimate with its limits."""
     if len(found) == 1:
-        return [row[found[0]] for row in rows]
+        return list(found[0])
     if len(found) == 2:
-        ends = [[row[name] for name in found] for row in rows]
-        return [low if low == high else f"{low} to {high}" for low, high in ends]
-    limits = [_limits(*(row[name] for name in found)) for row in rows]
+        return [
+            low if low == high else f"{low} to {high}" for low, high in zip(*found, strict=True)
+        ]
+    limits = [_limits(*each) for each in zip(*found, strict=True)]
     widest = max(map(len, limits))
-    return [f"{row[found[0]]} {limit:<{widest}}" for row, limit in zip(rows, limits, strict=True)]
+    return [f"{each} {limit:<{widest}}" for each, limit in zip(found[0], limits, strict=True)]
 
 
 def _limits(estimate: str, low: str, high: str) -> str:

@@ -41,6 +41,11 @@ def view_names() -> list[str]:
     return list(dict.fromkeys([first, *registry.names(), *others, *_added]))
 
 
+def unstored_names() -> list[str]:
+    """Return the names of what is computed from scores whenever it is shown."""
+    return [name for name in view_names() if name not in registry.names()]
+
+
 def view_of(analysis: str) -> View:
     """Return the view of an analysis; one that shows all values for an analysis without.
 

@@ -207,8 +207,6 @@ def _shift_colours(artist: Any, places: int) -> None:
 
 MOST = 15
 """Curves that are labelled directly; of more there is a legend."""
-HIGHEST = 0.92
-"""Share of the axis at which the first label stands."""
 STEP = 0.055
 """Share of the axis between two labels."""
 
@@ -227,7 +225,7 @@ def direct_labels(axes: Axes) -> None:
     place, gap = left + 0.72 * (right - left), 0.008 * (right - left)
     ways, colours = [], []
     for k, line in enumerate(lines):
-        level, colour = (HIGHEST - STEP * k) * top, line.get_color()
+        level, colour = (0.92 - STEP * k) * top, line.get_color()
         label = axes.text(
             place,
             level,
@@ -312,5 +310,4 @@ class ShownFigure(Figure):
     """A figure with the picture that Jupyter asks for."""
 
     def _repr_png_(self) -> bytes:
-        """Return the figure as PNG."""
         return draw_figure(self, "png", dpi=DPI)[0]

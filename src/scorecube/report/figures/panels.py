@@ -90,7 +90,6 @@ def _panels(
 
 
 def _largest(result: xr.Dataset) -> xr.Dataset:
-    """Return a result at its largest sample size."""
     return result.isel({names.SIZE: [-1]}) if names.SIZE in result.dims else result
 
 
@@ -98,11 +97,7 @@ MOST_BARS = 8
 """Collections with bars; of more there is a row of dots each."""
 ROW_HEIGHT, BAR_HEIGHT = 0.135, 0.26
 """Inches of a row of dots, and of a horizontal bar."""
-LEAST_ROOM = 4
-"""Metrics that a group of bars has room for at least."""
 HATCHES = ("", "////", "....", "xxxx")
-LETTERS = 100
-"""Beside each other in a legend."""
 
 
 def by_collection(
@@ -150,7 +145,8 @@ def by_collection(
     if logarithmic:
         (axes.set_xscale if many else axes.set_yscale)("log")
         plain_log_labels(axes.xaxis if many else axes.yaxis)
-    columns = max(1, min(6, LETTERS // (max(map(len, values), default=0) + 6)))
+    # So many letters stand beside each other.
+    columns = max(1, min(6, 100 // (max(map(len, values), default=0) + 6)))
     figure.legend(ncols=columns, loc="outside lower left")
 
 
@@ -180,7 +176,7 @@ def _sorted_bars(
 
 
 def _bars(axes: Axes, rows: Mapping[str, np.ndarray], collections: Sequence[str]) -> None:
-    width = 0.8 / max(len(rows), LEAST_ROOM)
+    width = 0.8 / max(len(rows), 4)  # metrics that a group of bars has room for at least
     for k, (metric, numbers) in enumerate(rows.items()):
         left = np.arange(len(collections)) + (k - (len(rows) - 1) / 2) * width
         axes.bar(

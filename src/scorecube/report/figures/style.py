@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes
     from matplotlib.axis import Axis
+
+    from scorecube.report.figures.canvas import Canvas as Canvas
+else:
+    Axes = Canvas = Any  # for annotations of views: matplotlib takes long to load
 
 STYLE: Any = {
     # Names are shown as they are: a dollar sign begins no formula, and no program reads them.
@@ -59,6 +65,21 @@ CURVE_DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 
 def curve_style(k: int) -> dict[str, Any]:
     """Return colour and marker of the curve of a metric, or of another of several things, by its number."""
     return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
+
+
+def line_style(k: int) -> dict[str, Any]:
+    """Return colour and dashes of the curve of a metric without markers, by its number."""
+    dashes = CURVE_DASHES[k // len(COLOURS) % len(CURVE_DASHES)]
+    return {"color": COLOURS[k % len(COLOURS)], "linestyle": dashes}
+
+
+def level_lines(axes: Axes, levels: Mapping[float, str]) -> None:
+    """Draw dashed lines at some levels, with words at the right end of each."""
+    for level, words in levels.items():
+        axes.axhline(level, linestyle="--", linewidth=0.8, color="0.4")
+        place: Any = ("axes fraction", "data")
+        style: Any = {"fontsize": 8, "color": "0.4", "ha": "right", "va": "bottom"}
+        axes.annotate(words, (1.0, level), xycoords=place, **style)
 
 
 TICKS = 11

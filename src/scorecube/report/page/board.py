@@ -21,8 +21,6 @@ MOST_RUNS = 300
 """Rows of a leaderboard on the page of one collection."""
 TO = "\N{EN DASH}"
 """Between limits."""
-LEAST_RUNS = 10
-"""Rows of each leaderboard on a page of many collections."""
 NEEDED = {names.RUN, "rank", "mean", "rank_low", "rank_high"}
 """Columns of the first table of an analysis that is shown as leaderboards."""
 
@@ -46,19 +44,22 @@ def number(value: float | None, half: float | None = None) -> str:
     return f"{value:.{max(least, decimals_of(half)) if half else 3}f}"
 
 
-def limited(value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
-    """Return a number and its limits, with the digits that these allow; no limits where they are not known.
+def limited(
+    value: float | None, low: float | None, high: float | None, form: str = ""
+) -> tuple[str, str]:
+    """Return a number and its limits, with the digits that these allow or in a form; no limits where they are not known.
 
     Examples
     --------
-    >>> limited(-0.849, -0.883, -0.807), limited(0.5, None, None)
-    (('-0.85', '-0.88 to -0.81'), ('0.500', ''))
+    >>> limited(-0.849, -0.883, -0.807), limited(0.5, None, None), limited(0.25, None, None, ".0%")
+    (('-0.85', '-0.88 to -0.81'), ('0.500', ''), ('25%', ''))
     """
-    if low is None or high is None:
-        return number(value), ""
-    half = (high - low) / 2
-    between = " to " if low < 0 else TO
-    return number(value, half), f"{number(low, half)}{between}{number(high, half)}"
+    half = None if low is None or high is None else (high - low) / 2
+    ends = [number(each, half) for each in (value, low, high)]
+    if form:
+        ends = ["-" if each is None else format(each, form) for each in (value, low, high)]
+    between = (" to " if low is not None and low < 0 else TO).join(ends[1:]).replace("%", "")
+    return ends[0], "" if half is None else between
 
 
 def bar(low: float, high: float, point: float, ends: tuple[float, float], kind: str = "") -> str:
@@ -98,7 +99,7 @@ def boards(
     baseline: Run that all are compared with; empty for none.
     collections: On the page.
     """
-    most = max(LEAST_RUNS, MOST_RUNS // collections)
+    most = max(10, MOST_RUNS // collections)
     found = []
     for (collection, label), rows in with_labels(frame).groupby([COLLECTION, "label"], sort=False):
         records = as_records(rows)
@@ -223,7 +224,6 @@ def matrices(frame: pd.DataFrame, escape: Callable[[str], str]) -> list[Matrix]:
 
 
 def _mean(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the mean over collections, with its limits where all have limits."""
     columns = ("mean", "mean_low", "mean_high")
     found: list[list[Any]] = [[row.get(name) for row in rows] for name in columns]
     if any(None in each for each in found):

@@ -9,9 +9,9 @@ from typing import Any
 from scorecube import names
 from scorecube.report.findings import Finding
 from scorecube.report.leaderboard import leader_limits
-from scorecube.report.page.board import TO, bar, limited
+from scorecube.report.page.board import bar, limited
 from scorecube.report.page.sections import Section
-from scorecube.report.tables import as_records
+from scorecube.report.tables import LIMITS, as_records
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     DIFFERENCE,
@@ -23,8 +23,7 @@ from scorecube.report.view import (
     Question,
 )
 
-MOST_BARS = 4
-"""Metrics that a card draws."""
+COUNT = ",.0f"
 Rows = Mapping[str, dict[str, Any]]
 """A row of a table by the label of its metric."""
 
@@ -82,7 +81,6 @@ def answering(sections: Sequence[Section], question: Question) -> list[Section]:
 
 
 def _of_findings(section: Section, question: Question) -> Iterator[Says]:
-    """Yield the first finding that has a number; sentences stand in the chapter."""
     for each in section.answered(question):
         if each.estimate is not None:
             yield Says("", *numbers(each), each.subject)
@@ -105,10 +103,8 @@ def numbers(found: Finding) -> tuple[str, str]:
         if not found.estimate:
             return "none", ""
         ends = (None, None)
-    if float(found.estimate).is_integer() and found.unit not in ("1", "score"):
-        known = [f"{end:,.0f}" for end in ends if end is not None]
-        return f"{found.estimate:,.0f}", TO.join(known) if len(known) > 1 else ""
-    return limited(found.estimate, *ends)
+    counts = found.estimate.is_integer() and found.unit not in ("1", "score")
+    return limited(found.estimate, *ends, COUNT if counts else "")
 
 
 def _rows(section: Section | None) -> Rows:
@@ -163,7 +159,7 @@ def _separates(own: Sequence[Section]) -> list[Says]:
     ordered = sorted(known, key=lambda label: -known[label]["share"])
     limits = {label: (row.get("share_low"), row.get("share_high")) for label, row in known.items()}
     bars = []
-    for label in ordered[:MOST_BARS]:
+    for label in ordered[:4]:  # metrics that a card draws
         share, (low, high) = known[label]["share"], limits[label]
         ends = (low, high) if low is not None and high is not None else (share, share)
         bars.append((label, bar(*ends, share, (0.0, 1.0)), f"{share:.0%}"))
@@ -205,14 +201,14 @@ def _topics(own: Sequence[Section]) -> list[Says]:
     for label, row in _rows(section).items():
         column = "paired_topics" if row.get("paired_topics") else "topics"
         needed, low, high = (row.get(name) for name in (column, f"{column}_low", f"{column}_high"))
-        limits = f"{low:,.0f}{TO}{high:,.0f}" if low is not None and high is not None else ""
+        big, limits = limited(needed, low, high, COUNT)
         enough = "may be enough"
         if high is not None and high <= at_hand:
             enough = "are enough"
         elif low is not None and low > at_hand:
             enough = "are too few"
         words = f"for {row['min_diff']:g} between best and worst of {row['systems']:g} systems; {at_hand} today {enough}"
-        found.append(Says(label, f"{needed:,.0f}", limits, words))
+        found.append(Says(label, big, limits, words))
     return found
 
 
@@ -230,44 +226,35 @@ class Measure:
 
     heading: Of the column.
     kinds: Analyses that have it, the first that was run.
-    column, low, high: Of their first table.
-    more: Whether more is better; None where none is better.
-    percent: Whether it is written as a percentage.
+    column: Of their first table.
+    limits: How the names of the columns with its limits begin; as its own by default.
+    more: Whether more is better; False where nothing is.
+    form: How it is written; with the digits that its limits allow by default.
     """
 
     heading: str
     kinds: tuple[str, ...]
     column: str
-    low: str = ""
-    high: str = ""
-    more: bool | None = True
-    percent: bool = False
+    limits: str = ""
+    more: bool = True
+    form: str = ""
+
+    def of(self, row: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """Return the number of a row and its limits."""
+        value, low, high = (f"{self.limits or self.column}{end}" for end in LIMITS)
+        return row.get(self.column if self.limits else value), row.get(low), row.get(high)
 
 
 PAIR_TESTS = ("maxt", "tukey", "bootstrap", "randomisation", "paired")
-_SHARE, _TOPICS = ("share", "share_low", "share_high"), "paired_topics"
 MEASURES = (
-    Measure("share of comparisons confirmed", ("swap",), *_SHARE, percent=True),
-    Measure(
-        "required difference",
-        ("swap",),
-        "required_difference",
-        "required_low",
-        "required_high",
-        more=None,
-    ),
-    Measure("pairs of runs separated", PAIR_TESTS, "share", percent=True),
-    Measure("E rho\N{SUPERSCRIPT TWO}", ("reliability",), "erho2", "erho2_low", "erho2_high"),
+    Measure("share of comparisons confirmed", ("swap",), "share", form=".0%"),
+    Measure("required difference", ("swap",), "required_difference", "required", more=False),
+    Measure("pairs of runs separated", PAIR_TESTS, "share", form=".0%"),
+    Measure("E rho²", ("reliability",), "erho2"),
     # Fewer topics for a difference do not make a metric better: equal differences mean less on a wide range.
-    Measure(
-        "topics for the next collection",
-        ("design",),
-        _TOPICS,
-        f"{_TOPICS}_low",
-        f"{_TOPICS}_high",
-        more=None,
-    ),
+    Measure("topics for the next collection", ("design",), "paired_topics", more=False, form=COUNT),
 )
+TAU = Measure("tau with {}, over many topics", ("correlate",), "tau_population", more=False)
 
 
 def metrics_table(
@@ -278,30 +265,23 @@ def metrics_table(
     The best of a column is marked where its interval ends before those of all others begin. Columns without limits are facts of these
     topics, and nothing in them is marked. Metrics stand in the order that is given, the primary one first.
     """
-    headings: list[str] = []
-    cells: dict[str, list[tuple[str, bool]]] = {}
-    columns: list[tuple[str, dict[str, tuple[Any, Any, Any]], Measure]] = []
-    for each in MEASURES:
-        rows = _rows(_section(sections, *each.kinds))
-        found = {
-            label: (row.get(each.column), row.get(each.low), row.get(each.high))
-            for label, row in rows.items()
-            if row.get(each.column) is not None
-        }
-        if found:
-            columns.append((each.heading, found, each))
-    known = {label for _, found, _ in columns for label in found}
+    columns = {
+        each: {label: each.of(row) for label, row in _rows(_section(sections, *each.kinds)).items()}
+        for each in MEASURES
+    }
+    known = {label for found in columns.values() for label in found if found[label][0] is not None}
     labels = [*(label for label in order if label in known), *sorted(known - {*order})]
-    tau = _taus(_section(sections, "correlate"), labels)
-    if tau:
-        columns.append(
-            (f"tau with {labels[0]}, over many topics", tau, Measure("", (), "", more=None))
-        )
-    for heading, found, each in columns:
-        headings.append(heading)
-        best = _separated(found, each.more)
-        for label in labels:
-            cells.setdefault(label, []).append((_cell(found.get(label), each), label == best))
+    columns[TAU] = _taus(_section(sections, *TAU.kinds), labels)
+    headings: list[str] = []
+    cells: dict[str, list[tuple[str, bool]]] = {label: [] for label in labels}
+    for each, found in columns.items():
+        found = {label: numbers for label, numbers in found.items() if numbers[0] is not None}
+        if found:
+            headings.append(each.heading.format(*labels[:1]))
+            best = _separated(found) if each.more else ""
+            for label in labels:
+                value, ends = limited(*found.get(label, (None,) * 3), each.form)
+                cells[label].append((f"{value} ({ends})" if ends else value, label == best))
     return headings, list(cells.items())
 
 
@@ -311,33 +291,15 @@ def _taus(section: Section | None, labels: Sequence[str]) -> dict[str, tuple[Any
         return {}
     found: dict[str, tuple[Any, Any, Any]] = {}
     for row in as_records(section.first_table):
-        pair = [row["metric_a"], row["metric_b"]]
-        if labels[0] in pair and row.get("tau_population") is not None:
-            other = pair[1 - pair.index(labels[0])]
-            ends = (row["tau_population_low"], row["tau_population_high"])
-            found.setdefault(other, (row["tau_population"], *ends))
+        pair, numbers = [row["metric_a"], row["metric_b"]], TAU.of(row)
+        if labels[0] in pair and numbers[0] is not None:
+            found.setdefault(pair[1 - pair.index(labels[0])], numbers)
     return {label: found[label] for label in labels if label in found}
 
 
-def _cell(found: tuple[Any, Any, Any] | None, each: Measure) -> str:
-    """Return a number with its limits."""
-    if found is None:
-        return "-"
-    if each.percent:
-        value, low, high = (None if one is None else 100 * one for one in found)
-        ends = "" if low is None or high is None else f" ({low:.0f}{TO}{high:.0f})"
-        return f"{value:.0f}%{ends}"
-    if each.column.endswith("topics"):
-        value, low, high = found
-        ends = "" if low is None or high is None else f" ({low:,.0f}{TO}{high:,.0f})"
-        return f"{value:,.0f}{ends}"
-    value, ends = limited(*found)
-    return f"{value} ({ends})" if ends else value
-
-
-def _separated(found: Mapping[str, tuple[Any, Any, Any]], more: bool | None) -> str:
+def _separated(found: Mapping[str, tuple[Any, Any, Any]]) -> str:
     """Return the label whose interval is beyond those of all others; empty where there is none."""
-    if more is None or len(found) < 2 or any(None in each for each in found.values()):
+    if len(found) < 2 or any(None in each for each in found.values()):
         return ""
     best = max(found, key=lambda label: found[label][0])
     others = [high for label, (_, _, high) in found.items() if label != best]

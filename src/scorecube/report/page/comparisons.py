@@ -14,8 +14,6 @@ from scorecube.report.page.sections import Section
 from scorecube.report.tables import COLLECTION, averages
 from scorecube.report.text_formats import merge_gains, with_labels
 
-MOST_NAMED = 5
-"""Collections that a sentence names."""
 LEAST_P = 0.001
 """A smaller p-value in a sentence is printed as smaller than this."""
 
@@ -65,7 +63,7 @@ def name_collections(collections: str) -> str:
     ('x, y', '7 in all')
     """
     names = collections.split(", ")
-    return collections if len(names) <= MOST_NAMED else f"{len(names)} in all"
+    return collections if len(names) <= 5 else f"{len(names)} in all"
 
 
 def consistency(found: pd.DataFrame) -> str:

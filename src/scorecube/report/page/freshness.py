@@ -16,16 +16,20 @@ PACKAGE = Path(__file__).parents[2]
 LIBRARIES = ("numpy", "scipy", "pandas", "xarray", "matplotlib", "jinja2")
 """Libraries that pages depend on."""
 FORMS = ("py", "html", "css", "js")
+OTHERS = ("cli", "execute", "ingest", "testing.py", "workflow")
+"""Of the package, what no page is made of: what reads files, computes and stores results, and commands."""
 SEAL = re.compile(rb"<!-- ([0-9a-f]{64}) ([0-9a-f]{64}) -->\n")
 
 
 @cache
 def program_digest() -> str:
-    """Return a digest of this package's files and of the versions of the libraries that draw and compute."""
+    """Return a digest of the files that pages are made by, and of the versions of the libraries that draw and compute."""
     digest = hashlib.sha256(" ".join(map(version, LIBRARIES)).encode())
     for path in sorted(path for form in FORMS for path in PACKAGE.rglob(f"*.{form}")):
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(PACKAGE)} {len(content)}\n".encode() + content)
+        place = path.relative_to(PACKAGE)
+        if place.parts[0] not in OTHERS:
+            content = path.read_bytes()
+            digest.update(f"{place} {len(content)}\n".encode() + content)
     return digest.hexdigest()
 
 

@@ -18,8 +18,7 @@ from scorecube.errors import visible
 from scorecube.report.columns import fact_of_columns
 from scorecube.report.figures.files import draw_figure
 from scorecube.report.figures.style import COLOURS
-from scorecube.report.tables import as_records
-from scorecube.report.text_formats import NONE, Cells, merge_gains, render
+from scorecube.report.text_formats import NONE, cell_texts, merge_gains, render
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,85 +33,67 @@ GREYS, LIGHTEST_GREY = (0x40, 0x90), 0xF0
 def html_table(frame: pd.DataFrame, label: str = "Table") -> Markup:
     """Return a table as HTML, numbers rounded, in a frame that scrolls and can have the keyboard focus.
 
-    A column that is equal in all rows becomes a line above the table.
+    A column that is equal in all rows becomes a line above the table. Teams that are not known are runs, and have no column.
 
     frame: Rows; only the first 300 are shown.
     label: Description for screen readers.
-    """
-    merged, shared = without_equal_columns(merge_gains(frame))
-    parts = [f"{heading_of(frame, name)}: {text}" for name, text in shared]
-    line = f'<p class="soft">{html.escape("; ".join(parts))}</p>' if parts else ""
-    return Markup(line) + _table(merged, label)  # noqa: S704 - escaped above
-
-
-def heading_of(frame: pd.DataFrame, column: str) -> str:
-    """Return what a column holds, in words: what its quantity says, or its name; of a limit those of its estimate."""
-    role, of = (fact_of_columns(frame, fact).get(column, "") for fact in ("role", "of"))
-    if role in LIMITS and of in frame:
-        return f"{heading_of(frame, of)}, {LIMITS[role]}"
-    return fact_of_columns(frame, "heading").get(column) or column.replace("_", " ")
-
-
-def without_equal_columns(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
-    """Return a table without the columns that are equal in all rows, and their names and values, but for missing values.
-
-    Teams that are not known are runs, and have no column, either.
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"collection": "c", "metric": ["AP", "Q"], "trials": 500})
-    >>> without_equal_columns(frame)[1]
-    [('collection', 'c'), ('trials', '500')]
+    >>> print(html_table(pd.DataFrame({"metric": ["AP", "Q"], "trials": 500})).partition("<div")[0])
+    <p class="soft">trials: 500</p>
     """
-    if len(frame) < 2:
-        return frame, []
-    if {names.RUN, names.TEAM} <= set(frame.columns) and frame[names.RUN].equals(frame[names.TEAM]):
+    frame = merge_gains(frame)
+    if (
+        len(frame) > 1
+        and {names.RUN, names.TEAM} <= {*frame}
+        and frame[names.RUN].equals(frame[names.TEAM])
+    ):
         frame = frame.drop(columns=names.TEAM)
-    cells = Cells(frame)
-    rows = [cells.row(record) for record in as_records(frame)]
-    texts = {
-        name: list(column)
-        for name, column in zip(cells.columns, zip(*rows, strict=True), strict=True)
-    }
-    equal = {name: cells[0] for name, cells in texts.items() if len(set(cells)) == 1}
+    headings, texts = headings_of(frame), cell_texts(frame)
+    several = len(frame) > 1
+    equal = {name: cells[0] for name, cells in texts.items() if several and len({*cells}) == 1}
     if len(equal) == len(texts):
-        return frame, []
-    return frame.drop(columns=list(equal)), [each for each in equal.items() if each[1] != NONE]
-
-
-def _table(merged: pd.DataFrame, label: str) -> Markup:
-    """Return the rows of a table."""
-    cells = Cells(merged)
-    columns = cells.columns
-    records = as_records(merged[:MOST_SHOWN])
-    number = {
-        column: " class=number"
-        * (
-            (
-                pd.api.types.is_numeric_dtype(merged[column])
-                and not pd.api.types.is_bool_dtype(merged[column])
-            )
-            or any(_is_number(record[column]) for record in records)
-        )
-        for column in columns
+        equal = {}
+    shared = [f"{headings[name]}: {text}" for name, text in equal.items() if text != NONE]
+    line = f'<p class="soft">{html.escape("; ".join(shared))}</p>' if shared else ""
+    ends = {
+        name: " class=number" * _has_numbers(frame[name]) for name in texts if name not in equal
     }
     head = "".join(
-        f'<th scope="col"{number[column]}>{html.escape(heading_of(merged, column))}</th>'
-        for column in columns
+        f'<th scope="col"{end}>{html.escape(headings[name])}</th>' for name, end in ends.items()
     )
-    rows = []
-    for record in records:
-        texts = zip(columns, cells.row(record), strict=True)
-        row = "".join(f"<td{number[name]}>{html.escape(text)}</td>" for name, text in texts)
-        rows.append(f"<tr>{row}</tr>")
-    more = len(merged) - MOST_SHOWN
-    note = (
-        f'<p class="soft">The first {MOST_SHOWN} of {len(merged):,} rows.</p>' if more > 0 else ""
+    body = "".join(
+        f"<tr>{''.join(f'<td{end}>{html.escape(texts[name][k])}</td>' for name, end in ends.items())}</tr>"
+        for k in range(min(len(frame), MOST_SHOWN))
     )
-    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    more = len(frame) - MOST_SHOWN
+    note = f'<p class="soft">The first {MOST_SHOWN} of {len(frame):,} rows.</p>' if more > 0 else ""
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     name = html.escape(label, quote=True)
     return Markup(  # noqa: S704 - cells are escaped above
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table>{body}</table></div>{note}'
+        f'{line}<div class="scroll" tabindex="0" role="region" aria-label="{name}">{table}</div>{note}'
+    )
+
+
+def headings_of(frame: pd.DataFrame) -> dict[str, str]:
+    """Return what each column holds, in words: what its quantity says, or its name; of a limit those of its estimate."""
+    role, of, words = (fact_of_columns(frame, fact) for fact in ("role", "of", "heading"))
+    found = {name: words.get(name) or name.replace("_", " ") for name in map(str, frame.columns)}
+    return found | {
+        name: f"{found[of[name]]}, {LIMITS[role[name]]}"
+        for name in found
+        if role.get(name) in LIMITS and of.get(name) in found
+    }
+
+
+def _has_numbers(values: pd.Series[Any]) -> bool:
+    """Return whether a column has a number that is shown, or only numbers."""
+    if values.dtype.kind != "O":
+        return values.dtype.kind in "iuf"
+    return any(
+        isinstance(each, int | float) and not isinstance(each, bool) and each == each
+        for each in values[:MOST_SHOWN]
     )
 
 
@@ -120,10 +101,6 @@ def csv_address(frame: pd.DataFrame) -> str:
     """Return the address of a table as packed CSV, which stands in the page: the same as `scorecube show` prints."""
     packed = gzip.compress(render(frame, "csv").encode(), mtime=0)
     return "data:application/gzip;base64," + base64.b64encode(packed).decode()
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def picture(figure: Figure, description: str) -> Markup:
@@ -167,7 +144,6 @@ def picture(figure: Figure, description: str) -> Markup:
 
 
 def _of_palette(found: re.Match[str]) -> str:
-    """Return a colour of a style as one of the page's palette, which is another one in the dark; others as they are."""
     colour = f"#{found[1]}"
     if colour in COLOURS:
         return f": var(--k{COLOURS.index(colour)})"

@@ -18,7 +18,7 @@ from scorecube.errors import counted, visible
 from scorecube.report.cautions import cautions_of, cautions_of_collection
 from scorecube.report.page.board import TO
 from scorecube.report.page.freshness import source_digest
-from scorecube.report.page.html import embedded_json, heading_of
+from scorecube.report.page.html import embedded_json, headings_of
 from scorecube.report.page.options import PageOptions
 from scorecube.report.page.sections import in_report_order, options_text
 from scorecube.report.page.templates import page_file, script_and_hash, template
@@ -34,8 +34,6 @@ from scorecube.storage import Study
 from scorecube.storage.catalogue import ATTRIBUTES, in_order
 from scorecube.storage.index import Row
 
-MOST_COLUMNS = 12
-"""Numbers of results in the table of collections."""
 BINS = 24
 
 
@@ -71,7 +69,6 @@ def _row(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _latest(row: Row, kind: str) -> dict[str, dict[str, Any]]:
-    """Return the facts of the latest result of an analysis with each of its options."""
     results = in_order(row.results(kind))
     return {options_text(facts[ATTRIBUTES]): facts for facts in results}
 
@@ -85,7 +82,7 @@ def _results(
     columns, numbers = "", dict[str, dict[str, float]]()
     if view.order is not None:
         for frame in frames_of(study, view, found):
-            columns = columns or heading_of(frame, view.order.column)
+            columns = columns or headings_of(frame)[view.order.column]
             numbers |= key_numbers(frame, view.order)
     for name, facts in found:
         cautions = facts.get(CAUTIONS)
@@ -198,7 +195,8 @@ def table_data(rows: Sequence[Mapping[str, Any]], links: Mapping[str, str]) -> d
                 key = (result["kind"], result["title"], label)
                 columns.setdefault(key, f"{result['heading']}: {result['column']}, {label}")
     kinds = in_report_order({kind for kind, _, _ in columns})
-    chosen = sorted(columns, key=lambda key: (kinds.index(key[0]), *key[1:]))[:MOST_COLUMNS]
+    # A wider table would be cut off.
+    chosen = sorted(columns, key=lambda key: (kinds.index(key[0]), *key[1:]))[:12]
     cautions = sorted({text for row in rows for text in row["cautions"]})
     place = {text: number for number, text in enumerate(cautions)}
     data = []

@@ -77,7 +77,6 @@ def methods(
 
 
 def _scores(facts: Mapping[str, Any]) -> str:
-    """Return what the scores of a collection are."""
     teams = f" of {counted(facts['teams'], 'team')}" if facts["teams"] < facts["runs"] else ""
     source = "runs were scored against judgements" if facts["rankings"] else "scores were imported"
     gains = facts["gains"]
@@ -89,7 +88,6 @@ def _scores(facts: Mapping[str, Any]) -> str:
 
 
 def _run(section: Section) -> str:
-    """Return what was run, with which options, and by whose method."""
     facts = section.parts[0].facts
     words = [section.title]
     if facts.get("trials"):

@@ -8,9 +8,6 @@ from pathlib import Path
 from scorecube.errors import BadName
 from scorecube.storage import Study
 
-SUFFIX = ".zarr"
-"""Of the paths of studies, and no part of their names."""
-
 
 @dataclass(frozen=True)
 class PageOptions:
@@ -36,7 +33,7 @@ class PageOptions:
 
     def name(self, study: Study) -> str:
         """Return the title, or the name of the study."""
-        name = Path(study.path.rstrip("/")).name.removesuffix(SUFFIX)
+        name = Path(study.path.rstrip("/")).name.removesuffix(".zarr")
         return self.title or name or study.path
 
     def chosen(self, known: list[str]) -> list[str]:

@@ -33,8 +33,6 @@ from scorecube.storage.fact_types import plan_of
 
 MANY = 8
 """With more collections the figures of each are folded."""
-MOST_PLACES = 4
-"""Collections that a warning names."""
 MOST_VALUES = 34_000
 """Bytes of what the script reads the values of figures from; further figures have none."""
 ANYWAY = "scores"
@@ -100,7 +98,7 @@ def render(
         heat_maps=heat_maps(study, collections, options) if links is None else [],
         further=[] if options.final or links else further(sections, collections, study.path),
         provenance=_provenance(sections),
-        most_places=MOST_PLACES,
+        most_places=4,  # collections that a warning names
         methods=methods(collections, sections),
         data=_script_data(sections if links is None else ()),
         **script_and_hash(page_file("page.js")),
@@ -140,7 +138,6 @@ def _say_once(
 
 
 def _facts(collections: Sequence[Mapping[str, Any]], sections: Sequence[Section]) -> list[str]:
-    """Return the facts of a page in one line."""
     confidences = {
         f"{100 * (1 - float(part.facts['alpha'])):g}% confidence"
         for section in sections
@@ -166,7 +163,6 @@ def _boards(
 
 
 def _labels(leaderboards: Sequence[Board], sections: Sequence[Section]) -> list[str]:
-    """Return the metrics, with gain settings, that a page can be switched to."""
     labels = dict.fromkeys(each.label for each in leaderboards)
     if not labels:
         for section in sections:

@@ -18,7 +18,7 @@ from scorecube import names
 from scorecube.analyses.designs import TOPICS_AT_HAND, widths_and_power
 from scorecube.errors import visible
 from scorecube.report.leaderboard import systems
-from scorecube.report.tables import CELL, COLLECTION, declared, where
+from scorecube.report.tables import COLLECTION, declared, where
 from scorecube.report.text_formats import with_labels
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
@@ -119,8 +119,6 @@ def _steps(
 def _cell(
     label: str, rows: pd.DataFrame, steps: np.ndarray[Any, Any], place: Mapping[Any, int]
 ) -> dict[str, Any]:
-    """Return the data of one metric."""
-
     def numbers(values: Any) -> list[float | None]:
         return [float(f"{each:.10g}") if np.isfinite(each) else None for each in values]
 
@@ -136,11 +134,8 @@ def _cell(
 
 
 DESIGNS = declared(
-    CELL,
-    (
-        *(*CELL, "topics", "width", "paired_width", "power"),
-        *(("own", "variance"), ("residual", "residual_variance")),
-    ),
+    "metric gain",
+    "metric gain topics width paired_width power own=variance residual=residual_variance",
     only="variance",
 )
 """Of `widths_and_power`, of the metrics that have any variance, which those of one topic do not."""

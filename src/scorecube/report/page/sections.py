@@ -36,7 +36,7 @@ from scorecube.report.results import (
 )
 from scorecube.report.tables import COLLECTION, combine
 from scorecube.report.view import Question, ResultGroup, View
-from scorecube.report.views import view_names, view_of
+from scorecube.report.views import unstored_names, view_names, view_of
 from scorecube.storage import Collection, Study
 
 LARGE = 1 << 20
@@ -44,10 +44,6 @@ LARGE = 1 << 20
 NO_ARRAY = "no_array"
 FIRST = "leaderboard"
 """Analysis whose rank sets the script computes at other numbers of topics."""
-BEGINNING = 40
-"""Letters in which sentences agree that say the same."""
-DESIGN = "design"
-WIDTHS_AND_POWER = "Widths and power with the topics at hand"
 
 
 @dataclass(frozen=True)
@@ -89,7 +85,7 @@ def part_sources(collection: Collection) -> list[PartSource]:
         for kind in in_report_order(collection.contents()["results"])
         for facts in collection.result_attributes(kind)
     }
-    computed = (kind for kind in view_names() if view_of(kind).page_result is not None)
+    computed = (kind for kind in unstored_names() if view_of(kind).page_result is not None)
     return [*latest.values(), *(PartSource(collection.name, kind) for kind in computed)]
 
 
@@ -184,7 +180,8 @@ class Section:
     def live_tables(self, *, curves: bool) -> list[tuple[str, pd.DataFrame]]:
         """Return the table of widths and power that the script computes at other numbers of topics, if there is one."""
         frames = [part.at_hand for part in self.parts if part.at_hand is not None]
-        return [(WIDTHS_AND_POWER, combine(frames))] if frames and curves else []
+        heading = "Widths and power with the topics at hand"
+        return [(heading, combine(frames))] if frames and curves else []
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -212,7 +209,7 @@ class Section:
         """Return what it says, the answer first, each once."""
         said = [sentence(each.sentence) for each in self.findings]
         # What a result says by itself begins as its answer does.
-        return list({line[:BEGINNING]: line for line in reversed(said)}.values())[::-1]
+        return list({line[:40]: line for line in reversed(said)}.values())[::-1]
 
     def content(self, *, curves: bool = True, overview: bool = True) -> dict[str, Any]:
         """Return the values that the template of the page needs; of one collection no picture twice."""
@@ -314,7 +311,7 @@ def _live(
     """Return what the script of the page computes with, and its table at the topics of the collection."""
     if source.kind == FIRST:
         return leaderboard_data(study[source.collection].cube, result), None
-    if source.kind == DESIGN and source.facts is None:
+    if source.kind == "design" and source.facts is None:
         table, data = design_data(result)
         return data, table
     return None, None

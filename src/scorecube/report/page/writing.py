@@ -26,8 +26,6 @@ OrderedMap = Callable[..., Iterable[Any]]
 INDEX = "index.html"
 GENERATOR = '<meta name="generator" content="scorecube'
 """Marks a page as a report of this package."""
-LONGEST_NAME = 200
-"""Bytes of a file name, without what makes it different from others."""
 OVERVIEW = 50
 """With more collections a report shows distributions over them."""
 MOST_PAGES = 200
@@ -208,7 +206,6 @@ def _collection_page(
 
 
 def _page_digest(study: Study, name: str, page: str, options: PageOptions) -> str:
-    """Return the digest of what the page of a collection is made from."""
     return source_digest(study, [name], INDEX, page, *options.words())
 
 
@@ -245,7 +242,8 @@ def page_names(collections: Sequence[str]) -> dict[str, str]:
     taken = {INDEX}
     for collection in collections:
         plain = re.sub(r"[^\w.-]+", "-", collection).strip(".-")
-        plain = plain.encode()[:LONGEST_NAME].decode(errors="ignore") or "collection"
+        # Bytes of a name that leave room for what makes it different from others.
+        plain = plain.encode()[:200].decode(errors="ignore") or "collection"
         name, number = f"{plain}.html", 2
         while name.casefold() in taken:
             name, number = f"{plain}-{number}.html", number + 1
@@ -269,7 +267,6 @@ def _chosen(study: Study, collections: Sequence[str] | None) -> list[str]:
 
 
 def _facts(study: Study, names: Container[str]) -> list[dict[str, Any]]:
-    """Return sizes and labels of collections, as of `overview`."""
     return [each for each in overview(study)["collections"] if each["name"] in names]
 
 

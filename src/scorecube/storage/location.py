@@ -27,7 +27,7 @@ SCHEMES = ("s3", "gs", "az")
 
 
 class Location(Protocol):
-    """Where one zarr hierarchy lies; keys and paths are relative to it."""
+    """Where one zarr hierarchy lies; keys and paths are relative to it. What need not be done everywhere does nothing here."""
 
     name: str
     """Path or URL, as the user wrote it."""
@@ -49,6 +49,7 @@ class Location(Protocol):
 
     def check_writable(self) -> None:
         """Refuse a place where nothing can be created, without writing (BadStudy); of an object store that is known later."""
+        return
 
     def failures(self) -> AbstractContextManager[None]:
         """Raise failures of the file system or the object store as `StoreFailed`."""
@@ -58,12 +59,17 @@ class Location(Protocol):
 
     def read_many(self, keys: Iterable[str]) -> dict[str, bytes | None]:
         """Return several objects."""
+        return {key: self.read(key) for key in keys}
 
     def children(self, path: str) -> list[str]:
         """Return the names directly below a path, sorted."""
 
     def metadata(self, path: str) -> dict[str, bytes]:
         """Return the metadata of a group and of all groups and arrays below it, by key relative to the group."""
+        before = f"{path}/" if path else ""
+        keys = [before + key for key in self.keys(path) if key.rpartition("/")[2] == METADATA]
+        found = self.read_many(keys)
+        return {key.removeprefix(before): each for key, each in found.items() if each}
 
     def exchange(self, key: str, old: bytes | None, new: bytes) -> bool:
         """Replace an object if its content is `old` (None: if it does not exist); False otherwise."""
@@ -71,8 +77,9 @@ class Location(Protocol):
     def stamps(self, keys: Mapping[str, str]) -> dict[str, str]:
         """Return a text for each collection that changes whenever its metadata file at a key does, see `scorecube.storage.index`."""
 
-    def stamp(self, key: str) -> str:
-        """Return the text of one such file, whose lock this process holds."""
+    def stamp(self, key: str) -> str:  # noqa: ARG002
+        """Return the text of one such file, whose lock this process holds; empty where a lock file says it."""
+        return ""
 
     def write_cached(self, key: str, content: bytes) -> None:
         """Write an object as a whole, without waiting for the disk: a power failure may lose it."""
@@ -101,17 +108,20 @@ class Location(Protocol):
         Without `link`, no file is shared with the other location: the group is modified in place.
         """
 
-    def check_inside(self, path: str) -> None:
+    def check_inside(self, path: str) -> None:  # noqa: ARG002
         """Refuse a path that links of the file system lead out of the study (CorruptStudy)."""
+        return
 
     def check_there(self) -> None:
         """Refuse to make a directory anew that was moved or removed while it was in use (BadStudy)."""
+        return
 
     def parent(self) -> tuple[Location, str]:
         """Return the location around this one, and the name of this one in it."""
 
-    def sync(self, path: str) -> None:
+    def sync(self, path: str) -> None:  # noqa: ARG002
         """Wait until everything that was written is on the disk; the path exists."""
+        return
 
     def is_below_zarr(self) -> bool:
         """Whether it lies inside another zarr hierarchy."""
@@ -170,20 +180,11 @@ class LocalDirectory(Location):
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
-    def read_many(self, keys: Iterable[str]) -> dict[str, bytes | None]:
-        return {key: self.read(key) for key in keys}
-
     def children(self, path: str) -> list[str]:
         try:
             return sorted(os.listdir(Path(self.name, path)))
         except (FileNotFoundError, NotADirectoryError):
             return []
-
-    def metadata(self, path: str) -> dict[str, bytes]:
-        root = Path(self.name, path)
-        return {
-            file.relative_to(root).as_posix(): file.read_bytes() for file in root.rglob(METADATA)
-        }
 
     def exchange(self, key: str, old: bytes | None, new: bytes) -> bool:
         self.check_inside(key)

@@ -20,17 +20,9 @@ FILE, FOLDER = "report.html", "report"
 ENOUGH = 16
 """Results or collections from which on starting processes saves time; each takes more than a second to start."""
 
-Chosen = Annotated[
-    Optional[str],
-    typer.Option("--collection", help="Collections, separated by commas; all by default."),
-]
 Title = Annotated[str, typer.Option("--title", help="Title; by default the name of the study.")]
 Authors = Annotated[str, typer.Option("--authors", help="Authors, below the title.")]
 Date = Annotated[str, typer.Option("--date", help="Date, below the title; none by default.")]
-Metrics = Annotated[
-    Optional[str],
-    typer.Option("--metrics", "--metric", help="Metrics, separated by commas; all by default."),
-]
 Primary = Annotated[
     str, typer.Option("--primary", help="Metric that a page opens with; the first by default.")
 ]
@@ -55,11 +47,11 @@ def report(
             help="Write a folder: a summary and one page per collection; by default of more than 200 collections the summary alone.",
         ),
     ] = False,
-    collection: Chosen = None,
+    collection: options.Collections = None,
     title: Title = "",
     authors: Authors = "",
     date: Date = "",
-    metrics: Metrics = None,
+    metrics: options.SomeMetrics = None,
     primary: Primary = "",
     final: Final = False,
 ) -> None:
@@ -161,20 +153,12 @@ def figure(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", help="File to write: .png, .svg or .pdf.")],
-    collection: Annotated[
-        Optional[str],
-        typer.Option(
-            "--collection", help="Collections, separated by commas; all with a result by default."
-        ),
-    ] = None,
+    collection: options.Collections = None,
     gain: Annotated[
         Optional[str],
         typer.Option("--gain", help="Gain setting, for one collection; the first by default."),
     ] = None,
-    metrics: Annotated[
-        Optional[str],
-        typer.Option("--metrics", "--metric", help="Metrics, separated by commas; all by default."),
-    ] = None,
+    metrics: options.SomeMetrics = None,
     by: Annotated[
         Optional[str],
         typer.Option(

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage import files
-from scorecube.storage.layout import METADATA, inside
+from scorecube.storage.layout import METADATA, above, inside
 from scorecube.storage.lock import LocalLockFile, LockFile, is_lock, lock_subject, lock_suffix
 
 STAGED = ".staged"
@@ -195,7 +195,7 @@ class LocalDirectory(Location):
         if not files.exchange_file(path, new, lambda: self.read(key) == old):
             return False
         if old is None:  # its directories may be new, too
-            files.sync_directories([path.parent.parent])
+            files.sync(path.parent.parent)
         return True
 
     def stamps(self, keys: Mapping[str, str]) -> dict[str, str]:
@@ -256,12 +256,7 @@ class LocalDirectory(Location):
             inside(key, self.name)
         directory = Path(self.name, group)
         directory.mkdir(parents=True, exist_ok=True)
-        parents = {
-            "/".join(parts[: count + 1])
-            for parts in {tuple(key.split("/")[:-1]) for key in objects}
-            for count in range(len(parts))
-        }
-        for parent in sorted(parents):  # each once, those above first
+        for parent in above(objects):
             with suppress(FileExistsError):
                 os.mkdir(f"{directory}/{parent}")  # noqa: PTH102 - hundreds of them
         for key, content in objects.items():
@@ -331,7 +326,7 @@ class LocalDirectory(Location):
         finally:
             files.remove_tree(staged)
             files.remove_tree(old)
-        files.sync_directories([path.parent])
+        files.sync(path.parent)
 
     def lock_file(self, collection: str = "") -> LockFile:
         return LocalLockFile(
@@ -349,6 +344,22 @@ def is_url(text: str) -> bool:
     (True, False)
     """
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text) is not None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or IP address is this machine's loopback.
+
+    Examples
+    --------
+    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("example.org")
+    (True, True, True, False)
+    """
+    from ipaddress import ip_address
+
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def below(folder: str | os.PathLike[str], location: str) -> str:

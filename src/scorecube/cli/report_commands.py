@@ -11,6 +11,7 @@ import typer
 
 from scorecube.cli import options
 from scorecube.cli.terminal import notify, split, track_progress
+from scorecube.errors import BadPlan, counted
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
@@ -100,8 +101,6 @@ def report(
 
 def _refuse_pdf(target: Path) -> None:
     """Say how a report becomes a PDF."""
-    from scorecube.errors import BadPlan
-
     if target.suffix.lower() == ".pdf":
         raise BadPlan(
             f"{target}: a report is a page; write {target.with_suffix('.html')}, open it in a browser and print it to PDF: all tables of the "
@@ -112,8 +111,6 @@ def _refuse_pdf(target: Path) -> None:
 
 def _tell(first: Path, files: Sequence[Path], written: int) -> None:
     """Print where a report is, its size, and how many of its pages were written."""
-    from scorecube.errors import counted
-
     size = sum(path.stat().st_size for path in files) / 1024
     others = f" and {counted(len(files) - 1, 'page')} in the same folder"
     where = f"{first}{others if len(files) > 1 else ''} ({size:,.0f} KiB)"
@@ -214,7 +211,6 @@ def design_curves(
     Example: scorecube design-curves tools --variance 0.0182,0.1145 --out s2-figure-2.png
     """
     from scorecube.analyses.designs import EXTREME_VARIANCES
-    from scorecube.errors import BadPlan
     from scorecube.report import design
     from scorecube.report.figures.canvas import drawn
     from scorecube.report.figures.files import check_figure_path, save_figure

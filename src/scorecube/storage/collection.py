@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import xarray as xr
 
@@ -28,10 +28,6 @@ from scorecube.storage.manifest import (
     Manifest,
     digest_of,
 )
-from scorecube.storage.nodes import open_group
-
-if TYPE_CHECKING:
-    import zarr
 
 Value = TypeVar("Value")
 
@@ -56,11 +52,6 @@ class Collection:
     def group_path(self) -> str:
         """Path of its group in the store."""
         return self.study.path_of(self.name)
-
-    @property
-    def group(self) -> zarr.Group:
-        """Its group, for reading."""
-        return open_group(self.location, self.group_path)
 
     @property
     def manifest(self) -> Manifest:

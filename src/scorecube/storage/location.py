@@ -38,8 +38,8 @@ class Location(Protocol):
     has_stamps: bool
     """Whether `stamps` notice every change; otherwise lock files say what may have changed."""
 
-    def holds_zarr(self, path: str = "") -> bool:
-        """Whether there is a zarr node at a path, by default the root."""
+    def holds_zarr(self) -> bool:
+        """Whether there is a zarr node."""
 
     def exists(self) -> bool:
         """Whether there is any file or object."""
@@ -149,8 +149,8 @@ class LocalDirectory(Location):
     def __init__(self, path: str) -> None:
         self.name = self.store = path
 
-    def holds_zarr(self, path: str = "") -> bool:
-        return Path(self.name, path, METADATA).exists()
+    def holds_zarr(self) -> bool:
+        return Path(self.name, METADATA).exists()
 
     def exists(self) -> bool:
         return Path(self.name).exists()

@@ -72,12 +72,12 @@ class ObjectPrefix(Location):
             self._upstream = from_url(self.name)
         self.store = ErrorTranslatingStore(self._upstream, url=self.name)
 
-    def holds_zarr(self, path: str = "") -> bool:
+    def holds_zarr(self) -> bool:
         try:
             with translate_errors(self.name):
                 # One retry, as this is the first request: a wrong address is reported in seconds instead of minutes.
                 store = from_url(self.name, retry_config={"max_retries": 1})
-                obstore.get(store, f"{path}/{METADATA}".lstrip("/"))
+                obstore.get(store, METADATA)
         except MISSING:
             return False
         return True

@@ -247,7 +247,7 @@ def test_work_that_is_done_at_once_is_done_again_instead_of_recorded(
 ) -> None:
     plan(path).run()
     assert store_of(plan(path)).records() == []
-    assert "blocks" not in plan(path).collection.group
+    assert not (path / "demo" / "blocks").exists()
     computed.clear()
     result = plan(path, 2 * TRIALS).run()
     assert trials_in(computed) == list(range(2 * TRIALS))
@@ -333,8 +333,9 @@ def test_chosen_blocks_and_gaps_cover_each_trial_once(intervals: Intervals, tria
     chosen = select_disjoint(given_records, trials)
     assert all(each in given_records for each in chosen)
     kept = [(each.start, each.stop) for each in chosen]
-    assert trials_in(kept + gaps(kept, trials)) == list(range(trials))
-    assert all(low < high for low, high in gaps(kept, trials))
+    for longest in (1, 7, trials):
+        assert trials_in(kept + gaps(kept, trials, longest)) == list(range(trials))
+        assert all(low < high <= low + longest for low, high in gaps(kept, trials, longest))
     # Nothing usable is left lying: every other block overlaps a chosen one or goes too far.
     covered = set(trials_in(kept))
     for start, stop in intervals:
@@ -349,7 +350,7 @@ def test_a_whole_cut_in_any_order_is_chosen_as_it_is(cuts: list[int], chance: An
     shuffled = parts.copy()
     chance.shuffle(shuffled)
     assert select_disjoint(shuffled, 50) == parts
-    assert gaps([(part.start, part.stop) for part in parts], 50) == []
+    assert gaps([(part.start, part.stop) for part in parts], 50, 7) == []
 
 
 def test_of_blocks_with_one_beginning_the_longest_is_chosen() -> None:

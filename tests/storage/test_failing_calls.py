@@ -23,7 +23,7 @@ STEP = int(os.environ.get("SCORECUBE_SOAK", "97"))
 @pytest.fixture
 def faults(monkeypatch: pytest.MonkeyPatch) -> Faults:
     """Faults also in syncing, and in writing, where a half of the bytes is written."""
-    sync, write = storage_files._sync, storage_files.write_file
+    sync, write = storage_files.sync, storage_files.write_file
 
     def failing_sync(path: Path) -> None:
         FAULTS.on_call(str(path))
@@ -37,7 +37,7 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> Faults:
             raise
         write(path, content)
 
-    monkeypatch.setattr(storage_files, "_sync", failing_sync)
+    monkeypatch.setattr(storage_files, "sync", failing_sync)
     monkeypatch.setattr(storage_files, "sync_file_system", failing_sync)
     monkeypatch.setattr(storage_files, "write_file", failing_write)
     return FAULTS
@@ -106,7 +106,7 @@ def test_the_faults_are_noticed(faults: Faults, tmp_path: Path) -> None:
         lambda: (tmp_path / "x").read_bytes(),
         lambda: (tmp_path / "x").rename(tmp_path / "y"),
         lambda: storage_files.write_file(tmp_path / "z", b"xy"),
-        lambda: storage_files.sync_directories([tmp_path]),
+        lambda: storage_files.sync(tmp_path),
     ]
     (tmp_path / "x").write_bytes(b"")
     for call in calls:

@@ -17,6 +17,7 @@ from scorecube.cli.program import main
 from scorecube.errors import BadInput, BadStudy, CorruptStudy
 from scorecube.storage import NewResult, Study, datasets
 from scorecube.storage import writer as writer_module
+from scorecube.storage.nodes import open_group
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube, simulate_rankings
 from scorecube.workflow.api import cube_from_scores, evaluate_into, open_study, plan_in_study
@@ -91,7 +92,7 @@ def test_plain_xarray_reads_everything_without_a_warning(path: Path, filled: Stu
             tree = opened.load()
     groups = {
         place
-        for place, member in filled.root.members(max_depth=None)
+        for place, member in open_group(filled.location).members(max_depth=None)
         if isinstance(member, zarr.Group)
     }
     assert {group.strip("/") for group in tree.groups} == groups | {""}
@@ -401,7 +402,9 @@ def test_a_whole_study_has_no_damage(filled: Study) -> None:
     checked, problems = verify_study(filled)
     assert problems == []
     arrays = [
-        place for place, node in filled.root.members(max_depth=None) if isinstance(node, zarr.Array)
+        place
+        for place, node in open_group(filled.location).members(max_depth=None)
+        if isinstance(node, zarr.Array)
     ]
     # The study, the collection, its blocks, and the arrays of other groups.
     assert checked == 3 + len([place for place in arrays if "/blocks/" not in place])

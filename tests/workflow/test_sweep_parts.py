@@ -20,6 +20,7 @@ import scorecube as sc
 from scorecube.analyses import Agreement
 from scorecube.errors import BadPlan
 from scorecube.storage import Study
+from scorecube.storage.nodes import open_group
 from scorecube.testing import simulate_cube
 from scorecube.workflow.sweep_file import Entry, read_sweep
 from scorecube.workflow.sweep_parts import Part, missing_parts, narrowed, parse_part, shares
@@ -56,7 +57,7 @@ def contents(study: Study | Path) -> dict[str, str]:
         collection = opened[name]
         for key, entry in collection.manifest.entries.items():
             if not key.startswith("blocks/"):
-                group = collection.group[entry.path]
+                group = open_group(collection.location, f"{collection.group_path}/{entry.path}")
                 found[f"{name}/{key}"] = str(group.attrs["content_sha256"])
     return found
 

@@ -35,19 +35,27 @@ class Extension:
     example: str
 
 
+def files_of(values: Mapping[str, Any], about: str, **flags: str) -> list[Any]:
+    """Return what is to be evaluated first, the values of some options by name and flag; nothing if none of them is set.
+
+    Raises BadPlan: Not all are set; the message has `about`. A dry run, which evaluates nothing.
+    """
+    found, (runs, *others) = [values[key] for key in flags], flags.values()
+    if any(found) and not all(found):
+        names = f"{', '.join([runs, *others[:-1]])} and {others[-1]}"
+        raise BadPlan(f"{names} go together: set all three, or none of them{about}")
+    if any(found) and values["dry_run"]:
+        raise BadPlan(
+            f"--dry-run cannot be used with {runs}: it evaluates no runs; run scorecube evaluate for each set of judgements first"
+        )
+    return found if any(found) else []
+
+
 def evaluate_first(values: dict[str, Any]) -> dict[str, Any]:
     """Evaluate run files with two files of judgements, if any; return the values with both collections named."""
-    files = [values[key] for key in ("run_files", "qrels_a", "qrels_b")]
-    if not any(files):
+    files = files_of(values, "", run_files="--run-files", qrels_a="--qrels-a", qrels_b="--qrels-b")
+    if not files:
         return values
-    if not all(files):
-        raise BadPlan(
-            "--run-files, --qrels-a and --qrels-b go together: set all three, or none of them"
-        )
-    if values["dry_run"]:
-        raise BadPlan(
-            "--dry-run cannot be used with --run-files: it evaluates no runs; run scorecube evaluate twice first"
-        )
     from scorecube.cli.run_analysis import evaluate_two_sets
 
     labels = values["collection"] or [path.name.split(".")[0] for path in files[1:]]
@@ -77,17 +85,12 @@ def families_of(texts: Sequence[str]) -> tuple[str, ...]:
 def evaluate_judges(values: dict[str, Any]) -> dict[str, Any]:
     """Evaluate run files with the judgements of the truth and of judges, if any; return the values with all of them named."""
     values |= {"families": families_of(values["families"])}
-    files = [values[key] for key in ("run_files", "truth_qrels", "qrels")]
-    if not any(files):
+    about = "; for some runs of collections that exist use --only-runs"
+    files = files_of(
+        values, about, run_files="--runs", truth_qrels="--truth-qrels", qrels="--qrels"
+    )
+    if not files:
         return values
-    if not all(files):
-        raise BadPlan(
-            "--runs, --truth-qrels and --qrels go together: set all three, or none of them; for some runs of collections that exist use --only-runs"
-        )
-    if values["dry_run"]:
-        raise BadPlan(
-            "--dry-run cannot be used with --runs: it evaluates no runs; run scorecube evaluate for each set of judgements first"
-        )
     from scorecube.cli.run_analysis import evaluate_sets, judgement_sets
 
     metrics, gains = values["metrics"] or names.DEFAULT_METRICS, values["gains"] or ["auto"]

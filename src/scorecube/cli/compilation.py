@@ -14,6 +14,8 @@ COMPILE_SECONDS = 6.0
 """Time that compiling the readers and the default metrics takes on a current core, approximately."""
 SILENT_SECONDS = 3.0
 """Longest time without a line while a function is compiled."""
+EVERYTHING = "everything"
+"""What is marked when all kernels are compiled."""
 GARBAGE = 100_000
 """Objects between two searches for garbage."""
 LIBRARIES = ("numba", "scipy.stats", "xarray", "pandas")
@@ -58,9 +60,9 @@ def _parts_to_do(worker: int) -> list[str]:
     for k in range(len(LIBRARIES)):  # each process compiles another one first
         import_module(LIBRARIES[(worker + k) % len(LIBRARIES)])
     from scorecube.cli.kernel_parts import parts
-    from scorecube.execute.kernel_state import are_all_compiled
+    from scorecube.kernels.code_cache import is_marked
 
-    return [] if are_all_compiled() else list(parts())
+    return [] if is_marked(EVERYTHING) else list(parts())
 
 
 def _run(name: str) -> None:
@@ -70,9 +72,9 @@ def _run(name: str) -> None:
 
 
 def _mark_all() -> None:
-    from scorecube.execute.kernel_state import mark_all
+    from scorecube.kernels.code_cache import mark
 
-    mark_all()
+    mark(EVERYTHING)
 
 
 @contextmanager
@@ -84,7 +86,7 @@ def announced_compilation(kernels: str, seconds: float) -> Iterator[None]:
     kernels: Whose kernels they are, such as the name of an analysis.
     seconds: How long it takes, approximately.
     """
-    from scorecube.execute.kernel_state import watched_compilation
+    from scorecube.kernels.compilation import watched_compilation
 
     started, depth, over = 0.0, 0, threading.Event()
 

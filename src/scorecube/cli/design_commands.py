@@ -16,7 +16,7 @@ from scorecube.analyses.shared_options import SHARED
 from scorecube.cli import options
 from scorecube.cli.options import check_choice, parse_numbers
 from scorecube.cli.terminal import echo_results, echo_table, notify, split
-from scorecube.errors import BadPlan, default_flag
+from scorecube.errors import BadPlan, BadStudy, default_flag
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -240,7 +240,6 @@ def find_variances(
     from scorecube.collection.topic_groups import by_group
     from scorecube.design import variance_intervals
     from scorecube.design.uncertainty import teams_of_runs
-    from scorecube.errors import BadStudy
     from scorecube.names import ABOUT_TOPICS, RUN
     from scorecube.storage import open_study
 

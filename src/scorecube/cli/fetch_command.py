@@ -9,6 +9,7 @@ import typer
 
 from scorecube.cli import options
 from scorecube.cli.terminal import echo, notify
+from scorecube.errors import BadPlan, counted
 
 if TYPE_CHECKING:
     from scorecube.ingest.public import PublicCollection
@@ -66,7 +67,6 @@ def fetch(
 
     Example: scorecube fetch --list
     """
-    from scorecube.errors import BadPlan, counted
     from scorecube.ingest.public import fetch as fetch_cube
     from scorecube.ingest.public import fetch_files, public_collections, write_files
     from scorecube.workflow import api

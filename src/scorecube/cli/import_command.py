@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional, Unpack
 
 import typer
 
@@ -13,7 +15,7 @@ from scorecube.cli.terminal import notify, split
 from scorecube.cli.vocabulary import EVALS, MODELS
 from scorecube.errors import BadPlan, counted, option
 from scorecube.ingest.formats import AUTO, layouts
-from scorecube.ingest.roles import TAKEN
+from scorecube.ingest.roles import TAKEN, ColumnOptions
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -63,30 +65,36 @@ LowerIsBetter = Annotated[
         help="Metrics whose smaller values are better, such as last_rel: stored negated, as neg:last_rel.",
     ),
 ]
-RunColumn = Annotated[
-    Optional[str], typer.Option("--run-column", help="Column of runs, such as model_name.")
-]
-TopicColumn = Annotated[
-    Optional[str], typer.Option("--topic-column", help="Column of topics, such as question_id.")
-]
-CollectionColumn = Annotated[
-    Optional[str],
-    typer.Option("--collection-column", help="Column of collections, such as benchmark."),
-]
-SeedColumn = Annotated[
-    Optional[str], typer.Option("--seed-column", help="Column of repetitions, such as epoch.")
-]
-ScoreColumn = Annotated[
-    Optional[str], typer.Option("--score-column", help="Column of scores, such as value.")
-]
-TopicGroupColumn = Annotated[
-    Optional[str],
-    typer.Option(
-        "--topic-group-column", help="Column of what topics come in, such as conversation_id."
-    ),
-]
+COLUMNS = {
+    "run": "runs, such as model_name",
+    "topic": "topics, such as question_id",
+    "collection": "collections, such as benchmark",
+    "seed": "repetitions, such as epoch",
+    "score": "scores, such as value",
+    "topic_group": "what topics come in, such as conversation_id",
+}
+"""What is in the columns that options name, by role."""
 
 
+def _with_columns(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that takes an option for each of `COLUMNS`, behind --transpose."""
+    declared = {
+        name: (each.annotation, each.default)
+        for name, each in inspect.signature(command, eval_str=True).parameters.items()
+        if name != "columns"
+    }
+    columns: dict[str, tuple[Any, Any]] = {}
+    for role, about in COLUMNS.items():
+        flag = f"--{role.replace('_', '-')}-column"
+        kind = Annotated[Optional[str], typer.Option(flag, help=f"Column of {about}.")]
+        columns[f"{role}_column"] = kind, None
+    names = list(declared)
+    behind = names.index("transpose") + 1
+    ordered = [*names[:behind], *columns, *names[behind:]]
+    return options.with_parameters(command, {name: (declared | columns)[name] for name in ordered})
+
+
+@_with_columns
 def import_(
     study: options.StudyPath,
     files: ScoreFiles,
@@ -95,16 +103,11 @@ def import_(
     gain: Gain = "auto",
     layout: Layout = "auto",
     transpose: Transpose = False,
-    run_column: RunColumn = None,
-    topic_column: TopicColumn = None,
-    collection_column: CollectionColumn = None,
-    seed_column: SeedColumn = None,
-    score_column: ScoreColumn = None,
-    topic_group_column: TopicGroupColumn = None,
     lower_is_better: LowerIsBetter = None,
     teams: options.Teams = None,
     topic_groups: options.TopicGroups = None,
     replace: options.Replace = False,
+    **columns: Unpack[ColumnOptions],
 ) -> None:
     """Add per-topic scores that other tools computed.
 
@@ -123,12 +126,7 @@ def import_(
         topic_groups=topic_groups,
         layout=layout,
         transpose=transpose,
-        run_column=run_column,
-        topic_column=topic_column,
-        collection_column=collection_column,
-        seed_column=seed_column,
-        score_column=score_column,
-        topic_group_column=topic_group_column,
+        **columns,
         lower_is_better=split(lower_is_better) or (),
         collections=True,
         notify=_notify,

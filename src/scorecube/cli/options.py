@@ -72,6 +72,14 @@ Metrics = Annotated[
         autocompletion=metric_names,
     ),
 ]
+SomeMetrics = Annotated[
+    Optional[str],
+    typer.Option("--metrics", "--metric", help="Metrics, separated by commas; all by default."),
+]
+Collections = Annotated[
+    Optional[str],
+    typer.Option("--collection", help="Collections, separated by commas; all by default."),
+]
 Gains = Annotated[
     str, typer.Option("--gains", help="Gain settings, highest level first, e.g. 3:2:1,1:1:1.")
 ]

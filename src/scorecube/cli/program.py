@@ -42,7 +42,7 @@ from scorecube.cli.options import check_choice
 from scorecube.cli.plugins import load_plugins
 from scorecube.cli.terminal import discard_stdout, echo, notify, split, track_progress, wrap_lines
 from scorecube.cli.vocabulary import EVALS, FIELD
-from scorecube.errors import BadPlan, ScorecubeError, counted
+from scorecube.errors import BadPlan, CorruptStudy, ScorecubeError, counted
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
 
 if TYPE_CHECKING:
@@ -356,7 +356,6 @@ def verify(
 
     Example: scorecube verify study.zarr
     """
-    from scorecube.errors import CorruptStudy
     from scorecube.storage import open_study
     from scorecube.storage.verify import repair_index, verify_study
 

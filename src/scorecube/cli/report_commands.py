@@ -11,6 +11,7 @@ import typer
 
 from scorecube.cli import options
 from scorecube.cli.terminal import notify, split, track_progress
+from scorecube.errors import BadPlan, counted
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
@@ -20,17 +21,9 @@ FILE, FOLDER = "report.html", "report"
 ENOUGH = 16
 """Results or collections from which on starting processes saves time; each takes more than a second to start."""
 
-Chosen = Annotated[
-    Optional[str],
-    typer.Option("--collection", help="Collections, separated by commas; all by default."),
-]
 Title = Annotated[str, typer.Option("--title", help="Title; by default the name of the study.")]
 Authors = Annotated[str, typer.Option("--authors", help="Authors, below the title.")]
 Date = Annotated[str, typer.Option("--date", help="Date, below the title; none by default.")]
-Metrics = Annotated[
-    Optional[str],
-    typer.Option("--metrics", "--metric", help="Metrics, separated by commas; all by default."),
-]
 Primary = Annotated[
     str, typer.Option("--primary", help="Metric that a page opens with; the first by default.")
 ]
@@ -55,11 +48,11 @@ def report(
             help="Write a folder: a summary and one page per collection; by default of more than 200 collections the summary alone.",
         ),
     ] = False,
-    collection: Chosen = None,
+    collection: options.Collections = None,
     title: Title = "",
     authors: Authors = "",
     date: Date = "",
-    metrics: Metrics = None,
+    metrics: options.SomeMetrics = None,
     primary: Primary = "",
     final: Final = False,
 ) -> None:
@@ -108,8 +101,6 @@ def report(
 
 def _refuse_pdf(target: Path) -> None:
     """Say how a report becomes a PDF."""
-    from scorecube.errors import BadPlan
-
     if target.suffix.lower() == ".pdf":
         raise BadPlan(
             f"{target}: a report is a page; write {target.with_suffix('.html')}, open it in a browser and print it to PDF: all tables of the "
@@ -120,8 +111,6 @@ def _refuse_pdf(target: Path) -> None:
 
 def _tell(first: Path, files: Sequence[Path], written: int) -> None:
     """Print where a report is, its size, and how many of its pages were written."""
-    from scorecube.errors import counted
-
     size = sum(path.stat().st_size for path in files) / 1024
     others = f" and {counted(len(files) - 1, 'page')} in the same folder"
     where = f"{first}{others if len(files) > 1 else ''} ({size:,.0f} KiB)"
@@ -161,20 +150,12 @@ def figure(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", help="File to write: .png, .svg or .pdf.")],
-    collection: Annotated[
-        Optional[str],
-        typer.Option(
-            "--collection", help="Collections, separated by commas; all with a result by default."
-        ),
-    ] = None,
+    collection: options.Collections = None,
     gain: Annotated[
         Optional[str],
         typer.Option("--gain", help="Gain setting, for one collection; the first by default."),
     ] = None,
-    metrics: Annotated[
-        Optional[str],
-        typer.Option("--metrics", "--metric", help="Metrics, separated by commas; all by default."),
-    ] = None,
+    metrics: options.SomeMetrics = None,
     by: Annotated[
         Optional[str],
         typer.Option(
@@ -230,7 +211,6 @@ def design_curves(
     Example: scorecube design-curves tools --variance 0.0182,0.1145 --out s2-figure-2.png
     """
     from scorecube.analyses.designs import EXTREME_VARIANCES
-    from scorecube.errors import BadPlan
     from scorecube.report import design
     from scorecube.report.figures.canvas import drawn
     from scorecube.report.figures.files import check_figure_path, save_figure

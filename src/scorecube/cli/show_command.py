@@ -29,9 +29,6 @@ Table = Annotated[
         autocompletion=table_names,
     ),
 ]
-Collections = Annotated[
-    Optional[str], typer.Option("--collection", help="Collections, separated by commas.")
-]
 Metrics = Annotated[
     Optional[str], typer.Option("--metrics", "--metric", help="Rows of these metrics only.")
 ]
@@ -98,7 +95,7 @@ def show(
     study: options.StudyPath,
     analysis: Analysis,
     table: Table = None,
-    collection: Collections = None,
+    collection: options.Collections = None,
     metrics: Metrics = None,
     size: Sizes = None,
     sampling: Samplings = None,

@@ -5,7 +5,9 @@ from typing import Annotated, Literal, Optional
 import typer
 
 from scorecube.cli import options
+from scorecube.cli.study_commands import source_of
 from scorecube.cli.terminal import notify, split
+from scorecube.errors import counted
 
 Source = Annotated[
     Optional[str],
@@ -30,10 +32,6 @@ Delta = Annotated[
         "--delta", help="The same, but one that is larger by this number: that of the best system."
     ),
 ]
-Metrics = Annotated[
-    Optional[str],
-    typer.Option("--metrics", "--metric", help="Metrics, separated by commas; all by default."),
-]
 Seed = Annotated[
     Optional[int],
     typer.Option(
@@ -50,7 +48,7 @@ def simulate(
     topics: Topics = 1000,
     null: Null = False,
     delta: Delta = None,
-    metrics: Metrics = None,
+    metrics: options.SomeMetrics = None,
     seed: Seed = None,
     replace: options.Replace = False,
     workers: options.Workers = None,
@@ -60,23 +58,12 @@ def simulate(
 
     Example: scorecube simulate study.zarr --name truth --from covid --topics 10000 --seed 1
     """
-    from scorecube.errors import BadPlan, BadStudy, counted
     from scorecube.execute.memory import parse_memory
     from scorecube.workflow import api
     from scorecube.workflow.simulation import simulate_into
 
     opened = api.open_study(study, mode="a")
-    stored = list(opened)
-    if source is None and len(stored) != 1:
-        raise BadPlan(
-            f"{study} holds {counted(len(stored), 'collection')}; choose one with --from"
-            + (f": {', '.join(stored)}" if stored else "")
-        )
-    chosen = stored[0] if source is None else source
-    if chosen == name:
-        raise BadStudy(
-            f"{name}: the simulated scores are another collection; give it a --name of its own"
-        )
+    chosen = source_of(opened, source, "--from", name, "simulated")
     seed = api.new_seed() if seed is None else seed
     cube = api.select(opened[chosen].cube, metrics=split(metrics))
     attributes = simulate_into(

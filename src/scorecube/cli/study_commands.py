@@ -10,9 +10,10 @@ import typer
 from scorecube.cli import options
 from scorecube.cli.options import check_choice
 from scorecube.cli.terminal import echo_table, notify, split, track_progress
-from scorecube.errors import counted
+from scorecube.errors import BadPlan, BadStudy, counted
 
 if TYPE_CHECKING:
+    from scorecube.storage import Study
     from scorecube.storage.merge import Merged
 
 Out = Annotated[
@@ -71,6 +72,22 @@ def notes(merged: Merged) -> list[str]:
     ]
 
 
+def source_of(study: Study, chosen: str | None, flag: str, name: str, kind: str) -> str:
+    """Return the collection that another one, `name`, is made of: the chosen one, or the only one of a study."""
+    stored = list(study)
+    if chosen is None and len(stored) != 1:
+        raise BadPlan(
+            f"{study.path} holds {counted(len(stored), 'collection')}; choose one with {flag}"
+            + (f": {', '.join(stored)}" if stored else "")
+        )
+    source = stored[0] if chosen is None else chosen
+    if source == name:
+        raise BadStudy(
+            f"{name}: the {kind} scores are another collection; give it a --name of its own"
+        )
+    return source
+
+
 Collection = Annotated[
     Optional[str],
     typer.Option(
@@ -104,21 +121,10 @@ def standardise(
     Example: scorecube standardise study.zarr --collection covid --name std
     """
     from scorecube.collection.selection import standardise as standardise_cube
-    from scorecube.errors import BadPlan, BadStudy, counted
     from scorecube.workflow import api
 
     opened = api.open_study(study, mode="a")
-    stored = list(opened)
-    if collection is None and len(stored) != 1:
-        raise BadPlan(
-            f"{study} holds {counted(len(stored), 'collection')}; choose one with --collection"
-            + (f": {', '.join(stored)}" if stored else "")
-        )
-    source = stored[0] if collection is None else collection
-    if source == name:
-        raise BadStudy(
-            f"{name}: the standardised scores are another collection; give it a --name of its own"
-        )
+    source = source_of(opened, collection, "--collection", name, "standardised")
     cube = standardise_cube(opened[source].cube, method, reference_runs=split(reference_runs))
     opened.add(name, cube=cube, replace=replace)
     sizes = f"{counted(cube.sizes['run'], 'run')} x {counted(cube.sizes['topic'], 'topic')}"
@@ -136,10 +142,6 @@ Baseline = Annotated[
 Runs = Annotated[
     Optional[str], typer.Option("--runs", help="Runs to compare; all that are in both by default.")
 ]
-Metrics = Annotated[
-    Optional[str],
-    typer.Option("--metrics", "--metric", help="Metrics; all that both have by default."),
-]
 SameTopics = Annotated[
     bool,
     typer.Option(
@@ -148,7 +150,6 @@ SameTopics = Annotated[
     ),
 ]
 Confidence = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]
-Form = Annotated[str, typer.Option("--format", help="text, csv, json, markdown or latex.")]
 
 
 def replicate(
@@ -156,10 +157,10 @@ def replicate(
     collections: Collections,
     baseline: Baseline,
     runs: Runs = None,
-    metrics: Metrics = None,
+    metrics: options.SomeMetrics = None,
     same_topics: SameTopics = False,
     confidence: Confidence = 0.95,
-    form: Form = "text",
+    form: options.Format = "text",
 ) -> None:
     """Compare the effect of runs over a baseline in two collections: effect ratio and delta relative improvement.
 
@@ -167,7 +168,6 @@ def replicate(
     """
     from scorecube.collection.schema import labels_of
     from scorecube.collection.selection import select
-    from scorecube.errors import BadPlan
     from scorecube.report.text_formats import FORMATS
     from scorecube.storage import open_study
     from scorecube.workflow.api import replicability

@@ -59,10 +59,6 @@ StudyOption = Annotated[
     Optional[str],
     typer.Option("--study", help="Path or URL of the study instead of the one in the file."),
 ]
-Collections = Annotated[
-    Optional[str],
-    typer.Option("--collection", help="Collections of the file, separated by commas."),
-]
 StatusOption = Annotated[
     bool,
     typer.Option(
@@ -93,7 +89,7 @@ def sweep(
     resume: Resume = False,
     part: PartOption = None,
     study: StudyOption = None,
-    collection: Collections = None,
+    collection: options.Collections = None,
     status: StatusOption = False,
     anew: ReplaceOption = False,
     workers: options.Workers = None,

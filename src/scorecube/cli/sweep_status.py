@@ -176,7 +176,6 @@ def _state(status: Mapping[str, Any]) -> str:
 
 def _part_lines(path: str) -> list[str]:
     """Return one line for each part of a sweep that has a status, and one for all."""
-    from scorecube.storage.layout import numbers_of_parts
     from scorecube.storage.location import open_location
     from scorecube.storage.status import names_with_status, read_status
     from scorecube.workflow.sweep_parts import parts_of
@@ -199,7 +198,7 @@ def _part_lines(path: str) -> list[str]:
         lines.append(
             f"{counted(len(lines), 'part')} started: {done:,} of {total:,} collections done, {failed:,} failed"
         )
-    if len(several := numbers_of_parts(study for _, study in parts)) > 1:
+    if len(several := sorted({part.parts for part, _ in parts})) > 1:
         lines.append(
             f"these are parts of sweeps in {' and in '.join(map(str, several))} parts: remove the studies of the others"
         )

@@ -3,69 +3,49 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
-from typing import Any, Self
+from contextlib import contextmanager
+from typing import Any
 
 from scorecube.analyses.base import Arrays, Output
+from scorecube.execute.executor import Interval
 from scorecube.storage.blocks import BlockStore, Segment
 
 MAX_WAITING = 4
 """Blocks that wait to be written; a further one waits for the first of them, which bounds the memory."""
 
-Interval = tuple[int, int]
 
+@contextmanager
+def recording(
+    blocks: BlockStore,
+    outputs: Sequence[Output],
+    pending: Sequence[Interval],
+    facts: Mapping[str, Any],
+) -> Iterator[Callable[[int, Arrays], None]]:
+    """Yield a function that schedules a pending block, by its position, to be written, and raises the failure of an earlier one.
 
-class BlockWriter:
-    """Write blocks in the order in which they are submitted.
-
-    blocks: Where they are recorded.
+    blocks: Where they are recorded, in the order of the calls.
     outputs, pending: The outputs of a block, and the blocks to come; they are reserved at once.
     facts: Added to every record.
     """
+    first, failed, waiting = blocks.reserve(outputs, pending), False, deque[Future[None]]()
 
-    def __init__(
-        self,
-        blocks: BlockStore,
-        outputs: Sequence[Output],
-        pending: Sequence[Interval],
-        facts: Mapping[str, Any],
-    ) -> None:
-        first = blocks.reserve(outputs, pending)
-        self._blocks, self._facts = blocks, facts
-        self._index_of = {interval: first + k for k, interval in enumerate(pending)}
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="block-writer")
-        self._waiting: deque[Future[None]] = deque()
-        self._failed = False
-
-    def submit(self, interval: Interval, arrays: Arrays) -> None:
-        """Schedule a block to be written; raises the error of an earlier one."""
-        while self._waiting and (len(self._waiting) >= MAX_WAITING or self._waiting[0].done()):
-            self._waiting.popleft().result()
-        self._waiting.append(
-            self._thread.submit(self._write, Segment(self._index_of[interval], *interval, arrays))
-        )
-
-    def _write(self, segment: Segment) -> None:
-        if self._failed:  # write nothing after a failure, as if the process had ended there
+    def write(segment: Segment) -> None:
+        nonlocal failed
+        if failed:  # write nothing after a failure, as if the process had ended there
             return
-        self._failed = True
-        self._blocks.write(segment, self._facts)
-        self._failed = False
+        failed = True
+        blocks.write(segment, facts)
+        failed = False
 
-    def __enter__(self) -> Self:
-        """Return the writer."""
-        return self
+    def record(position: int, arrays: Arrays) -> None:
+        while waiting and (len(waiting) >= MAX_WAITING or waiting[0].done()):
+            waiting.popleft().result()
+        segment = Segment(first + position, *pending[position], arrays)
+        waiting.append(thread.submit(write, segment))
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Wait until all blocks are written; raise a failure unless another is raised."""
-        self._thread.shutdown()
-        if kind is None:
-            for written in self._waiting:
-                written.result()
+    with ThreadPoolExecutor(1, thread_name_prefix="block-writer") as thread:
+        yield record
+    for written in waiting:
+        written.result()

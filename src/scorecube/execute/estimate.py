@@ -12,7 +12,7 @@ from scorecube.analyses.plan import PreparedPlan
 from scorecube.collection.selection import n_cells
 from scorecube.errors import BadPlan, counted, option
 from scorecube.execute.block_writer import MAX_WAITING
-from scorecube.execute.kernel_state import is_compiled
+from scorecube.execute.kernel_state import KernelState, kernel_state
 from scorecube.execute.memory import default_memory, program_bytes, release_memory
 
 BLOCK_SECONDS = 0.5
@@ -227,6 +227,7 @@ def estimate(
         whole = -(-block_units // cost.together) * cost.together
         block_units = max(1, min(whole if whole <= most else block_units, most))
     blocks = math.ceil(units / block_units)
+    uncompiled = kernel_state(type(analysis)) is KernelState.UNCOMPILED
     return Estimate(
         trials=plan.trials,
         comparisons=n_cells(cube) * analysis.n_compared(cube),
@@ -238,7 +239,7 @@ def estimate(
         memory=needs,
         input_seconds=cost.input_seconds,
         result_seconds=cost.result_seconds,
-        compile_seconds=0.0 if is_compiled(type(analysis)) else analysis.compile_seconds,
+        compile_seconds=analysis.compile_seconds if uncompiled else 0.0,
     )
 
 

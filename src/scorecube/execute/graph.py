@@ -1,38 +1,37 @@
-"""Computing on local threads, which dask schedules.
-
-Calls do not depend on each other, so they finish in any order.
-"""
+"""Computing on local threads, which dask schedules. Calls do not depend on each other, so they finish in any order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from functools import partial
-from typing import Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from dask.threaded import get
 
-from scorecube.execute.executor import OnResult
+if TYPE_CHECKING:
+    from scorecube.execute.executor import Executor, OnResult
 
 
 def call_on_threads(
-    function: Callable[[Any], Any],
-    items: Sequence[Any],
-    on_result: OnResult,
-    workers: int,
-    pool: Executor | None,
+    executor: Executor, function: Callable[[Any], Any], items: Sequence[Any], on_result: OnResult
 ) -> None:
-    """Call a function with every item on local threads, or on those of a pool; see `call_each`."""
+    """Call a function with every item on local threads, or on those of the executor's pool; see `Executor.call_each`."""
+    lock, over = Lock(), False
 
-    def finished(position: int, result: Any, _: Any, state: Any, __: Any) -> None:
-        state["cache"][position] = None  # dask keeps results until the end
-        on_result(position, result)
+    def call(position: int) -> None:  # returns nothing, as dask keeps results until the end
+        nonlocal over
+        result = function(items[position])
+        with lock:
+            if not over:
+                over = True  # after a failure, no other result is taken
+                on_result(position, result)
+                over = False
 
-    # Passed to this call: callbacks that are registered globally would be shared by all threads of the process.
-    get(
-        {position: (partial(function, item),) for position, item in enumerate(items)},
-        list(range(len(items))),
-        num_workers=workers,
-        pool=pool,
-        callbacks=[(None, None, None, finished, None)],
-    )
+    positions = range(len(items))
+    calls = {position: (partial(call, position),) for position in positions}
+    try:
+        get(calls, list(positions), num_workers=executor.workers, pool=executor.pool)
+    finally:
+        with lock:  # after an error, calls that have begun end on their own
+            over = True

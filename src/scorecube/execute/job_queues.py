@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scorecube.errors import BadPlan
 from scorecube.execute.certificates import security_of
 from scorecube.execute.profiles import Profile
-from scorecube.storage.network import is_loopback
+from scorecube.storage.location import is_loopback
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -9,13 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorecube.kernels.compilation import watched_compilation as watched_compilation
-
 if TYPE_CHECKING:
     from scorecube.analyses.base import Analysis
 
-EVERYTHING = "everything"
-"""What is marked when all kernels are compiled."""
 _LOADED: set[type] = set()
 """Analyses whose kernels ran in this process."""
 
@@ -40,25 +36,6 @@ def kernel_state(analysis: type) -> KernelState:
     from scorecube.kernels.code_cache import is_marked
 
     return KernelState.CACHED if is_marked(_name(analysis)) else KernelState.UNCOMPILED
-
-
-def is_compiled(analysis: type) -> bool:
-    """Return whether the kernels that an analysis uses by default need no compiler any more."""
-    return kernel_state(analysis) is not KernelState.UNCOMPILED
-
-
-def are_all_compiled() -> bool:
-    """Return whether `mark_all` was called for these kernels, on such a processor."""
-    from scorecube.kernels.code_cache import is_marked
-
-    return is_marked(EVERYTHING)
-
-
-def mark_all() -> None:
-    """Note that all kernels are compiled."""
-    from scorecube.kernels.code_cache import mark
-
-    mark(EVERYTHING)
 
 
 def rehearse(

@@ -6,7 +6,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -20,8 +20,7 @@ from scorecube.analyses.base import Accumulator, Arrays, Output
 from scorecube.analyses.plan import PreparedPlan
 from scorecube.errors import ClusterFailed
 from scorecube.execute.blas_threads import one_blas_thread
-from scorecube.execute.block_writer import BlockWriter
-from scorecube.execute.dispatch import call_each
+from scorecube.execute.block_writer import recording
 from scorecube.execute.estimate import INLINE_SECONDS, Estimate, estimate
 from scorecube.execute.executor import CALLING_THREAD, Blocks, Executor, Interval, Progress
 from scorecube.execute.kernel_state import rehearse
@@ -96,30 +95,31 @@ def _compute_blocks(
         recorded.append((segment.start, segment.stop))
         _add(totals, prepared, recorded[-1], segment.arrays, "recorded")
     done = sum(stop - start for start, stop in recorded)
-    pending = _cut(gaps(recorded, planned.units), planned.block_units)
+    pending = gaps(recorded, planned.units, planned.block_units)
+    if not pending:
+        return totals.arrays
     # Short work is faster to repeat than to record and read.
     worth_recording = always_record or planned.seconds > INLINE_SECONDS
-    writer = None
-    if blocks is not None and pending and (worth_recording or blocks.records()):
-        writer = BlockWriter(blocks, outputs, pending, {"work": prepared.plan.work_digest})
+    recorder: AbstractContextManager[Any] = nullcontext()
+    if blocks is not None and (worth_recording or blocks.records()):
+        recorder = recording(blocks, outputs, pending, {"work": prepared.plan.work_digest})
+    with one_blas_thread(), recorder as record:
 
-    def on_block(position: int, arrays: Arrays) -> None:
-        nonlocal done
-        interval = pending[position]
-        _add(totals, prepared, interval, arrays, "computed")
-        if writer is not None:
-            writer.submit(interval, arrays)
-        done += interval[1] - interval[0]
-        report(done)
-
-    if pending:
-        with one_blas_thread(), writer or nullcontext():
-            plan = prepared.plan
-            inputs = analysis.inputs(prepared.prepared, plan.trials, plan.seed, prepared.samples)
-            if executor.client is None:
-                executor.call(rehearse, analysis, inputs, pending[0][0])
+        def on_block(position: int, arrays: Arrays) -> None:
+            nonlocal done
+            start, stop = pending[position]
+            _add(totals, prepared, (start, stop), arrays, "computed")
+            if record is not None:
+                record(position, arrays)
+            done += stop - start
             report(done)
-            call_each(executor, Blocks(analysis, inputs), pending, on_block)
+
+        plan = prepared.plan
+        inputs = analysis.inputs(prepared.prepared, plan.trials, plan.seed, prepared.samples)
+        if executor.client is None:
+            executor.call(rehearse, analysis, inputs, pending[0][0])
+        report(done)
+        executor.call_each(Blocks(analysis, inputs), pending, on_block)
     return totals.arrays
 
 
@@ -144,14 +144,6 @@ def _add(
             f"{plan.analysis.name}: the block of the {plan.analysis.unit} {interval[0]} to {interval[1]} that was {made} has {wrong}; "
             "nothing of it is stored. Find the machine that computes wrongly, and compute in another study to use no recorded block"
         )
-
-
-def _cut(intervals: list[Interval], length: int) -> list[Interval]:
-    return [
-        (low, min(low + length, stop))
-        for start, stop in intervals
-        for low in range(start, stop, length)
-    ]
 
 
 def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:

@@ -114,7 +114,7 @@ class Instruction:
 
         from scorecube.kernels import machine_code
 
-        return intrinsic(getattr(machine_code, self.py_func.__name__))
+        return intrinsic(machine_code.INSTRUCTIONS[self.py_func.__name__])
 
     @property
     def _numba_type_(self) -> Any:

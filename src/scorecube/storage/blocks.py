@@ -316,16 +316,20 @@ def select_disjoint(records: Sequence[Record], n_units: int) -> list[Record]:
     return chosen
 
 
-def gaps(intervals: Sequence[tuple[int, int]], n_units: int) -> list[tuple[int, int]]:
-    """Return the intervals of 0 .. n_units-1 that sorted, disjoint ones leave uncovered.
+def gaps(intervals: Sequence[tuple[int, int]], n_units: int, longest: int) -> list[tuple[int, int]]:
+    """Return intervals of a longest length that cover what sorted, disjoint ones leave of 0 .. n_units-1.
 
     Examples
     --------
-    >>> gaps([(0, 10), (20, 30)], 35)
-    [(10, 20), (30, 35)]
+    >>> gaps([(0, 10), (20, 30)], 35, 8)
+    [(10, 18), (18, 20), (30, 35)]
     """
     edges = [0, *(edge for interval in intervals for edge in interval), n_units]
-    return [(low, high) for low, high in zip(edges[::2], edges[1::2], strict=True) if low < high]
+    return [
+        (low, min(low + longest, stop))
+        for start, stop in zip(edges[::2], edges[1::2], strict=True)
+        for low in range(start, stop, longest)
+    ]
 
 
 def _texts(group: zarr.Group) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import xarray as xr
 
@@ -13,7 +13,7 @@ from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage.blocks import BlockStore
 from scorecube.storage.catalogue import ATTRIBUTES, Catalogue, in_order
 from scorecube.storage.contents import contents_html, contents_text
-from scorecube.storage.datasets import open_lazily, read_dataset, read_or_open
+from scorecube.storage.datasets import open_lazily, read_dataset
 from scorecube.storage.entry_facts import facts_of
 from scorecube.storage.fact_types import check_arrays, checked_attributes
 from scorecube.storage.index import Row, row_of
@@ -26,13 +26,8 @@ from scorecube.storage.manifest import (
     RESULTS,
     Entry,
     Manifest,
-    check_files,
     digest_of,
 )
-from scorecube.storage.nodes import open_group
-
-if TYPE_CHECKING:
-    import zarr
 
 Value = TypeVar("Value")
 
@@ -57,11 +52,6 @@ class Collection:
     def group_path(self) -> str:
         """Path of its group in the store."""
         return self.study.path_of(self.name)
-
-    @property
-    def group(self) -> zarr.Group:
-        """Its group, for reading."""
-        return open_group(self.location, self.group_path)
 
     @property
     def manifest(self) -> Manifest:
@@ -153,10 +143,11 @@ class Collection:
         """Return the attributes of a result."""
 
         def read(path: str, files: Mapping[str, str] | None) -> dict[str, Any]:
-            own = None if files is None else {METADATA: files[METADATA]}
+            key, problems = f"{path}/{METADATA}", list[str]()
             with self.location.failures():
-                problems = check_files(self.location, path, own)
-                content = self.location.read(f"{path}/{METADATA}")
+                content = self.location.read(key)
+            if files is not None and content is not None and digest_of(content) != files[METADATA]:
+                problems = [f"{METADATA} does not match its digest"]
             if problems or content is None:
                 raise CorruptStudy(
                     f"{self.study.path}: {path}: {'; '.join(problems) or 'is missing'}; run scorecube verify and compute it again"
@@ -181,7 +172,7 @@ class Collection:
         def read(path: str, files: Mapping[str, str] | None) -> xr.Dataset:
             if lazily:
                 return open_lazily(self.location, path)
-            return read_or_open(self.location, path, files)
+            return read_dataset(self.location, path, files, whole=False)
 
         name = f"{RESULTS}/{analysis}/{digest}"
         result = self._read(name, read)

@@ -94,45 +94,25 @@ def open_lazily(location: Location, group: str) -> xr.Dataset:
 
 
 def read_dataset(
-    location: Location, group: str, files: Mapping[str, str] | None = None
+    location: Location, group: str, files: Mapping[str, str] | None = None, *, whole: bool = True
 ) -> xr.Dataset:
     """Read one group into memory, with labels as object strings.
 
     location: Of the store.
     group: Path of the group.
     files: Digests of its metadata files; None if they are unknown.
+    whole: Whether values of a large group are read, too; otherwise they are read and checked on use.
     Raises CorruptStudy: Metadata or values that are missing, cannot be read, or do not match their digests.
     """
     with _reading(location, group, files) as metadata:
-        decoded = _read_directly(location, group, metadata, MAX_DIRECT_BYTES)
-        opened = open_dataset(location, group) if decoded is None else decoded
-        return _load(opened, location, group)
-
-
-def _read_directly(
-    location: Location, group: str, metadata: Mapping[str, bytes], most_bytes: int
-) -> xr.Dataset | None:
-    """Return a small group whose metadata files are known; None for any other."""
-    if not metadata:
-        return None
-    keys = chunk_keys(metadata, most_bytes)
-    if keys is None:
-        return None
-    chunks = location.read_many([f"{group}/{key}" for key in keys])
-    return decode_group(metadata, {key: chunks[f"{group}/{key}"] for key in keys})
-
-
-def read_or_open(
-    location: Location, group: str, files: Mapping[str, str] | None = None
-) -> xr.Dataset:
-    """Read one group into memory; values of a large one are read and checked on use. See `read_dataset`."""
-    with _reading(location, group, files) as metadata:
-        limit = min(MAX_DIRECT_BYTES, MAX_LOADED_BYTES)
-        dataset = _read_directly(location, group, metadata, limit)
-        if dataset is not None:
-            return _load(dataset, location, group)
+        direct = min(MAX_DIRECT_BYTES, MAX_LOADED_BYTES)
+        keys = chunk_keys(metadata, direct) if metadata else None
+        if keys is not None:  # a small group
+            chunks = location.read_many([f"{group}/{key}" for key in keys])
+            decoded = decode_group(metadata, {key: chunks[f"{group}/{key}"] for key in keys})
+            return _load(decoded, location, group)
         dataset = open_dataset(location, group)
-        if dataset.nbytes <= MAX_LOADED_BYTES:
+        if whole or dataset.nbytes <= MAX_LOADED_BYTES:
             return _load(dataset, location, group)
         opened = open_group(location, group)
         incomplete = [

@@ -12,7 +12,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -116,20 +116,14 @@ def exchange_file(path: Path, new: bytes, may: Callable[[], bool]) -> bool:
     """
     with partial_file(path) as partial:
         write_file(partial, new)
-        _sync(partial)
+        sync(partial)
         with guard(path.parent):
             allowed = may()
             if allowed:
                 partial.replace(path)
     if allowed:
-        sync_directories([path.parent])
+        sync(path.parent)
     return allowed
-
-
-def sync_directories(paths: Iterable[Path]) -> None:
-    """Sync the entries of directories."""
-    for path in paths:
-        _sync(path)
 
 
 def sync_file_system(path: Path) -> None:
@@ -139,13 +133,13 @@ def sync_file_system(path: Path) -> None:
     """
     if os.environ.get(SYNC) == "0":
         return
-    sync = _system_call()
-    if sync is None:
+    syncfs = _system_call()
+    if syncfs is None:
         os.sync()
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        if sync(descriptor):
+        if syncfs(descriptor):
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code), str(path))
     finally:
@@ -162,7 +156,8 @@ def _system_call() -> Callable[[int], int] | None:
     return function
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Sync the content of a file, or the entries of a directory."""
     if os.environ.get(SYNC) == "0":
         return
     descriptor = os.open(path, os.O_RDONLY)

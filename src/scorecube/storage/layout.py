@@ -22,15 +22,16 @@ PART_OF: Final = re.compile(r"\.part-0*([0-9]+)-of-([0-9]+)(?:\.[^./]*)?$")
 """End of the path of the study of a part of a sweep."""
 
 
-def numbers_of_parts(paths: Iterable[str]) -> list[int]:
-    """Return the numbers of parts of the sweeps whose parts' studies are among paths.
+def above(paths: Iterable[str]) -> list[str]:
+    """Return the paths of all groups around groups, each once, those above first.
 
     Examples
     --------
-    >>> numbers_of_parts(["s.part-1-of-4.zarr", "s.part-2-of-4.zarr", "s.part-1-of-2.zarr", "s.zarr"])
-    [2, 4]
+    >>> above(["results/swap/01", "results/tukey/02", "cube"])
+    ['results', 'results/swap', 'results/tukey']
     """
-    return sorted({int(found[2]) for found in map(PART_OF.search, paths) if found is not None})
+    parts = {tuple(path.split("/")[:-1]) for path in paths}
+    return sorted({"/".join(each[: count + 1]) for each in parts for count in range(len(each))})
 
 
 def inside(path: object, where: str, *, parts: int | None = None) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage import files
-from scorecube.storage.layout import METADATA, inside
+from scorecube.storage.layout import METADATA, above, inside
 from scorecube.storage.lock import LocalLockFile, LockFile, is_lock, lock_subject, lock_suffix
 
 STAGED = ".staged"
@@ -27,7 +27,7 @@ SCHEMES = ("s3", "gs", "az")
 
 
 class Location(Protocol):
-    """Where one zarr hierarchy lies; keys and paths are relative to it."""
+    """Where one zarr hierarchy lies; keys and paths are relative to it. What need not be done everywhere does nothing here."""
 
     name: str
     """Path or URL, as the user wrote it."""
@@ -38,8 +38,8 @@ class Location(Protocol):
     has_stamps: bool
     """Whether `stamps` notice every change; otherwise lock files say what may have changed."""
 
-    def holds_zarr(self, path: str = "") -> bool:
-        """Whether there is a zarr node at a path, by default the root."""
+    def holds_zarr(self) -> bool:
+        """Whether there is a zarr node."""
 
     def exists(self) -> bool:
         """Whether there is any file or object."""
@@ -49,6 +49,7 @@ class Location(Protocol):
 
     def check_writable(self) -> None:
         """Refuse a place where nothing can be created, without writing (BadStudy); of an object store that is known later."""
+        return
 
     def failures(self) -> AbstractContextManager[None]:
         """Raise failures of the file system or the object store as `StoreFailed`."""
@@ -58,12 +59,17 @@ class Location(Protocol):
 
     def read_many(self, keys: Iterable[str]) -> dict[str, bytes | None]:
         """Return several objects."""
+        return {key: self.read(key) for key in keys}
 
     def children(self, path: str) -> list[str]:
         """Return the names directly below a path, sorted."""
 
     def metadata(self, path: str) -> dict[str, bytes]:
         """Return the metadata of a group and of all groups and arrays below it, by key relative to the group."""
+        before = f"{path}/" if path else ""
+        keys = [before + key for key in self.keys(path) if key.rpartition("/")[2] == METADATA]
+        found = self.read_many(keys)
+        return {key.removeprefix(before): each for key, each in found.items() if each}
 
     def exchange(self, key: str, old: bytes | None, new: bytes) -> bool:
         """Replace an object if its content is `old` (None: if it does not exist); False otherwise."""
@@ -71,8 +77,9 @@ class Location(Protocol):
     def stamps(self, keys: Mapping[str, str]) -> dict[str, str]:
         """Return a text for each collection that changes whenever its metadata file at a key does, see `scorecube.storage.index`."""
 
-    def stamp(self, key: str) -> str:
-        """Return the text of one such file, whose lock this process holds."""
+    def stamp(self, key: str) -> str:  # noqa: ARG002
+        """Return the text of one such file, whose lock this process holds; empty where a lock file says it."""
+        return ""
 
     def write_cached(self, key: str, content: bytes) -> None:
         """Write an object as a whole, without waiting for the disk: a power failure may lose it."""
@@ -101,17 +108,20 @@ class Location(Protocol):
         Without `link`, no file is shared with the other location: the group is modified in place.
         """
 
-    def check_inside(self, path: str) -> None:
+    def check_inside(self, path: str) -> None:  # noqa: ARG002
         """Refuse a path that links of the file system lead out of the study (CorruptStudy)."""
+        return
 
     def check_there(self) -> None:
         """Refuse to make a directory anew that was moved or removed while it was in use (BadStudy)."""
+        return
 
     def parent(self) -> tuple[Location, str]:
         """Return the location around this one, and the name of this one in it."""
 
-    def sync(self, path: str) -> None:
+    def sync(self, path: str) -> None:  # noqa: ARG002
         """Wait until everything that was written is on the disk; the path exists."""
+        return
 
     def is_below_zarr(self) -> bool:
         """Whether it lies inside another zarr hierarchy."""
@@ -139,8 +149,8 @@ class LocalDirectory(Location):
     def __init__(self, path: str) -> None:
         self.name = self.store = path
 
-    def holds_zarr(self, path: str = "") -> bool:
-        return Path(self.name, path, METADATA).exists()
+    def holds_zarr(self) -> bool:
+        return Path(self.name, METADATA).exists()
 
     def exists(self) -> bool:
         return Path(self.name).exists()
@@ -170,20 +180,11 @@ class LocalDirectory(Location):
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
-    def read_many(self, keys: Iterable[str]) -> dict[str, bytes | None]:
-        return {key: self.read(key) for key in keys}
-
     def children(self, path: str) -> list[str]:
         try:
             return sorted(os.listdir(Path(self.name, path)))
         except (FileNotFoundError, NotADirectoryError):
             return []
-
-    def metadata(self, path: str) -> dict[str, bytes]:
-        root = Path(self.name, path)
-        return {
-            file.relative_to(root).as_posix(): file.read_bytes() for file in root.rglob(METADATA)
-        }
 
     def exchange(self, key: str, old: bytes | None, new: bytes) -> bool:
         self.check_inside(key)
@@ -194,7 +195,7 @@ class LocalDirectory(Location):
         if not files.exchange_file(path, new, lambda: self.read(key) == old):
             return False
         if old is None:  # its directories may be new, too
-            files.sync_directories([path.parent.parent])
+            files.sync(path.parent.parent)
         return True
 
     def stamps(self, keys: Mapping[str, str]) -> dict[str, str]:
@@ -255,12 +256,7 @@ class LocalDirectory(Location):
             inside(key, self.name)
         directory = Path(self.name, group)
         directory.mkdir(parents=True, exist_ok=True)
-        parents = {
-            "/".join(parts[: count + 1])
-            for parts in {tuple(key.split("/")[:-1]) for key in objects}
-            for count in range(len(parts))
-        }
-        for parent in sorted(parents):  # each once, those above first
+        for parent in above(objects):
             with suppress(FileExistsError):
                 os.mkdir(f"{directory}/{parent}")  # noqa: PTH102 - hundreds of them
         for key, content in objects.items():
@@ -330,7 +326,7 @@ class LocalDirectory(Location):
         finally:
             files.remove_tree(staged)
             files.remove_tree(old)
-        files.sync_directories([path.parent])
+        files.sync(path.parent)
 
     def lock_file(self, collection: str = "") -> LockFile:
         return LocalLockFile(
@@ -348,6 +344,22 @@ def is_url(text: str) -> bool:
     (True, False)
     """
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text) is not None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or IP address is this machine's loopback.
+
+    Examples
+    --------
+    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("example.org")
+    (True, True, True, False)
+    """
+    from ipaddress import ip_address
+
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def below(folder: str | os.PathLike[str], location: str) -> str:

@@ -20,7 +20,7 @@ from fnmatch import fnmatchcase
 
 from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, counted
 from scorecube.storage.collection import Collection
-from scorecube.storage.layout import METADATA, PART_OF
+from scorecube.storage.layout import METADATA, PART_OF, above
 from scorecube.storage.location import Location, is_url, open_location
 from scorecube.storage.manifest import RESULTS, Entry, Manifest, digests_of, encode, group_metadata
 from scorecube.storage.merge_rules import conflicts_of, difference, is_blocks, is_same, superseded
@@ -342,11 +342,7 @@ class _Merger:
                 key: self._taken_entry(collection, key, entry, f"{name}/{entry.path}")
                 for key, entry in manifest.entries.items()
             }
-            parents = {
-                f"{'/'.join(parts[:count])}/{METADATA}": group_metadata()
-                for parts in (path.split("/") for path in manifest.paths())
-                for count in range(1, len(parts))
-            }
+            parents = {f"{each}/{METADATA}": group_metadata() for each in above(manifest.paths())}
             _check_unchanged(holding)
             content = encode(replace(manifest, entries=entries, commit=max(1, manifest.commit)))
             location.write_new(name, {**parents, METADATA: content})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -33,14 +33,15 @@ from zarr.storage import ObjectStore
 
 from scorecube.errors import BadStudy, StoreFailed
 from scorecube.storage.layout import METADATA, UNSETTLED
+from scorecube.storage.location import Location, is_loopback
 from scorecube.storage.lock import LockFile, lock_subject, lock_suffix
-from scorecube.storage.network import is_loopback
 
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 INSTANCE_METADATA = "169.254.169.254"
 """Address of the service that provides the credentials of a machine's role, asked if the environment has none."""
 NO_BUCKET, REFUSALS = "NoSuchBucket", ("401 Unauthorized", "403 Forbidden")
 """In responses of a store."""
+MISSING = (FileNotFoundError, NotFoundError)
 CONCURRENT_REQUESTS = 16
 MAX_REMEMBERED, MAX_REMEMBERED_BYTES = 64, 2**18
 """Objects whose tags are kept, so that they are not read again before they are exchanged, and the size of one."""
@@ -48,8 +49,8 @@ MAX_REASON_CHARACTERS = 300
 """Of a store's response, in a message."""
 
 
-class ObjectPrefix:
-    """A prefix of an object store; see `scorecube.storage.location.Location`.
+class ObjectPrefix(Location):
+    """A prefix of an object store.
 
     url: E.g. ``s3://bucket/prefix``.
     whole_bucket: Accept a bucket without a prefix, for what lies beside a study.
@@ -60,7 +61,7 @@ class ObjectPrefix:
     def __init__(self, url: str, *, whole_bucket: bool = False) -> None:
         self.name = url.rstrip("/")
         self._known: dict[str, tuple[bytes, Any]] = {}
-        """Content and tag of the objects that this process exchanged last."""
+        """Content of the objects that this process exchanged last, and what the store says of them."""
         bucket, _, prefix = self.name.partition("://")[2].partition("/")
         if not bucket or not (prefix or whole_bucket):
             raise BadStudy(
@@ -71,98 +72,65 @@ class ObjectPrefix:
             self._upstream = from_url(self.name)
         self.store = ErrorTranslatingStore(self._upstream, url=self.name)
 
-    def holds_zarr(self, path: str = "") -> bool:
-        """See `Location`."""
+    def holds_zarr(self) -> bool:
         try:
             with translate_errors(self.name):
                 # One retry, as this is the first request: a wrong address is reported in seconds instead of minutes.
                 store = from_url(self.name, retry_config={"max_retries": 1})
-                obstore.get(store, f"{path}/{METADATA}".lstrip("/"))
-        except (FileNotFoundError, NotFoundError):
+                obstore.get(store, METADATA)
+        except MISSING:
             return False
         return True
 
     def exists(self) -> bool:
-        """See `Location`."""
         with translate_errors(self.name):
             store = from_url(self.name, retry_config={"max_retries": 1})
             return any(True for entries in obstore.list(store, chunk_size=1) for _ in entries)
 
     def refuse_occupied(self) -> None:
-        """See `Location`."""
         if self.exists():
             raise BadStudy(f"{self.name} holds objects that are not a study; choose another prefix")
 
-    def check_writable(self) -> None:
-        """See `Location`."""
-
     def failures(self) -> AbstractContextManager[None]:
-        """See `Location`."""
         return translate_errors(self.name)
 
     def read(self, key: str) -> bytes | None:
-        """See `Location`."""
-        found = self._get(key)
+        found = _get(self._upstream, key, self.name)
         if found is None:
             return None
         self._remember(key, *found)
         return found[0]
 
-    def _get(self, key: str) -> tuple[bytes, Any] | None:
-        """Return an object and its tag."""
-        try:
-            with translate_errors(self.name):
-                response = obstore.get(self._upstream, key)
-                return bytes(response.bytes()), response.meta.get("e_tag")
-        except (FileNotFoundError, NotFoundError):
-            return None
-
     def read_many(self, keys: Iterable[str]) -> dict[str, bytes | None]:
-        """See `Location`."""
-        wanted = list(keys)
-        return dict(zip(wanted, sync(_read_many(self.store, wanted)), strict=True))
+        wanted, prototype = list(keys), default_buffer_prototype()
+        found = sync(_each(self.store.get, [(key, prototype) for key in wanted]))
+        contents = [None if each is None else each.to_bytes() for each in found]
+        return dict(zip(wanted, contents, strict=True))
 
     def children(self, path: str) -> list[str]:
-        """See `Location`."""
         with translate_errors(self.name):
             listing = obstore.list_with_delimiter(self._upstream, path or None)
         below = [*(entry["path"] for entry in listing["objects"]), *listing["common_prefixes"]]
         return sorted(each.rstrip("/").rpartition("/")[2] for each in below)
 
-    def metadata(self, path: str) -> dict[str, bytes]:
-        """See `Location`."""
-        with translate_errors(self.name):
-            keys = [
-                str(entry["path"])
-                for entries in obstore.list(self._upstream, path or None)
-                for entry in entries
-                if str(entry["path"]).rpartition("/")[2] == METADATA
-            ]
-        prefix = f"{path}/" if path else ""
-        contents = self.read_many(keys)
-        return {key.removeprefix(prefix): content for key, content in contents.items() if content}
-
     def exchange(self, key: str, old: bytes | None, new: bytes) -> bool:
-        """See `Location`."""
         found = self._known.pop(key, None)
         if old is not None and (found is None or found[0] != old):
-            found = self._get(key)
+            found = _get(self._upstream, key, self.name)
             if found is None or found[0] != old:
                 return False
-        condition: Any = "create" if old is None or found is None else {"e_tag": found[1]}
-        try:
-            with translate_errors(self.name):
-                done = obstore.put(self._upstream, key, new, mode=condition, use_multipart=False)
-        except (AlreadyExistsError, PreconditionError):
+        known = None if old is None or found is None else found[1]
+        done = _put(self._upstream, key, new, known, self.name)
+        if done is None:
             return False
-        self._remember(key, new, done.get("e_tag"))
+        self._remember(key, new, done)
         return True
 
-    def _remember(self, key: str, content: bytes, tag: Any) -> None:
+    def _remember(self, key: str, content: bytes, meta: Any) -> None:
         if len(self._known) >= MAX_REMEMBERED:
             self._known.clear()  # in one step: threads share it
         if len(content) <= MAX_REMEMBERED_BYTES:
-            self._known[key] = content, tag
+            self._known[key] = content, meta
 
     def stamps(self, keys: Mapping[str, str]) -> dict[str, str]:
         """See `Location`; what a lock file belongs to may change, and nothing else."""
@@ -172,18 +140,12 @@ class ObjectPrefix:
         beside = {entry["path"].rpartition("/")[2] for entry in listing["objects"]}
         return {each: UNSETTLED if name + lock_suffix(each) in beside else "" for each in keys}
 
-    def stamp(self, key: str) -> str:  # noqa: ARG002
-        """See `Location`."""
-        return ""
-
     def write_cached(self, key: str, content: bytes) -> None:
-        """See `Location`."""
         with translate_errors(self.name):
             obstore.put(self._upstream, key, content, use_multipart=False)
 
     def remove_object(self, key: str) -> None:
-        """See `Location`."""
-        with translate_errors(self.name), suppress(FileNotFoundError, NotFoundError):
+        with translate_errors(self.name), suppress(*MISSING):
             obstore.delete(self._upstream, key)
 
     def staging_path(self, path: str) -> str:
@@ -195,15 +157,14 @@ class ObjectPrefix:
         return staged
 
     def remove(self, path: str) -> None:
-        """See `Location`."""
         sync(self.store.delete_dir(path))
 
     def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
-        """See `Location`."""
-        sync(_write(self.store, f"{group}/".lstrip("/"), objects))
+        prefix, buffer = f"{group}/".lstrip("/"), default_buffer_prototype().buffer
+        contents = [(prefix + key, buffer.from_bytes(each)) for key, each in objects.items()]
+        sync(_each(self.store.set, contents))
 
     def keys(self, path: str) -> list[str]:
-        """See `Location`."""
         with translate_errors(self.name):
             found = [
                 str(entry["path"])
@@ -220,27 +181,18 @@ class ObjectPrefix:
         with translate_errors(self.name):
             store = from_url(bucket)
         origin = f"{_bucket_and_prefix(other.name)[1]}/{source}"
-        copies = {f"{origin}/{key}": f"{prefix}/{target}/{key}" for key in other.keys(source)}
+        copies = [
+            (store, f"{origin}/{key}", f"{prefix}/{target}/{key}") for key in other.keys(source)
+        ]
         with translate_errors(self.name):
-            sync(_copy(store, copies))
+            sync(_each(obstore.copy_async, copies))
         return True
 
-    def check_inside(self, path: str) -> None:
-        """See `Location`; an object store has no links."""
-
-    def check_there(self) -> None:
-        """See `Location`; objects are not moved."""
-
     def parent(self) -> tuple[ObjectPrefix, str]:
-        """See `Location`."""
         parent, _, name = self.name.rpartition("/")
         return ObjectPrefix(parent, whole_bucket=True), name
 
-    def sync(self, path: str) -> None:
-        """See `Location`; a request that has succeeded is stored."""
-
     def is_below_zarr(self) -> bool:
-        """See `Location`."""
         parent, _, _ = self.name.partition("://")[2].partition("/")[2].rpartition("/")
         above = parent.split("/") if parent else []
         scheme_and_bucket = self.name.removesuffix(self.name.partition("://")[2].partition("/")[2])
@@ -256,7 +208,6 @@ class ObjectPrefix:
         self.write_new("", {METADATA: objects[METADATA]})
 
     def lock_file(self, collection: str = "") -> ObjectLockFile:
-        """See `Location`."""
         parent, _, name = self.name.rpartition("/")
         with translate_errors(self.name):
             return ObjectLockFile(
@@ -267,24 +218,35 @@ class ObjectPrefix:
             )
 
 
-async def _write(store: ErrorTranslatingStore, prefix: str, objects: Mapping[str, bytes]) -> None:
-    slots, buffer = asyncio.Semaphore(CONCURRENT_REQUESTS), default_buffer_prototype().buffer
-
-    async def upload(key: str, content: bytes) -> None:
-        async with slots:
-            await store.set(prefix + key, buffer.from_bytes(content))
-
-    await asyncio.gather(*(upload(key, content) for key, content in objects.items()))
-
-
-async def _copy(store: Any, copies: Mapping[str, str]) -> None:
+async def _each(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Return what a function returns for the arguments of each call; only some calls are under way at a time."""
     slots = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
-    async def copy(source: str, target: str) -> None:
+    async def one(arguments: tuple[Any, ...]) -> Any:
         async with slots:
-            await obstore.copy_async(store, source, target)
+            return await function(*arguments)
 
-    await asyncio.gather(*(copy(source, target) for source, target in copies.items()))
+    return list(await asyncio.gather(*map(one, calls)))
+
+
+def _get(store: Any, key: str, url: str) -> tuple[bytes, Any] | None:
+    """Return an object, and what the store says of it."""
+    try:
+        with translate_errors(url):
+            response = obstore.get(store, key)
+            return bytes(response.bytes()), response.meta
+    except MISSING:
+        return None
+
+
+def _put(store: Any, key: str, content: bytes, known: Any, url: str) -> Any:
+    """Write an object if there is none, or if it still is what the store says of a `known` one; return what the store says, None otherwise."""
+    condition: Any = "create" if known is None else {"e_tag": known.get("e_tag")}
+    try:
+        with translate_errors(url):
+            return obstore.put(store, key, content, mode=condition, use_multipart=False)
+    except (AlreadyExistsError, PreconditionError, *MISSING):
+        return None
 
 
 def _bucket_and_prefix(url: str) -> tuple[str, str]:
@@ -294,74 +256,39 @@ def _bucket_and_prefix(url: str) -> tuple[str, str]:
     return f"{scheme}://{bucket}", prefix
 
 
-async def _read_many(store: ErrorTranslatingStore, keys: list[str]) -> list[bytes | None]:
-    slots, prototype = asyncio.Semaphore(CONCURRENT_REQUESTS), default_buffer_prototype()
-
-    async def download(key: str) -> bytes | None:
-        async with slots:
-            found = await store.get(key, prototype)
-            return None if found is None else found.to_bytes()
-
-    return list(await asyncio.gather(*map(download, keys)))
-
-
 class ObjectLockFile(LockFile):
-    """A lock file in an object store; see `scorecube.storage.lock.LockFile`."""
+    """A lock file in an object store."""
 
     def __init__(self, store: Any, key: str, url: str, subject: str) -> None:
         self._store, self._key, self.name, self.subject = store, key, url, subject
-        self._tag: str | None = None
+        self._read: Any = None
 
     def create(self, content: str) -> bool:
-        try:
-            with translate_errors(self.name):
-                obstore.put(
-                    self._store, self._key, content.encode(), mode="create", use_multipart=False
-                )
-        except AlreadyExistsError:
-            return False
-        return True
+        return self._put(content, None)
 
-    def _get(self) -> tuple[str, Any] | None:
-        """Return its content and what the store knows of it."""
-        try:
-            with translate_errors(self.name):
-                response = obstore.get(self._store, self._key)
-                return bytes(response.bytes()).decode(), response.meta
-        except (FileNotFoundError, NotFoundError):
-            return None
+    def _put(self, content: str, known: Any) -> bool:
+        return _put(self._store, self._key, content.encode(), known, self.name) is not None
 
     def read(self) -> tuple[str, float] | None:
-        found = self._get()
+        found = _get(self._store, self._key, self.name)
         if found is None:
             return None
-        content, meta = found
-        self._tag = meta.get("e_tag")
-        return content, (datetime.now(UTC) - meta["last_modified"]).total_seconds()
+        content, self._read = found
+        age = datetime.now(UTC) - self._read["last_modified"]
+        return content.decode(), age.total_seconds()
 
     def take_over(self, content: str) -> bool:
-        return self._replace(content, self._tag)
-
-    def _replace(self, content: str, tag: str | None) -> bool:
-        try:
-            with translate_errors(self.name):
-                unchanged: Any = {"e_tag": tag}
-                obstore.put(
-                    self._store, self._key, content.encode(), mode=unchanged, use_multipart=False
-                )
-        except (PreconditionError, FileNotFoundError, NotFoundError):
-            return False
-        return True
+        return self._put(content, self._read)
 
     def renew(self, content: str) -> None:
-        found = self._get()  # another thread may read it meanwhile
-        if found is not None and found[0] == content:
-            self._replace(content, found[1].get("e_tag"))
+        found = _get(self._store, self._key, self.name)  # another thread may read it meanwhile
+        if found is not None and found[0].decode() == content:
+            self._put(content, found[1])
 
     def remove(self, content: str) -> None:
         """See `LockFile`; between looking and removing it, another process may take over a stale one."""
-        found = self._get()
-        if found is not None and found[0] == content:
+        found = _get(self._store, self._key, self.name)
+        if found is not None and found[0].decode() == content:
             obstore.delete(self._store, self._key)
 
 

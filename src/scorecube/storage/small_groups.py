@@ -104,19 +104,17 @@ def _chunks(
     values: np.ndarray[Any, Any], lengths: tuple[int, ...], fill: Any
 ) -> Iterator[tuple[tuple[int, ...], np.ndarray[Any, Any]]]:
     """Yield the positions and values of all chunks; those at an edge are padded to full length."""
-    counts = [-(-size // length) for size, length in zip(values.shape, lengths, strict=True)]
-    for position in product(*map(range, counts)):
-        part = values[
-            tuple(
-                slice(k * length, (k + 1) * length)
-                for k, length in zip(position, lengths, strict=True)
-            )
-        ]
+    for position in _positions(values.shape, lengths):
+        part = values[_place(position, lengths)]
         if part.shape != lengths:
             whole = np.full(lengths, fill, dtype=values.dtype)
             whole[tuple(map(slice, part.shape))] = part
             part = whole
         yield position, part
+
+
+def _place(position: tuple[int, ...], lengths: tuple[int, ...]) -> tuple[slice, ...]:
+    return tuple(slice(k * n, (k + 1) * n) for k, n in zip(position, lengths, strict=True))
 
 
 def _compressed(chunk: np.ndarray[Any, Any]) -> bytes:
@@ -147,7 +145,7 @@ def chunk_keys(metadata: Mapping[str, bytes], most_bytes: int) -> list[str] | No
         if most_bytes < 0:
             return None
         name = key.removesuffix(f"/{METADATA}")
-        keys += [chunk_key(name, position) for position in _positions(array)]
+        keys += [chunk_key(name, position) for position in _positions(*_lengths(array))]
     return keys
 
 
@@ -162,9 +160,13 @@ def chunk_key(name: str, position: tuple[int, ...]) -> str:
     return "/".join([name, "c", *map(str, position)])
 
 
-def _positions(array: Mapping[str, Any]) -> Iterator[tuple[int, ...]]:
-    lengths = array["chunk_grid"]["configuration"]["chunk_shape"]
-    counts = [-(-size // length) for size, length in zip(array["shape"], lengths, strict=True)]
+def _lengths(array: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shapes of an array and of its chunks."""
+    return tuple(array["shape"]), tuple(array["chunk_grid"]["configuration"]["chunk_shape"])
+
+
+def _positions(shape: tuple[int, ...], lengths: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    counts = [-(-size // length) for size, length in zip(shape, lengths, strict=True)]
     return product(*map(range, counts))
 
 
@@ -198,10 +200,10 @@ def check_texts(metadata: Mapping[str, bytes], read: Callable[[str], bytes | Non
         array = json.loads(content)
         if key == METADATA or not _is_ours(array) or array["data_type"] != "string":
             continue
-        for position in _positions(array):
+        shape, lengths = _lengths(array)
+        for position in _positions(shape, lengths):
             chunk = read(place := chunk_key(key.removesuffix(f"/{METADATA}"), position))
             with suppress(RuntimeError, TypeError):  # damaged or missing, which the caller finds
-                lengths = array["chunk_grid"]["configuration"]["chunk_shape"]
                 _check_texts(place, Zstd().decode(chunk), lengths)
 
 
@@ -249,10 +251,9 @@ def decode_dataset(metadata: Mapping[str, bytes], chunks: Mapping[str, bytes | N
 def _decode_array(
     name: str, array: Mapping[str, Any], chunks: Mapping[str, bytes | None]
 ) -> np.ndarray[Any, Any]:
-    shape, text = tuple(array["shape"]), array["data_type"] == "string"
-    lengths = tuple(array["chunk_grid"]["configuration"]["chunk_shape"])
+    (shape, lengths), text = _lengths(array), array["data_type"] == "string"
     values = np.empty(shape, dtype=object if text else array["data_type"])
-    for position in _positions(array):
+    for position in _positions(shape, lengths):
         key = chunk_key(name, position)
         content = chunks[key]
         if content is None:
@@ -261,9 +262,7 @@ def _decode_array(
         if text:
             _check_texts(key, plain, lengths)
         part = VLenUTF8().decode(plain) if text else np.frombuffer(plain, dtype=values.dtype)
-        where = tuple(
-            slice(k * length, (k + 1) * length) for k, length in zip(position, lengths, strict=True)
-        )
+        where = _place(position, lengths)
         inside = tuple(map(slice, values[where].shape))
         values[where] = part.reshape(lengths)[inside]
     return values

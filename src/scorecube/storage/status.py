@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from scorecube.storage import files
 from scorecube.storage.location import LocalDirectory, Location, is_url
 from scorecube.storage.lock import is_stale, this_process
 
@@ -42,15 +41,9 @@ def write_status(location: Location, status: dict[str, Any]) -> None:
     content = json.dumps(status, ensure_ascii=False).encode()
     parent, name = location.parent()
     with location.failures():
-        if not isinstance(parent, LocalDirectory):
-            parent.write_new("", {name + SUFFIX: content})
-            return
-        folder = Path(parent.name)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / (name + SUFFIX)
-        with files.partial_file(path) as partial:
-            files.write_file(partial, content)  # not synced: after a power failure nobody waits
-            partial.replace(path)
+        if isinstance(parent, LocalDirectory):  # the study may not be there yet
+            Path(parent.name).mkdir(parents=True, exist_ok=True)
+        parent.write_cached(name + SUFFIX, content)
 
 
 def read_status(location: Location) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import xarray as xr
 
@@ -36,11 +36,7 @@ from scorecube.storage.layout import METADATA
 from scorecube.storage.location import Location, open_location
 from scorecube.storage.lock import hold_lock, is_left, is_lock, lock_suffix
 from scorecube.storage.manifest import EMPTY, Manifest
-from scorecube.storage.nodes import open_group
 from scorecube.storage.writer import ListWriter, Session, Writer
-
-if TYPE_CHECKING:
-    import zarr
 
 BATCH_SECONDS, BATCH_ROWS = 2.0, 64
 """Longest time, and most rows, until the rows of a batch are written."""
@@ -126,11 +122,6 @@ class Study(Catalogue):
     def __reduce__(self) -> tuple[Callable[..., Study], tuple[str]]:
         """Another process opens the study, for reading."""
         return open_study, (self.path,)
-
-    @property
-    def root(self) -> zarr.Group:
-        """The zarr group, for reading."""
-        return open_group(self.location)
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of collections, sorted."""

@@ -11,7 +11,7 @@ from scorecube.errors import ScorecubeError
 from scorecube.storage.collection import Collection
 from scorecube.storage.datasets import CONTENT, read_dataset, stored_digest
 from scorecube.storage.index import INDEX, Row, read_segments, row_of
-from scorecube.storage.layout import METADATA
+from scorecube.storage.layout import METADATA, above
 from scorecube.storage.location import Location
 from scorecube.storage.manifest import (
     BLOCKS,
@@ -131,13 +131,9 @@ def repair_index(study: Study) -> int:
 def _missing_parents(collection: Collection, manifest: Manifest) -> list[str]:
     """Return a line for each group between the collection and an entry that is no group."""
     location, path = collection.location, collection.group_path
-    parents = set[str]()
-    for below in manifest.paths():
-        parts = below.split("/")[:-1]
-        parents |= {"/".join(parts[: count + 1]) for count in range(len(parts))}
     return [
         f"{path}/{parent}/{METADATA}: missing or changed"
-        for parent in sorted(parents)
+        for parent in above(manifest.paths())
         if not _is_plain_group(location.read(f"{path}/{parent}/{METADATA}"))
     ]
 

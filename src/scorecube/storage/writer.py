@@ -21,7 +21,7 @@ from scorecube.storage.collection import Collection
 from scorecube.storage.datasets import Form, is_made_on_use, missing_values, write_dataset
 from scorecube.storage.entry_facts import attribute_facts, facts_of, plan_options
 from scorecube.storage.index import Row, row_of
-from scorecube.storage.layout import FORMAT_VERSION, METADATA, VERSION
+from scorecube.storage.layout import FORMAT_VERSION, METADATA, VERSION, above
 from scorecube.storage.location import Location, open_location
 from scorecube.storage.lock import HeldLock, LockLost
 from scorecube.storage.manifest import (
@@ -413,9 +413,7 @@ class Writer(Session, Collection):
 
 def create_parents(location: Location, collection: str, path: str, listed: set[str]) -> None:
     """Create the groups between a collection and a group in it, and list it; those of listed groups exist. Sync them with the group."""
-    parts = path.split("/")[:-1]
-    for count in range(len(parts)):
-        parent = "/".join(parts[: count + 1])
+    for parent in above([path]):
         if not any(each.startswith(f"{parent}/") for each in listed):
             location.write_cached(f"{collection}/{parent}/{METADATA}", group_metadata())
     listed.add(path)

@@ -8,6 +8,7 @@ second system is better; two-sided p-values; of these the ones of experiments wi
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -25,17 +26,8 @@ from scorecube.kernels.jit import compiled, inlined
 
 
 @inlined
-def _level(statistic: Float, critical: Float64Array2, sided: Integer) -> Integer:
+def _level(statistic: Float | Integer, critical: Array2[Any], sided: Integer) -> Integer:
     """Return the first level whose critical value a statistic reaches; they descend with the level."""
-    n_levels = critical.shape[1]
-    for level in range(n_levels):
-        if statistic >= critical[sided, level]:
-            return level
-    return n_levels
-
-
-@inlined
-def _whole_level(statistic: Integer, critical: Int64Array2, sided: Integer) -> Integer:
     n_levels = critical.shape[1]
     for level in range(n_levels):
         if statistic >= critical[sided, level]:
@@ -173,7 +165,7 @@ def decide_wilcoxon(
         if exact.shape[1] > 0 and n == n_topics and ties == 0:
             upper = twice // 2
             larger = max(upper, n * (n + 1) // 2 - upper)
-            _note(counts, _whole_level(upper, exact, 0), _whole_level(larger, exact, 1), total)
+            _note(counts, _level(upper, exact, 0), _level(larger, exact, 1), total)
             continue
         centred = 0.5 * twice - 0.25 * n * (n + 1)
         deviation = math.sqrt(n * (n + 1) * (2 * n + 1) / 24.0 - ties / 48.0)

@@ -12,7 +12,7 @@ from scorecube.cli.options import check_choice
 from scorecube.cli.terminal import notify, split
 from scorecube.cli.vocabulary import EVALS, MODELS
 from scorecube.errors import BadPlan, counted, option
-from scorecube.ingest.formats import AUTO, layouts
+from scorecube.ingest.formats import AUTO, NUMBERS, layouts
 from scorecube.ingest.roles import TAKEN
 
 if TYPE_CHECKING:
@@ -55,6 +55,12 @@ Layout = Annotated[
 Transpose = Annotated[
     bool, typer.Option("--transpose", help="Rows of matrices are runs, columns are topics.")
 ]
+NoHeader = Annotated[
+    bool,
+    typer.Option(
+        "--no-header", help="Matrices without a line of names, as of NTCIREVAL: runs are numbered."
+    ),
+]
 LowerIsBetter = Annotated[
     Optional[str],
     typer.Option(
@@ -95,6 +101,7 @@ def import_(
     gain: Gain = "auto",
     layout: Layout = "auto",
     transpose: Transpose = False,
+    no_header: NoHeader = False,
     run_column: RunColumn = None,
     topic_column: TopicColumn = None,
     collection_column: CollectionColumn = None,
@@ -113,6 +120,10 @@ def import_(
     from scorecube.workflow import api
 
     check_choice("--layout", layout, [AUTO, *layouts()])
+    if no_header and layout not in (AUTO, NUMBERS):
+        raise BadPlan(
+            f"{option('no_header', True)} is the layout {NUMBERS}, not {layout}", option="no_header"
+        )
     if name is not None:
         api.check_names(name, [])
     cubes = api.import_scores(
@@ -121,7 +132,7 @@ def import_(
         gain=gain,
         teams=teams,
         topic_groups=topic_groups,
-        layout=layout,
+        layout=NUMBERS if no_header else layout,
         transpose=transpose,
         run_column=run_column,
         topic_column=topic_column,

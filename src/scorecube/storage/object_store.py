@@ -198,6 +198,9 @@ class ObjectPrefix:
         """See `Location`."""
         sync(self.store.delete_dir(path))
 
+    def link(self, path: str, name: str) -> None:
+        """See `Location`; object stores have no links."""
+
     def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
         """See `Location`."""
         sync(_write(self.store, f"{group}/".lstrip("/"), objects))

@@ -45,7 +45,7 @@ ENDS = ("_mean", "_low", "_high")
 MOST_NAMED = 6
 """Metrics that a finding names."""
 MOST_BANDS = 4
-"""Metrics with a band; more have bars side by side, which do not cover each other."""
+"""Metrics with a band beside the error bars of the papers; bands of more would cover each other."""
 ROW_HEIGHT = 2.7
 LEGEND_ROW = 0.22
 LEGEND_COLUMNS = 6
@@ -343,12 +343,11 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
         mean, low, high = (at[f"variance_{end}"].values[k] for end in ("mean", "low", "high"))
         style = _style(k)
-        places = left_out
+        places = left_out + SPREAD * ((k + 0.5) / count - 0.5) * (left_out > 0)
         if count <= MOST_BANDS:
-            axes.fill_between(left_out, low, high, color=style["color"], alpha=0.15, linewidth=0)
-        else:
-            places = left_out + SPREAD * ((k + 0.5) / count - 0.5) * (left_out > 0)
-            axes.vlines(places, low, high, color=style["color"], linewidth=0.9, alpha=0.6)
+            axes.fill_between(places, low, high, color=style["color"], alpha=0.12, linewidth=0)
+        bars = {"ecolor": style["color"], "elinewidth": 0.9, "capsize": 2.0, "alpha": 0.7}
+        axes.errorbar(places, mean, [mean - low, high - mean], fmt="none", **bars)
         axes.plot(places, mean, label=metric, **style)
         axes.axhline(mean[0], color=style["color"], linewidth=0.8, linestyle=(0, (1, 2)))
         last = np.flatnonzero((left_out == at["within"].values[k]) & (left_out > 0))

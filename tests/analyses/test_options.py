@@ -343,3 +343,20 @@ def test_a_value_is_not_written_out_at_any_length() -> None:
         sc.Swap(bins=10**5000)
     with pytest.raises(BadPlan, match=r"^rule: expected text; found a list$|^rule: .{,120}$"):
         sc.Swap(rule=["x" * 10_000])  # type: ignore[arg-type]
+
+
+def test_levels_have_either_name(tmp_path: Path) -> None:
+    """Tests take several levels, rank sets one; both take them under the name of the other."""
+    levels: Any = sc.Bootstrap
+    one: Any = sc.Leaderboard
+    assert levels(alpha=0.1) == sc.Bootstrap(alphas=(0.1,))
+    assert one(alphas=[0.1]) == sc.Leaderboard(alpha=0.1)
+    with pytest.raises(BadPlan, match="alpha: expected a number"):
+        one(alphas=[0.1, 0.2])
+    cube: Any = simulate_cube(n_runs=4)
+    result = cube.scorecube.bootstrap(alpha=0.1, trials=20, seed=1)
+    assert result["alpha"].values.tolist() == [0.1]
+    file = tmp_path / "sweep.toml"
+    file.write_text('[[analysis]]\nname = "bootstrap"\ngrid = { alpha = [0.1, [0.2, 0.3]] }\n')
+    found = [entry.analysis for entry in read_sweep(file).entries]
+    assert found == [sc.Bootstrap(alphas=(0.1,)), sc.Bootstrap(alphas=(0.2, 0.3))]

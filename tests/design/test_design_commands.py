@@ -72,6 +72,12 @@ def test_every_format(scorecube: Cli, form: str) -> None:
         assert pd.read_csv(io.StringIO(shown)).columns.tolist() == COLUMNS
 
 
+def test_repeated_variances_have_rows_of_their_own(scorecube: Cli) -> None:
+    rows = records(scorecube, "design", "--variance", "0.04,0.08,0.04")
+    assert [row["variance"] for row in rows] == [0.04, 0.08, 0.04]
+    assert rows[0]["topics"] == rows[2]["topics"] != rows[1]["topics"]
+
+
 def test_inverse_questions(scorecube: Cli) -> None:
     (row,) = records(scorecube, "design", "--variance", "0.0368", "--topics", "50")
     assert (round(row["min_diff"], 4), row["topics"], round(row["power"], 6)) == (0.1531, 50, 0.8)

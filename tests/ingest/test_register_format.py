@@ -84,7 +84,9 @@ def test_formats_of_the_package_are_not_replaced(name: str) -> None:
 
 
 def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(BadPlan, match=r"^no layout 'toy'; known: auto, matrix, long,") as caught:
+    with pytest.raises(
+        BadPlan, match=r"^no layout 'toy'; known: auto, matrix, numbers, long,"
+    ) as caught:
         load_format("toy")
     assert caught.value.option == "layout"
 

@@ -88,7 +88,8 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(
     assert sorted(path.name for path in study.iterdir()) == [".index", "small", "zarr.json"]
     inside = {path.name for path in (study / "small").iterdir()}
     listed = {path.partition("/")[0] for path in open_study(study)["small"].manifest.paths()}
-    assert inside - {"blocks"} == listed | {"zarr.json"}
+    assert inside - {"blocks", "cube", "rankings"} == listed | {"zarr.json"}
+    assert (study / "small/cube").resolve().name in listed
     assert open_study(study)["small"].cube["metric"].values.tolist() == ["RR"]
     scorecube("verify", study).succeeded()
 

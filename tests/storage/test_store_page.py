@@ -69,6 +69,13 @@ def left_over(path: Path) -> set[str]:
     listed = {name: found[name].manifest.paths() for name in found}
     entries = {f"{name}/{each}" for name, paths in listed.items() for each in paths}
     known = {INDEX, "zarr.json", *listed, *(f"{name}/zarr.json" for name in listed), *entries}
+    # The name that leads plain readers to the cube that counts.
+    links = [path / name / "cube" for name in listed]
+    known |= {
+        link.relative_to(path).as_posix()
+        for link in links
+        if link.is_symlink() and link.resolve().relative_to(path.resolve()).as_posix() in entries
+    }
     below = [*path.iterdir(), *(each for name in listed for each in (path / name).iterdir())]
     return {each.relative_to(path).as_posix() for each in below} - known
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import zarr
 from scorecube.analyses import Swap
 from scorecube.cli.program import main
 from scorecube.errors import BadInput, BadStudy, CorruptStudy
-from scorecube.storage import NewResult, Study, datasets
+from scorecube.storage import NewResult, Study, datasets, lock
 from scorecube.storage import writer as writer_module
 from scorecube.storage.nodes import open_group
 from scorecube.storage.verify import verify_study
@@ -174,7 +175,42 @@ def test_adding_leaves_nothing_behind_in_the_cube(path: Path, empty: Study) -> N
     empty.add("demo", cube=small_cube("m1"))
     empty.add("demo", cube=small_cube("m2"))
     assert open_study(path)["demo"].cube.attrs == small_cube().attrs
-    assert sorted(each.name for each in (path / "demo").iterdir()) == ["cube.2", "zarr.json"]
+    found = sorted(each.name for each in (path / "demo").iterdir())
+    assert found == ["cube", "cube.2", "zarr.json"]
+
+
+def test_cube_is_one_path_for_readers_that_know_no_manifest(
+    path: Path, empty: Study, rankings: xr.Dataset
+) -> None:
+    def names_of(group: str, variable: str = "metric") -> list[str]:
+        opened = xr.open_zarr(path / "demo" / group, chunks=None, consolidated=False)
+        return [str(each) for each in opened[variable].values]
+
+    for count in (1, 2, 3):
+        evaluate_into(empty, "demo", rankings, ["AP", "RR", "nDCG@10"][count - 1 :][:1], GAINS)
+        expected = ["AP", "RR", "nDCG@10"][:count]
+        assert names_of("cube") == expected
+        if count > 1:
+            assert (path / "demo/cube").is_symlink()
+    empty.add("demo", cube=empty["demo"].cube, rankings=rankings, replace=True)
+    assert names_of("rankings", "topic") == [str(each) for each in rankings["topic"].values]
+    assert verify_study(open_study(path))[1] == []
+
+
+def test_the_path_of_the_cube_is_mended_after_a_kill(path: Path, empty: Study) -> None:
+    empty.add("demo", cube=small_cube("m1"))
+    empty.add("demo", cube=small_cube("m2"))
+    link = path / "demo/cube"
+    link.unlink()
+    link.with_name("cube.0123.partial").symlink_to("cube.1")
+    (path / ".demo.lock").write_text(
+        json.dumps({"machine": lock.machine_name(), "process": 2**22 + 1, "since": ""})
+    )
+    with open_study(path, mode="a").lock("demo"):
+        pass
+    assert link.resolve() == (path / "demo/cube.2").resolve()
+    found = sorted(each.name for each in (path / "demo").iterdir())
+    assert found == ["cube", "cube.2", "zarr.json"]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ and `finalize` returns the labelled result. How blocks are executed and stored i
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,7 +21,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.described import Described
-from scorecube.analyses.options import options_of
+from scorecube.analyses.options import as_named, options_of
 from scorecube.collection import schema
 from scorecube.collection.selection import uses_gains
 from scorecube.errors import BadPlan
@@ -143,7 +144,22 @@ class Prepared:
     report: Callable[[float], None] = unreported
 
 
-class Analysis(Described, ABC):
+class _Named(ABCMeta):
+    """Takes options by either of the names of `as_named`."""
+
+    def __call__(cls, *arguments: Any, **options: Any) -> Any:
+        """Return an analysis with some options."""
+        return super().__call__(*arguments, **as_named(cls, options))
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """The options, of the analysis' own names."""
+        init: Any = getattr(cls, "__init__")  # noqa: B009
+        _, *own = inspect.signature(init).parameters.values()
+        return inspect.Signature(own)
+
+
+class Analysis(Described, metaclass=_Named):
     """Base class of analyses; the first line of a docstring is the summary in the registry."""
 
     name: ClassVar[str]

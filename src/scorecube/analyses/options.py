@@ -333,6 +333,24 @@ def options_of(kind: type) -> Mapping[str, Option]:
     return found
 
 
+def as_named(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of options under the names that a record has for them: ``alpha`` for ``alphas``, and the other way round.
+
+    Examples
+    --------
+    >>> from scorecube.analyses.pair_tests.bootstrap import Bootstrap
+    >>> as_named(Bootstrap, {"alpha": 0.05, "sided": 1})
+    {'alphas': (0.05,), 'sided': 1}
+    """
+    known, named = {each.name for each in dataclasses.fields(kind)}, dict(values)
+    for given, own in (("alpha", "alphas"), ("alphas", "alpha")):
+        if given in named and given not in known and own in known and own not in named:
+            value = normal_value(named.pop(given))
+            levels = value if isinstance(value, tuple) else (value,)
+            named = {own: levels if own == "alphas" or len(levels) != 1 else levels[0], **named}
+    return named
+
+
 def split_list(text: str) -> list[str]:
     """Return the elements of a comma-separated text; commas inside brackets do not separate.
 
@@ -353,13 +371,13 @@ def split_list(text: str) -> list[str]:
 
 
 def parse_numbers(text: str) -> tuple[float, ...]:
-    """Return the distinct numbers of a comma-separated text; raise ValueError for other texts."""
-    return tuple(dict.fromkeys(map(float, split_list(text))))
+    """Return the numbers of a comma-separated text, also repeated ones; raise ValueError for other texts."""
+    return tuple(map(float, split_list(text)))
 
 
 def parse_integers(text: str) -> tuple[int, ...]:
     """Return the distinct integers of a comma-separated text; ValueError for none."""
-    numbers = parse_numbers(text)
+    numbers = tuple(dict.fromkeys(parse_numbers(text)))
     if not numbers or any(not number.is_integer() for number in numbers):
         raise ValueError(text)
     return tuple(map(int, numbers))

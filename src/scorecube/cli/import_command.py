@@ -14,7 +14,7 @@ from scorecube.cli.options import check_choice
 from scorecube.cli.terminal import notify, split
 from scorecube.cli.vocabulary import EVALS, MODELS
 from scorecube.errors import BadPlan, counted, option
-from scorecube.ingest.formats import AUTO, layouts
+from scorecube.ingest.formats import AUTO, NUMBERS, layouts
 from scorecube.ingest.roles import TAKEN, ColumnOptions
 
 if TYPE_CHECKING:
@@ -56,6 +56,12 @@ Layout = Annotated[
 ]
 Transpose = Annotated[
     bool, typer.Option("--transpose", help="Rows of matrices are runs, columns are topics.")
+]
+NoHeader = Annotated[
+    bool,
+    typer.Option(
+        "--no-header", help="Matrices without a line of names, as of NTCIREVAL: runs are numbered."
+    ),
 ]
 LowerIsBetter = Annotated[
     Optional[str],
@@ -103,6 +109,7 @@ def import_(
     gain: Gain = "auto",
     layout: Layout = "auto",
     transpose: Transpose = False,
+    no_header: NoHeader = False,
     lower_is_better: LowerIsBetter = None,
     teams: options.Teams = None,
     topic_groups: options.TopicGroups = None,
@@ -116,6 +123,10 @@ def import_(
     from scorecube.workflow import api
 
     check_choice("--layout", layout, [AUTO, *layouts()])
+    if no_header and layout not in (AUTO, NUMBERS):
+        raise BadPlan(
+            f"{option('no_header', True)} is the layout {NUMBERS}, not {layout}", option="no_header"
+        )
     if name is not None:
         api.check_names(name, [])
     cubes = api.import_scores(
@@ -124,7 +135,7 @@ def import_(
         gain=gain,
         teams=teams,
         topic_groups=topic_groups,
-        layout=layout,
+        layout=NUMBERS if no_header else layout,
         transpose=transpose,
         **columns,
         lower_is_better=split(lower_is_better) or (),

@@ -222,7 +222,7 @@ def check_choice(flag: str, value: str, known: Sequence[str]) -> None:
 
 
 def parse_numbers(flag: str, text: str) -> tuple[float, ...]:
-    """Return the distinct numbers of a comma-separated text."""
+    """Return the numbers of a comma-separated text, also repeated ones."""
     try:
         return options.parse_numbers(text)
     except ValueError:

@@ -422,6 +422,8 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *sweep_command.COMMANDS,
     *profile_command.COMMANDS,
     study_commands.merge,
+    study_commands.unpack,
+    study_commands.export,
     *fetch_command.COMMANDS,
     study_commands.standardise,
     study_commands.replicate,

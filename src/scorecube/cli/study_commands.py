@@ -1,8 +1,9 @@
-"""Commands that make a study, or a comparison, of other studies: merge, standardise, replicate."""
+"""Commands that make a study, or a comparison, of other studies, or give parts of one to other tools: merge, standardise, replicate, unpack, export."""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Optional
 
 import typer
@@ -199,3 +200,87 @@ def replicate(
             f"note: {missing} of {len(frame)} effect ratios have no interval, as the difference in {named[0]} is not significant"
         )
     echo_table(frame, form)
+
+
+def unpack(study: options.StudyPath) -> None:
+    """Write the packed results of a study, as sweeps and object stores have them, as groups that xarray and zarr open by themselves.
+
+    Example: scorecube unpack study.zarr
+    """
+    from scorecube.storage import open_study
+
+    opened, count = open_study(study, mode="a"), 0
+    with opened.batch():
+        for name in opened:
+            with opened.lock(name) as writer:
+                count += writer.unpack()
+    notify(f"{study}: {counted(count, 'result')} unpacked")
+
+
+What = Annotated[
+    str, typer.Argument(metavar="WHAT", help="scores, rankings, or an analysis: its latest result.")
+]
+ExportFile = Annotated[
+    Path,
+    typer.Option(
+        "--out", help="File to write: .nc (netCDF) or .zarr for arrays, .parquet for a table."
+    ),
+]
+OfCollection = Annotated[
+    Optional[str], typer.Option("--collection", help="Collection; the only one by default.")
+]
+OfTable = Annotated[
+    Optional[str],
+    typer.Option("--table", help="Table of a .parquet file; the analysis' first by default."),
+]
+
+
+def export(
+    study: options.StudyPath,
+    what: What,
+    out: ExportFile,
+    collection: OfCollection = None,
+    table: OfTable = None,
+) -> None:
+    """Write the scores, the rankings or a result of a collection as netCDF or zarr, or a table as Parquet.
+
+    Example: scorecube export study.zarr leaderboard --out leaderboard.nc
+
+    Example: scorecube export study.zarr scores --table cells --out cells.parquet
+    """
+    from scorecube.errors import BadPlan
+    from scorecube.report.study_overview import collect_table, find_view
+    from scorecube.storage import open_study
+    from scorecube.storage.export import PARQUET, check_export, export_dataset
+
+    check_export(out)
+    opened = open_study(study)
+    name = only_collection(list(opened), collection, study)
+    if out.suffix == PARQUET:
+        frame = collect_table(opened, what, table, [name])
+        frame.to_parquet(out, index=False)
+        notify(f"{out}: {counted(len(frame), 'row')}")
+        return
+    if table is not None:
+        raise BadPlan(f"--table belongs to a {PARQUET} file; {out} holds arrays", option="table")
+    found = opened[name]
+    if what not in ("scores", "rankings"):
+        find_view(opened, what)
+    dataset = {"scores": lambda: found.cube, "rankings": lambda: found.rankings}.get(
+        what, lambda: found.result(what)
+    )()
+    export_dataset(dataset, out)
+    sizes = " x ".join(f"{size:,} {dim}" for dim, size in dataset.sizes.items())
+    notify(f"{out}: {what} of {name}, {sizes}")
+
+
+def only_collection(stored: list[str], chosen: str | None, study: str) -> str:
+    """Return the collection that is chosen, or the only one that is stored (BadPlan if there are others)."""
+    from scorecube.errors import BadPlan
+
+    if chosen is None and len(stored) != 1:
+        raise BadPlan(
+            f"{study} holds {counted(len(stored), 'collection')}; choose one with --collection"
+            + (f": {', '.join(stored)}" if stored else "")
+        )
+    return stored[0] if chosen is None else chosen

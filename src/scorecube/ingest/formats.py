@@ -23,7 +23,7 @@ from scorecube.ingest.layouts import ID_LIST, LAYOUTS, layout_of
 if TYPE_CHECKING:
     from scorecube.ingest.records import Matrices, Reading
 
-AUTO, MATRIX, LONG = "auto", "matrix", "long"
+AUTO, MATRIX, NUMBERS, LONG = "auto", "matrix", "numbers", "long"
 N_LINES = 50
 """Number of lines that are read to detect a format."""
 HEAD = 2**16
@@ -155,6 +155,9 @@ class BuiltIn(NamedTuple):
 
 BUILT_IN = {
     MATRIX: BuiltIn("scorecube.ingest.matrix", "topics down, runs across, one file a metric"),
+    NUMBERS: BuiltIn(
+        "scorecube.ingest.matrix", "a matrix without a header, as of NTCIREVAL: runs are numbered"
+    ),
     LONG: BuiltIn(
         "scorecube.ingest.long",
         "columns of run and topic, and of a score or of metrics, also as JSON lines or Parquet",
@@ -229,7 +232,7 @@ def load_format(name: str) -> Format:
             f"no layout {name!r}; known: {', '.join([AUTO, *layouts()])}", option="layout"
         )
     module = import_module(BUILT_IN[name].module)
-    found: Format = getattr(module, "FORMATS", {}).get(name, module.FORMAT)
+    found: Format = getattr(module, "FORMATS", {}).get(name) or module.FORMAT
     return found
 
 
@@ -303,6 +306,7 @@ def read_collections(
         layout = MATRIX if transpose else _common_format(paths, metric)
     found = load_format(layout)
     read = found.read_transposed if transpose else found.read
+    across = "topic" if transpose else "run"
     if read is None:
         raise BadPlan(
             f"{option('transpose', True)} applies to matrices, and the layout is {layout}",
@@ -316,7 +320,8 @@ def read_collections(
             f"{option(name, column)} applies to tables with named columns, and the layout is {layout}",
             option=name,
         )
-    return Reading({"": read(paths, metric)})
+    notes = [f"no header: {across}s are numbered"] if layout == NUMBERS else []
+    return Reading({"": read(paths, metric)}, notes=notes)
 
 
 def detect(path: PathLike, metric: str | None = None) -> str:

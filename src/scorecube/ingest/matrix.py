@@ -1,14 +1,14 @@
 """Score matrices: topics down and runs across (or runs down and topics across), cells between commas, tabs or semicolons.
 
 One file holds one metric and is named after it. Without a first column called topic, topics are numbered by line from
-1, padded with zeros.
+1, padded with zeros. NTCIREVAL's matrices have no header either, and blanks between cells: runs are numbered, too.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 
@@ -17,9 +17,16 @@ import pandas as pd
 
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadInput, BadName, BadPlan, option
-from scorecube.ingest.delimited import DECIMAL_COMMA, is_score, read_rows, refuse_other_width, score
+from scorecube.ingest.delimited import (
+    DECIMAL_COMMA,
+    Row,
+    is_score,
+    read_rows,
+    refuse_other_width,
+    score,
+)
 from scorecube.ingest.files import PathLike
-from scorecube.ingest.formats import BUILT_IN, MATRIX, FileHead, Format
+from scorecube.ingest.formats import BUILT_IN, MATRIX, NUMBERS, FileHead, Format
 from scorecube.ingest.measure_names import from_pyterrier, metric_of_file
 from scorecube.ingest.records import Matrices
 from scorecube.ingest.roles import RUN_HEADERS, TOPIC_HEADERS, header_word
@@ -27,7 +34,11 @@ from scorecube.metrics import parse_metric
 
 
 def read_matrices(
-    paths: Sequence[PathLike], metric: str | None = None, *, transpose: bool = False
+    paths: Sequence[PathLike],
+    metric: str | None = None,
+    *,
+    transpose: bool = False,
+    header: bool = True,
 ) -> dict[str, Matrices]:
     """Read score matrices, one file for each metric.
 
@@ -37,7 +48,7 @@ def read_matrices(
         Files as of `read_matrix`.
     metric
         Name of the metric of a single file; by default, it comes from the file name.
-    transpose
+    transpose, header
         As of `read_matrix`.
 
     Returns
@@ -62,11 +73,11 @@ def read_matrices(
         label = metric or metric_of_file(path)
         if label in matrices:
             raise BadPlan(f"two files of metric {label}: {path} is the second")
-        matrices[label] = read_matrix(path, transpose=transpose)
+        matrices[label] = read_matrix(path, transpose=transpose, header=header)
     return {"": matrices}
 
 
-def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
+def read_matrix(path: PathLike, *, transpose: bool = False, header: bool = True) -> pd.DataFrame:
     """Read a score matrix.
 
     The header names the runs; each further line is a topic. A first column called topic (or nothing) holds the topic
@@ -78,6 +89,9 @@ def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
         Cells between commas, tabs or semicolons; plain or gzip.
     transpose
         Runs down and topics across: the first column, called run (or nothing), holds the run names.
+    header
+        Whether the first line names runs; otherwise they are numbered, and the first column holds topic ids where it has other cells
+        than scores, or different whole numbers beside scores with a fraction. Cells may also stand between blanks then.
 
     Returns
     -------
@@ -89,13 +103,19 @@ def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
     BadInput
         Naming file and line: a line of another length than the header, a cell that is not a number, a repeated run or topic.
     """
-    (first, header), rows = read_rows(path)
+    (first, names), rows = read_rows(path)
+    across, down = ("topic", "run") if transpose else ("run", "topic")
+    if not header:
+        body = list(_between_blanks(chain([(first, names)], rows)))
+        skip = int(_begins_with_ids([cells for _, cells in body]))
+        return _frame_of(
+            body, [down] * skip + _numbered(across, len(body[0][1]) - skip), skip, path, transpose
+        )
     beginning = next(rows, None)
     if beginning is None:
         raise BadInput("a header without scores", path)
-    across, down = ("topic", "run") if transpose else ("run", "topic")
-    skip = _label_columns(header, beginning[1], path, first, transpose)
-    labels = header[skip:]
+    skip = _label_columns(names, beginning[1], path, first, transpose)
+    labels = names[skip:]
     if not labels:
         raise BadInput(f"the header names no {across}", path, first)
     if not all(labels):
@@ -103,30 +123,78 @@ def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
         raise BadInput(
             f"column {skip + labels.index('') + 1} of the header has no {what}", path, first
         )
-    if not skip and all(map(is_score, header)):
+    if not skip and all(map(is_score, names)):
         raise BadInput(
-            f"the first line has only numbers: a header with the names of the {across}s is missing, or, if they are numbers, "
-            f"a first column called {down}",
+            f"the first line has only numbers: a header with the names of the {across}s is missing (if there is none: {option('layout', NUMBERS)}), "
+            f"or, if they are numbers, a first column called {down}",
             path,
             first,
         )
     _refuse_repeated(labels, across, path, [first] * len(labels))
-    lines: list[str] = []
+    return _frame_of(chain([beginning], rows), names, skip, path, transpose)
+
+
+def _frame_of(
+    rows: Iterable[Row], header: list[str], skip: int, path: PathLike, transpose: bool
+) -> pd.DataFrame:
+    """Return the matrix of rows below a header whose first `skip` columns hold labels."""
+    down, lines = "run" if transpose else "topic", list[str]()
     numbers, parts = [], []
-    for line, cells in chain([beginning], rows):
+    for line, cells in rows:
         refuse_other_width(cells, header, path, line)
-        lines.append(cells[0] if skip else str(len(lines) + 1))
         numbers.append(line)
-        if not lines[-1]:
-            raise BadInput(f"the {down} is missing", path, line)
         parts.append(np.array(_numbers(cells[skip:], path, line)))
+        lines += cells[:skip]
+        if skip and not lines[-1]:
+            raise BadInput(f"the {down} is missing", path, line)
     values = np.stack(parts)
-    if not skip:
-        lines = [label.zfill(len(lines[-1])) for label in lines]
+    lines = lines if skip else _numbered(down, len(values))
     _refuse_repeated(lines, down, path, numbers)
     if transpose:
-        return pd.DataFrame(values, index=lines, columns=labels)
-    return pd.DataFrame(values.T, index=labels, columns=lines)
+        return pd.DataFrame(values, index=lines, columns=header[skip:])
+    return pd.DataFrame(values.T, index=header[skip:], columns=lines)
+
+
+def _numbered(what: str, count: int) -> list[str]:
+    """Return labels of topics, or of runs, from 1 on.
+
+    Examples
+    --------
+    >>> _numbered("topic", 10)[:2], _numbered("run", 2)
+    (['01', '02'], ['run1', 'run2'])
+    """
+    return [f"{what if what == 'run' else ''}{k:0{len(str(count))}}" for k in range(1, count + 1)]
+
+
+def _between_blanks(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield rows, those of one cell split at blanks."""
+    return ((line, cells[0].split() if len(cells) == 1 else cells) for line, cells in rows)
+
+
+def _begins_with_ids(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first cells of rows are ids rather than scores.
+
+    Examples
+    --------
+    >>> [_begins_with_ids(rows) for rows in ([["1", ".5"], ["2", "0"]], [["1", "0"], ["2", "1"]], [[".5"], ["1"]])]
+    [True, False, False]
+    """
+    first = [row[0] for row in rows]
+    if not all(map(is_score, first)):
+        return True
+    whole = all(cell.isdigit() for cell in first) and len(set(first)) == len(first)
+    return whole and any("." in cell for row in rows for cell in row[1:])
+
+
+def _is_headerless(head: FileHead) -> bool:
+    """Return whether a file is a matrix without a header: the first line has a fraction, and all lines but their first cells are scores."""
+    rows = [cells for _, cells in _between_blanks(head.rows)]
+    if not rows or len(rows[0]) < 2 or {len(row) for row in rows} != {len(rows[0])}:
+        return False
+    if header_word(rows[0][0]) in ("", *TOPIC_HEADERS, *RUN_HEADERS):
+        return False
+    scores = [cell for row in rows for cell in row[1:]]
+    return any("." in cell and is_score(cell) for cell in rows[0]) and all(map(is_score, scores))
 
 
 def _label_columns(
@@ -229,6 +297,12 @@ def _looks_like_score(cell: str) -> bool:
     return bool(cell) and (is_score(cell) or DECIMAL_COMMA.fullmatch(cell) is not None)
 
 
-FORMAT = Format(
-    MATRIX, BUILT_IN[MATRIX].about, _detect, read_matrices, partial(read_matrices, transpose=True)
-)
+def _format(name: str, detect: Callable[[FileHead], bool], *, header: bool) -> Format:
+    read = partial(read_matrices, header=header)
+    return Format(name, BUILT_IN[name].about, detect, read, partial(read, transpose=True))
+
+
+FORMATS = {
+    MATRIX: _format(MATRIX, _detect, header=True),
+    NUMBERS: _format(NUMBERS, _is_headerless, header=False),
+}

@@ -303,14 +303,12 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
         mean, low, high = (at[f"variance_{end}"].values[k] for end in ("mean", "low", "high"))
         style = _style(k)
-        places = left_out
-        # More metrics have bars side by side, which do not cover each other.
+        # Bars stand side by side within this part of the distance between two numbers of teams; more bands would cover each other.
+        places = left_out + 0.6 * ((k + 0.5) / count - 0.5) * (left_out > 0)
         if count <= 4:
-            axes.fill_between(left_out, low, high, color=style["color"], alpha=0.15, linewidth=0)
-        else:
-            # They take this part of the distance between two numbers of teams.
-            places = left_out + 0.6 * ((k + 0.5) / count - 0.5) * (left_out > 0)
-            axes.vlines(places, low, high, color=style["color"], linewidth=0.9, alpha=0.6)
+            axes.fill_between(places, low, high, color=style["color"], alpha=0.12, linewidth=0)
+        bars = {"ecolor": style["color"], "elinewidth": 0.9, "capsize": 2.0, "alpha": 0.7}
+        axes.errorbar(places, mean, [mean - low, high - mean], fmt="none", **bars)
         axes.plot(places, mean, label=metric, **style)
         axes.axhline(mean[0], color=style["color"], linewidth=0.8, linestyle=(0, (1, 2)))
         last = np.flatnonzero((left_out == at["within"].values[k]) & (left_out > 0))

@@ -172,8 +172,10 @@ def sync(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a file, or a directory with all below; what another process removes meanwhile does not matter."""
+    """Remove a file, a link, or a directory with all below; what another process removes meanwhile does not matter."""
     for _ in range(3):
+        if path.is_symlink():
+            path.unlink(missing_ok=True)
         if not path.exists():
             return
         with suppress(FileNotFoundError):

@@ -96,6 +96,9 @@ class Location(Protocol):
     def remove(self, path: str) -> None:
         """Remove everything at and below a path, whether it is a whole group or the rest of one."""
 
+    def link(self, path: str, name: str) -> None:
+        """Let a path that is free, or such a link, lead to a group beside it, in one step; nothing where links do not exist."""
+
     def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
         """Write the objects of a group where there is none; install or sync it afterwards."""
 
@@ -247,6 +250,12 @@ class LocalDirectory(Location):
     def remove(self, path: str) -> None:
         self.check_inside(path.rpartition("/")[0])
         files.remove_tree(Path(self.name, path))
+
+    def link(self, path: str, name: str) -> None:
+        place = Path(self.name, path)
+        with suppress(OSError), files.partial_file(place) as partial:
+            partial.symlink_to(name, target_is_directory=True)
+            partial.replace(place)
 
     def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
         self.check_inside(group)

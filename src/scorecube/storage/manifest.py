@@ -76,16 +76,22 @@ class Manifest:
         return replace(self, entries={**self.entries, **entries})
 
     def with_new(self, entries: Mapping[str, Entry]) -> Manifest:
-        """Return a copy with further entries, whose results say by which commit they came: clocks of machines differ."""
+        """Return a copy with further entries, whose results say by which commit they came: clocks of machines differ.
+
+        A result that is written in another form keeps its number.
+        """
         number = {COMMIT: self.commit + 1}
         return self.with_entries(
             {
                 name: replace(entry, facts={**entry.facts, **number})
-                if name.startswith(f"{RESULTS}/")
+                if name.startswith(f"{RESULTS}/") and entry.facts != self._facts(name)
                 else entry
                 for name, entry in entries.items()
             }
         )
+
+    def _facts(self, name: str) -> Mapping[str, Any] | None:
+        return self.entries[name].facts if name in self.entries else None
 
     def without(self, names: set[str]) -> Manifest:
         """Return a copy without some entries."""

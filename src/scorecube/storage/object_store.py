@@ -159,6 +159,9 @@ class ObjectPrefix(Location):
     def remove(self, path: str) -> None:
         sync(self.store.delete_dir(path))
 
+    def link(self, path: str, name: str) -> None:
+        """See `Location`; object stores have no links."""
+
     def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
         prefix, buffer = f"{group}/".lstrip("/"), default_buffer_prototype().buffer
         contents = [(prefix + key, buffer.from_bytes(each)) for key, each in objects.items()]

@@ -26,6 +26,8 @@ LEVEL: Final = 1
 """As of `scorecube.storage.encoding.compressor`."""
 PACKED: Final = "packed"
 """Array of a packed group, and attribute of the group: see `pack`."""
+READ: Final = "by scorecube, or by other readers after: scorecube unpack STUDY"
+"""What a packed group says to who opens it without scorecube."""
 MOST_INLINE: Final = 2**16
 """Compressed bytes of a packed group that are kept in its metadata."""
 CONSOLIDATED: Final = "consolidated_metadata"
@@ -283,11 +285,16 @@ def pack(objects: Mapping[str, bytes]) -> dict[str, bytes]:
     compressed = Zstd(level=LEVEL, checksum=True).encode(bytes(content))
     if len(compressed) <= MOST_INLINE:
         text = base64.b64encode(compressed).decode()
-        metadata["attributes"][PACKED] = {"places": places, "zstd": text}
+        metadata["attributes"][PACKED] = {"read": READ, "places": places, "zstd": text}
         return {METADATA: _text(metadata)}
     metadata["attributes"][PACKED] = places
     values = xr.Variable(("byte",), np.frombuffer(bytes(content), dtype=np.uint8))
     return {METADATA: _text(metadata)} | _encode_array(PACKED, values)
+
+
+def is_packed(files: Mapping[str, str] | None) -> bool:
+    """Whether the metadata files of a group, by key, are those of a packed one."""
+    return files is not None and {*files} <= {METADATA, f"{PACKED}/{METADATA}"}
 
 
 def is_inline(attributes: Mapping[str, Any]) -> bool:

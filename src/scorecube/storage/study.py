@@ -8,7 +8,7 @@
 
 The store is a directory or a prefix of an object store (see `location.py`). Every group can be read with
 ``xarray.open_datatree(path, engine="zarr", consolidated=False)``; small results at an object store are one array, see `small_groups.py`. The attributes of the study and of each collection are manifests that say
-where each group lies and what its metadata must be (see `manifest.py`): a replaced cube lies under ``cube.2`` or the like.
+where each group lies and what its metadata must be (see `manifest.py`): a replaced cube lies under ``cube.2`` or the like, to which ``cube`` is a link in a directory.
 """
 
 from __future__ import annotations

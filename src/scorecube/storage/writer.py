@@ -40,6 +40,7 @@ from scorecube.storage.manifest import (
     sealed,
 )
 from scorecube.storage.merge_cubes import merge_cubes
+from scorecube.storage.small_groups import is_packed
 
 Known = tuple[Manifest, bytes | None]
 """A manifest, and its metadata file; None before there is one."""
@@ -286,6 +287,19 @@ class Writer(Session, Collection):
                 f"{error}. What was computed is kept in {' and '.join(kept)}, which xarray.open_zarr reads"
             ) from None
 
+    def unpack(self) -> int:
+        """Write packed results as groups that other readers open, see `scorecube.storage.small_groups`; return their number."""
+        packed = {
+            name: entry
+            for name, entry in self.manifest.entries.items()
+            if name.startswith(f"{RESULTS}/") and is_packed(entry.files)
+        }
+        if packed:
+            plain = {name: self._read_result(*name.split("/")[1:]) for name in packed}
+            facts = {name: entry.facts for name, entry in packed.items()}
+            self.write(plain, lambda manifest: manifest, facts, packed=None)
+        return len(packed)
+
     def _superseded(self, result: NewResult) -> list[str]:
         """Return the entries of outdated results with the options of a new one."""
         outdated = self.result_entries(result.analysis, outdated=True)
@@ -313,7 +327,7 @@ class Writer(Session, Collection):
         change: Callable[[Manifest], Manifest],
         facts: Mapping[str, Mapping[str, Any]] = EMPTY,
         *,
-        packed: bool = False,
+        packed: bool | None = False,
         base: Manifest | None = None,
     ) -> None:
         """Write groups beside those that are there, commit them, and remove those that are no longer listed.
@@ -321,7 +335,7 @@ class Writer(Session, Collection):
         groups: Content of entries by name.
         change: Returns the manifest without what the groups replace or make invalid.
         facts: Of new entries of results, by name; those of cubes and rankings are made of their content.
-        packed: Whether small groups are one file in a directory too.
+        packed: Whether small groups are one file in a directory too; None for none, at an object store either.
         base: Manifest of the scores and rankings that the groups were made from. If others are there now, nothing is
             changed (BadStudy).
         """
@@ -370,11 +384,21 @@ class Writer(Session, Collection):
             for path in sorted(before.paths() - after.paths()):
                 self.check_lock()
                 self.location.remove(f"{self.group_path}/{path}")
+            self._link_latest(after)
+
+    def _link_latest(self, manifest: Manifest) -> None:
+        """Let ``cube`` and ``rankings`` lead to groups of other names, for readers that know no manifest."""
+        for name in (CUBE, RANKINGS):
+            entry = manifest.entries.get(name)
+            if entry is not None and entry.path != name:
+                self.check_lock()
+                self.location.link(f"{self.group_path}/{name}", entry.path)
 
     def remove_rest(self) -> None:
         """Remove what a killed process wrote and did not commit."""
         root = self.group_path
         self._remove_below(root, {f"{root}/{path}" for path in self.manifest.paths()})
+        self._link_latest(self.manifest)
 
     def _remove_below(self, path: str, kept: set[str]) -> None:
         for name in self.location.children(path):
@@ -397,10 +421,10 @@ class Writer(Session, Collection):
             )
         return manifest
 
-    def _form(self, entry: str, *, packed: bool) -> Form:
+    def _form(self, entry: str, *, packed: bool | None) -> Form:
         """Return how a small group is written: cubes and rankings as plain arrays everywhere, for other readers."""
         few = self.location.counts_requests
-        if packed or (few and entry.startswith(RESULTS)):
+        if packed or (packed is False and few and entry.startswith(RESULTS)):
             return "packed"
         return "consolidated" if few else "plain"
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorecube import names
 from scorecube.analyses import registry
+from scorecube.analyses.options import as_named
 from scorecube.analyses.quantities import complete
 from scorecube.errors import BadPlan, did_you_mean
 
@@ -100,6 +101,7 @@ def _method(cube: xr.Dataset, name: str) -> Callable[..., xr.Dataset]:
         kind: Any = registry.load_class(entry.class_name)
         fields = [field.name for field in dataclasses.fields(kind) if field.init]
         known = [*fields, *RUN_ARGUMENTS]
+        arguments = as_named(kind, arguments)
         for argument in arguments:
             if argument not in known:
                 raise BadPlan(

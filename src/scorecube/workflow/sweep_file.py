@@ -35,7 +35,7 @@ from typing import Any
 
 from scorecube.analyses import registry
 from scorecube.analyses.base import Analysis
-from scorecube.analyses.options import TYPE_NAMES, Option, options_of, shown
+from scorecube.analyses.options import TYPE_NAMES, Option, as_named, options_of, shown
 from scorecube.analyses.plan import check_analysis
 from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.collection.arguments import labels, metric_names
@@ -425,7 +425,7 @@ def _read_entries(table: Any, content: Table, location: tuple[str, int]) -> Iter
         kind.name,
         location,
     )
-    for key in (*table, *grid):
+    for key in as_named(kind, {**table, **grid}):
         if key not in ENTRY_SETTINGS and key not in own and key not in shared:
             known = [*own, *ENTRY_SETTINGS, *shared]
             raise BadInput(
@@ -441,7 +441,7 @@ def _read_entries(table: Any, content: Table, location: tuple[str, int]) -> Iter
         values = {key: value for key, value in table.items() if key != GRID} | dict(
             zip(grid, combination, strict=True)
         )
-        yield _read_entry(kind, own, shared, values, content, location)
+        yield _read_entry(kind, own, shared, as_named(kind, values), content, location)
 
 
 def _read_entry(

@@ -1,0 +1,138 @@
+"""Topics left out as S3 section 5.2 does, beside plain Python: ``python -m tests.topics_left_out``.
+
+The collection has the shape of the paper's (44 runs of 16 teams, lists of 10 documents, a pool of depth 10, 100 topics); relevant documents by
+topic are those of Sakai 2007 (S1), Tables 7 to 9, the 100 topics with the fewest, and rankings are simulated. Each trial removes topics of its own
+matrix, after teams and topics are gone, or, as before, those of one chain for all trials, whose error bars leave out the variation over topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+import scorecube as sc
+from scorecube.ingest.published import ntcir_clir
+from scorecube.metrics import gain_values
+from scorecube.testing import simulate_rankings
+from tests.benchmarks.teams import judge_pools
+from tests.oracles import teams as plain
+
+METRICS = ("nG@1", "P+", "nDCG@10")
+ROWS = (("nG@1", 1), ("P+", 1), ("nDCG@10", 8), ("nG@1", 15))
+"""Metric and number of teams left out."""
+WANTED, TRIALS, SEED = 10, 10, 2016
+T_QUANTILE = 2.262157
+"""0.975 quantile of Student's t with 9 degrees of freedom."""
+RULE = "all_runs_zero"
+
+
+class Row(NamedTuple):
+    """Half-widths of the interval of the variance, and the trials behind it."""
+
+    metric: str
+    left_out: int
+    shared: float
+    """Of one chain of topics for all trials."""
+    own: float
+    plain: float
+    """As `own`, in plain Python."""
+    difference: float
+    """Largest of the variances of trials, from plain Python."""
+    survivors: tuple[int, int]
+    """Fewest and most topics that a trial keeps of all."""
+    trials: tuple[int, int]
+    """Trials with enough topics, of a shared chain and of own ones."""
+
+
+def rankings() -> xr.Dataset:
+    """Return the simulated collection."""
+    judged = np.concatenate([counts for _, counts in ntcir_clir().values()])
+    fewest = np.sort(np.argsort(judged.sum(axis=1), kind="stable")[:100])
+    return judge_pools(
+        simulate_rankings(judged[fewest], n_runs=44, n_teams=16, depth=10, seed=SEED), 10
+    )
+
+
+def as_plain(found: xr.Dataset) -> plain.Collection:
+    """Return rankings as dictionaries; documents are numbered, those that were not judged by run and rank."""
+    documents, levels = found["document_at_rank"].values, found["level_of_document"].values
+    runs, topics = (list(map(str, found[dim].values)) for dim in ("run", "topic"))
+    lists = {
+        run: {
+            topic: [f"d{d}" if d >= 0 else f"u{i}-{r}" for r, d in enumerate(documents[i, k])]
+            for k, topic in enumerate(topics)
+        }
+        for i, run in enumerate(runs)
+    }
+    qrels = {
+        topic: {f"d{d}": int(level) for d, level in enumerate(levels[k]) if level >= 0}
+        for k, topic in enumerate(topics)
+    }
+    owners = map(str, found["team"].values)
+    return plain.Collection(lists, qrels, dict(zip(runs, owners, strict=True)))
+
+
+def rows(which: tuple[tuple[str, int], ...] = ROWS) -> Iterator[Row]:
+    """Yield the rows of the page, each compared with plain Python trial by trial."""
+    found = rankings()
+    cube, collection = (
+        sc.with_rankings(sc.evaluate(found, METRICS, ["auto"]), found),
+        as_plain(found),
+    )
+    topics, gains = list(map(str, cube["topic"].values)), gain_values("auto", 3).tolist()
+    results = {
+        chain: sc.analyse(
+            cube,
+            sc.Teams(
+                pool_depth=10, topic_sizes=(75, 50, 25, WANTED), topic_chain=chain, lost_topics=RULE
+            ),
+            trials=TRIALS,
+            seed=SEED,
+            workers=1,
+        ).isel(gain=0)
+        for chain in ("shared", "trial")
+    }
+    for metric, k in which:
+        shared, own = (each.sel(metric=metric, leave=k) for each in results.values())
+        of_step = own.isel(topic_step=-1)
+        variances, survivors = [], []
+        for trial in range(TRIALS):
+            removed = {
+                str(team)
+                for team, gone in zip(
+                    own["team"].values, own["team_left_out"].values[trial], strict=True
+                )
+                if gone
+            }
+            left = plain.leave_out(collection, removed, metric, gains, depth=10, rule=RULE)
+            order = [topics[place] for place in np.argsort(own["topic_place"].values[trial])]
+            survivors.append(len(left.topics))
+            variances.append(left.variance(left.reduced(order, WANTED)))
+        half = T_QUANTILE * np.std(variances, ddof=1) / TRIALS**0.5
+        widths = [
+            float(each["variance_high"] - each["variance_low"]) / 2
+            for each in (shared.isel(topic_step=-1), of_step)
+        ]
+        yield Row(
+            *(metric, k, *widths, float(half)),
+            difference=float(np.abs(of_step["variance"].values - variances).max()),
+            survivors=(min(survivors), max(survivors)),
+            trials=tuple(int(each["n_defined"].isel(topic_step=-1)) for each in (shared, own)),  # type: ignore[arg-type]
+        )
+
+
+def main() -> None:
+    """Print the rows."""
+    print("metric   k  one chain  own chains  plain Python  largest difference  topics  trials")
+    for row in rows():
+        print(
+            f"{row.metric:7} {row.left_out:2}  {row.shared:9.4f}  {row.own:10.4f}  {row.plain:12.4f}  {row.difference:18.1e}"
+            f"  {row.survivors[0]} to {row.survivors[1]}  {row.trials[0]} and {row.trials[1]} of {TRIALS}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -161,6 +162,8 @@ class _Labels:
 
     def numbered(self, cells: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Return the numbers of the labels in cells."""
+        with suppress(KeyError, TypeError):  # of new ones, and of other values than texts
+            return np.fromiter(map(self._known.__getitem__, cells), np.int32, len(cells))
         if set(map(type, cells)) - {str}:
             cells = [label_text(cell) for cell in cells]
         for cell in dict.fromkeys(cells):
@@ -236,7 +239,7 @@ def _plain(cells: Sequence[Any], kinds: set[type]) -> Floats | None:
     if kinds != {str} and not kinds <= {int, float}:
         return None
     try:
-        values = np.array(list(map(float, cells)), np.float64)
+        values = np.fromiter(map(float, cells), np.float64, len(cells))
     except (ValueError, OverflowError):
         return None
     is_plain = bool((np.abs(values) <= LARGEST_SCORE).all())  # NaN is not
@@ -302,6 +305,7 @@ class Records:
         self._tables: list[_Rows] = []
         self._notes: list[str] = []
         self._advice = ""
+        self._ordered: tuple[list[int], Any, Any] = [], None, None
 
     def read(self, tables: Iterable[Table | BadInput]) -> Reading:
         """Read tables as one.
@@ -342,33 +346,43 @@ class Records:
         headers = [table.header[k] for k in places]
         if repeated := [name for name, count in Counter(headers).items() if count > 1]:
             raise BadInput(f"several columns are called {listed(repeated)}", path, table.line)
-        parts: dict[Any, list[Any]] = {name: [] for name in (*self._labels, *places)}
+        columns = {
+            role: taken.at[name]
+            for role in self._labels
+            if (name := taken.inner if role == "inner" else role) in taken.at
+        }
+        parts: dict[Any, list[Any]] = {name: [] for name in (*columns, *places)}
         lines: list[Integers] = []
         for chunk in table.chunks:
             if isinstance(chunk, BadInput):
                 self._problems.add("unreadable line", chunk)
                 continue
             lines.append(np.asarray(chunk.lines, np.int64))
-            for role in self._labels:
-                parts[role].append(self._numbered(role, taken, chunk, path))
+            for role, cells in columns.items():
+                parts[role].append(self._numbered(role, cells, taken, chunk, path))
             for k, header in zip(places, headers, strict=True):
                 cells = self._cells.setdefault(header, _Cells())
                 parts[k].append(cells.read(chunk.columns[k], path, chunk.lines))
         if not lines:
             raise BadInput("a header without scores", path)
         joined = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
-        labels = {role: joined[role] for role in self._labels}
+        labels = {
+            role: joined[role]
+            if role in columns
+            else np.broadcast_to(known.numbered([""]), sum(map(len, lines)))
+            for role, known in self._labels.items()
+        }
         values = {header: joined[k] for k, header in zip(places, headers, strict=True)}
         self._notes += table.notes
         self._advice = self._advice or table.advice
         return _Rows(path, taken, np.concatenate(lines), labels, values, table.unread)
 
-    def _numbered(self, role: str, taken: Taken, chunk: Chunk, path: PathLike | None) -> Any:
+    def _numbered(
+        self, role: str, at: Sequence[int], taken: Taken, chunk: Chunk, path: PathLike | None
+    ) -> Any:
         """Return the numbers of the labels of a role; note missing ones."""
         name = taken.inner if role == "inner" else role
-        columns = [chunk.columns[k] for k in taken.at.get(name, ())]
-        if not columns:
-            return np.full(len(chunk.lines), self._labels[role].numbered([""])[0])
+        columns = [chunk.columns[k] for k in at]
         cells = columns[0]
         if len(columns) > 1:
             cells = [JOIN.join(map(label_text, row)) for row in zip(*columns, strict=True)]
@@ -491,9 +505,12 @@ class Records:
         self, name: str, parts: list[tuple[_Rows, Integers, Floats, Integers]], sizes: list[int]
     ) -> tuple[Integers, Floats]:
         """Return the keys and scores of a metric in order of the keys; note repeated keys."""
-        keys = np.concatenate([part[1] for part in parts])
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
+        which = [id(part[1]) for part in parts]
+        if self._ordered[0] != which:  # metrics in columns have the same keys
+            keys = np.concatenate([part[1] for part in parts])
+            order = np.argsort(keys, kind="stable")
+            self._ordered = which, order, keys[order]
+        _, order, keys = self._ordered
         again = np.flatnonzero(keys[1:] == keys[:-1]) + 1
         starts = np.cumsum([0, *(len(part[1]) for part in parts)])
         for place in again[np.argsort(order[again])][:SHOWN]:

@@ -11,7 +11,7 @@ from scorecube.cli import options, terminal
 from scorecube.cli.options import check_choice
 from scorecube.cli.terminal import notify, split
 from scorecube.cli.vocabulary import EVALS, MODELS
-from scorecube.errors import BadPlan, counted, option
+from scorecube.errors import counted
 from scorecube.ingest.formats import AUTO, layouts
 from scorecube.ingest.roles import TAKEN
 
@@ -135,13 +135,7 @@ def import_(
     )
     if name is not None:
         cubes = {name: api.only_cube(cubes)}
-    elif "" in cubes:
-        raise BadPlan(
-            f"no column names the collection; name it with {option('name')}, or its column with {option('collection_column')}",
-            option="name",
-        )
-    for collection in cubes:
-        api.check_names(collection, [])
+    api.refuse_unnamed(cubes)
     opened = api.open_study(study, mode="a")
     with opened.batch():
         for collection, cube in cubes.items():

@@ -52,6 +52,8 @@ ROLE_ORDER = (
     "score",
 )
 GROUP = "topic_group"
+KEPT = ("collection", "topic")
+"""Labels that are needed when the keys of rows are known: a topic may have a group."""
 LARGEST_KEY = 2**62
 JOIN = "\x1f"
 """Between the labels of several columns that name collections."""
@@ -358,14 +360,14 @@ class Records:
                 self._problems.add("unreadable line", chunk)
                 continue
             lines.append(np.asarray(chunk.lines, np.int64))
-            for role, cells in columns.items():
-                parts[role].append(self._numbered(role, cells, taken, chunk, path))
+            for role, at in columns.items():
+                parts[role].append(self._numbered(role, at, taken, chunk, path))
             for k, header in zip(places, headers, strict=True):
-                cells = self._cells.setdefault(header, _Cells())
-                parts[k].append(cells.read(chunk.columns[k], path, chunk.lines))
+                found = self._cells.setdefault(header, _Cells())
+                parts[k].append(found.read(chunk.columns[k], path, chunk.lines))
         if not lines:
             raise BadInput("a header without scores", path)
-        joined = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
+        joined = {name: _joined(parts.pop(name)) for name in list(parts)}
         labels = {
             role: joined[role]
             if role in columns
@@ -375,7 +377,7 @@ class Records:
         values = {header: joined[k] for k, header in zip(places, headers, strict=True)}
         self._notes += table.notes
         self._advice = self._advice or table.advice
-        return _Rows(path, taken, np.concatenate(lines), labels, values, table.unread)
+        return _Rows(path, taken, _joined(lines), labels, values, table.unread)
 
     def _numbered(
         self, role: str, at: Sequence[int], taken: Taken, chunk: Chunk, path: PathLike | None
@@ -476,10 +478,12 @@ class Records:
         for rows, names in zip(self._tables, metrics, strict=True):
             keys = np.zeros(len(rows.lines), np.int64)
             for role, size in zip(LABELS, sizes, strict=True):
-                keys = keys * size + rows.labels[role]
+                keys *= size
+                keys += rows.labels[role] if role in KEPT else rows.labels.pop(role)
             for header, name in names.items():
                 if name:
-                    found.setdefault(name, []).append((rows, keys, rows.values[header], rows.lines))
+                    part = keys, rows.values.pop(header), rows.lines
+                    found.setdefault(name, []).append((rows, *part))
                     continue
                 measures: dict[str, list[tuple[str, int]]] = {}
                 for measure, number in self._labels["metric"].numbers.items():
@@ -499,7 +503,7 @@ class Records:
             raise BadInput(known if others else "a header without scores", self._tables[0].path)
         if others:
             self._notes.append(f"not read: scores of {listed(sorted(others))}")
-        return {name: self._sorted(name, parts, sizes) for name, parts in found.items()}
+        return {name: self._sorted(name, found.pop(name), sizes) for name in list(found)}
 
     def _sorted(
         self, name: str, parts: list[tuple[_Rows, Integers, Floats, Integers]], sizes: list[int]
@@ -507,7 +511,7 @@ class Records:
         """Return the keys and scores of a metric in order of the keys; note repeated keys."""
         which = [id(part[1]) for part in parts]
         if self._ordered[0] != which:  # metrics in columns have the same keys
-            keys = np.concatenate([part[1] for part in parts])
+            keys = _joined([part[1] for part in parts])
             order = np.argsort(keys, kind="stable")
             self._ordered = which, order, keys[order]
         _, order, keys = self._ordered
@@ -524,7 +528,7 @@ class Records:
             text = f"a second score of {name} for {of}; the first is {_place(*before, path)}"
             self._problems.add("repeated score", text, path, line)
         self._problems.count("repeated score", max(0, len(again) - SHOWN))
-        return keys, np.concatenate([part[2] for part in parts])[order]
+        return keys, _joined([part[2] for part in parts])[order]
 
     def _row(self, key: int, sizes: list[int], inner: str) -> str:
         """Return the labels of a row as text."""
@@ -714,6 +718,11 @@ def _axis(
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
     return lambda numbers: places[np.searchsorted(used, numbers)], [names[k] for k in order]
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """Return arrays as one; a single one is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _named(collection: str) -> str:

@@ -23,7 +23,7 @@ from scorecube.ingest.delimited import (
     text_blocks,
 )
 from scorecube.ingest.files import LARGEST_TABLE, PathLike, is_parquet
-from scorecube.ingest.layouts import Layout, LayoutReader, layout_of
+from scorecube.ingest.layouts import HELM, HELM_ADVICE, Layout, LayoutReader, layout_of
 from scorecube.ingest.records import Chunk, Table
 from scorecube.ingest.tool_objects import package_of
 
@@ -268,6 +268,8 @@ def _table_of_records(
             text = f"an object is expected; found {kind_of(record)}"
             problems.append(BadInput(text, path, number))
             continue
+        if not lines and record.keys() >= HELM:
+            raise BadInput(HELM_ADVICE, path)
         row: Mapping[str, Any] = record
         if reader is not None:
             place, row = reader.placed(record, columns, len(lines))

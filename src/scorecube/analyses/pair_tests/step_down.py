@@ -327,12 +327,12 @@ class StepDown(Analysis):
         n_tested = sum(len(first) for first, _ in families)
         speed = 2 if has_wide_registers() else 1
         per_pair = 1.2e-9 + 4.2e-11 * n_topics / speed
-        drawn_runs = prepared.source.sizes[names.RUN] if self.by_system else 0
+        n_drawn = 0 if prepared.source is None else prepared.source.sizes[names.RUN]
         n_largest = len(families) if self.has_limits else 0
         return Cost(
             seconds=count * (n_tested * per_pair + 2e-10 * n_runs * n_topics)
             + 8e-9 * n_topics
-            + 2.5e-8 * (count + 1) * drawn_runs,
+            + 2.5e-8 * (count + 1) * n_drawn,
             bytes=8.0 * count * n_largest,
             fixed_bytes=8.0 * count * n_tested + 8.0 * AT_ONCE * (2 * n_runs + 3 * n_topics + TILE),
             fixed_seconds=3e-4 * count * n_tested / TILE / 50,

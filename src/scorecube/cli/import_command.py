@@ -144,13 +144,7 @@ def import_(
     )
     if name is not None:
         cubes = {name: api.only_cube(cubes)}
-    elif "" in cubes:
-        raise BadPlan(
-            f"no column names the collection; name it with {option('name')}, or its column with {option('collection_column')}",
-            option="name",
-        )
-    for collection in cubes:
-        api.check_names(collection, [])
+    api.refuse_unnamed(cubes)
     opened = api.open_study(study, mode="a")
     with opened.batch():
         for collection, cube in cubes.items():

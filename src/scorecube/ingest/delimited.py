@@ -7,7 +7,7 @@ import io
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from itertools import chain
+from itertools import chain, repeat
 
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadInput, counted
@@ -144,45 +144,67 @@ def refuse_other_width(cells: Sized, header: Sized, path: PathLike, line: int) -
 
 def split_rows(blocks: Iterable[str], path: PathLike) -> Iterator[Row]:
     """Yield the rows of a text; see `read_rows`."""
-    for line, row in raw_rows(blocks, path):
+    for line, row in raw_rows(*delimited(blocks), path):
         yield line, [cell.strip() for cell in row]
 
 
-def raw_rows(blocks: Iterable[str], path: PathLike) -> Iterator[Row]:
-    """Yield the rows of a text with their blanks. A first line ``sep=;``, as written for Excel, names the delimiter."""
+def delimited(blocks: Iterable[str]) -> tuple[Iterator[str], str, int]:
+    """Return the blocks of a text, its delimiter, and the number of its first line.
+
+    A first line ``sep=;``, as written for Excel, names the delimiter, and is left out.
+    """
     parts = iter(blocks)
     text = next(parts, "")
     declared = re.match(r"\ufeff?sep=([;,\t|])\n", text, re.IGNORECASE)
-    body = text[declared.end() :] if declared else text
-    delimiter = declared[1] if declared else delimiter_of(text)
-    skipped = 1 if declared else 0
+    if declared:
+        return chain([text[declared.end() :]], parts), declared[1], 2
+    return chain([text], parts), delimiter_of(text), 1
+
+
+def raw_rows(blocks: Iterable[str], delimiter: str, start: int, path: PathLike) -> Iterator[Row]:
+    """Yield the rows of a text with their blanks; the arguments before the last are as from `delimited`."""
     reader = csv.reader(
-        _short_lines(chain([body], parts), delimiter, path, skipped),
+        _short_lines(blocks, delimiter, path, start),
         delimiter=delimiter,
         strict=True,
         skipinitialspace=True,
     )
-    line = 1 + skipped
+    line = start
     try:
         for row in reader:
             if len(row) > 1 or (row and row[0].strip()):
                 yield line, row
-            line = reader.line_num + 1 + skipped
+            line = start + reader.line_num
     except csv.Error as error:
         raise BadInput(f"not CSV: {error}", path, line) from None
 
 
+def regular_columns(block: str, delimiter: str, width: int) -> list[list[str]] | None:
+    """Return the columns of whole lines that are split as `raw_rows` does by splitting the text; None for others.
+
+    These have a quote, a blank before a cell, or another number of cells than `width`, or one.
+    """
+    if width < 2 or any(mark in block for mark in ('"', f"{delimiter} ", "\n ")):
+        return None
+    text = block.removesuffix("\n")
+    lines = text.split("\n")
+    if text[:1] == " " or max(map(len, lines)) > csv.field_size_limit():
+        return None
+    if set(map(str.count, lines, repeat(delimiter))) != {width - 1}:
+        return None
+    cells = text.replace("\n", delimiter).split(delimiter)
+    return [cells[k::width] for k in range(width)]
+
+
 def _short_lines(
-    blocks: Iterable[str], delimiter: str, path: PathLike, skipped: int
+    blocks: Iterable[str], delimiter: str, path: PathLike, start: int
 ) -> Iterator[str]:
     """Yield the lines of a text; refuse one with too many cells before they are made."""
-    number = skipped
-    for block in blocks:
-        for line in io.StringIO(block, newline="\n"):
-            number += 1
-            if len(line) > MOST_CELLS and line.count(delimiter) >= MOST_CELLS:
-                raise BadInput(f"more than {MOST_CELLS:,} cells in a line", path, number)
-            yield line
+    lines = chain.from_iterable(io.StringIO(block, newline="\n") for block in blocks)
+    for number, line in enumerate(lines, start):
+        if len(line) > MOST_CELLS and line.count(delimiter) >= MOST_CELLS:
+            raise BadInput(f"more than {MOST_CELLS:,} cells in a line", path, number)
+        yield line
 
 
 def delimiter_of(text: str) -> str:

@@ -242,34 +242,26 @@ def _record(record: Any, run: object) -> Iterator[Any]:
     yield from (str(topic), str(measure), value)
 
 
+class CubeOptions(ColumnOptions, total=False):
+    """Options of `cube_from_scores` beside that which decides what is returned."""
+
+    runs: Iterable[Any] | None
+    topics: Iterable[Any] | None
+    gain: str
+    teams: Mapping[str, str] | None
+    systems: Mapping[str, str] | None
+    topic_groups: Mapping[str, str] | None
+    notify: Notify | None
+
+
 @overload
 def cube_from_scores(
-    scores: Any,
-    *,
-    runs: Iterable[Any] | None = ...,
-    topics: Iterable[Any] | None = ...,
-    gain: str = ...,
-    teams: Mapping[str, str] | None = ...,
-    systems: Mapping[str, str] | None = ...,
-    topic_groups: Mapping[str, str] | None = ...,
-    notify: Notify | None = ...,
-    collections: Literal[False] = ...,
-    **columns: Unpack[ColumnOptions],
-) -> xr.Dataset: ...
-@overload
-def cube_from_scores(
-    scores: Any,
-    *,
-    runs: Iterable[Any] | None = ...,
-    topics: Iterable[Any] | None = ...,
-    gain: str = ...,
-    teams: Mapping[str, str] | None = ...,
-    systems: Mapping[str, str] | None = ...,
-    topic_groups: Mapping[str, str] | None = ...,
-    notify: Notify | None = ...,
-    collections: Literal[True],
-    **columns: Unpack[ColumnOptions],
+    scores: Any, *, collections: Literal[True], **options: Unpack[CubeOptions]
 ) -> dict[str, xr.Dataset]: ...
+@overload
+def cube_from_scores(
+    scores: Any, *, collections: Literal[False] = ..., **options: Unpack[CubeOptions]
+) -> xr.Dataset: ...
 def cube_from_scores(
     scores: Any,
     *,

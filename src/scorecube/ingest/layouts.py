@@ -24,6 +24,9 @@ INSPECT_VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Correct, partially correct, incorrect, no answer."""
 ID_LIST = "list of ids"
 """Name of a document that is a list of texts."""
+HELM = {"instance_id", "train_trial_index", "stats"}
+"""Names in the records of per_instance_stats.json of HELM, which name neither the model nor the task."""
+HELM_ADVICE = "per-instance statistics of HELM, which do not name the model: convert the run with Every Eval Ever and import its *_samples.jsonl"
 RESULTS = ("resolved", "no_generation")
 """Lists of ids in results.json, which lies in a folder of its system."""
 

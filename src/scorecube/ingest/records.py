@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,6 +52,8 @@ ROLE_ORDER = (
     "score",
 )
 GROUP = "topic_group"
+KEPT = ("collection", "topic")
+"""Labels that are needed when the keys of rows are known: a topic may have a group."""
 LARGEST_KEY = 2**62
 JOIN = "\x1f"
 """Between the labels of several columns that name collections."""
@@ -161,6 +164,8 @@ class _Labels:
 
     def numbered(self, cells: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Return the numbers of the labels in cells."""
+        with suppress(KeyError, TypeError):  # of new ones, and of other values than texts
+            return np.fromiter(map(self._known.__getitem__, cells), np.int32, len(cells))
         if set(map(type, cells)) - {str}:
             cells = [label_text(cell) for cell in cells]
         for cell in dict.fromkeys(cells):
@@ -236,7 +241,7 @@ def _plain(cells: Sequence[Any], kinds: set[type]) -> Floats | None:
     if kinds != {str} and not kinds <= {int, float}:
         return None
     try:
-        values = np.array(list(map(float, cells)), np.float64)
+        values = np.fromiter(map(float, cells), np.float64, len(cells))
     except (ValueError, OverflowError):
         return None
     is_plain = bool((np.abs(values) <= LARGEST_SCORE).all())  # NaN is not
@@ -302,6 +307,7 @@ class Records:
         self._tables: list[_Rows] = []
         self._notes: list[str] = []
         self._advice = ""
+        self._ordered: tuple[list[int], Any, Any] = [], None, None
 
     def read(self, tables: Iterable[Table | BadInput]) -> Reading:
         """Read tables as one.
@@ -342,33 +348,43 @@ class Records:
         headers = [table.header[k] for k in places]
         if repeated := [name for name, count in Counter(headers).items() if count > 1]:
             raise BadInput(f"several columns are called {listed(repeated)}", path, table.line)
-        parts: dict[Any, list[Any]] = {name: [] for name in (*self._labels, *places)}
+        columns = {
+            role: taken.at[name]
+            for role in self._labels
+            if (name := taken.inner if role == "inner" else role) in taken.at
+        }
+        parts: dict[Any, list[Any]] = {name: [] for name in (*columns, *places)}
         lines: list[Integers] = []
         for chunk in table.chunks:
             if isinstance(chunk, BadInput):
                 self._problems.add("unreadable line", chunk)
                 continue
             lines.append(np.asarray(chunk.lines, np.int64))
-            for role in self._labels:
-                parts[role].append(self._numbered(role, taken, chunk, path))
+            for role, at in columns.items():
+                parts[role].append(self._numbered(role, at, taken, chunk, path))
             for k, header in zip(places, headers, strict=True):
-                cells = self._cells.setdefault(header, _Cells())
-                parts[k].append(cells.read(chunk.columns[k], path, chunk.lines))
+                found = self._cells.setdefault(header, _Cells())
+                parts[k].append(found.read(chunk.columns[k], path, chunk.lines))
         if not lines:
             raise BadInput("a header without scores", path)
-        joined = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
-        labels = {role: joined[role] for role in self._labels}
+        joined = {name: _joined(parts.pop(name)) for name in list(parts)}
+        labels = {
+            role: joined[role]
+            if role in columns
+            else np.broadcast_to(known.numbered([""]), sum(map(len, lines)))
+            for role, known in self._labels.items()
+        }
         values = {header: joined[k] for k, header in zip(places, headers, strict=True)}
         self._notes += table.notes
         self._advice = self._advice or table.advice
-        return _Rows(path, taken, np.concatenate(lines), labels, values, table.unread)
+        return _Rows(path, taken, _joined(lines), labels, values, table.unread)
 
-    def _numbered(self, role: str, taken: Taken, chunk: Chunk, path: PathLike | None) -> Any:
+    def _numbered(
+        self, role: str, at: Sequence[int], taken: Taken, chunk: Chunk, path: PathLike | None
+    ) -> Any:
         """Return the numbers of the labels of a role; note missing ones."""
         name = taken.inner if role == "inner" else role
-        columns = [chunk.columns[k] for k in taken.at.get(name, ())]
-        if not columns:
-            return np.full(len(chunk.lines), self._labels[role].numbered([""])[0])
+        columns = [chunk.columns[k] for k in at]
         cells = columns[0]
         if len(columns) > 1:
             cells = [JOIN.join(map(label_text, row)) for row in zip(*columns, strict=True)]
@@ -462,10 +478,12 @@ class Records:
         for rows, names in zip(self._tables, metrics, strict=True):
             keys = np.zeros(len(rows.lines), np.int64)
             for role, size in zip(LABELS, sizes, strict=True):
-                keys = keys * size + rows.labels[role]
+                keys *= size
+                keys += rows.labels[role] if role in KEPT else rows.labels.pop(role)
             for header, name in names.items():
                 if name:
-                    found.setdefault(name, []).append((rows, keys, rows.values[header], rows.lines))
+                    part = keys, rows.values.pop(header), rows.lines
+                    found.setdefault(name, []).append((rows, *part))
                     continue
                 measures: dict[str, list[tuple[str, int]]] = {}
                 for measure, number in self._labels["metric"].numbers.items():
@@ -485,15 +503,18 @@ class Records:
             raise BadInput(known if others else "a header without scores", self._tables[0].path)
         if others:
             self._notes.append(f"not read: scores of {listed(sorted(others))}")
-        return {name: self._sorted(name, parts, sizes) for name, parts in found.items()}
+        return {name: self._sorted(name, found.pop(name), sizes) for name in list(found)}
 
     def _sorted(
         self, name: str, parts: list[tuple[_Rows, Integers, Floats, Integers]], sizes: list[int]
     ) -> tuple[Integers, Floats]:
         """Return the keys and scores of a metric in order of the keys; note repeated keys."""
-        keys = np.concatenate([part[1] for part in parts])
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
+        which = [id(part[1]) for part in parts]
+        if self._ordered[0] != which:  # metrics in columns have the same keys
+            keys = _joined([part[1] for part in parts])
+            order = np.argsort(keys, kind="stable")
+            self._ordered = which, order, keys[order]
+        _, order, keys = self._ordered
         again = np.flatnonzero(keys[1:] == keys[:-1]) + 1
         starts = np.cumsum([0, *(len(part[1]) for part in parts)])
         for place in again[np.argsort(order[again])][:SHOWN]:
@@ -507,7 +528,7 @@ class Records:
             text = f"a second score of {name} for {of}; the first is {_place(*before, path)}"
             self._problems.add("repeated score", text, path, line)
         self._problems.count("repeated score", max(0, len(again) - SHOWN))
-        return keys, np.concatenate([part[2] for part in parts])[order]
+        return keys, _joined([part[2] for part in parts])[order]
 
     def _row(self, key: int, sizes: list[int], inner: str) -> str:
         """Return the labels of a row as text."""
@@ -697,6 +718,11 @@ def _axis(
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
     return lambda numbers: places[np.searchsorted(used, numbers)], [names[k] for k in order]
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """Return arrays as one; a single one is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _named(collection: str) -> str:

@@ -12,9 +12,18 @@ from typing import Any
 import pandas as pd
 
 from scorecube.errors import BadInput, counted, kind_of
-from scorecube.ingest.delimited import Row, first_row, lines_of, raw_rows, read_text, text_blocks
+from scorecube.ingest.delimited import (
+    Row,
+    delimited,
+    first_row,
+    lines_of,
+    raw_rows,
+    read_text,
+    regular_columns,
+    text_blocks,
+)
 from scorecube.ingest.files import LARGEST_TABLE, PathLike, is_parquet
-from scorecube.ingest.layouts import Layout, LayoutReader, layout_of
+from scorecube.ingest.layouts import HELM, HELM_ADVICE, Layout, LayoutReader, layout_of
 from scorecube.ingest.records import Chunk, Table
 from scorecube.ingest.tool_objects import package_of
 
@@ -49,10 +58,7 @@ def open_table(path: PathLike, layout: Layout | None = None, shared: Any = None)
         )
     if first.lstrip().startswith("["):
         return _table_of_records(enumerate(read_document(path), 1), path, layout, shared=shared)
-    rows = raw_rows(chain([first], blocks), path)
-    line, header = first_row(rows, path)
-    table = Table(path, [cell.strip() for cell in header], line, _chunks(rows, len(header), path))
-    return _as_table(table, layout, shared)
+    return _as_table(_delimited(chain([first], blocks), path), layout, shared)
 
 
 def read_document(path: PathLike) -> Any:
@@ -159,6 +165,36 @@ def _whole(
     return Table(path, header, 1, chain(problems, chunks))
 
 
+def _delimited(blocks: Iterable[str], path: PathLike) -> Table:
+    """Return the table in a text with cells between commas, tabs or semicolons."""
+    parts, delimiter, line = delimited(blocks)
+    text = next(parts, "")
+    head, newline, body = text.partition("\n")
+    if newline and head.strip() and '"' not in head:
+        header = first_row(raw_rows([head], delimiter, line, path), path)[1]
+        chunks = _columns(chain([body], parts), delimiter, line + 1, len(header), path)
+    else:
+        rows = raw_rows(chain([text], parts), delimiter, line, path)
+        line, header = first_row(rows, path)
+        chunks = _chunks(rows, len(header), path)
+    return Table(path, [cell.strip() for cell in header], line, chunks)
+
+
+def _columns(
+    blocks: Iterator[str], delimiter: str, line: int, width: int, path: PathLike
+) -> Iterator[Chunk | BadInput]:
+    """Yield the rows of a delimited file behind its header by column; `line` is the number of the first."""
+    for block in filter(None, blocks):
+        columns = regular_columns(block, delimiter, width)
+        if columns is not None:
+            yield Chunk(columns, range(line, line + len(columns[0])))
+        else:
+            # A quoted cell may end in a later block.
+            whole = chain([block], blocks) if '"' in block else [block]
+            yield from _chunks(raw_rows(whole, delimiter, line, path), width, path)
+        line += block.count("\n")
+
+
 def _chunks(rows: Iterator[Row], width: int, path: PathLike) -> Iterator[Chunk | BadInput]:
     """Yield the rows of a delimited file by column."""
     while part := list(islice(rows, ROWS)):
@@ -232,6 +268,8 @@ def _table_of_records(
             text = f"an object is expected; found {kind_of(record)}"
             problems.append(BadInput(text, path, number))
             continue
+        if not lines and record.keys() >= HELM:
+            raise BadInput(HELM_ADVICE, path)
         row: Mapping[str, Any] = record
         if reader is not None:
             place, row = reader.placed(record, columns, len(lines))

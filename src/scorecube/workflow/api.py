@@ -39,6 +39,7 @@ from scorecube.workflow.inputs import (
     judges_of_table,
     read_families,
     read_rankings,
+    refuse_unnamed,
 )
 from scorecube.workflow.tasks import plan_in_study
 
@@ -319,6 +320,7 @@ __all__ = [
     "plan_in_study",
     "read_families",
     "read_rankings",
+    "refuse_unnamed",
     "replicability",
     "select",
     "table",

@@ -37,7 +37,7 @@ from scorecube.ingest.run_reader import FileJudge, good_runs
 from scorecube.ingest.tables import is_frame
 from scorecube.ingest.trec import read_run_labels, read_topic_groups
 from scorecube.metrics import Metric
-from scorecube.storage import Study
+from scorecube.storage import Study, open_study
 from scorecube.storage.catalogue import check_collection_name
 
 if TYPE_CHECKING:
@@ -375,36 +375,31 @@ def _evaluated_metrics(cube: xr.Dataset) -> list[str]:
     return [label for label in labels if isinstance(parse_known(label), Metric)]
 
 
+class ImportOptions(ColumnOptions, total=False):
+    """Options of `import_scores` beside those that decide what is returned."""
+
+    metric: Any
+    gain: str
+    teams: PathLike | None
+    topic_groups: PathLike | Mapping[str, str] | None
+    layout: str
+    transpose: bool
+    lower_is_better: Sequence[str]
+    notify: Callable[[str], None] | None
+
+
 @overload
 def import_scores(
-    files: Any,
-    *,
-    metric: Any = ...,
-    gain: str = ...,
-    teams: PathLike | None = ...,
-    topic_groups: PathLike | Mapping[str, str] | None = ...,
-    layout: str = ...,
-    transpose: bool = ...,
-    lower_is_better: Sequence[str] = ...,
-    notify: Callable[[str], None] | None = ...,
-    collections: Literal[False] = ...,
-    **columns: Unpack[ColumnOptions],
-) -> xr.Dataset: ...
+    files: Any, *, study: PathLike | Study, **options: Unpack[ImportOptions]
+) -> Study: ...
 @overload
 def import_scores(
-    files: Any,
-    *,
-    metric: Any = ...,
-    gain: str = ...,
-    teams: PathLike | None = ...,
-    topic_groups: PathLike | Mapping[str, str] | None = ...,
-    layout: str = ...,
-    transpose: bool = ...,
-    lower_is_better: Sequence[str] = ...,
-    notify: Callable[[str], None] | None = ...,
-    collections: Literal[True],
-    **columns: Unpack[ColumnOptions],
+    files: Any, *, collections: Literal[True], **options: Unpack[ImportOptions]
 ) -> dict[str, xr.Dataset]: ...
+@overload
+def import_scores(
+    files: Any, *, collections: Literal[False] = ..., **options: Unpack[ImportOptions]
+) -> xr.Dataset: ...
 def import_scores(
     files: Any,
     *,
@@ -417,8 +412,9 @@ def import_scores(
     lower_is_better: Sequence[str] = (),
     notify: Callable[[str], None] | None = None,
     collections: bool = False,
+    study: PathLike | Study | None = None,
     **columns: Unpack[ColumnOptions],
-) -> xr.Dataset | dict[str, xr.Dataset]:
+) -> xr.Dataset | dict[str, xr.Dataset] | Study:
     r"""Read per-topic scores that other tools computed into a cube.
 
     Parameters
@@ -441,6 +437,8 @@ def import_scores(
         As of `read_rankings`, about teams and metrics, and first about what the columns of a table were taken for.
     collections
         Whether the scores may be of several collections, such as benchmarks: a cube of each is returned by name.
+    study
+        Study, or its path or address, that the collections are added to, as the command ``import`` does; the study is returned.
     columns
         Columns of a table, as of `cube_from_scores`.
 
@@ -454,7 +452,9 @@ def import_scores(
     BadInput
         Files that cannot be read or parsed, with file and line.
     BadPlan
-        Options that do not fit the files.
+        Options that do not fit the files; with `study`, scores whose collection no column names.
+    BadStudy
+        As of `open_study`; a collection of this name with other runs, topics or scores.
 
     Examples
     --------
@@ -484,7 +484,7 @@ def import_scores(
             if value != default:
                 raise BadPlan(f"{option(name, value)} is about files; leave it out", option=name)
         reading = read_objects(files, metric, chosen)
-    if not collections:
+    if study is None and not collections:
         reading.only()
     labels = {} if teams is None else read_run_labels(teams)._asdict()
     cubes = cubes_of(reading, gain=gain, **labels, notify=notify, path=teams)
@@ -496,7 +496,25 @@ def import_scores(
         cubes[name] = turned
         for doubt in doubts_of(turned):
             (notify or LOGGER.warning)(f"{name}: {doubt}" if len(cubes) > 1 else doubt)
+    if study is not None:
+        refuse_unnamed(cubes)
+        opened = study if isinstance(study, Study) else open_study(study, mode="a")
+        with opened.batch():
+            for name, cube in cubes.items():
+                opened.add(name, cube=cube)
+        return opened
     return cubes if collections else only_cube(cubes)
+
+
+def refuse_unnamed(collections: Iterable[str]) -> None:
+    """Refuse names that no collection can have, and no name (BadPlan)."""
+    for name in collections:
+        if not name:
+            raise BadPlan(
+                f"no column names the collection; name it with {option('name')}, or its column with {option('collection_column')}",
+                option="name",
+            )
+        check_collection_name(name)
 
 
 def _are_paths(files: Any) -> bool:

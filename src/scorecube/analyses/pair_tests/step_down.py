@@ -36,8 +36,8 @@ from scorecube.analyses.pair_tests.repetitions import (
     RepetitionErrors,
     Repetitions,
     deviates_of_seed,
-    largest_over_repetitions,
     normal_deviates,
+    of_deviates,
     repetition_errors,
     replayed_deviates,
     systems_by_default,
@@ -47,7 +47,14 @@ from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_posi
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import cells, n_cells
 from scorecube.errors import BadPlan, counted
-from scorecube.kernels.pairs.running_maximum import TILE, Family, Resampled, resampled, step_down
+from scorecube.kernels.pairs.running_maximum import (
+    TILE,
+    Family,
+    Resampled,
+    resampled,
+    step_down,
+    step_down_over_repetitions,
+)
 from scorecube.kernels.pairs.tail_counts import EQUAL
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
@@ -208,13 +215,13 @@ class StepDown(Analysis):
         further = self.room(inputs, stop - start)
         for low, high in trial_groups(start, stop):
             counts = multiplicity_columns(drawn(inputs, n_topics, low, high), n_topics)
-            deviates = normal_deviates(inputs, low, high) if "system_of" in inputs else None
+            repeated = self.repeated(inputs, low, high)
             begin, end = max(low, start), min(high, stop)
             for cell in range(count):
                 found_here = Replicates(
                     cell,
                     resampled(inputs[f"centred_{cell}"], counts, float(inputs[f"snap_{cell}"])),
-                    self.errors(inputs, cell, deviates),
+                    self.errors(inputs, cell, repeated),
                     (begin - low, end - low),
                     slice(begin - start, end - start),
                 )
@@ -225,12 +232,21 @@ class StepDown(Analysis):
                 self.observe(inputs, found_here, further)
         return found | further
 
-    def errors(self, inputs: Inputs, cell: int, deviates: Any) -> RepetitionErrors | None:
-        """Return what repetitions add in some trials, given their standard normal numbers; None without repetitions."""
-        if deviates is None:
+    def repeated(self, inputs: Inputs, low: int, high: int) -> tuple[Any, Any] | None:
+        """Return what repetitions of all cells have in common in trials low .. high-1; None without repetitions."""
+        if "system_of" not in inputs:
             return None
-        systems = (inputs["system_of"], inputs[f"variances_{cell}"], inputs["repetitions"])
-        return repetition_errors(deviates, *systems, SHARE_OF_MODERATION * self.weight)
+        deviates = normal_deviates(inputs, low, high)
+        return of_deviates(deviates, inputs["system_of"], inputs["repetitions"])
+
+    def errors(
+        self, inputs: Inputs, cell: int, repeated: tuple[Any, Any] | None
+    ) -> RepetitionErrors | None:
+        """Return what repetitions add to a cell."""
+        if repeated is None:
+            return None
+        own, weight = inputs[f"variances_{cell}"], SHARE_OF_MODERATION * self.weight
+        return repetition_errors(repeated, own, inputs["repetitions"], weight)
 
     def largest(self, inputs: Inputs, replicates: Replicates, family: Family, reached: Any) -> Any:
         """Return the largest statistic of each trial over a family, and count the trials that reach each of its pairs."""
@@ -239,8 +255,8 @@ class StepDown(Analysis):
         if errors is None:
             infinite = scores.centred.shape[1] * (1.0 - EQUAL)
             return step_down(scores, trials, family, added, infinite, reached)
-        moderation = (self.weight, added)
-        return largest_over_repetitions(scores, errors, trials, family, moderation, reached)
+        moderation, own = (self.weight, added), (errors.shifts, errors.variances)
+        return step_down_over_repetitions(scores, own, trials, family, moderation, reached)
 
     def rehearsal(self, inputs: Arrays) -> Arrays:
         few = dict(inputs)
@@ -310,10 +326,13 @@ class StepDown(Analysis):
         families = self.families(cube)
         n_tested = sum(len(first) for first, _ in families)
         speed = 2 if has_wide_registers() else 1
-        per_pair = 1.2e-9 + 4.2e-11 * n_topics / speed + (4e-8 if self.by_system else 0.0)
+        per_pair = 1.2e-9 + 4.2e-11 * n_topics / speed
+        n_drawn = 0 if prepared.source is None else prepared.source.sizes[names.RUN]
         n_largest = len(families) if self.has_limits else 0
         return Cost(
-            seconds=count * (n_tested * per_pair + 2e-10 * n_runs * n_topics) + 8e-9 * n_topics,
+            seconds=count * (n_tested * per_pair + 2e-10 * n_runs * n_topics)
+            + 8e-9 * n_topics
+            + 2.5e-8 * (count + 1) * n_drawn,
             bytes=8.0 * count * n_largest,
             fixed_bytes=8.0 * count * n_tested + 8.0 * AT_ONCE * (2 * n_runs + 3 * n_topics + TILE),
             fixed_seconds=3e-4 * count * n_tested / TILE / 50,

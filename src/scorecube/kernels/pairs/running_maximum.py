@@ -6,6 +6,8 @@ with it with |t*| that is moderated; or c S1^2 / (n S2 - S1^2) up to a cap, t*^2
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ from scorecube.kernels.arrays import (
 )
 from scorecube.kernels.jit import compiled
 from scorecube.kernels.linalg.panel_product import in_panels, multiply, product, room_for_product
+from scorecube.kernels.pairs.tail_counts import EQUAL
 from scorecube.kernels.pairs.tiled_tail import squared_differences
 from scorecube.kernels.registers import ROWS
 
@@ -80,22 +83,42 @@ def step_down(
     reached: int64 (pair,), added to.
     Returns largest: float64 (counted trial,): the largest finite statistic over all pairs.
     """
-    (start, stop), (centred, weights, sums, snap) = trials, scores
+    (start, stop), (centred, _, sums, snap) = trials, scores
     n = centred.shape[1]
     form, factors, caps = (float(n), 1.0), family.factors, family.caps
     if factors is None or caps is None:
         form, factors, caps = (1.0, 0.0), np.ones(len(family.first)), np.zeros(len(family.first))
-    largest, products = np.zeros(stop - start), room_for_product(TILE, weights)
-    squares = np.zeros((len(products), centred.shape[1]))
-    for low in range(0, len(family.first), TILE):
-        part = slice(low, low + TILE)
-        first, second = family.first[part], family.second[part]
-        squared_differences(centred, first, second, snap, squares)
-        rows = -(-len(first) // ROWS) * ROWS
-        multiply(squares[:rows], weights, products[:rows])
-        pairs = (first, second, family.edges[part], factors[part], caps[part])
-        bounds = (n * snap, added, infinite)
-        _add_maxima(sums, products, start, pairs, form, bounds, largest, reached[part])
+    largest, limits = np.zeros(stop - start), (n * snap, added, infinite)
+    for part, products in _tiles(scores, family.first, family.second):
+        chosen = (family.first[part], family.second[part], family.edges[part])
+        pairs = (*chosen, factors[part], caps[part])
+        _add_maxima(sums, products, start, pairs, form, limits, largest, reached[part])
+    return largest
+
+
+def step_down_over_repetitions(
+    scores: Resampled,
+    errors: tuple[Float64Array2, Float64Array2],
+    trials: tuple[int, int],
+    family: Family,
+    moderation: tuple[float, float],
+    reached: Int64Array1,
+) -> Float64Array1:
+    """Do what `step_down` does with scores that are means over repetitions.
+
+    The statistic is (S1 sqrt((n - 1) / n) + e1 - e2)^2 / ((S2 - S1^2 / n + a) / (1 + w) + v1 + v2).
+
+    errors: e and v, errors of the means and their variances: float64 (run, trial) each.
+    moderation: w and a.
+    """
+    (start, stop), (shifts, variances), n = trials, errors, scores.centred.shape[1]
+    weight, added = moderation
+    limits = (n * scores.snap, added, 1.0 + weight, float(n), math.sqrt((n - 1) / n))
+    largest = np.zeros(stop - start)
+    for part, products in _tiles(scores, family.first, family.second):
+        pairs = (family.first[part], family.second[part], family.edges[part])
+        values = (scores.sums, products, shifts, variances)
+        _add_maxima_over_repetitions(values, start, pairs, limits, largest, reached[part])
     return largest
 
 
@@ -107,17 +130,25 @@ def tails_of_pairs(
     scores, infinite: As of `step_down`.
     first, second: int32 (pair,).
     """
-    centred, weights, sums, snap = scores
-    products, kept = room_for_product(TILE, weights), np.zeros((len(first), rank))
-    squares = np.zeros((len(products), centred.shape[1]))
+    n, kept = scores.centred.shape[1], np.zeros((len(first), rank))
+    bounds = (n * scores.snap, float(n), infinite)
+    for part, products in _tiles(scores, first, second):
+        _keep_largest(scores.sums, products, first[part], second[part], bounds, kept[part])
+    return kept[:, -1]
+
+
+def _tiles(
+    scores: Resampled, first: Int32Array1, second: Int32Array1
+) -> Iterator[tuple[slice, Float64Array2]]:
+    """Yield the places of some pairs, and the sums of their squared differences (pair, trial), which those of the next pairs overwrite."""
+    products = room_for_product(TILE, scores.weights)
+    squares = np.zeros((len(products), scores.centred.shape[1]))
     for low in range(0, len(first), TILE):
         part = slice(low, low + TILE)
-        squared_differences(centred, first[part], second[part], snap, squares)
+        squared_differences(scores.centred, first[part], second[part], scores.snap, squares)
         rows = -(-len(first[part]) // ROWS) * ROWS
-        multiply(squares[:rows], weights, products[:rows])
-        bounds = (centred.shape[1] * snap, float(centred.shape[1]), infinite)
-        _keep_largest(sums, products, first[part], second[part], bounds, kept[part])
-    return kept[:, -1]
+        multiply(squares[:rows], scores.weights, products[:rows])
+        yield part, products
 
 
 @compiled
@@ -148,6 +179,40 @@ def _add_maxima(
                 value = cap if (value > cap) | (top > infinite * bottom) else value
             above = largest[trial]
             above = value if above < value < infinite else above
+            largest[trial] = above
+            count = np.int32(count + ((above >= edge) | (value >= edge)))
+        reached[pair] += np.int64(count)
+
+
+@compiled
+def _add_maxima_over_repetitions(
+    values: tuple[Float64Array2, Float64Array2, Float64Array2, Float64Array2],
+    start: int,
+    pairs: tuple[Int32Array1, Int32Array1, Float64Array1],
+    limits: tuple[float, float, float, float, float],
+    largest: Float64Array1,
+    reached: Int64Array1,
+) -> None:
+    """Do what `_add_maxima` does, of means over repetitions."""
+    (sums, products, shifts, variances), (first, second, edges) = values, pairs
+    snap_sum, added, divisor, n, scale = limits
+    for pair in range(first.shape[0]):
+        one, other, edge, squares = first[pair], second[pair], edges[pair], products[pair][start:]
+        x, y = sums[one][start:], sums[other][start:]
+        shift_x, shift_y = shifts[one][start:], shifts[other][start:]
+        variance_x, variance_y = variances[one][start:], variances[other][start:]
+        count = np.int32(0)
+        for trial in range(largest.shape[0]):
+            total = x[trial] - y[trial]
+            total = total if abs(total) > snap_sum else 0.0
+            spread = squares[trial] - total * total / n
+            spread = spread if spread > EQUAL * squares[trial] else 0.0
+            difference = total * scale + (shift_x[trial] - shift_y[trial])
+            # NaN without a difference and a variance: false in all comparisons
+            pooled = (spread + added) / divisor + variance_x[trial] + variance_y[trial]
+            value = difference * difference / pooled
+            above = largest[trial]
+            above = value if above < value < np.inf else above
             largest[trial] = above
             count = np.int32(count + ((above >= edge) | (value >= edge)))
         reached[pair] += np.int64(count)

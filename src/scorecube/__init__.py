@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from scorecube.analyses import (
         Agreement,
+        Board,
         Bootstrap,
         Check,
         Correlation,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from scorecube.analyses.rank_sets.estimates import rank_sets
     from scorecube.collection.gaps import two_way_means
     from scorecube.collection.judgement_sets import judgement_sets
+    from scorecube.collection.many_collections import join_collections
     from scorecube.collection.many_judgements import many_judgement_sets
     from scorecube.collection.pools import removed_when_left_out
     from scorecube.collection.rankings import with_rankings
@@ -71,6 +73,7 @@ _MODULES = {
     "Entry": "scorecube.workflow.sweep_file",
     "ScorecubeError": "scorecube.errors",
     "fetch": "scorecube.ingest.public",
+    "join_collections": "scorecube.collection.many_collections",
     "judgement_sets": "scorecube.collection.judgement_sets",
     "latex": "scorecube.report.paper_tables",
     "markdown": "scorecube.report.paper_tables",
@@ -91,6 +94,7 @@ _MODULES = {
 
 __all__ = [
     "Agreement",
+    "Board",
     "Bootstrap",
     "Check",
     "Correlation",
@@ -119,6 +123,7 @@ __all__ = [
     "figure",
     "findings",
     "import_scores",
+    "join_collections",
     "judged_documents",
     "judgement_sets",
     "latex",

@@ -57,7 +57,7 @@ _RUNS = declared(
         *("rank", "run", "team", "repetitions?", "mean", "mean_low", "mean_high"),
         *("rank_low", "rank_high", "groups", ("top_{k}", "in_top"), "best"),
         *("difference?", "difference_low?", "difference_high?", "p_baseline?"),
-        *("wins?", "ties?", "losses?", "better?", "worse?"),
+        *("wins?", "ties?", "losses?", "better?", "worse?", "mean_rank?"),
     ),
     sort=("rank",),
     within=2,

@@ -34,13 +34,8 @@ from scorecube.analyses.pair_tests.pair_quantities import REPETITIONS
 from scorecube.collection import schema
 from scorecube.collection.selection import cells
 from scorecube.errors import BadName, BadPlan, counted, option
-from scorecube.kernels.linalg.panel_product import multiply, room_for_product
-from scorecube.kernels.pairs.running_maximum import TILE, Family, Resampled
-from scorecube.kernels.pairs.tail_counts import EQUAL
-from scorecube.kernels.pairs.tiled_tail import squared_differences
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
-from scorecube.kernels.registers import ROWS
 from scorecube.statistics.integer_scores import Units
 
 SHARE_OF_MODERATION = 0.5
@@ -347,52 +342,6 @@ def replayed_deviates(samples: xr.Dataset, runs: tuple[str, ...]) -> Any:
             f"the samples hold no errors of {counted(len(missing), 'run')}: {', '.join(missing[:5])}"
         )
     return samples[names.REPETITION_ERROR].sel({names.RUN: list(runs)}).values
-
-
-def largest_over_repetitions(
-    scores: Resampled,
-    errors: RepetitionErrors,
-    trials: tuple[int, int],
-    family: Family,
-    moderation: tuple[float, float],
-    reached: Any,
-) -> Any:
-    """Return the largest finite statistic of each trial over the pairs of a family, and count the trials that reach each pair.
-
-    scores, trials, family, reached: As of `kernels.pairs.running_maximum.step_down`; the statistic is that of
-        `OverRepetitions`.
-    errors: Of the same trials as `scores`.
-    moderation: Weight, and what it adds to sums of squares.
-    """
-    n, (weight, added) = scores.centred.shape[1], moderation
-    snap_sum, chosen = n * scores.snap, slice(*trials)
-    sums, shifts, variances = scores.sums[:, chosen], errors.shifts, errors.variances
-    shifts, variances = shifts[:, chosen], variances[:, chosen]
-    largest, products = np.zeros(trials[1] - trials[0]), room_for_product(TILE, scores.weights)
-    squares = np.zeros((len(products), n))
-    for low in range(0, len(family.first), TILE):
-        part = slice(low, low + TILE)
-        first, second = family.first[part], family.second[part]
-        squared_differences(scores.centred, first, second, scores.snap, squares)
-        rows = -(-len(first) // ROWS) * ROWS
-        multiply(squares[:rows], scores.weights, products[:rows])
-        sum_of_squares = products[: len(first), chosen]
-        totals = sums[first] - sums[second]
-        totals[np.abs(totals) <= snap_sum] = 0.0
-        spread = sum_of_squares - totals * totals / n
-        spread[spread <= EQUAL * sum_of_squares] = 0.0
-        differences = totals * math.sqrt((n - 1) / n) + (shifts[first] - shifts[second])
-        pooled = (spread + added) / (1.0 + weight) + variances[first] + variances[second]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = differences * differences / pooled
-        ratios[np.isnan(ratios)] = 0.0
-        maxima = np.where(np.isfinite(ratios), ratios, 0.0)
-        maxima[0] = np.maximum(maxima[0], largest)
-        maxima = np.maximum.accumulate(maxima, axis=0)
-        edges = family.edges[part, np.newaxis]
-        reached[part] += ((maxima >= edges) | (ratios >= edges)).sum(axis=1)
-        largest = maxima[-1]
-    return largest
 
 
 def with_repetitions(result: xr.Dataset, prepared: Prepared) -> xr.Dataset:

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         replicability,
         table,
     )
+    from scorecube.workflow.gate import gate
     from scorecube.workflow.simulation import simulate
     from scorecube.workflow.sweep_file import Entry
     from scorecube.workflow.sweep_run import sweep
@@ -73,6 +74,7 @@ _MODULES = {
     "Entry": "scorecube.workflow.sweep_file",
     "ScorecubeError": "scorecube.errors",
     "fetch": "scorecube.ingest.public",
+    "gate": "scorecube.workflow.gate",
     "join_collections": "scorecube.collection.many_collections",
     "judgement_sets": "scorecube.collection.judgement_sets",
     "latex": "scorecube.report.paper_tables",
@@ -122,6 +124,7 @@ __all__ = [
     "fetch",
     "figure",
     "findings",
+    "gate",
     "import_scores",
     "join_collections",
     "judged_documents",

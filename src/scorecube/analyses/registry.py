@@ -55,7 +55,7 @@ BUILT_IN = (
     Entry(
         "board",
         f"{PACKAGE}.rank_sets.board:Board",
-        "Board: one ranking of systems from many collections, with limits, rank sets, and groups.",
+        "Board: one ranking from many collections, with limits, rank sets, and groups.",
         references=("mogstad2024",),
         quantities=f"{PACKAGE}.rank_sets.board_quantities",
     ),

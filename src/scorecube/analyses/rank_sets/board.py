@@ -52,7 +52,7 @@ LEAST = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Board(Leaderboard):
-    """Board: one ranking of systems from many collections, with limits, rank sets, and groups.
+    """Board: one ranking from many collections, with limits, rank sets, and groups.
 
     Estimand: the weighted mean over these collections of each run's mean score over infinitely many topics of each. Topics are drawn within each
     collection, independently. Intervals, rank sets, groups and comparisons with a baseline are those of `Leaderboard`, with the squared standard errors
@@ -243,7 +243,9 @@ class Board(Leaderboard):
             scores = part.scores
             n = scores.centred.shape[1]
             # Whole numbers, so that equal means are equal.
-            means += (scores.sums[: len(sums), chosen] + n * sums[:, np.newaxis]) * part.of_difference
+            means += (
+                scores.sums[: len(sums), chosen] + n * sums[:, np.newaxis]
+            ) * part.of_difference
             if values is not None:
                 scores = Resampled(values, scores.weights, product(values, scores.weights), 0)
             totals, squares = sums_and_spreads(scores, trials)

@@ -67,13 +67,13 @@ def strata_of(cube: xr.Dataset, weights: Sequence[str]) -> Strata:
     found = list(dict.fromkeys(labels))
     counts = [labels.count(name) for name in found]
     starts = np.cumsum([0, *counts])
-    given = dict.fromkeys(found, 1.0) | _weights(weights, found)
-    shares = np.array([given[name] for name in found])
+    shares = np.array(list(weights_of(weights, found).values()))
     freedom = np.array(cube.attrs.get(FREEDOMS, [n_topics - 1 for n_topics in counts]), float)
-    return Strata(tuple(found), starts, shares / math.fsum(shares), freedom)
+    return Strata(tuple(found), starts, shares, freedom)
 
 
-def _weights(texts: Sequence[str], known: Sequence[str]) -> dict[str, float]:
+def weights_of(texts: Sequence[str], known: Sequence[str]) -> dict[str, float]:
+    """Return the weight of each collection, of a sum of 1; texts, and errors as of `strata_of`."""
     found: dict[str, float] = {}
     for text in texts:
         name, _, number = text.rpartition("=")
@@ -87,7 +87,8 @@ def _weights(texts: Sequence[str], known: Sequence[str]) -> dict[str, float]:
                 option="weights",
             )
         found[name] = weight
-    return found
+    total = math.fsum(found.get(name, 1.0) for name in known)
+    return {name: found.get(name, 1.0) / total for name in known}
 
 
 @dataclass(frozen=True, eq=False)

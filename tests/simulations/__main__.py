@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.simulations import rates, truths
-from tests.simulations.rates import Measure
+from tests.simulations import boards, rates, truths
 from tests.simulations.truths import Truth, population, real_scores
 
 SEED = 37
@@ -40,8 +39,8 @@ class Row:
         How many.
     """
 
-    truth: Callable[[], Truth]
-    measure: Measure
+    truth: Callable[[], Any]
+    measure: Callable[[Any, int, int], rates.Values]
     goal: tuple[float, float]
     samples: int = 300
 
@@ -75,7 +74,7 @@ LENIENT = np.linspace(0.9, 0.985, 10)
 """Probabilities of relevance of runs whose true mean RR is .948 to .992."""
 
 
-def of(maker: Callable[..., Truth], *arguments: Any) -> Callable[[], Truth]:
+def of(maker: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
     """Return what makes a truth from fixed arguments."""
     return lambda: maker(*arguments)
 
@@ -194,6 +193,17 @@ def _corrected() -> Iterator[tuple[str, Row]]:
         yield f"TREC-COVID RR, {m} labels of 50", Row(rates.covid_judge, measure, COVERED)
 
 
+def _boards() -> Iterator[tuple[str, Row]]:
+    for number in boards.NUMBERS:
+        for name, (maker, equal, different) in boards.KINDS.items():
+            where = f"{number} collections, {name}"
+            null, spread = of(maker, number, equal), of(maker, number, different)
+            yield f"{where}, equal means", Row(null, boards.family_error, NO_ERROR, 200)
+            yield where, Row(spread, boards.coverage, COVERED, 200)
+            yield f"{where}: gate", Row(spread, boards.gates, COVERED, 100)
+            yield f"{where}: mean rank (Borda)", Row(spread, boards.mean_ranks, COVERED, 40)
+
+
 ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "groups": _groups,
     "ablations": _ablations,
@@ -204,6 +214,7 @@ ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "winners": _winners,
     "tau": _taus,
     "corrected": _corrected,
+    "boards": _boards,
 }
 """Rows of the table by name."""
 

@@ -28,6 +28,7 @@ ABOUT_ONE = f"scores of metrics, which are computed from rankings: means in unit
 UNIT_SCORES = "scores from 0 to 1; others are refused"
 COMPUTES_ON = {
     "leaderboard": f"{PAIRS}; intervals of means, for each run by itself",
+    "board": f"{PAIRS} of each collection; intervals of means, for each run by itself",
     "ranks": PAIRS,
     "swap": f"{SAMPLES}, in bins",
     "stability": SAMPLES,

@@ -73,6 +73,7 @@ OPTIONS = {
     "bootstrap": f"--trials --alpha {COMMON}",
     "tukey": f"--trials --alpha {COMMON}",
     "leaderboard": f"--trials --alpha --baseline --top {COMMON}",
+    "board": f"--weights --standardise --trials --alpha --baseline --top {COMMON}",
     "ranks": f"--trials --alpha --top --marginal --simultaneous {COMMON}",
     "maxt": f"--trials --alpha --baseline {COMMON}",
     "reliability": "--topics --target --drop --collection --metrics --gains --runs --only-topics --top-runs --by --workers --out --dry-run",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from scorecube.analyses import (
         Agreement,
+        Board,
         Bootstrap,
         Check,
         Correlation,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from scorecube.analyses.rank_sets.estimates import rank_sets
     from scorecube.collection.gaps import two_way_means
     from scorecube.collection.judgement_sets import judgement_sets
+    from scorecube.collection.many_collections import join_collections
     from scorecube.collection.many_judgements import many_judgement_sets
     from scorecube.collection.pools import removed_when_left_out
     from scorecube.collection.rankings import with_rankings
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
         replicability,
         table,
     )
+    from scorecube.workflow.gate import gate
     from scorecube.workflow.simulation import simulate
     from scorecube.workflow.sweep_file import Entry
     from scorecube.workflow.sweep_run import sweep
@@ -71,6 +74,8 @@ _MODULES = {
     "Entry": "scorecube.workflow.sweep_file",
     "ScorecubeError": "scorecube.errors",
     "fetch": "scorecube.ingest.public",
+    "gate": "scorecube.workflow.gate",
+    "join_collections": "scorecube.collection.many_collections",
     "judgement_sets": "scorecube.collection.judgement_sets",
     "latex": "scorecube.report.paper_tables",
     "markdown": "scorecube.report.paper_tables",
@@ -91,6 +96,7 @@ _MODULES = {
 
 __all__ = [
     "Agreement",
+    "Board",
     "Bootstrap",
     "Check",
     "Correlation",
@@ -118,7 +124,9 @@ __all__ = [
     "fetch",
     "figure",
     "findings",
+    "gate",
     "import_scores",
+    "join_collections",
     "judged_documents",
     "judgement_sets",
     "latex",

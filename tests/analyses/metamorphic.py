@@ -42,6 +42,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Options that are not the default: limits depend on the order of labels, by which groups are drawn; `fuzziness` is a share of the mean, which adding a constant changes."""
 TWO_SETS, RANKED, MANY_SETS = "agreement", "teams", "judges"
 SIMULATED = ("errors", "check")
+BOARD = "board"
+"""Draws topics of each collection by itself: no samples can be replayed."""
 METRICS = {"teams": ["AP", "nDCG@10", "RR"]}
 """Other analyses get scores of any name: three decimals, with ties."""
 
@@ -196,7 +198,7 @@ def base_case(name: str) -> Case:
 def with_samples(name: str, cubes: tuple[xr.Dataset, ...]) -> Case:
     """Return a case with the samples that its seed draws."""
     analysis: Analysis = registry.load(name)(**OPTIONS.get(name, {}))
-    if not analysis.resamples or name in SIMULATED:
+    if not analysis.resamples or name in (*SIMULATED, BOARD):
         return Case(name, cubes, None)
     return Case(name, cubes, analysis.samples(combined(name, cubes), SEED, TRIALS))
 

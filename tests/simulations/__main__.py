@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tests.design_coverage import Case
-from tests.simulations import judges, rates, truths
+from tests.simulations import boards, judges, rates, truths
 from tests.simulations.rates import Measure
 from tests.simulations.truths import Truth, population, real_scores
 
@@ -42,8 +42,8 @@ class Row:
         How many.
     """
 
-    truth: Callable[[], Truth]
-    measure: Measure
+    truth: Callable[[], Any]
+    measure: Callable[[Any, int, int], rates.Values]
     goal: tuple[float, float]
     samples: int = 300
 
@@ -84,7 +84,7 @@ LENIENT = np.linspace(0.9, 0.985, 10)
 """Probabilities of relevance of runs whose true mean RR is .948 to .992."""
 
 
-def of(maker: Callable[..., Truth], *arguments: Any) -> Callable[[], Truth]:
+def of(maker: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
     """Return what makes a truth from fixed arguments."""
     return lambda: maker(*arguments)
 
@@ -230,6 +230,17 @@ def _designs() -> Iterator[tuple[str, Row]]:
         yield name, Row(of(truths.random_systems, case), rates.design_power, ASSURED, 1000)
 
 
+def _boards() -> Iterator[tuple[str, Row]]:
+    for number in boards.NUMBERS:
+        for name, (maker, equal, different) in boards.KINDS.items():
+            where = f"{number} collections, {name}"
+            null, spread = of(maker, number, equal), of(maker, number, different)
+            yield f"{where}, equal means", Row(null, boards.family_error, NO_ERROR, 200)
+            yield where, Row(spread, boards.coverage, COVERED, 200)
+            yield f"{where}: gate", Row(spread, boards.gates, COVERED, 100)
+            yield f"{where}: mean rank (Borda)", Row(spread, boards.mean_ranks, COVERED, 40)
+
+
 ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "groups": _groups,
     "ablations": _ablations,
@@ -243,6 +254,7 @@ ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "design": _designs,
     "labels": _labels,
     "judges": _judges,
+    "boards": _boards,
 }
 """Rows of the table by name."""
 
@@ -264,7 +276,9 @@ def lines(name: str, samples: int | None = None) -> Iterator[str]:
         for method, values in row.measure(truth, number, SEED).items():
             low, high = (0.0, 0.05) if rates.ERROR in method else row.goal
             low, high = (
-                (0.0, math.inf) if method == rates.WIDTH or any(each in method for each in rates.NO_GOAL) else (low, high)
+                (0.0, math.inf)
+                if method == rates.WIDTH or any(each in method for each in rates.NO_GOAL)
+                else (low, high)
             )
             goal = f"{low:.2f} to {high:.2f}" if math.isfinite(high) else "none"
             rate, error = rates.rate_of(values)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scorecube.analyses.pair_tests.unpaired import Unpaired
     from scorecube.analyses.rank_agreement.agreement import Agreement
     from scorecube.analyses.rank_agreement.correlation import Correlation
+    from scorecube.analyses.rank_sets.board import Board
     from scorecube.analyses.rank_sets.leaderboard import Leaderboard
     from scorecube.analyses.rank_sets.ranks import Ranks
     from scorecube.analyses.reliability.reliability import Reliability
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Agreement",
     "Analysis",
+    "Board",
     "Bootstrap",
     "Check",
     "Correlation",

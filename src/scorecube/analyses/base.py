@@ -30,7 +30,7 @@ Array = np.ndarray[Any, Any]
 Arrays = dict[str, Array]
 Inputs = Mapping[str, Array]
 """What `Analysis.block` reads, or the combined outputs of blocks."""
-ANY_NUMBER = 0
+ANY_NUMBER, ALL_COLLECTIONS = 0, -1
 """Of `Analysis.n_collections`."""
 
 
@@ -173,7 +173,7 @@ class Analysis(Described, metaclass=_Named):
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Shared options (`shared_options.py`) whose flag, help or default on the command line is another for this analysis."""
     n_collections: ClassVar[int] = 1
-    """Collections that one result is about: 1, 2 that are compared, or `ANY_NUMBER` of the sets `truth` and `judges`."""
+    """Collections that one result is about: 1, 2 that are compared, `ANY_NUMBER` of the sets `truth` and `judges`, or `ALL_COLLECTIONS` that are chosen."""
     compile_seconds: ClassVar[float] = 5.0
     """Time that compiling its kernels takes on a current core, approximately."""
     uses_rankings: ClassVar[bool] = False

@@ -53,6 +53,13 @@ BUILT_IN = (
         quantities=f"{PACKAGE}.rank_sets.leaderboard_quantities",
     ),
     Entry(
+        "board",
+        f"{PACKAGE}.rank_sets.board:Board",
+        "Board: one ranking from many collections, with limits, rank sets, and groups.",
+        references=("mogstad2024",),
+        quantities=f"{PACKAGE}.rank_sets.board_quantities",
+    ),
+    Entry(
         "ranks",
         f"{PACKAGE}.rank_sets.ranks:Ranks",
         "Confidence sets of the ranks of runs, and of the best runs.",

@@ -7,7 +7,7 @@ from typer.core import TyperCommand
 QUESTIONS = {
     "Begin": ("demo", "evaluate", "import", "fetch", "simulate", "standardise"),
     "Which systems lead, and which differ?": (
-        *("leaderboard", "ranks", "maxt", "paired", "bootstrap"),
+        *("leaderboard", "board", "gate", "ranks", "maxt", "paired", "bootstrap"),
         *("randomisation", "tukey", "unpaired", "replicate"),
     ),
     "Which metric separates systems, and how large must a difference be?": (

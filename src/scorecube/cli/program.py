@@ -20,6 +20,7 @@ from scorecube.cli import (
     design_commands,
     failures,
     fetch_command,
+    gate_command,
     import_command,
     interrupts,
     list_commands,
@@ -430,6 +431,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *simulate_command.COMMANDS,
     *report_commands.COMMANDS,
     *show_command.COMMANDS,
+    *gate_command.COMMANDS,
     *warm_command.COMMANDS,
     *list_commands.COMMANDS,
 )

@@ -143,8 +143,8 @@ def many_judgement_sets(
         )
     notes: list[str] = []
     truth = cubes[sets[0]]
-    metrics = _common(cubes, names.METRIC, notes)
-    settings = _settings(cubes, notes)
+    metrics = common_labels(cubes, names.METRIC, notes)
+    settings = common_settings(cubes, notes)
     runs = schema.labels_of(truth, names.RUN)
     topics = sorted(
         {topic for cube in cubes.values() for topic in schema.labels_of(cube, names.TOPIC)}
@@ -197,8 +197,8 @@ def _scores(
         raise BadPlan(
             f"{truth} and {name} have {counted(len(runs) - len(lacking), 'run')} in common; {LEAST_COMMON} are needed"
         )
-    notes += [f"{name} lacks runs of {truth}: {_listed(lacking)}"] if lacking else []
-    notes += [f"left out, as {truth} lacks them (run): {_listed(others)}"] if others else []
+    notes += [f"{name} lacks runs of {truth}: {listed_labels(lacking)}"] if lacking else []
+    notes += [f"left out, as {truth} lacks them (run): {listed_labels(others)}"] if others else []
     full = cube.reindex({names.RUN: list(runs), names.TOPIC: list(topics)})[names.SCORE]
     scores: np.ndarray[Any, Any] = full.transpose(*schema.CUBE[0].dims).values.astype(np.float64)
     empty = (np.nan_to_num(scores) == 0).all(axis=(0, 1, 2)) & (scores == 0).any(axis=(0, 1, 2))
@@ -206,7 +206,7 @@ def _scores(
     if empty.any():
         zero = [topic for topic, is_empty in zip(topics, empty, strict=True) if is_empty]
         notes.append(
-            f"{counted(len(zero), 'topic')} of {name} left out, as every run scores 0 by every metric, as without any relevant document: {_listed(zero)}"
+            f"{counted(len(zero), 'topic')} of {name} left out, as every run scores 0 by every metric, as without any relevant document: {listed_labels(zero)}"
         )
     return scores
 
@@ -266,28 +266,37 @@ def _by_set(cube: xr.Dataset, sets: tuple[str, ...], settings: tuple[str, ...]) 
     return JudgedScores(sets, scores.astype(np.float64), cell_of, settings)
 
 
-def _common(cubes: Mapping[str, xr.Dataset], dim: str, notes: list[str]) -> list[str]:
-    """Return the labels that all sets have, in the order of the truth; note others."""
+def common_labels(
+    cubes: Mapping[str, xr.Dataset], dim: str, notes: list[str], sets: str = "sets"
+) -> list[str]:
+    """Return the labels that all sets have, in the order of the first; note others.
+
+    sets: What the cubes are, in messages.
+    Raises BadPlan: None in common.
+    """
     own = [schema.labels_of(cube, dim) for cube in cubes.values()]
     common = [label for label in own[0] if all(label in each for each in own)]
     if not common:
         has = "; ".join(f"{name}: {', '.join(each)}" for name, each in zip(cubes, own, strict=True))
         raise BadPlan(
-            f"the sets of judgements have no {dim} in common ({has}); evaluate all with one {dim}"
+            f"the {'sets of judgements' if sets == 'sets' else sets} have no {dim} in common ({has}); evaluate all with one {dim}"
         )
     others = sorted({label for each in own for label in each} - set(common))
     if others:
-        notes.append(f"left out, as not all sets have it ({dim}): {_listed(others)}")
+        notes.append(f"left out, as not all {sets} have it ({dim}): {listed_labels(others)}")
     return common
 
 
-def _settings(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> dict[str, list[str]]:
+def common_settings(
+    cubes: Mapping[str, xr.Dataset], notes: list[str], sets: str = "sets"
+) -> dict[str, list[str]]:
     """Return the gain settings of each set that belong together, in order; one of each whatever its name."""
     if all(cube.sizes[names.GAIN] == 1 for cube in cubes.values()):
         return {name: schema.labels_of(cube, names.GAIN) for name, cube in cubes.items()}
-    return dict.fromkeys(cubes, _common(cubes, names.GAIN, notes))
+    return dict.fromkeys(cubes, common_labels(cubes, names.GAIN, notes, sets))
 
 
-def _listed(labels: Sequence[str]) -> str:
+def listed_labels(labels: Sequence[str]) -> str:
+    """Return the first labels, and how many more there are."""
     more = f" and {len(labels) - MAX_LISTED} more" if len(labels) > MAX_LISTED else ""
     return ", ".join(labels[:MAX_LISTED]) + more

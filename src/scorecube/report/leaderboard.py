@@ -47,7 +47,7 @@ LONGEST = 28
 _RUNS = declared(
     "metric gain run",
     "metric gain rank run team repetitions? mean~ model_mean~? rank_low rank_high groups top_{k}=in_top "
-    "best difference~? p_baseline? wins? ties? losses? better? worse?",
+    "best difference~? p_baseline? wins? ties? losses? better? worse? mean_rank?",
     sort="rank",
     within=2,
     long=True,

@@ -67,7 +67,7 @@ def rows_along(*dims: str) -> Callable[[xr.Dataset], int]:
     return lambda result: math.prod(result.sizes.get(dim, 1) for dim in dims)
 
 
-COLLECTION = "collection"
+COLLECTION = names.COLLECTION
 
 
 def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -79,7 +79,8 @@ def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def where(result: xr.Dataset) -> dict[str, Any]:
     """Return the first columns of every table."""
-    return {COLLECTION: str(result.attrs.get(COLLECTION, ""))}
+    n = result.sizes.get(COLLECTION)  # of a board
+    return {COLLECTION: str(result.attrs.get(COLLECTION, "")) if n is None else f"mean of {n}"}
 
 
 def parts(result: xr.Dataset) -> list[tuple[dict[str, Any], xr.Dataset]]:

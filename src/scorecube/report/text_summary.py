@@ -17,6 +17,7 @@ from scorecube.errors import counted, visible
 from scorecube.report.phrases import noun, value_range
 from scorecube.report.results import findings, options_of_result, view_of_result
 from scorecube.report.tables import COLLECTION, as_records, combine
+from scorecube.report.tables import where as where_of
 from scorecube.report.text_formats import NONE, cell_texts, with_labels
 from scorecube.report.text_layout import GAP, block, left_out, naming, within
 from scorecube.report.view import Summary, View, names_of_variables
@@ -90,7 +91,7 @@ def _with_metric(title: str, frames: Sequence[pd.DataFrame]) -> str:
 
 def _conditions(view: View, results: Sequence[xr.Dataset]) -> str:
     facts = [result.attrs for result in results]
-    where = str(facts[0].get(COLLECTION, ""))
+    where = str(where_of(results[0])[COLLECTION])
     if len(results) > 1:
         where = counted(len(results), "collection")
     sizes = [

@@ -14,7 +14,6 @@ from glob import escape
 from pathlib import PurePosixPath
 from typing import Any
 
-from scorecube.analyses.base import ANY_NUMBER
 from scorecube.errors import BadInput, BadPlan, nearest, option
 from scorecube.storage import open_study
 from scorecube.storage.layout import PART_OF
@@ -200,7 +199,7 @@ def shares(candidates: Mapping[str, Any], entries: Sequence[Entry], parts: int) 
         compared = matching(known, entry.collections)
         joined = {first[name] for name in compared}
         # Two collections are impossible of other numbers of them.
-        possible = len(compared) == 2 or entry.analysis.n_collections == ANY_NUMBER
+        possible = len(compared) == 2 or entry.analysis.n_collections != 2
         if possible and len(joined) > 1:
             least = min(joined)
             first = {name: least if of in joined else of for name, of in first.items()}

@@ -12,7 +12,7 @@ from typing import Any
 
 import xarray as xr
 
-from scorecube.analyses.base import ANY_NUMBER, Analysis
+from scorecube.analyses.base import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.analyses.plan import (
     Plan,
@@ -24,6 +24,7 @@ from scorecube.analyses.plan import (
 )
 from scorecube.collection.arguments import labels
 from scorecube.collection.judgement_sets import judgement_sets
+from scorecube.collection.many_collections import in_board_order, join_collections
 from scorecube.collection.many_judgements import many_judgement_sets
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.schema import labels_of
@@ -355,6 +356,11 @@ def plan_in_study(
         anything: Any = analysis
         analysis = dataclasses.replace(anything, truth=used[0], judges=tuple(used[1:]))
         selected = {used[0]: lambda read: _selected_from_many(study, used, selection, read)}
+    elif analysis.n_collections == ALL_COLLECTIONS:
+        joined: Any = analysis
+        used = in_board_order(chosen)
+        analysis = dataclasses.replace(joined, collections=tuple(used))
+        selected = {used[0]: lambda read: selected_from_all(study, used, selection, read)}
     elif analysis.n_collections == 2:
         if len(chosen) != 2:
             raise BadPlan(
@@ -437,6 +443,28 @@ def _selected_from_many(
     rankings = {name: study[name].rankings for name in used if study[name].contents()["rankings"]}
     others = {key: value for key, value in selection.items() if key != "drop_missing"}
     return select_from_both(many_judgement_sets(whole, rankings), **others)
+
+
+def selected_from_all(
+    study: Study, chosen: Sequence[str], selection: dict[str, Any], cubes: ReadCubes
+) -> xr.Dataset:
+    """Return the selected scores of several collections, joined along topic; BadPlan for parts that a board has not."""
+    given = {key: value for key, value in selection.items() if value not in (None, False)}
+    for key in ("top_runs", "by"):
+        if key in given:
+            raise BadPlan(
+                f"{option(key, given[key])}: a board ranks all runs; name some with {option('runs')}",
+                option=key,
+            )
+    how = {key: given.pop(key) for key in ("drop_missing", "by_topic") if key in given}
+    topics = given.pop("topics", None)
+    parts = {}
+    for name in chosen:
+        try:
+            parts[name] = select(cubes.whole(study[name]), **given)
+        except (BadName, BadPlan) as error:
+            raise type(error)(f"{name}: {error.marked}", option=error.option) from None
+    return select(join_collections(parts, **how), topics=topics)
 
 
 def _read_anew(read: Callable[[ReadCubes], xr.Dataset]) -> xr.Dataset:

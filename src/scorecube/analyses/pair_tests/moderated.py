@@ -37,6 +37,11 @@ class Moderated:
     units: Units
     moderation: float
 
+    @property
+    def grids(self) -> tuple[Units, ...]:
+        """Scores of the topics: of boards those of each collection, in their order."""
+        return (self.units,)
+
     @cached_property
     def added(self) -> float:
         """What moderation adds to the sums of squares of all pairs."""

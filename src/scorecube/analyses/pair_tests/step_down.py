@@ -76,14 +76,14 @@ class Replicates(NamedTuple):
     """Some trials of one cell.
 
     cell: Position of the cell.
-    scores: Resampled scores, of these trials and perhaps others.
+    scores: Resampled scores, of these trials and perhaps others; of boards the parts of `resampled_parts.Part`.
     errors: What repetitions of systems add, of the same trials; None without repetitions.
     trials: First of these trials in `scores`, and the one after the last.
     place: Their positions in the block.
     """
 
     cell: int
-    scores: Resampled
+    scores: Any
     errors: RepetitionErrors | None
     trials: tuple[int, int]
     place: slice
@@ -208,19 +208,18 @@ class StepDown(Analysis):
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         count = sum(name.startswith("centred_") for name in inputs)
-        n_topics = inputs["centred_0"].shape[1]
         reached = np.zeros((count, int(inputs["n_pairs"])), np.int64)
         largest = np.empty((count, len(inputs["stops_0"]), stop - start))
         found = {"reached": reached} | ({"largest": largest} if self.has_limits else {})
         further = self.room(inputs, stop - start)
         for low, high in trial_groups(start, stop):
-            counts = multiplicity_columns(drawn(inputs, n_topics, low, high), n_topics)
+            counts = self.draw(inputs, low, high)
             repeated = self.repeated(inputs, low, high)
             begin, end = max(low, start), min(high, stop)
             for cell in range(count):
                 found_here = Replicates(
                     cell,
-                    resampled(inputs[f"centred_{cell}"], counts, float(inputs[f"snap_{cell}"])),
+                    self.resample(inputs, cell, counts),
                     self.errors(inputs, cell, repeated),
                     (begin - low, end - low),
                     slice(begin - start, end - start),
@@ -231,6 +230,15 @@ class StepDown(Analysis):
                     )
                 self.observe(inputs, found_here, further)
         return found | further
+
+    def draw(self, inputs: Inputs, low: int, high: int) -> Any:
+        """Return how often each topic is drawn in the trials low .. high-1: float64 (topic, trial)."""
+        n_topics = inputs["centred_0"].shape[1]
+        return multiplicity_columns(drawn(inputs, n_topics, low, high), n_topics)
+
+    def resample(self, inputs: Inputs, cell: int, counts: Any) -> Any:
+        """Return the resampled scores of a cell, for `Replicates`, with the numbers of draws of each topic."""
+        return resampled(inputs[f"centred_{cell}"], counts, float(inputs[f"snap_{cell}"]))
 
     def repeated(self, inputs: Inputs, low: int, high: int) -> tuple[Any, Any] | None:
         """Return what repetitions of all cells have in common in trials low .. high-1; None without repetitions."""
@@ -280,22 +288,23 @@ class StepDown(Analysis):
         """Return the statistic of each cell."""
         if prepared in _STATISTICS:
             return _STATISTICS[prepared]
+        _STATISTICS[prepared] = self.make_statistics(prepared)
+        return _STATISTICS[prepared]
+
+    def make_statistics(self, prepared: Prepared) -> list[Moderated]:
+        """Return the statistic of each cell, anew."""
         units, repetitions = cell_units(prepared.cube), prepared.shared
-        found: list[Moderated]
         if repetitions is not None:
-            found = [
+            return [
                 OverRepetitions(each, self.weight, repetitions.counts, variances)
                 for each, variances in zip(units, repetitions.variances, strict=True)
             ]
-        elif self.moderation == "balanced":
+        if self.moderation == "balanced":
             first, second = np.concatenate(
                 [np.stack(pairs) for pairs in self.families(prepared.cube)], 1
             )
-            found = [Balanced(each, 0.0, (first, second)) for each in units]
-        else:
-            found = [Moderated(each, self.weight) for each in units]
-        _STATISTICS[prepared] = found
-        return found
+            return [Balanced(each, 0.0, (first, second)) for each in units]
+        return [Moderated(each, self.weight) for each in units]
 
     def counts(self, prepared: Prepared, reached: Any, trials: int) -> list[list[Any]]:
         """Return the adjusted number of trials that reach each pair, int32 (pair,), by cell and family."""

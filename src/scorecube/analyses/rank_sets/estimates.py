@@ -1,6 +1,5 @@
 """Rank sets from estimates and their covariance, without scores by topic."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -102,10 +101,11 @@ def rank_sets(
     )
 
 
-def mean_of_estimates(
-    estimates: Sequence[float], low: Sequence[float], high: Sequence[float]
-) -> tuple[float, float, float]:
-    """Return the mean of independent estimates, and its limits by theirs, at the same confidence.
+def mean_of_estimates(estimates: Any, low: Any, high: Any, weights: Any = None) -> tuple[Any, ...]:
+    """Return the weighted mean of independent estimates, and its limits by theirs, at the same confidence.
+
+    estimates, low, high: (estimate, ...).
+    weights: (estimate,), whose sum is 1; equal by default.
 
     Source: Zou and Donner 2008, "Construction of confidence limits about effect measures: A general approach", Statistics in Medicine 27.
 
@@ -114,12 +114,15 @@ def mean_of_estimates(
     >>> mean_of_estimates([0.5, 0.7], [0.47, 0.66], [0.53, 0.74])
     (0.6, 0.575, 0.625)
     """
-    n, mean = len(estimates), math.fsum(estimates) / len(estimates)
+    values, n = np.asarray(estimates, float), len(estimates)
+    shares = np.full(n, 1 / n) if weights is None else np.asarray(weights)
+    mean = np.tensordot(shares, values, 1)
     below, above = (
-        math.hypot(*(a - b for a, b in zip(estimates, ends, strict=True))) / n
+        np.sqrt(np.tensordot(shares**2, (values - np.asarray(ends)) ** 2, 1))
         for ends in (low, high)
     )
-    return mean, mean - below, mean + above
+    found = mean, mean - below, mean + above
+    return found if values.ndim > 1 else tuple(map(float, found))
 
 
 def limits_of(first: Any, second: Any, differences: Any, n: int) -> tuple[Any, Any]:

@@ -118,8 +118,16 @@ class Leaderboard(RankSets):
         inputs = super().inputs(prepared, trials, seed, samples)
         every = zip(cells(prepared.cube)[0], self.statistics(prepared), strict=True)
         for cell, (scores, statistic) in enumerate(every):
-            if statistic.units.fine_units != whole_scores(scores)[1]:
-                inputs[f"own_{cell}"] = own_deviations(scores, statistic.units)
+            own, start = [], 0
+            for units in statistic.grids:
+                stop = start + units.n_topics
+                own.append(own_values(scores[:, start:stop], units))
+                start = stop
+            if any(
+                values is not units.values
+                for values, units in zip(own, statistic.grids, strict=True)
+            ):
+                inputs[f"own_{cell}"] = np.concatenate(own, axis=1)
         return inputs
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
@@ -158,10 +166,7 @@ class Leaderboard(RankSets):
             # The interval of a mean is about its system only, whatever the others are.
             spread += errors.own[chosen]
             means = means + errors.shifts[chosen] * math.sqrt(n / (n - 1))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = deviations / np.sqrt(spread)
-        out["run_t"][cell, :, place] = np.where(deviations == 0.0, 0.0, t)
-        out["best"][cell] += (means == means.max(axis=0)).sum(axis=1)
+        keep_means(out, cell, place, means, deviations, spread)
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
@@ -169,23 +174,23 @@ class Leaderboard(RankSets):
         families, rows = self.families(cube), list[dict[str, Any]]()
         counts = self.counts(prepared, totals["reached"], trials)
         bounds = bounds_of_cells(self.bounds, cube, bool(self.by_system))
+        means = [self.own_means(prepared, cell) for cell in range(len(scores))]
         for cell, row in enumerate(counts):
             statistic = statistics[cell]
             rows.append(self.ranks(statistic.units, families[0], row[0], trials))
-            run_t, freedom = totals["run_t"][cell], cube.attrs.get(FREEDOM)
-            rows[-1] |= mean_limits(scores[cell], run_t, self.alpha, statistic, freedom)
+            run_t, own_means = totals["run_t"][cell], means[cell]
+            rows[-1] |= mean_limits(own_means, run_t, self.alpha)
             if self.bounds == KNOWN:
                 # What does not vary at hand may vary elsewhere.
-                flat = np.ptp(scores[cell], axis=1) == 0
                 for side in ("mean_low", "mean_high", "t_low", "t_high"):
-                    rows[-1][side][flat] = np.nan
+                    rows[-1][side][own_means.flat] = np.nan
             if (known := bounds[cell]) is not None:
                 sides = rows[-1]["mean_low"], rows[-1]["mean_high"]
-                found = join(scores[cell], *sides, known, self.alpha / 2)
+                found = own_means.join(*sides, known, self.alpha / 2)
                 rows[-1] |= dict(zip(("mean_low", "mean_high"), found, strict=True))
             if self.winner:
                 largest = totals["largest"][cell, 0]
-                rows[-1] |= self.winner_limits(scores[cell], run_t, statistic, largest, known)
+                rows[-1] |= self.winner_limits(own_means, run_t, statistic, largest, known)
             if prepared.shared is None and self.winner:
                 own = statistic.separated_by_own_errors(families[0], self.alpha)
                 found = row[0] < count_bounds(trials, (self.alpha,), False)[0]
@@ -194,7 +199,7 @@ class Leaderboard(RankSets):
                 largest = totals["largest"][cell, 1]
                 rows[-1] |= self.differences(cube, statistic, row[1], largest)
         by_cell = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-        by_cell |= {"mean": mean_scores(scores), "best": totals["best"] / trials}
+        by_cell |= {"mean": self.shown_means(prepared), "best": totals["best"] / trials}
         attrs: dict[str, Any] = {
             "trials": trials,
             "alpha": self.alpha,
@@ -206,18 +211,30 @@ class Leaderboard(RankSets):
         values = {name: expand_cells(each, cell_of) for name, each in by_cell.items()}
         if self.missing == MODEL and prepared.source is not None:
             means = two_way_means(prepared.source, confidence=1 - self.alpha)
-            values |= {f"model_{name}": means[name].values for name in ("mean", "mean_low", "mean_high")}
+            values |= {
+                f"model_{name}": means[name].values for name in ("mean", "mean_low", "mean_high")
+            }
         return ranked_result(prepared, VARIABLES, values, attrs)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         chosen = on_complete_topics(cube) if self.missing == MODEL else cube
         return super().samples(chosen, seed, trials)
 
+    def own_means(self, prepared: Prepared, cell: int) -> OwnMeans:
+        """Return the means of a cell's runs, with their standard errors."""
+        scores, statistic = cells(prepared.cube)[0][cell], self.statistics(prepared)[cell]
+        freedom = prepared.cube.attrs.get(FREEDOM)
+        return OwnMeans(scores, *means_and_errors(scores, statistic, freedom))
+
+    def shown_means(self, prepared: Prepared) -> Any:
+        """Return the means of runs: float64 (cell, run)."""
+        return mean_scores(cells(prepared.cube)[0])
+
     def winner_limits(
-        self, scores: Any, run_t: Any, statistic: Moderated, largest: Any, bounds: Any
+        self, own: OwnMeans, run_t: Any, statistic: Moderated, largest: Any, bounds: Any
     ) -> dict[str, Any]:
         """Return limits of the mean of a cell's leader."""
-        means, errors, _ = means_and_errors(scores, statistic)
+        means, errors = own.mean, own.error
         leader = int(np.argmax(means))
         (critical,) = self.critical_values(statistic, largest, (error_of_choice(self.alpha),))
         runs = np.arange(len(means), dtype=np.int32)
@@ -226,12 +243,12 @@ class Leaderboard(RankSets):
         low, high = winner_limits(means, errors, run_t, chosen, self.alpha)
         if bounds is not None:
             error = (self.alpha - error_of_choice(self.alpha)) / 2
-            leaders = scores[leader : leader + 1]
-            safe_low, safe_high = join(leaders, [low], [high], bounds, error / chosen.sum())
+            leaders = own.of(slice(leader, leader + 1))
+            safe_low, safe_high = leaders.join([low], [high], bounds, error / chosen.sum())
             if (safe_low[0], safe_high[0]) != (low, high):
                 low = safe_low[0]
                 # The best of these runs is as good as the leader: its own limit is right.
-                high = bounded_limits(scores[chosen], bounds, error)[1].max()
+                high = own.of(chosen).bounded(bounds, error)[1].max()
         return {"winner_low": low, "winner_high": high}
 
     def ranks(self, units: Units, pairs: Pairs, counts: Any, trials: int) -> dict[str, Any]:
@@ -262,17 +279,22 @@ class Leaderboard(RankSets):
         error = statistic.moderated_errors(pairs)
         unknown = math.nan if self.bounds == KNOWN else 0.0
         margin[others] = np.where(error > 0, critical * error, unknown)
-        topics = units.whole - units.whole[base]
-        equal = np.abs(topics) <= score_rounding(units)
+        wins, ties, losses = np.zeros((3, len(difference)), np.int32)
+        for grid in statistic.grids:
+            topics = grid.whole - grid.whole[base]
+            equal = np.abs(topics) <= score_rounding(grid)
+            wins += ((topics > 0) & ~equal).sum(axis=1)
+            ties += equal.sum(axis=1)
+            losses += ((topics < 0) & ~equal).sum(axis=1)
         difference[base] = np.nan
         return {
             "difference": difference,
             "difference_low": difference - margin,
             "difference_high": difference + margin,
             "p_baseline": p,
-            "wins": ((topics > 0) & ~equal).sum(axis=1).astype(np.int32),
-            "ties": equal.sum(axis=1).astype(np.int32),
-            "losses": ((topics < 0) & ~equal).sum(axis=1).astype(np.int32),
+            "wins": wins,
+            "ties": ties,
+            "losses": losses,
         }
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
@@ -289,6 +311,13 @@ class Leaderboard(RankSets):
 
 CANCELLED = 1e-9
 """Share that is left of a sum of squares less that of the mean below which squared deviations are added instead."""
+
+
+def own_values(scores: Any, units: Units) -> Any:
+    """Return `Units.values`, or `own_deviations` where a number was subtracted from each topic."""
+    if units.fine_units == whole_scores(scores)[1]:
+        return units.values
+    return own_deviations(scores, units)
 
 
 def own_deviations(scores: Any, units: Units) -> Any:
@@ -326,33 +355,80 @@ def sums_and_spreads(scores: Resampled, trials: tuple[int, int]) -> tuple[Any, A
     return totals, spread
 
 
-def means_and_errors(scores: Any, statistic: Moderated) -> tuple[Any, Any, Any]:
-    """Return the means of runs, their standard errors and the degrees of freedom: (run,) each; scores and statistic as of `mean_limits`."""
+def keep_means(
+    out: Arrays, cell: int, place: slice, means: Any, deviations: Any, spread: Any
+) -> None:
+    """Keep the studentised errors of means in some trials, and count how often each is the largest.
+
+    means, deviations, spread: float64 (run, trial): means, their errors, and the estimated variances of these.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = deviations / np.sqrt(spread)
+    out["run_t"][cell, :, place] = np.where(deviations == 0.0, 0.0, t)
+    out["best"][cell] += (means == means.max(axis=0)).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnMeans:
+    """The means of the runs of one cell, each by itself.
+
+    scores: float64 (run, topic).
+    mean, error: float64 (run,): with their standard errors.
+    freedom: Degrees of freedom of these, of all runs or (run,).
+    """
+
+    scores: Any
+    mean: Any
+    error: Any
+    freedom: Any
+
+    @property
+    def flat(self) -> Any:
+        """Which runs have equal scores on all topics: bool (run,)."""
+        return np.ptp(self.scores, axis=1) == 0
+
+    def of(self, runs: Any) -> OwnMeans:
+        """Return those of some runs."""
+        return OwnMeans(self.scores[runs], self.mean[runs], self.error[runs], self.freedom)
+
+    def join(self, low: Any, high: Any, bounds: Any, error: float) -> tuple[Any, Any]:
+        """Return `bounded_means.join` of limits."""
+        return join(self.scores, low, high, bounds, error)
+
+    def bounded(self, bounds: Any, error: float) -> tuple[Any, Any]:
+        """Return `bounded_means.bounded_limits`."""
+        return bounded_limits(self.scores, bounds, error)
+
+
+def means_and_errors(
+    scores: Any, statistic: Moderated, known_freedom: float | None = None
+) -> tuple[Any, Any, Any]:
+    """Return the means of runs, their standard errors and the degrees of freedom.
+
+    scores: float64 (run, topic).
+    statistic: Of the same cell: where systems have repetitions, it has their variances.
+    known_freedom: Degrees of freedom; None for those of the scores.
+    """
     n = scores.shape[1]
     mean, error, freedom = scores.mean(axis=1), scores.std(axis=1, ddof=1) / math.sqrt(n), n - 1
     if isinstance(statistic, OverRepetitions):
         error, freedom = statistic.errors_of_means(error)
-    return mean, error, freedom
+    return mean, error, known_freedom or freedom
 
 
-def mean_limits(
-    scores: Any, run_t: Any, alpha: float, statistic: Moderated, known_freedom: float | None = None
-) -> dict[str, Any]:
+def mean_limits(own: OwnMeans, run_t: Any, alpha: float) -> dict[str, Any]:
     """Return bootstrap-t and t intervals of the means of runs.
 
-    scores: float64 (run, topic).
+    own: The means.
     run_t: float32 (run, trial): t* of each trial, infinite without spread.
     alpha: 1 - confidence.
-    statistic: Of the same cell: where systems have repetitions, it has their variances.
-    known_freedom: Degrees of freedom of the t interval; None for those of the scores.
     """
     from scipy.special import stdtrit
 
-    trials = run_t.shape[1]
-    mean, error, freedom = means_and_errors(scores, statistic)
+    trials, mean, error = run_t.shape[1], own.mean, own.error
     below = math.floor(alpha / 2 * (trials + 1))
-    margin = stdtrit(known_freedom or freedom, 1 - alpha / 2) * error
-    low, high = np.full((2, len(scores)), np.nan)
+    margin = stdtrit(own.freedom, 1 - alpha / 2) * error
+    low, high = np.full((2, len(mean)), np.nan)
     if below:
         ordered = np.sort(run_t, axis=1)
         with np.errstate(invalid="ignore"):

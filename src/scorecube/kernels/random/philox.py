@@ -4,7 +4,7 @@ The generator is Philox4x64-10 (Salmon, Moraes, Dror and Shaw, "Parallel random 
 the one in `numpy.random.Philox`; `tests/kernels/random/test_philox.py` compares word for word. There is no state and no
 order: the words of a trial are the same wherever and whenever they are drawn.
 
-The key is (seed, purpose + 2**32 * STREAM_VERSION); the counter is (1 + position // 4 + 2**32 * stream, trial, 0, 0).
+The key is (seed, purpose + 2**32 * STREAM_VERSION + 2**40 * part); the counter is (1 + position // 4 + 2**32 * stream, trial, 0, 0).
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ WEYL_0 = np.uint64(0x9E3779B97F4A7C15)
 WEYL_1 = np.uint64(0xBB67AE8584CAA73B)
 
 
-def stream_key(seed: int, purpose: Purpose) -> UInt64Array1:
+def stream_key(seed: int, purpose: Purpose, part: int = 0) -> UInt64Array1:
     """Return the two key words of a stream, uint64 (2,).
 
     seed: Non-negative, below 2**64.
     purpose: Use of the words.
+    part: Number of a stream of its own for the same use, such as that of a collection among several; below 2**24.
     """
-    return np.array([seed, int(purpose) + (STREAM_VERSION << 32)], dtype=np.uint64)
+    return np.array([seed, int(purpose) + (STREAM_VERSION << 32) + (part << 40)], dtype=np.uint64)
 
 
 @inlined

@@ -1,0 +1,116 @@
+"""Command gate: is a system worse than a baseline, for jobs that must fail then?"""
+
+import json
+from typing import Annotated, Literal, Optional
+
+import typer
+
+from scorecube.cli import options, terminal
+from scorecube.cli.terminal import echo, echo_table, split
+
+Run = Annotated[
+    str, typer.Option("--run", help="System to judge: a run, or a system with repetitions.")
+]
+Baseline = Annotated[str, typer.Option("--baseline", help="System that it is compared with.")]
+Margin = Annotated[
+    float,
+    typer.Option(
+        "--margin", help="Largest difference that does not matter, in units of the score.", min=0
+    ),
+]
+Collections = Annotated[
+    Optional[str],
+    typer.Option(
+        "--collections", "--collection", help="Collections, separated by commas; all by default."
+    ),
+]
+Metrics = Annotated[
+    Optional[str], typer.Option("--metrics", "--metric", help="Metrics; all by default.")
+]
+Require = Annotated[
+    Optional[Literal["better", "not-worse", "equivalent"]],
+    typer.Option(
+        "--require",
+        help="What every comparison must show; by default none may show that it is worse by more than the margin.",
+    ),
+]
+Weights = Annotated[
+    Optional[str],
+    typer.Option(
+        "--weights", help="Weights of collections in the mean, such as nq=2,fiqa=0.5; 1 for others."
+    ),
+]
+Confidence = Annotated[float, typer.Option("--confidence", help="Of the limits.")]
+DropMissing = Annotated[
+    bool, typer.Option("--drop-missing", help="Leave out topics with missing scores of either.")
+]
+ByTopic = Annotated[
+    bool,
+    typer.Option("--by-topic", help="Take topics as independent, also those that come in groups."),
+]
+Form = Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")]
+
+
+def gate(
+    study: options.StudyPath,
+    run: Run,
+    baseline: Baseline,
+    margin: Margin = 0.01,
+    metrics: Metrics = None,
+    require: Require = None,
+    collections: Collections = None,
+    weights: Weights = None,
+    confidence: Confidence = 0.95,
+    drop_missing: DropMissing = False,
+    by_topic: ByTopic = False,
+    form: Form = "text",
+) -> None:
+    """Compare a system with a baseline, by metric and collection, and exit with status 3 if it does not pass.
+
+    Example: scorecube gate nightly.zarr --run ours --baseline main --margin 0.01
+
+    Example: scorecube gate nightly.zarr --run ours --baseline main --metrics accuracy --require not-worse --format json
+    """
+    import pandas as pd
+
+    from scorecube.report.phrases import with_limits
+    from scorecube.report.table_rows import STATUS
+    from scorecube.workflow.gate import gate as compare
+
+    found = compare(
+        study,
+        run=run,
+        baseline=baseline,
+        margin=margin,
+        metrics=split(metrics),
+        require=require,
+        collections=split(collections),
+        weights=split(weights) or (),
+        confidence=confidence,
+        drop_missing=drop_missing,
+        by_topic=by_topic,
+    )
+    if form == "json":
+        echo(json.dumps(found.record(), indent=1, allow_nan=False))
+    elif not terminal.MESSAGES.quiet:
+        rows = [
+            {
+                "collection": each.collection,
+                "metric": each.metric,
+                "difference": "-"
+                if each.difference is None or each.low is None or each.high is None
+                else with_limits(each.difference, each.low, each.high),
+                "topics": each.topics,
+                "verdict": each.verdict,
+                "reason": each.reason,
+            }
+            for each in found.comparisons
+        ]
+        frame = pd.DataFrame(rows)
+        echo_table(frame if frame["reason"].any() else frame.drop(columns="reason"), "text")
+        echo(found.sentence())
+    if not found.passed:
+        raise typer.Exit(STATUS)
+
+
+COMMANDS = (gate,)

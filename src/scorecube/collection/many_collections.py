@@ -1,0 +1,176 @@
+"""Cubes of the same runs in several collections, joined along topic: scores of boards, one ranking from many collections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection import schema
+from scorecube.collection.arguments import as_cube
+from scorecube.collection.judgement_sets import MIN_COMMON, NOT_COMMON
+from scorecube.collection.many_judgements import common_labels, common_settings, listed_labels
+from scorecube.collection.selection import select, uses_gains
+from scorecube.collection.topic_groups import FREEDOM, by_group
+from scorecube.errors import BadPlan, counted
+
+FREEDOMS = "degrees_of_freedom_by_collection"
+"""Attribute of joined cubes: degrees of freedom of the variance over the topics, or topic groups, of each collection."""
+COLLECTIONS, BETWEEN = "collections", "/"
+
+
+def join_collections(
+    cubes: Mapping[str, xr.Dataset], *, drop_missing: bool = False, by_topic: bool = False
+) -> xr.Dataset:
+    """Join cubes of the same runs in several collections, for a `scorecube.Board`.
+
+    Runs and metrics are matched by label, and those that a collection lacks are left out. Topics that come in groups become their groups, in each
+    collection by itself.
+
+    Parameters
+    ----------
+    cubes
+        Name of a collection -> scores (metric, gain, run, topic), as from `scorecube.evaluate` or `scorecube.cube_from_scores`.
+    drop_missing, by_topic
+        As of `scorecube.select`, in each collection, after runs that others lack are left out.
+
+    Returns
+    -------
+    cube
+        Scores of the topics of all collections, these sorted by name: topic 7 of web is ``web/7``, and the coordinate ``collection`` (topic) says web. The
+        attribute ``left_out`` lists what was left out.
+
+    Raises
+    ------
+    BadPlan
+        No collection, no common metric or gain setting, fewer than two common runs, or a run of two systems.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> web, news = simulate_cube(n_runs=4, seed=1), simulate_cube(n_runs=5, seed=2).isel(topic=slice(9))
+    >>> board = join_collections({"web": web, "news": news})
+    >>> board.sizes["topic"], board.collection.values[-1], board.attrs["left_out"]
+    (59, 'web', ['left out, as web lacks them (run): team05-run1'])
+    """
+    if not cubes:
+        raise BadPlan("a board needs collections; none is given")
+    if slashed := [name for name in cubes if BETWEEN in name]:
+        raise BadPlan(f"a collection of a board has no {BETWEEN} in its name; rename {slashed[0]}")
+    cubes = {name: as_cube(cubes[name]) for name in in_board_order(cubes)}
+    notes: list[str] = []
+    runs = _common_runs(cubes, notes)
+    metrics = common_labels(cubes, names.METRIC, notes, COLLECTIONS)
+    settings = common_settings(cubes, notes, COLLECTIONS)
+    parts: dict[str, xr.Dataset] = {}
+    about: dict[str, str] = {}
+    for name, cube in cubes.items():
+        chosen = cube[[names.SCORE, *_coords_of_topics(cube)]].sel(
+            {names.METRIC: metrics, names.GAIN: settings[name], names.RUN: runs}
+        )
+        part = by_group(select(chosen, drop_missing=drop_missing, by_topic=by_topic))
+        parts[name] = part
+        for key in names.ABOUT_TOPICS:
+            if key in part.attrs:
+                about[key] = f"{about.get(key, '')} {name}: {part.attrs[key]}".strip()
+    joined = xr.Dataset(
+        {
+            names.SCORE: (
+                schema.CUBE[0].dims,
+                np.concatenate([part[names.SCORE].values for part in parts.values()], axis=-1),
+            )
+        },
+        _coords(parts, runs, settings),
+        {
+            NOT_COMMON: notes,
+            FREEDOMS: [
+                float(part.attrs.get(FREEDOM, part.sizes[names.TOPIC] - 1))
+                for part in parts.values()
+            ],
+            **about,
+        },
+    )
+    return schema.annotate(joined, schema.CUBE)
+
+
+def in_board_order(collections: Iterable[str]) -> list[str]:
+    """Return the names of collections in the order of their topics' labels, which are sorted."""
+    return sorted(collections, key=lambda name: f"{name}{BETWEEN}")
+
+
+def _coords_of_topics(cube: xr.Dataset) -> list[str]:
+    return [names.TOPIC_GROUP] if names.TOPIC_GROUP in cube.coords else []
+
+
+def _common_runs(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> list[str]:
+    """Return the runs that all collections have, sorted; note which collection lacks the others."""
+    own = {name: set(schema.labels_of(cube, names.RUN)) for name, cube in cubes.items()}
+    common = sorted(set.intersection(*own.values()))
+    lacked: dict[str, list[str]] = {}
+    for run in sorted(set().union(*own.values()) - set(common)):
+        lacking = [name for name, runs in own.items() if run not in runs]
+        verb = "lacks" if len(lacking) == 1 else "lack"
+        lacked.setdefault(f"{listed_labels(lacking)} {verb}", []).append(run)
+    notes += [
+        f"left out, as {where} them (run): {listed_labels(out)}" for where, out in lacked.items()
+    ]
+    if len(common) < MIN_COMMON:
+        counts = ", ".join(f"{name} {len(runs)}" for name, runs in own.items())
+        raise BadPlan(
+            f"{counted(len(common), 'run')} in all of {counted(len(own), 'collection')}, {MIN_COMMON} are needed (runs: {counts}): choose collections that share runs. "
+            "Repetitions of a system have the same names in all collections"
+        )
+    return common
+
+
+def _coords(
+    parts: Mapping[str, xr.Dataset], runs: Sequence[str], settings: Mapping[str, list[str]]
+) -> dict[str, Any]:
+    """Return the coordinates of joined cubes."""
+    first = next(iter(parts.values()))
+    gains = [" | ".join(dict.fromkeys(each)) for each in zip(*settings.values(), strict=True)]
+    topics = [
+        (f"{name}{BETWEEN}{topic}", name)
+        for name, part in parts.items()
+        for topic in schema.labels_of(part, names.TOPIC)
+    ]
+    uses = np.any([uses_gains(part) for part in parts.values()], axis=0)
+    kept = {
+        str(name): coord for name, coord in first.coords.items() if coord.dims == (names.METRIC,)
+    }
+    found = {
+        **kept,
+        names.GAIN: schema.label_array(gains),
+        names.RUN: schema.label_array(runs),
+        names.TOPIC: schema.label_array(topic for topic, _ in topics),
+        names.COLLECTION: (names.TOPIC, schema.label_array(name for _, name in topics)),
+        names.USES_GAINS: (names.METRIC, uses),
+    }
+    for coordinate in (names.SYSTEM, names.TEAM):
+        labels = _labels_of_runs(parts, coordinate)
+        if labels:
+            found[coordinate] = (names.RUN, schema.label_array(labels))
+    return found
+
+
+def _labels_of_runs(parts: Mapping[str, xr.Dataset], coordinate: str) -> list[str]:
+    """Return the system or team of each run, as the collections that know it say; nothing where none does."""
+    known = {
+        name: schema.labels_of(part, coordinate)
+        for name, part in parts.items()
+        if coordinate in part.coords
+    }
+    if not known:
+        return []
+    first = next(iter(known.values()))
+    for name, labels in known.items():
+        if labels != first:
+            place = next(k for k, label in enumerate(labels) if label != first[k])
+            run = schema.labels_of(next(iter(parts.values())), names.RUN)[place]
+            raise BadPlan(
+                f"{run} is of the {coordinate} {first[place]} in {next(iter(known))}, and of {labels[place]} in {name}; give it one {coordinate}, or leave it out with other runs"
+            )
+    return first

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import scorecube
-from tests import release
+from tests import console_pages, release
 
 REPO = Path(__file__).parents[1]
 RECIPE = REPO / "conda" / "recipe" / "recipe.yaml"
@@ -44,7 +44,7 @@ def test_all_files_name_the_version() -> None:
 def test_a_release_refuses_placeholders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("pyproject.toml", "SECURITY.md", "CODE_OF_CONDUCT.md"):
         (tmp_path / name).write_text("Repository = 'https://example.org'\n")
-    monkeypatch.setattr(release.console_pages, "REPO", tmp_path)
+    monkeypatch.setattr(console_pages, "REPO", tmp_path)
     assert release.placeholders() == []
     (tmp_path / "SECURITY.md").write_text("write to\nsecurity@scorecube.invalid, please\n")
     with pytest.raises(SystemExit, match=r"SECURITY.md:2: security@scorecube\.invalid"):

@@ -291,8 +291,8 @@ def test_a_fitted_table_keeps_rows_numbers_and_the_width(data: st.DataObject) ->
 
 
 def test_long_headings_of_labels_leave_room_for_a_number() -> None:
-    headings = ["a" * 11, "b" * 12, "c" * 14]
-    shown = fit(headings, [("1", "2", "3")], [True, False, False], 40, every=True)
+    table = [["a" * 11, "1"], ["b" * 12, "2"], ["c" * 14, "3"]]
+    shown = fit(table, [True, False, False], 40, every=True)
     assert shown.splitlines()[0] == f"{'a' * 11}  {'b' * 12}  cccccc…cccccc"
 
 

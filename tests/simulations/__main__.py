@@ -19,7 +19,6 @@ import numpy as np
 
 from tests.design_coverage import Case
 from tests.simulations import boards, judges, rates, truths
-from tests.simulations.rates import Measure
 from tests.simulations.truths import Truth, population, real_scores
 
 SEED = 37

@@ -16,16 +16,14 @@ from scorecube.report import leaderboard
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.leaderboard import answer, legend, title
 from scorecube.report.phrases import noun, with_limits
-from scorecube.report.tables import CELL, Table, declared, rows_along, where
+from scorecube.report.tables import Table, declared, rows_along, where
 from scorecube.report.text_formats import Bold, Marked, with_labels
 from scorecube.report.view import LEADERBOARD, Column, Frames, Remarks, ResultGroup
 
 COLLECTIONS = declared(
-    (*CELL, names.COLLECTION, names.RUN),
-    (
-        *(*CELL, "collection", "topics", "weight", "run", ("mean", "collection_mean")),
-        *(("mean_low", "collection_mean_low"), ("mean_high", "collection_mean_high")),
-    ),
+    "metric gain collection run",
+    "metric gain collection topics weight run mean=collection_mean mean_low=collection_mean_low "
+    "mean_high=collection_mean_high",
     long=True,
 )
 """Means of runs in each collection, with the interval of each by itself."""

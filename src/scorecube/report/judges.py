@@ -156,12 +156,8 @@ DISJOINT = declared(
 `judge_part` is the tau of two halves of the truth less that with the judge; its limits are by a jackknife over topics.
 """
 TOGETHER = declared(
-    (names.METRIC, names.GAIN),
-    (
-        *("truth", names.METRIC, names.GAIN, "n_judges"),
-        *(f"effective{end}" for end in LIMITS),
-        _COLLECTION,
-    ),
+    "metric gain",
+    "truth metric gain n_judges effective~ collection=compared_in",
     only="has_effective",
     needs="has_effective",
 )

@@ -50,7 +50,6 @@ from scorecube.errors import BadPlan, counted
 from scorecube.kernels.pairs.running_maximum import (
     TILE,
     Family,
-    Resampled,
     resampled,
     step_down,
     step_down_over_repetitions,

@@ -34,7 +34,6 @@ from scorecube.statistics.integer_scores import ROOM, SMALLEST, Units, whole_sco
 from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
 from scorecube.statistics.winner_limits import error_of_choice, may_lead, winner_limits
 
-
 MODEL = "model"
 
 

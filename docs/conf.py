@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
@@ -37,6 +38,16 @@ html_theme = "sphinx_book_theme"
 html_title = f"scorecube {release}"
 html_static_path = ["_static"]
 html_css_files = ["scorecube.css"]
-html_theme_options = {"show_toc_level": 2, "use_download_button": False, "show_navbar_depth": 1}
+html_logo = "_static/logo.svg"
+html_theme_options = {
+    "show_toc_level": 2,
+    "use_download_button": False,
+    "show_navbar_depth": 1,
+    "use_fullscreen_button": False,
+    "navbar_persistent": [],  # one search box is enough
+}
+repository = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
+if ".invalid" not in repository:  # known from the first release on
+    html_theme_options |= {"repository_url": repository, "use_repository_button": True}
 html_show_sourcelink = False
 html_copy_source = False

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import typer
-from typer.testing import CliRunner
 
 import scorecube
 from scorecube.analyses import registry
 from scorecube.analyses.options import describe_type, options_of
 from scorecube.cli import program
+from scorecube.cli.help_groups import FURTHER, QUESTIONS, with_value_name
 
 MODULES = [
     "analyses", "analyses.plan", "collection.evaluation", "collection.judgements", "collection.pools", "collection.rankings",
@@ -23,8 +23,32 @@ MODULES = [
     "report.results", "report.tables", "report.view", "report.views", "storage", "testing", "workflow",
 ]  # fmt: skip
 """What has a page, below `scorecube`; `tests/test_docstrings.py` reads their docstrings."""
-WIDTH = 96
-"""Columns of the help texts."""
+GALLERY = ("leaderboard", "maxt", "swap", "correlate", "reliability", "splits", "teams")
+TRIALS = 200
+EXAMPLE = re.compile(r"^Example: (.*(?:\n.+)*)$", re.MULTILINE)
+OFFERED = {
+    "Read scores and judge runs": (
+        *("read_rankings", "evaluate", "with_rankings", "judged_documents", "import_scores"),
+        *("cube_from_scores", "fetch", "simulate", "doubts", "list_metrics"),
+    ),
+    "Choose and combine scores": (
+        *("select", "standardise", "judgement_sets", "many_judgement_sets", "join_collections"),
+        *("two_way_means", "variances", "removed_when_left_out"),
+    ),
+    "Analyse": ("analyse", "list_analyses", "Entry", "sweep", "gate", "replicability", "rank_sets"),
+    "Analyses: which systems lead, and which differ": (
+        *("Leaderboard", "Board", "Ranks", "MaxT", "Paired", "Bootstrap", "Randomisation"),
+        *("Tukey", "Unpaired"),
+    ),
+    "Analyses: metrics and required differences": (
+        *("Swap", "Stability", "Correlation", "Check", "Errors"),
+    ),
+    "Analyses: topics, judges, teams": ("Reliability", "Splits", "Agreement", "Judges", "Teams"),
+    "Numbers of topics": ("topic_set_size", "wcw"),
+    "Results": ("complete", "table", "findings", "figure", "report", "latex", "markdown"),
+    "Studies": ("open_study", "merge", "ScorecubeError"),
+}
+"""What `scorecube` offers, by what people do."""
 
 
 def write_pages(folder: Path) -> None:
@@ -36,30 +60,64 @@ def write_pages(folder: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
+    draw_gallery(folder)
+
+
+def draw_gallery(folder: Path) -> None:
+    """Write a page with the figure of each analysis of the demo's systems, and the command that draws it; once a version."""
+    page = folder / "gallery.md"
+    if page.exists():
+        return
+    from scorecube.cli import demo
+
+    rankings = demo.simulated()
+    cube = scorecube.with_rankings(
+        scorecube.evaluate(rankings, metrics=demo.METRICS, gains=demo.GAINS), rankings
+    )
+    lines = ["# Figures\n", "Of the study that `scorecube demo` makes; `.pdf`, `.png` and others are written as well.\n"]  # fmt: skip
+    summaries = {entry.name: entry.summary for entry in registry.entries()}
+    for name in GALLERY:
+        kind: Any = registry.load(name)
+        result = scorecube.analyse(cube, kind(), trials=TRIALS, seed=demo.SEED)
+        figure = scorecube.figure(result)
+        figure.savefig(folder / f"gallery-{name}.svg", bbox_inches="tight", metadata={"Date": None})
+        lines += [
+            f"## {name}\n\n{summaries[name]}\n",
+            f"```text\nscorecube {name} demo/study.zarr\nscorecube figure demo/study.zarr {name} --out {name}.svg\n```\n",
+            f"![{kind.__name__}](gallery-{name}.svg)\n",
+        ]
+    page.write_text("\n".join(lines), encoding="utf-8")
 
 
 def command_page() -> str:
-    """Return a heading and the help text of each command."""
+    """Return the commands by question, each with its sentences, its example, and a table of its arguments and options."""
     commands: Any = typer.main.get_command(program.app)
     lines = [
         "# Commands\n",
-        "Each text is what `scorecube COMMAND --help` prints. Options of analyses are explained, "
-        "with the names they have in Python and in sweep files, under [](options.md).\n",
+        "`scorecube COMMAND --help` prints the same. Options of analyses have other names in Python and in "
+        "sweep files: [Options of the analyses](options.md).\n",
     ]
-    for name in commands.sources:
-        lines += [f"## {name}\n", f"```text\n{help_text(name)}```\n"]
+    known = [name for named in QUESTIONS.values() for name in named]
+    further = [name for name in commands.sources if name not in known]
+    for question, named in {**QUESTIONS, FURTHER: tuple(further)}.items():
+        lines += [f"## {question}\n"] if named else []
+        for name in named:
+            lines += command(name, commands.build(name))
     return "\n".join(lines)
 
 
-def help_text(name: str) -> str:
-    """Return what a command prints about itself."""
-    shown = CliRunner().invoke(
-        program.app,
-        [name, "--help"],
-        env={"COLUMNS": str(WIDTH), "TERM": "dumb"},
-        prog_name="scorecube",
-    )
-    return "\n".join(line.rstrip() for line in shown.stdout.strip("\n").splitlines()) + "\n"
+def command(name: str, made: Any) -> list[str]:
+    """Return a heading, the text of a command, and a table of its arguments and options."""
+    context = made.context_class(made, info_name=name)
+    records = [each.get_help_record(context) for each in made.get_params(context)]
+    rows = [
+        {"option": f"`{with_value_name(record[0])}`", "meaning": record[1]}
+        for record in records
+        if record and not record[0].startswith("--help")
+    ]
+    text = inspect.cleandoc(made.help or "").partition("\f")[0].replace("\b\n", "")
+    text = EXAMPLE.sub(lambda found: f"```text\n{' '.join(found[1].split())}\n```", text)
+    return [f"### {name}\n", f"{text}\n", f"{markdown_table(rows)}\n" if rows else ""]
 
 
 def options_page() -> str:
@@ -100,16 +158,22 @@ def markdown_table(rows: list[dict[str, str]]) -> str:
 
 
 def index() -> str:
-    """Return the page of what `scorecube` itself offers, with the list of the other modules."""
+    """Return the page of what `scorecube` itself offers, by what people do, with the list of the other modules."""
     lines = ["# Python interface\n", "`import scorecube as sc` offers these names.\n"]
-    lines += [_documented(f"scorecube.{name}", getattr(scorecube, name)) for name in public()]
+    for title, offered in OFFERED.items():
+        rows = [
+            {"name": f"[{name}](#scorecube.{name})", "what": _sentence(name)} for name in offered
+        ]
+        lines += [f"## {title}\n", f"{markdown_table(rows)}\n"]
+        lines += [_documented(f"scorecube.{name}", getattr(scorecube, name)) for name in offered]
     lines += ["## Modules\n", "```{toctree}\n:maxdepth: 1\n", *MODULES, "```\n"]
     return "\n".join(lines)
 
 
-def public() -> Iterator[str]:
-    """Yield the names of functions and classes that `scorecube` offers."""
-    return (name for name in sorted(scorecube.__all__) if callable(getattr(scorecube, name)))
+def _sentence(name: str) -> str:
+    """Return the first sentence of a docstring."""
+    first = (inspect.getdoc(getattr(scorecube, name)) or "").partition("\n\n")[0]
+    return re.split(r"(?<=[.?;])\s", " ".join(first.split()), maxsplit=1)[0].rstrip(";")
 
 
 def module_page(name: str) -> str:

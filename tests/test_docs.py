@@ -21,7 +21,7 @@ from scorecube.analyses import registry
 from scorecube.report.views import view_names, view_of
 from scorecube.workflow.sweep_file import read_sweep
 from tests import console_pages, newcomer, readme_figure
-from tests.reference_pages import MODULES
+from tests.reference_pages import MODULES, OFFERED
 
 REPO = Path(__file__).parents[1]
 README = (REPO / "README.md").read_text(encoding="utf-8")
@@ -88,11 +88,18 @@ def test_the_readme_is_short_and_names_every_analysis() -> None:
 @pytest.mark.parametrize("page", SOURCES, ids=lambda page: page.relative_to(REPO).as_posix())
 def test_links_and_paths_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
+    assert "[](" not in text, "a code host shows nothing of a link without words"
     for link in re.findall(r"\]\((?!http)([^)#\s]+)", text):
         if "_generated" not in link:
             assert (page.parent / link).exists(), link
     for path in re.findall(r"`((?:src|tests|notebooks|cluster|docker|docs)/[\w./-]+)`", text):
         assert (REPO / path).exists() or path.startswith("docs/_"), path
+
+
+def test_the_python_interface_is_grouped_as_a_whole() -> None:
+    offered = [name for names in OFFERED.values() for name in names]
+    callables = {name for name in scorecube.__all__ if callable(getattr(scorecube, name))}
+    assert sorted(offered) == sorted(callables | {"report"})
 
 
 def texts_of_output(file: Path) -> Iterator[str]:

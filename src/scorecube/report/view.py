@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import xarray as xr
@@ -20,14 +20,10 @@ from scorecube.collection.schema import COORDINATES
 from scorecube.errors import BadName, did_you_mean
 from scorecube.report.columns import describe_columns
 from scorecube.report.figures.labels import with_figure_labels
+from scorecube.report.figures.style import Canvas, Figure
 from scorecube.report.findings import Finding
 from scorecube.report.tables import COLLECTION, Table, number_of_values, values
 from scorecube.storage.fact_types import plan_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from scorecube.report.figures.canvas import Canvas
 
 
 @dataclass(frozen=True)

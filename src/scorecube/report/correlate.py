@@ -35,6 +35,7 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
+    headed,
     select_tables,
 )
 
@@ -360,22 +361,11 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            {
-                "gain": names.GAIN,
-                "metric": "metric_a",
-                "and": "metric_b",
-                "tau": "tau",
-                "over other topics": "tau_population tau_population_low tau_population_high",
-            },
+            headed("gain metric=metric_a and=metric_b tau over_other_topics=tau_population~"),
             bar="over other topics",
         ),
         Summary(
-            {
-                "metric": "metric",
-                "gain": names.GAIN,
-                "tau": "tau",
-                "over other topics": "tau_population tau_population_low tau_population_high",
-            },
+            headed("metric gain tau over_other_topics=tau_population~"),
             table="gains",
             most=4,
             title="gain settings with the first",

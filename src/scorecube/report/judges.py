@@ -28,6 +28,7 @@ from scorecube.report.view import (
     Summary,
     View,
     by_collection,
+    headed,
     select_tables,
 )
 
@@ -458,15 +459,9 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            {
-                "judge": names.JUDGE,
-                "metric": "label",
-                "tau": "tau",
-                "over other topics": "tau_population tau_population_low tau_population_high",
-                "bias": "bias bias_low bias_high",
-                "agree": "agree",
-                "pairs": "pairs",
-            },
+            headed(
+                "judge metric=label tau over_other_topics=tau_population~ bias=bias~ agree pairs"
+            ),
             bar="over other topics",
         ),
     ),

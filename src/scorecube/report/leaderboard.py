@@ -35,6 +35,7 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
+    headed,
     notes_of,
 )
 
@@ -389,13 +390,7 @@ _RANKS = View(
     tables={"ranks": RANKS, "top": TOP},
     summary=(
         Summary(
-            {
-                "rank": "rank",
-                "run": "run",
-                "team": "team",
-                "mean": "mean mean_low mean_high",
-                "may be rank": "rank_low rank_high",
-            },
+            headed("rank run team mean=mean~ may_be_rank=rank_low,rank_high"),
             first_metric=True,
             bar="mean",
         ),

@@ -40,6 +40,7 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
+    headed,
     notes_of,
     select_tables,
 )
@@ -253,10 +254,7 @@ def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
         yield (
             "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
             ", ".join(
-                f"{facet} {count}"
-                for facet, count in zip(
-                    result["facet"].values.tolist(), result["n_levels"].values.tolist(), strict=True
-                )
+                f"{facet} {count}" for facet, count in result["n_levels"].to_series().items()
             ),
         )
 
@@ -323,21 +321,18 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            {
-                "metric": "label",
-                "E rho^2": "erho2 erho2_jackknife_low erho2_jackknife_high",
-                "Phi": "phi phi_jackknife_low phi_jackknife_high",
-            },
+            headed(
+                "metric=label E_rho^2=erho2,erho2_jackknife_low,erho2_jackknife_high "
+                "Phi=phi,phi_jackknife_low,phi_jackknife_high"
+            ),
             at={names.N_TOPICS: math.inf},
             most=5,
             bar="E rho^2",
         ),
         Summary(
-            {
-                "metric": "label",
-                "target": "target",
-                "topics": "n_topics n_topics_jackknife_low n_topics_jackknife_high",
-            },
+            headed(
+                "metric=label target topics=n_topics,n_topics_jackknife_low,n_topics_jackknife_high"
+            ),
             table="topics",
             most=5,
             at={"coefficient": "erho2"},

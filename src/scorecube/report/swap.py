@@ -51,6 +51,7 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
+    headed,
 )
 
 SAME_LEVEL = 1e-9
@@ -463,13 +464,8 @@ def sensitivity_bars(
         for metric, rows in frame.groupby("metric", sort=False)
     }
     label = f"% of comparisons with the difference\nrequired at {chosen:.0%} confidence"
-    by_collection(
-        canvas,
-        {metric: shares[metric] for metric in metrics if metric in shares},
-        collections,
-        label,
-        limits=limits,
-    )
+    shown = {metric: shares[metric] for metric in metrics if metric in shares}
+    by_collection(canvas, shown, collections, label, limits=limits)
 
 
 def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataFrame:
@@ -570,13 +566,10 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            {
-                "metric": "label",
-                "needed difference": "required_difference required_low required_high",
-                "share with it": "share share_low share_high",
-                "topics": names.SIZE,
-                "confidence": names.CONFIDENCE,
-            },
+            headed(
+                "metric=label needed_difference=required_difference,required_low,required_high "
+                "share_with_it=share~ topics=size confidence"
+            ),
             at={names.CONFIDENCE: math.inf, names.SIZE: math.inf},
             bar="share with it",
         ),

@@ -33,6 +33,7 @@ from scorecube.report.view import (
     Summary,
     View,
     by_collection,
+    headed,
     notes_of,
     select_tables,
 )
@@ -358,23 +359,17 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            {
-                "metric": "label",
-                "change of score": "change_mean change_low change_high",
-                "ranks lost": "rank_change_mean rank_change_low rank_change_high",
-                "most ranks": "rank_change_largest",
-            },
+            headed(
+                "metric=label change_of_score=change_mean,change_low,change_high "
+                "ranks_lost=rank_change_mean,rank_change_low,rank_change_high "
+                "most_ranks=rank_change_largest"
+            ),
             table="absent",
             most=5,
             bar="change of score",
         ),
         Summary(
-            {
-                "metric": "label",
-                "quantity": "quantity",
-                "within": "margin",
-                "teams that can be missing": "within within_low within_high",
-            },
+            headed("metric=label quantity within=margin teams_that_can_be_missing=within~"),
             table="equivalence",
             most=5,
             title="how many teams can be missing",

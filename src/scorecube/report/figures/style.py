@@ -33,21 +33,8 @@ STYLE: Any = {
     "legend.frameon": False,
 }
 COLOURS = (
-    "#0072b2",
-    "#d55e00",
-    "#009e73",
-    "#cc79a7",
-    "#e69f00",
-    "#56b4e9",
-    "#7f7f7f",
-    "#9467bd",
-    "#8c564b",
-    "#17becf",
-    "#000000",
-    "#b8b000",
-    "#7b0031",
-    "#1b5e20",
-    "#ff7f9f",
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#9467bd"),
+    *("#8c564b", "#17becf", "#000000", "#b8b000", "#7b0031", "#1b5e20", "#ff7f9f"),
 )
 """Distinguishable with colour vision deficiency (Okabe and Ito), then further ones."""
 MARKERS = "osD^vPX<>*phdH8"

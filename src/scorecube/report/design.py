@@ -45,19 +45,11 @@ from scorecube.report.view import (
 )
 
 WHERE = (COLLECTION, names.METRIC, names.GAIN)
-SIZES = [
-    "method",
-    "mode",
-    "variance",
-    "min_diff",
-    "width",
-    "systems",
-    "alpha",
-    "beta",
-    "topics",
-    "power",
-]
-WIDTHS = ["route", "variance", "systems", "alpha", "beta", "topics", "width"]
+SIZES = (
+    *("method", "mode", "variance", "min_diff", "width", "systems", "alpha", "beta"),
+    *("topics", "power"),
+)
+WIDTHS = ("route", "variance", "systems", "alpha", "beta", "topics", "width")
 INTERVALS = (
     *("topics_low", "topics_high", "residual_variance"),
     *("paired_topics", "paired_topics_low", "paired_topics_high"),

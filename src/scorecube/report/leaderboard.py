@@ -47,8 +47,8 @@ LONGEST = 28
 """Letters of a run's name that are shown."""
 _RUNS = declared(
     "metric gain run",
-    "metric gain rank run team repetitions? mean~ rank_low rank_high groups top_{k}=in_top "
-    "best difference~? p_baseline? wins? ties? losses? better? worse?",
+    "metric gain rank run team repetitions? mean~ rank_low rank_high groups top_{k}=in_top best "
+    "difference~? p_baseline? wins? ties? losses? better? worse?",
     sort="rank",
     within=2,
     long=True,

@@ -18,18 +18,10 @@ LEAST_METRICS = 3
 """With fewer metrics the consistency of orderings is not defined."""
 
 
-COLUMNS = [
-    "metric",
-    "gain",
-    "mean_rank",
-    "best_rank",
-    "worst_rank",
-    "mean",
-    "collections",
-    "kendall_w",
-    "p_value",
-]
-
+COLUMNS = (
+    *("metric", "gain", "mean_rank", "best_rank", "worst_rank", "mean"),
+    *("collections", "kendall_w", "p_value"),
+)
 KNOWN = (*COORDINATES, *variables((), "p_value", "1", p_value="of Friedman's test"))
 """Of these, what their numbers are."""
 

@@ -53,8 +53,7 @@ COEFFICIENTS = declared(
     "metric gain n_topics",
     "metric gain n_topics erho2~=value~[erho2] phi~=value~[phi] "
     "erho2_jackknife_low=value_jackknife_low[erho2] "
-    "erho2_jackknife_high=value_jackknife_high[erho2] "
-    "phi_jackknife_low=value_jackknife_low[phi] "
+    "erho2_jackknife_high=value_jackknife_high[erho2] phi_jackknife_low=value_jackknife_low[phi] "
     "phi_jackknife_high=value_jackknife_high[phi] n_runs",
 )
 """Coefficients by number of topics; limits by F distributions, then by the jackknife over topics and teams."""
@@ -62,16 +61,14 @@ COMPONENTS = declared(
     "metric gain",
     "metric gain systems=component[systems] topics=component[topics] "
     "interaction=component[interaction] systems_share=component_share[systems] "
-    "topics_share=component_share[topics] "
-    "interaction_share=component_share[interaction] negative n_runs "
-    "n_topics=topics_at_hand",
+    "topics_share=component_share[topics] interaction_share=component_share[interaction] negative "
+    "n_runs n_topics=topics_at_hand",
 )
 """Variances of systems, topics and interaction; `negative` names those whose unbiased estimate is below 0."""
 NEEDED = declared(
     "metric gain target coefficient",
-    "metric gain target coefficient n_topics~=needed~ "
-    "n_topics_jackknife_low=needed_jackknife_low n_topics_jackknife_high=needed_jackknife_high "
-    "design_topics detectable system_deviation",
+    "metric gain target coefficient n_topics~=needed~ n_topics_jackknife_low=needed_jackknife_low "
+    "n_topics_jackknife_high=needed_jackknife_high design_topics detectable system_deviation",
 )
 """Numbers of topics for the targets, missing where no number suffices; beside them, topic set size design by the same variances.
 
@@ -83,23 +80,18 @@ TEAMS = declared(
     "metric gain n_topics",
     "metric gain n_topics different_teams~ same_team~ teams?=team_component[teams] "
     "runs?=team_component[runs] topics?=team_component[topics] "
-    "team_topics?=team_component[team_topics] "
-    "run_topics?=team_component[run_topics]",
+    "team_topics?=team_component[team_topics] run_topics?=team_component[run_topics]",
     needs="team_component",
 )
 """E rho^2 of runs of different teams and of one team with jackknife limits, and variances with runs nested in teams; empty without teams of several runs."""
 FACETS = declared(
     "metric facet n_topics",
     "metric facet n_levels n_topics erho2_one?=facet_coefficient[erho2_one] "
-    "phi_one?=facet_coefficient[phi_one] "
-    "erho2_all?=facet_coefficient[erho2_all] "
-    "erho2_fixed?=facet_coefficient[erho2_fixed] "
-    "systems?=facet_component[systems] "
+    "phi_one?=facet_coefficient[phi_one] erho2_all?=facet_coefficient[erho2_all] "
+    "erho2_fixed?=facet_coefficient[erho2_fixed] systems?=facet_component[systems] "
     "topics?=facet_component[topics] levels?=facet_component[levels] "
-    "system_topics?=facet_component[system_topics] "
-    "system_levels?=facet_component[system_levels] "
-    "topic_levels?=facet_component[topic_levels] "
-    "interaction?=facet_component[interaction]",
+    "system_topics?=facet_component[system_topics] system_levels?=facet_component[system_levels] "
+    "topic_levels?=facet_component[topic_levels] interaction?=facet_component[interaction]",
     only="has_facet",
     needs="facet_component",
 )

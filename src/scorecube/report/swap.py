@@ -67,10 +67,10 @@ MOST_BINS = 7
 """Curves in one panel."""
 SENSITIVITY = declared(
     "metric gain -size confidence",
-    "metric gain confidence required_difference max_performance relative_difference share "
-    "trials size sampling required_difference_first max_difference support required_low "
-    "required_high share_low share_high share_behind~ first_probability "
-    "required_difference_smooth required_suffix=by_suffix open_bin=is_open",
+    "metric gain confidence required_difference max_performance relative_difference share trials "
+    "size sampling required_difference_first max_difference support required_low required_high "
+    "share_low share_high share_behind~ first_probability required_difference_smooth "
+    "required_suffix=by_suffix open_bin=is_open",
     sort="-confidence -size -share",
 )
 """Required differences, sorted by the share of comparisons that have them (S0 Tables 1-4, S1 Table 3)."""

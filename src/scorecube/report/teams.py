@@ -111,8 +111,8 @@ Both are missing where no interval does.
 """
 REUSABILITY = declared(
     "metric gain leave",
-    "metric gain left_out=leave tau_mean tau_lowest rank_drop_largest "
-    "mean_change=change_of_means mean_change_largest=largest_change",
+    "metric gain left_out=leave tau_mean tau_lowest rank_drop_largest mean_change=change_of_means "
+    "mean_change_largest=largest_change",
     dtypes={"rank_drop_largest": "int64"},
 )
 """How well the remaining runs keep their order and means by the number of teams left out."""

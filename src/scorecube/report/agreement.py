@@ -25,6 +25,7 @@ from scorecube.report.view import (
     HeadedTables,
     Summary,
     View,
+    headed,
     select_tables,
 )
 
@@ -182,24 +183,15 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            {
-                "metric": "label",
-                "tau": "tau",
-                "over other topics": "tau_population tau_population_low tau_population_high",
-                "tau_ap": "tau_ap",
-                "largest drop": "largest_drop",
-                "of run": "drop_run",
-            },
+            headed(
+                "metric=label tau over_other_topics=tau_population~ tau_ap "
+                "largest_drop=largest_drop of_run=drop_run"
+            ),
             most=3,
             bar="over other topics",
         ),
         Summary(
-            {
-                "metric": "label",
-                "test": "test",
-                "pairs": "pairs",
-                **{each.replace("_", " "): each for each in DECISIONS},
-            },
+            headed(f"metric=label test pairs {' '.join(f'{each}={each}' for each in DECISIONS)}"),
             table="decisions",
             most=4,
             at={names.ALPHA: math.inf},

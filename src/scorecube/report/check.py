@@ -16,7 +16,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import listed, number_of, with_limits
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View
+from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View, headed
 
 MOST_LINES = 3
 ROW_HEIGHT, PANEL_WIDTH, MARGIN_HEIGHT = 0.24, 4.6, 1.3
@@ -191,17 +191,7 @@ VIEW = View(
         "says can be compared with what is true. An interval or a set with 95% confidence is right if it holds the truth in 95% of the samples."
     ),
     summary=(
-        Summary(
-            {
-                "metric": "label",
-                "subject": "subject",
-                "quantity": "quantity",
-                "truth": "truth",
-                "nominal": "nominal",
-                "held": "held held_low held_high",
-            },
-            bar="held",
-        ),
+        Summary(headed("metric=label subject quantity truth nominal held=held~"), bar="held"),
     ),
     tables={"claims": CLAIMS},
     title=title,

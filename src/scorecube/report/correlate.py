@@ -35,6 +35,7 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
+    headed,
     select_tables,
 )
 
@@ -196,16 +197,10 @@ def page_tables(frames: Frames) -> HeadedTables:
 
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     """Return a remark on runs with equal means."""
-    ties = int(
-        max(
-            (
-                frame["tied_pairs"].max()
-                for frame in frames.values()
-                if "tied_pairs" in frame and len(frame)
-            ),
-            default=0,
-        )
-    )
+    tied = [
+        each["tied_pairs"].max() for each in frames.values() if "tied_pairs" in each and len(each)
+    ]
+    ties = int(max(tied, default=0))
     n_runs = int(result.attrs["n_runs"])
     text = "Runs have equal means: such pairs count as neither concordant nor discordant, and keep tau below 1."
     return [(text, f"up to {ties:,} of {n_runs * (n_runs - 1) // 2:,} pairs")] if ties else []
@@ -360,22 +355,11 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            {
-                "gain": names.GAIN,
-                "metric": "metric_a",
-                "and": "metric_b",
-                "tau": "tau",
-                "over other topics": "tau_population tau_population_low tau_population_high",
-            },
+            headed("gain metric=metric_a and=metric_b tau over_other_topics=tau_population~"),
             bar="over other topics",
         ),
         Summary(
-            {
-                "metric": "metric",
-                "gain": names.GAIN,
-                "tau": "tau",
-                "over other topics": "tau_population tau_population_low tau_population_high",
-            },
+            headed("metric gain tau over_other_topics=tau_population~"),
             table="gains",
             most=4,
             title="gain settings with the first",

@@ -40,33 +40,20 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
+    headed,
     names_of_variables,
 )
 
 WHERE = (COLLECTION, names.METRIC, names.GAIN)
 SIZES = (
-    "method",
-    "mode",
-    "variance",
-    "min_diff",
-    "width",
-    "systems",
-    "alpha",
-    "beta",
-    "topics",
-    "power",
+    *("method", "mode", "variance", "min_diff", "width", "systems", "alpha", "beta"),
+    *("topics", "power"),
 )
 WIDTHS = ("route", "variance", "systems", "alpha", "beta", "topics", "width")
 INTERVALS = (
-    "topics_low",
-    "topics_high",
-    "residual_variance",
-    "paired_topics",
-    "paired_topics_low",
-    "paired_topics_high",
-    "assurance",
-    "assured_topics",
-    "assured_paired_topics",
+    *("topics_low", "topics_high", "residual_variance"),
+    *("paired_topics", "paired_topics_low", "paired_topics_high"),
+    *("assurance", "assured_topics", "assured_paired_topics"),
 )
 """Columns of designs from the scores of a collection: limits, and topics for comparisons on the same topics."""
 WHOLE = {"systems", "topics", *INTERVALS} - {"residual_variance", "assurance"}
@@ -409,20 +396,11 @@ DESIGN = View(
     ),
     summary=(
         Summary(
-            {
-                "metric": "label",
-                "difference": "min_diff",
-                "width": "width",
-                "topics needed": "topics topics_low topics_high",
-                "on the same topics": "paired_topics paired_topics_low paired_topics_high",
-                "assured": "assured_topics",
-                "have": names.N_TOPICS,
-                "expected width": "expected_width",
-                "systems": "systems",
-                "variance": "variance",
-                "alpha": "alpha",
-                "power": "power",
-            },
+            headed(
+                "metric=label difference=min_diff width topics_needed=topics~ "
+                "on_the_same_topics=paired_topics~ assured=assured_topics have=n_topics expected_width=expected_width "
+                "systems variance alpha power"
+            ),
             bar="topics needed",
         ),
     ),
@@ -449,19 +427,7 @@ DESIGN = View(
 WCW = View(
     name="wcw",
     heading="Worst-case confidence interval widths",
-    summary=(
-        Summary(
-            {
-                "metric": "label",
-                "route": "route",
-                "topics": "topics",
-                "width": "width",
-                "variance": "variance",
-                "systems": "systems",
-                "alpha": "alpha",
-            }
-        ),
-    ),
+    summary=(Summary(headed("metric=label route topics width variance systems alpha")),),
     tables={"widths": Table(widths, variables=VARIABLES)},
     figure=lambda canvas, result: wcw_panels(canvas, [result]),
     overview=wcw_panels,

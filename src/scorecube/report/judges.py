@@ -28,6 +28,7 @@ from scorecube.report.view import (
     Summary,
     View,
     by_collection,
+    headed,
     select_tables,
 )
 
@@ -37,16 +38,14 @@ ROW_HEIGHT, BAR_HEIGHT = 1.6, 0.16
 AGREEMENT = declared(
     "metric gain judge",
     "truth judge metric gain tau=agreement[tau] tau_low=contained_low[tau] "
-    "tau_high=contained_high[tau] tau_ap=agreement[tau_ap] "
-    "n_runs=n_common_runs agree only_truth only_judge opposite bias=level_bias[all] "
-    "bias_low=level_low[all] bias_high=level_high[all] neither "
-    "pairs=n_pairs tau_population~=population~[tau] tau_b=agreement[tau_b] "
+    "tau_high=contained_high[tau] tau_ap=agreement[tau_ap] n_runs=n_common_runs agree only_truth "
+    "only_judge opposite bias=level_bias[all] bias_low=level_low[all] bias_high=level_high[all] "
+    "neither pairs=n_pairs tau_population~=population~[tau] tau_b=agreement[tau_b] "
     "tau_b_low=population_low[tau_b] tau_b_high=population_high[tau_b] "
-    "tau_ap_low=population_low[tau_ap] tau_ap_high=population_high[tau_ap] "
-    "rbo=agreement[rbo] rbo_low=population_low[rbo] "
-    "rbo_high=population_high[rbo] largest_drop=drop largest_drop_run=loser "
-    "largest_rise=rise largest_rise_run=winner top_pairs top_significant top_judge "
-    "false_positives false_negatives n_topics=n_shared n_topics_truth=n_truth "
+    "tau_ap_low=population_low[tau_ap] tau_ap_high=population_high[tau_ap] rbo=agreement[rbo] "
+    "rbo_low=population_low[rbo] rbo_high=population_high[rbo] largest_drop=drop "
+    "largest_drop_run=loser largest_rise=rise largest_rise_run=winner top_pairs top_significant "
+    "top_judge false_positives false_negatives n_topics=n_shared n_topics_truth=n_truth "
     "n_topics_judge=n_judged alpha top collection=compared_in",
     sort="gain -tau",
     within=1,
@@ -58,13 +57,11 @@ without shared topics. `tau_low` and `tau_high` are left out where they exclude 
 """
 LABELS = declared(
     "judge",
-    "truth judge kappa~=label~[kappa] "
-    "weighted_kappa=label[weighted_kappa] alpha=label[alpha] "
+    "truth judge kappa~=label~[kappa] weighted_kappa=label[weighted_kappa] alpha=label[alpha] "
     "n_documents n_topics?=labelled_by_both mean_level_truth? mean_level_judge? "
-    "weighted_kappa_low?=label_low[weighted_kappa] "
-    "weighted_kappa_high?=label_high[weighted_kappa] "
-    "alpha_low?=label_low[alpha] alpha_high?=label_high[alpha] "
-    "agreement~?=label~[agreement] weights? distance? collection=compared_in",
+    "weighted_kappa_low?=label_low[weighted_kappa] weighted_kappa_high?=label_high[weighted_kappa] "
+    "alpha_low?=label_low[alpha] alpha_high?=label_high[alpha] agreement~?=label~[agreement] "
+    "weights? distance? collection=compared_in",
     only="n_documents",
     needs="n_documents",
 )
@@ -115,8 +112,8 @@ DIFFERENCES = declared(
 """Differences of corrected means from those of the baseline, by number of labelled topics, of one random choice of these topics."""
 PRICE = declared(
     "judge metric gain n_labelled quantity",
-    "truth judge metric gain of=quantity n_labelled=labelled_topics width width_truth? "
-    "narrowed? lambda?=mean_slope covered? n_topics?=n_shared n_topics_judge?=n_judged "
+    "truth judge metric gain of=quantity n_labelled=labelled_topics width width_truth? narrowed? "
+    "lambda?=mean_slope covered? n_topics?=n_shared n_topics_judge?=n_judged "
     "collection=compared_in",
     only="has_size",
     needs="has_size",
@@ -143,10 +140,8 @@ PREFERENCE = declared(
 """Bias for the runs of each judge's family less that for all others; a judge without such runs has no row."""
 DISJOINT = declared(
     "judge metric gain",
-    "truth judge metric gain n_topics=half_topics "
-    "tau_truth_halves=half_tau[truth] "
-    "tau_judge_halves?=half_tau[judge] "
-    "tau_with_judge=half_tau[both] judge_part~?=part~ "
+    "truth judge metric gain n_topics=half_topics tau_truth_halves=half_tau[truth] "
+    "tau_judge_halves?=half_tau[judge] tau_with_judge=half_tau[both] judge_part~?=part~ "
     "tau_all_topics?=agreement[tau] collection=compared_in",
     only="has_halves",
     needs="has_halves",
@@ -476,15 +471,9 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            {
-                "judge": names.JUDGE,
-                "metric": "label",
-                "tau": "tau",
-                "over other topics": "tau_population tau_population_low tau_population_high",
-                "bias": "bias bias_low bias_high",
-                "agree": "agree",
-                "pairs": "pairs",
-            },
+            headed(
+                "judge metric=label tau over_other_topics=tau_population~ bias=bias~ agree pairs"
+            ),
             bar="over other topics",
         ),
     ),

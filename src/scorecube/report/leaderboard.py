@@ -35,6 +35,7 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
+    headed,
     notes_of,
 )
 
@@ -46,8 +47,8 @@ LONGEST = 28
 """Letters of a run's name that are shown."""
 _RUNS = declared(
     "metric gain run",
-    "metric gain rank run team repetitions? mean~ model_mean~? rank_low rank_high groups top_{k}=in_top "
-    "best difference~? p_baseline? wins? ties? losses? better? worse? mean_rank?",
+    "metric gain rank run team repetitions? mean~ model_mean~? rank_low rank_high groups "
+    "top_{k}=in_top best difference~? p_baseline? wins? ties? losses? better? worse? mean_rank?",
     sort="rank",
     within=2,
     long=True,
@@ -400,14 +401,10 @@ _RANKS = View(
     tables={"ranks": RANKS, "top": TOP},
     summary=(
         Summary(
-            {
-                "rank": "rank",
-                "run": "run",
-                "team": "team",
-                "mean": "mean mean_low mean_high",
-                "mean, all topics": "model_mean model_mean_low model_mean_high",
-                "may be rank": "rank_low rank_high",
-            },
+            headed(
+                "rank run team mean=mean~ mean,_all_topics=model_mean~ "
+                "may_be_rank=rank_low,rank_high"
+            ),
             first_metric=True,
             bar="mean",
         ),

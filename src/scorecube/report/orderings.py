@@ -18,18 +18,10 @@ LEAST_METRICS = 3
 """With fewer metrics the consistency of orderings is not defined."""
 
 
-COLUMNS = [
-    "metric",
-    "gain",
-    "mean_rank",
-    "best_rank",
-    "worst_rank",
-    "mean",
-    "collections",
-    "kendall_w",
-    "p_value",
-]
-
+COLUMNS = (
+    *("metric", "gain", "mean_rank", "best_rank", "worst_rank", "mean"),
+    *("collections", "kendall_w", "p_value"),
+)
 KNOWN = (*COORDINATES, *variables((), "p_value", "1", p_value="of Friedman's test"))
 """Of these, what their numbers are."""
 
@@ -84,12 +76,7 @@ def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
 def _rows(group: pd.DataFrame, order: Order, conditions: list[str]) -> Iterator[dict[str, object]]:
     """Yield the rows of each group of collections with the same metrics."""
     wide = group.pivot_table(
-        index=COLLECTION,
-        columns=["metric", "gain"],
-        values=order.column,
-        aggfunc="last",
-        dropna=False,
-        sort=False,
+        order.column, COLLECTION, ["metric", "gain"], aggfunc="last", dropna=False, sort=False
     )
     has = {
         str(name): frozenset(zip(rows["metric"], rows["gain"], strict=True))
@@ -110,12 +97,12 @@ def _rows(group: pd.DataFrame, order: Order, conditions: list[str]) -> Iterator[
             "p_value": p_value,
         }
         for k in np.argsort(ranks.mean(axis=0), kind="stable"):
-            known = values[:, k][~np.isnan(values[:, k])]
-            yield shared | {
-                "metric": columns[k][0],
-                "gain": columns[k][1],
-                "mean_rank": ranks[:, k].mean(),
-                "best_rank": ranks[:, k].min(),
-                "worst_rank": ranks[:, k].max(),
-                "mean": known.mean() if len(known) else np.nan,
-            }
+            known, own = values[:, k][~np.isnan(values[:, k])], ranks[:, k]
+            found = (
+                *columns[k],
+                own.mean(),
+                own.min(),
+                own.max(),
+                known.mean() if len(known) else np.nan,
+            )
+            yield shared | dict(zip(COLUMNS, found, strict=False))

@@ -41,6 +41,7 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
+    headed,
     notes_of,
     select_tables,
 )
@@ -68,24 +69,17 @@ def at_largest_alpha(result: xr.Dataset) -> xr.Dataset:
 
 
 COUNTS = Summary(
-    {
-        "metric": "label",
-        "significant": "significant",
-        "of": "pairs",
-        "share": "share",
-        "estimated difference": "estimated_difference",
-        "alpha": names.ALPHA,
-    },
+    headed(
+        "metric=label significant of=pairs share estimated_difference=estimated_difference alpha"
+    ),
     at={names.TEST: "t", names.ADJUSTMENT: "none", names.ALPHA: math.inf},
     most=5,
 )
 CLOSEST = Summary(
-    {
-        "run": "run_a",
-        "and run": "run_b",
-        "difference": "mean_difference difference_low difference_high",
-        "p": "p_value",
-    },
+    headed(
+        "run=run_a and_run=run_b difference=mean_difference,difference_low,difference_high "
+        "p=p_value"
+    ),
     table="pairs",
     most=5,
     first_metric=True,

@@ -58,9 +58,9 @@ repetitions, and its degrees of freedom.
 """
 EQUIVALENCE = declared(
     "metric gain adjustment alpha",
-    "metric gain margin?=equivalence alpha? adjustment? "
-    "equivalent?=verdict_pairs[equivalent] different?=verdict_pairs[different] "
-    "inconclusive?=verdict_pairs[inconclusive] trivial?=trivial_pairs",
+    "metric gain margin?=equivalence alpha? adjustment? equivalent?=verdict_pairs[equivalent] "
+    "different?=verdict_pairs[different] inconclusive?=verdict_pairs[inconclusive] "
+    "trivial?=trivial_pairs",
     sort="-adjustment -alpha -equivalent",
     needs="equivalence",
 )

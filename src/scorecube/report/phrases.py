@@ -271,21 +271,21 @@ def about_repetitions(result: xr.Dataset) -> Iterator[tuple[str, str]]:
         )
 
 
-PARTS = ("population", "population_low", "population_high")
+ESTIMATE = ("population", "population_low", "population_high")
 EARLIER = "the result is of an earlier version; compute it anew"
 
 
 def estimates(part: xr.Dataset, statistic: str) -> dict[str, Any]:
     """Return the estimate and the interval over infinitely many topics of a statistic, by columns; missing in results of version 0.1.0."""
-    found = part.sel(statistic=statistic) if PARTS[0] in part else {}
+    found = part.sel(statistic=statistic) if ESTIMATE[0] in part else {}
     return {
-        f"{statistic}_{name}": found[name].values if name in found else np.nan for name in PARTS
+        f"{statistic}_{name}": found[name].values if name in found else np.nan for name in ESTIMATE
     }
 
 
 def no_interval(result: xr.Dataset) -> str:
     """Return why a result has no interval over infinitely many topics; empty if it has one."""
-    return str(result.attrs.get("no_interval", "")) if PARTS[0] in result else EARLIER
+    return str(result.attrs.get("no_interval", "")) if ESTIMATE[0] in result else EARLIER
 
 
 def estimate_text(row: Mapping[Any, Any], statistic: str = "tau", confidence: float = 0.95) -> str:
@@ -297,7 +297,7 @@ def estimate_text(row: Mapping[Any, Any], statistic: str = "tau", confidence: fl
     >>> estimate_text(row), estimate_text({})
     ('; over infinitely many topics 0.78 (0.72 to 0.84; 95%)', '')
     """
-    if not all(is_known(row.get(f"{statistic}_{name}")) for name in PARTS):
+    if not all(is_known(row.get(f"{statistic}_{name}")) for name in ESTIMATE):
         return ""
     limited = with_limits(*number_of(row, f"{statistic}_population"), form=".2f")
     return f"; over infinitely many topics {limited[:-1]}; {100 * confidence:.4g}%)"

@@ -40,6 +40,7 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
+    headed,
     notes_of,
     select_tables,
 )
@@ -52,8 +53,7 @@ COEFFICIENTS = declared(
     "metric gain n_topics",
     "metric gain n_topics erho2~=value~[erho2] phi~=value~[phi] "
     "erho2_jackknife_low=value_jackknife_low[erho2] "
-    "erho2_jackknife_high=value_jackknife_high[erho2] "
-    "phi_jackknife_low=value_jackknife_low[phi] "
+    "erho2_jackknife_high=value_jackknife_high[erho2] phi_jackknife_low=value_jackknife_low[phi] "
     "phi_jackknife_high=value_jackknife_high[phi] n_runs",
 )
 """Coefficients by number of topics; limits by F distributions, then by the jackknife over topics and teams."""
@@ -61,16 +61,14 @@ COMPONENTS = declared(
     "metric gain",
     "metric gain systems=component[systems] topics=component[topics] "
     "interaction=component[interaction] systems_share=component_share[systems] "
-    "topics_share=component_share[topics] "
-    "interaction_share=component_share[interaction] negative n_runs "
-    "n_topics=topics_at_hand",
+    "topics_share=component_share[topics] interaction_share=component_share[interaction] negative "
+    "n_runs n_topics=topics_at_hand",
 )
 """Variances of systems, topics and interaction; `negative` names those whose unbiased estimate is below 0."""
 NEEDED = declared(
     "metric gain target coefficient",
-    "metric gain target coefficient n_topics~=needed~ "
-    "n_topics_jackknife_low=needed_jackknife_low n_topics_jackknife_high=needed_jackknife_high "
-    "design_topics detectable system_deviation",
+    "metric gain target coefficient n_topics~=needed~ n_topics_jackknife_low=needed_jackknife_low "
+    "n_topics_jackknife_high=needed_jackknife_high design_topics detectable system_deviation",
 )
 """Numbers of topics for the targets, missing where no number suffices; beside them, topic set size design by the same variances.
 
@@ -82,23 +80,18 @@ TEAMS = declared(
     "metric gain n_topics",
     "metric gain n_topics different_teams~ same_team~ teams?=team_component[teams] "
     "runs?=team_component[runs] topics?=team_component[topics] "
-    "team_topics?=team_component[team_topics] "
-    "run_topics?=team_component[run_topics]",
+    "team_topics?=team_component[team_topics] run_topics?=team_component[run_topics]",
     needs="team_component",
 )
 """E rho^2 of runs of different teams and of one team with jackknife limits, and variances with runs nested in teams; empty without teams of several runs."""
 FACETS = declared(
     "metric facet n_topics",
     "metric facet n_levels n_topics erho2_one?=facet_coefficient[erho2_one] "
-    "phi_one?=facet_coefficient[phi_one] "
-    "erho2_all?=facet_coefficient[erho2_all] "
-    "erho2_fixed?=facet_coefficient[erho2_fixed] "
-    "systems?=facet_component[systems] "
+    "phi_one?=facet_coefficient[phi_one] erho2_all?=facet_coefficient[erho2_all] "
+    "erho2_fixed?=facet_coefficient[erho2_fixed] systems?=facet_component[systems] "
     "topics?=facet_component[topics] levels?=facet_component[levels] "
-    "system_topics?=facet_component[system_topics] "
-    "system_levels?=facet_component[system_levels] "
-    "topic_levels?=facet_component[topic_levels] "
-    "interaction?=facet_component[interaction]",
+    "system_topics?=facet_component[system_topics] system_levels?=facet_component[system_levels] "
+    "topic_levels?=facet_component[topic_levels] interaction?=facet_component[interaction]",
     only="has_facet",
     needs="facet_component",
 )
@@ -253,10 +246,7 @@ def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
         yield (
             "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
             ", ".join(
-                f"{facet} {count}"
-                for facet, count in zip(
-                    result["facet"].values.tolist(), result["n_levels"].values.tolist(), strict=True
-                )
+                f"{facet} {count}" for facet, count in result["n_levels"].to_series().items()
             ),
         )
 
@@ -323,21 +313,18 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            {
-                "metric": "label",
-                "E rho^2": "erho2 erho2_jackknife_low erho2_jackknife_high",
-                "Phi": "phi phi_jackknife_low phi_jackknife_high",
-            },
+            headed(
+                "metric=label E_rho^2=erho2,erho2_jackknife_low,erho2_jackknife_high "
+                "Phi=phi,phi_jackknife_low,phi_jackknife_high"
+            ),
             at={names.N_TOPICS: math.inf},
             most=5,
             bar="E rho^2",
         ),
         Summary(
-            {
-                "metric": "label",
-                "target": "target",
-                "topics": "n_topics n_topics_jackknife_low n_topics_jackknife_high",
-            },
+            headed(
+                "metric=label target topics=n_topics,n_topics_jackknife_low,n_topics_jackknife_high"
+            ),
             table="topics",
             most=5,
             at={"coefficient": "erho2"},

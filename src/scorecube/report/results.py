@@ -16,6 +16,7 @@ from scorecube.collection.arguments import as_cube, check_dataset, metric_names
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan, CorruptStudy, nearest, option
+from scorecube.report.figures.style import Figure
 from scorecube.report.findings import Finding
 from scorecube.report.tables import combine
 from scorecube.report.view import Frames, ResultGroup
@@ -23,8 +24,6 @@ from scorecube.report.views import view_of
 from scorecube.storage.fact_types import plan_of, unreadable
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from scorecube.report.view import View
 
 MOST_ROWS = 5_000

@@ -23,7 +23,16 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, number_of, sample_conditions, sample_title
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import TOPICS, Column, Frames, HeadedTables, Summary, View, select_tables
+from scorecube.report.view import (
+    TOPICS,
+    Column,
+    Frames,
+    HeadedTables,
+    Summary,
+    View,
+    headed,
+    select_tables,
+)
 
 MOST_BANDS = 4
 """Metrics with a band; of more the first ones have whiskers too thin to cover each other."""
@@ -162,13 +171,10 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            {
-                "metric": "label",
-                "tau": "tau_mean",
-                "in 90% of the trials": "tau_5 tau_95",
-                "same best run": "share_same_best",
-                "topics": names.SIZE,
-            },
+            headed(
+                "metric=label tau=tau_mean in_90%_of_the_trials=tau_5,tau_95 "
+                "same_best_run=share_same_best topics=size"
+            ),
             at={names.SIZE: math.inf},
         ),
     ),

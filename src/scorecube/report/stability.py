@@ -16,7 +16,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, sample_conditions, sample_title
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import DIFFERENCE, Column, Order, Summary, View, select_tables
+from scorecube.report.view import DIFFERENCE, Column, Order, Summary, View, headed, select_tables
 
 RATES = declared(
     "metric gain -size fuzziness",
@@ -86,13 +86,7 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            {
-                "metric": "label",
-                "error rate": "error_rate",
-                "ties": "ties",
-                "topics": names.SIZE,
-                "fuzziness": "fuzziness",
-            },
+            headed("metric=label error_rate=error_rate ties topics=size fuzziness"),
             at={"fuzziness": 0, names.SIZE: math.inf},
         ),
     ),

@@ -14,17 +14,8 @@ if TYPE_CHECKING:
     from scorecube.storage.index import Row
 
 CUBE = (
-    "runs",
-    "teams",
-    "systems",
-    "fewest_runs",
-    "most_runs",
-    "topics",
-    "metrics",
-    "gains",
-    "missing_scores",
-    names.DOUBTS,
-    "origin",
+    *("runs", "teams", "systems", "fewest_runs", "most_runs", "topics", "metrics", "gains"),
+    *("missing_scores", names.DOUBTS, "origin"),
 )
 """Facts of a cube that are listed."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import xarray as xr
@@ -13,6 +13,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadName, BadPlan, BadStudy, did_you_mean, option
+from scorecube.report.figures.style import Figure
 from scorecube.report.results import figure, findings, no_figure, of_metrics
 from scorecube.report.stored_tables import TABLE, decode, rows_with_facts, shape_of
 from scorecube.report.table_rows import METRICS
@@ -21,9 +22,6 @@ from scorecube.report.view import View
 from scorecube.report.views import view_names, view_of
 from scorecube.storage import Study
 from scorecube.storage.catalogue import in_order
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Found = tuple[str, dict[str, Any]]
 """A collection, and the facts of one of its results with its ``digest``."""

@@ -51,6 +51,7 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
+    headed,
 )
 
 SAME_LEVEL = 1e-9
@@ -66,10 +67,10 @@ MOST_BINS = 7
 """Curves in one panel."""
 SENSITIVITY = declared(
     "metric gain -size confidence",
-    "metric gain confidence required_difference max_performance relative_difference share "
-    "trials size sampling required_difference_first max_difference support required_low "
-    "required_high share_low share_high share_behind~ first_probability "
-    "required_difference_smooth required_suffix=by_suffix open_bin=is_open",
+    "metric gain confidence required_difference max_performance relative_difference share trials "
+    "size sampling required_difference_first max_difference support required_low required_high "
+    "share_low share_high share_behind~ first_probability required_difference_smooth "
+    "required_suffix=by_suffix open_bin=is_open",
     sort="-confidence -size -share",
 )
 """Required differences, sorted by the share of comparisons that have them (S0 Tables 1-4, S1 Table 3)."""
@@ -463,13 +464,8 @@ def sensitivity_bars(
         for metric, rows in frame.groupby("metric", sort=False)
     }
     label = f"% of comparisons with the difference\nrequired at {chosen:.0%} confidence"
-    by_collection(
-        canvas,
-        {metric: shares[metric] for metric in metrics if metric in shares},
-        collections,
-        label,
-        limits=limits,
-    )
+    shown = {metric: shares[metric] for metric in metrics if metric in shares}
+    by_collection(canvas, shown, collections, label, limits=limits)
 
 
 def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataFrame:
@@ -570,13 +566,10 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            {
-                "metric": "label",
-                "needed difference": "required_difference required_low required_high",
-                "share with it": "share share_low share_high",
-                "topics": names.SIZE,
-                "confidence": names.CONFIDENCE,
-            },
+            headed(
+                "metric=label needed_difference=required_difference,required_low,required_high "
+                "share_with_it=share~ topics=size confidence"
+            ),
             at={names.CONFIDENCE: math.inf, names.SIZE: math.inf},
             bar="share with it",
         ),

@@ -33,6 +33,7 @@ from scorecube.report.view import (
     Summary,
     View,
     by_collection,
+    headed,
     notes_of,
     select_tables,
 )
@@ -110,8 +111,8 @@ Both are missing where no interval does.
 """
 REUSABILITY = declared(
     "metric gain leave",
-    "metric gain left_out=leave tau_mean tau_lowest rank_drop_largest "
-    "mean_change=change_of_means mean_change_largest=largest_change",
+    "metric gain left_out=leave tau_mean tau_lowest rank_drop_largest mean_change=change_of_means "
+    "mean_change_largest=largest_change",
     dtypes={"rank_drop_largest": "int64"},
 )
 """How well the remaining runs keep their order and means by the number of teams left out."""
@@ -356,23 +357,17 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            {
-                "metric": "label",
-                "change of score": "change_mean change_low change_high",
-                "ranks lost": "rank_change_mean rank_change_low rank_change_high",
-                "most ranks": "rank_change_largest",
-            },
+            headed(
+                "metric=label change_of_score=change_mean,change_low,change_high "
+                "ranks_lost=rank_change_mean,rank_change_low,rank_change_high "
+                "most_ranks=rank_change_largest"
+            ),
             table="absent",
             most=5,
             bar="change of score",
         ),
         Summary(
-            {
-                "metric": "label",
-                "quantity": "quantity",
-                "within": "margin",
-                "teams that can be missing": "within within_low within_high",
-            },
+            headed("metric=label quantity within=margin teams_that_can_be_missing=within~"),
             table="equivalence",
             most=5,
             title="how many teams can be missing",

@@ -399,22 +399,18 @@ def formulas(frame: pd.DataFrame) -> list[str]:
 def _csv(frame: pd.DataFrame) -> str:
     texts = list(frame.select_dtypes(exclude=["number", "bool"]).columns)
     safe = frame.assign(
-        **{
-            name: frame[name].map(
-                lambda value: spreadsheet_label(value) if isinstance(value, str) else value
-            )
-            for name in texts
-        }
+        **{name: frame[name].map(_plain) for name in frame.select_dtypes("float").columns},
+        **{name: frame[name].map(_without_formula) for name in texts},
     )
     # Before Python 3.13 a carriage return gets no quotes, and is read as the end of a line.
     returns = any("\r" in str(value) for name in texts for value in safe[name].unique())
     quoting: Literal[0, 2] = 2 if returns else 0  # csv.QUOTE_NONNUMERIC, csv.QUOTE_MINIMAL
-    text = safe.to_csv(index=False, quoting=quoting, float_format=_number)
+    text = safe.to_csv(index=False, quoting=quoting, float_format=float.__repr__)
     return str(text).removesuffix("\n")
 
 
-def _number(value: object) -> str:
-    return repr(_plain(value))
+def _without_formula(value: Any) -> Any:
+    return spreadsheet_label(value) if isinstance(value, str) else value
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import xarray as xr
@@ -20,14 +20,10 @@ from scorecube.collection.schema import COORDINATES
 from scorecube.errors import BadName, did_you_mean
 from scorecube.report.columns import describe_columns
 from scorecube.report.figures.labels import with_figure_labels
+from scorecube.report.figures.style import Canvas, Figure
 from scorecube.report.findings import Finding
-from scorecube.report.tables import COLLECTION, Table, number_of_values, values
+from scorecube.report.tables import COLLECTION, LIMITS, Table, number_of_values, values
 from scorecube.storage.fact_types import plan_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from scorecube.report.figures.canvas import Canvas
 
 
 @dataclass(frozen=True)
@@ -119,6 +115,34 @@ class Summary:
     near: str = ""
     bar: str = ""
     title: str = ""
+
+
+def headed(words: str) -> dict[str, str]:
+    """Return columns by heading, for `Summary`: a name, or a heading with ``_`` for spaces and names joined by commas; ``~`` stands for limits.
+
+    Parameters
+    ----------
+    words
+        Separated by spaces.
+
+    Returns
+    -------
+    columns
+        Names by heading.
+
+    Examples
+    --------
+    >>> headed("topics same_best_run=share_same_best over_trials=tau_5,tau_95 bias~")
+    {'topics': 'topics', 'same best run': 'share_same_best', 'over trials': 'tau_5 tau_95', 'bias': 'bias bias_low bias_high'}
+    """
+    found = {}
+    for word in words.split():
+        heading, _, names_of = word.partition("=")
+        columns = names_of or heading
+        limited = [columns.replace("~", end) for end in LIMITS[: 3 if "~" in word else 1]]
+        plain = heading.replace("_", " ") if names_of else heading.removesuffix("~")
+        found[plain] = " ".join(limited).replace(",", " ")
+    return found
 
 
 @dataclass(frozen=True)

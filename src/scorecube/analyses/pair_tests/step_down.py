@@ -195,6 +195,7 @@ class StepDown(Analysis):
                 inputs |= {f"factors_{cell}": factors[0], f"caps_{cell}": factors[1]}
             if isinstance(statistic, OverRepetitions):
                 inputs[f"variances_{cell}"] = statistic.single
+        inputs["n_cells"] = np.array(n_cells(prepared.cube))
         inputs["n_pairs"] = np.array(sum(len(first) for first, _ in families))
         return inputs
 
@@ -206,7 +207,7 @@ class StepDown(Analysis):
         return (reached, largest) if self.has_limits else (reached,)
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
-        count = sum(name.startswith("centred_") for name in inputs)
+        count = int(inputs["n_cells"])
         reached = np.zeros((count, int(inputs["n_pairs"])), np.int64)
         largest = np.empty((count, len(inputs["stops_0"]), stop - start))
         found = {"reached": reached} | ({"largest": largest} if self.has_limits else {})
@@ -267,7 +268,7 @@ class StepDown(Analysis):
 
     def rehearsal(self, inputs: Arrays) -> Arrays:
         few = dict(inputs)
-        for cell in range(sum(name.startswith("centred_") for name in inputs)):
+        for cell in range(int(inputs["n_cells"])):
             few[f"stops_{cell}"] = np.minimum(inputs[f"stops_{cell}"], TILE)
         return few
 

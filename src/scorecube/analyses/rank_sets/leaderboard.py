@@ -139,7 +139,7 @@ class Leaderboard(RankSets):
         )
 
     def room(self, inputs: Inputs, n_trials: int) -> Arrays:
-        count = sum(name.startswith("centred_") for name in inputs)
+        count = int(inputs["n_cells"])
         n_runs = len(inputs["centred_0"])
         return {
             "run_t": np.empty((count, n_runs, n_trials), np.float32),

@@ -6,14 +6,11 @@ import io
 import re
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scorecube.errors import BadPlan
 from scorecube.files import check_target, write_file
-from scorecube.report.figures.style import STYLE
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from scorecube.report.figures.style import STYLE, Figure
 
 FORMATS = (".png", ".svg", ".pdf")
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import visible
+from scorecube.report.figures.style import Figure
 from scorecube.report.tables import COLLECTION
 from scorecube.report.text_layout import shorten
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LONGEST = 30
 """Characters of a label."""

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
-    from matplotlib.axis import Axis
+    from matplotlib.axis import Axis as Axis
+    from matplotlib.figure import Figure as Figure
 
     from scorecube.report.figures.canvas import Canvas as Canvas
 else:
-    Axes = Canvas = Any  # for annotations of views: matplotlib takes long to load
+    Axes = Axis = Canvas = Figure = Any  # for annotations of views: matplotlib takes long to load
 
 STYLE: Any = {
     # Names are shown as they are: a dollar sign begins no formula, and no program reads them.
@@ -32,21 +33,8 @@ STYLE: Any = {
     "legend.frameon": False,
 }
 COLOURS = (
-    "#0072b2",
-    "#d55e00",
-    "#009e73",
-    "#cc79a7",
-    "#e69f00",
-    "#56b4e9",
-    "#7f7f7f",
-    "#9467bd",
-    "#8c564b",
-    "#17becf",
-    "#000000",
-    "#b8b000",
-    "#7b0031",
-    "#1b5e20",
-    "#ff7f9f",
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#9467bd"),
+    *("#8c564b", "#17becf", "#000000", "#b8b000", "#7b0031", "#1b5e20", "#ff7f9f"),
 )
 """Distinguishable with colour vision deficiency (Okabe and Ito), then further ones."""
 MARKERS = "osD^vPX<>*phdH8"

@@ -8,7 +8,7 @@ import hashlib
 import html
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -17,11 +17,8 @@ from scorecube import names
 from scorecube.errors import visible
 from scorecube.report.columns import fact_of_columns
 from scorecube.report.figures.files import draw_figure
-from scorecube.report.figures.style import COLOURS
+from scorecube.report.figures.style import COLOURS, Figure
 from scorecube.report.text_formats import NONE, cell_texts, merge_gains, render
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_SHOWN, MOST_PACKED = 300, 2_000
 """Rows of a table on the page, and of one that can be downloaded from it."""

@@ -35,6 +35,8 @@ from scorecube.storage.catalogue import ATTRIBUTES, in_order
 from scorecube.storage.index import Row
 
 BINS = 24
+SIZES = ("runs", "topics", "results", "warnings")
+"""First columns of the table of collections."""
 
 
 def overview_rows(study: Study, names: Iterable[str]) -> list[dict[str, Any]]:
@@ -171,11 +173,8 @@ def distributions(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         known = [value for values in group["values"].values() for value in values]
         low, high = (min(known), max(known)) if known else (0.0, 0.0)
         found.append(
-            {
-                "heading": group["heading"],
-                "title": group["title"],
-                "column": group["column"],
-                "count": group["count"],
+            {key: group[key] for key in ("heading", "title", "column", "count")}
+            | {
                 "lacking": len(rows) - group["count"],
                 "distributions": [
                     Distribution(label, values, low, high)
@@ -216,13 +215,7 @@ def table_data(rows: Sequence[Mapping[str, Any]], links: Mapping[str, str]) -> d
             ]
         )
     return {
-        "columns": [
-            "runs",
-            "topics",
-            "results",
-            "warnings",
-            *(visible(columns[key]) for key in chosen),
-        ],
+        "columns": [*SIZES, *(visible(columns[key]) for key in chosen)],
         "cut": len(columns) - len(chosen),
         "cautions": [visible(text) for text in cautions],
         "rows": data,

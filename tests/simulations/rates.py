@@ -18,9 +18,9 @@ from scorecube.design import topic_set_size
 from scorecube.design.power import Anova
 from scorecube.design.uncertainty import assured_variance
 from scorecube.statistics.corrected_means import corrected_means
-from scorecube.workflow.api import analyse
 from scorecube.statistics.judge_errors import effective_judges
 from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients, label_intervals
+from scorecube.workflow.api import analyse
 from tests.simulations import judges
 from tests.simulations.truths import (
     AT_ONCE,
@@ -390,25 +390,30 @@ DIFFERENCE = 0.5
 """To be detected, in standard deviations within systems or of the rest."""
 
 
-def design_power(truth: Truth, number: int, seed: int) -> Values:
-    """Return whether the true power of designs from pilots is at least .8, its mean, and its 5 % quantile (of each `AT_ONCE` samples)."""
-    drawn = list(samples(truth, number, seed))
-    teams = drawn[0].teams if drawn[0].teams is not None else np.arange(len(drawn[0].scores))
-    found: Values = {}
-    for k, (name, estimate) in enumerate(zip(("one-way", "same topics"), VARIANCES, strict=True)):
-        estimates = np.array([estimate(each.scores) for each in drawn])
+def design_power(paired: bool) -> Measure:
+    """Return what measures whether the true power of designs from pilots is at least .8, its mean, and its 5 % quantile (of each `AT_ONCE` samples)."""
+
+    def measure(truth: Truth, number: int, seed: int) -> Values:
+        drawn, estimate = list(samples(truth, number, seed)), VARIANCES[int(paired)]
+        teams = drawn[0].teams if drawn[0].teams is not None else np.arange(len(drawn[0].scores))
         assured = [assured_variance(each.scores, teams.tolist(), estimate, ASSURANCE) for each in drawn]  # fmt: skip
-        true = float(drawn[0].variances[k])
-        for how, values in (("of the estimate", estimates), (f"assurance {ASSURANCE:g}", np.array(assured))):  # fmt: skip
-            sizes = topic_set_size(values.tolist(), DIFFERENCE * math.sqrt(true), paired=k == 1)
-            n = sizes["topics"].values.astype(float)
-            model = Anova(*(np.full(len(n), each) for each in (ALPHA, 1 - POWER, SYSTEMS)), k == 1)
+        variances = {"estimate": [estimate(each.scores) for each in drawn], f"assurance {ASSURANCE:g}": assured}  # fmt: skip
+        difference, found = (
+            DIFFERENCE * math.sqrt(drawn[0].variances[int(paired)]),
+            dict[str, Floats](),
+        )
+        for name, values in variances.items():
+            sizes = topic_set_size(np.array(values).tolist(), difference, paired=paired)["topics"]
+            n = sizes.values.astype(float)
+            model = Anova(*(np.full(len(n), each) for each in (ALPHA, 1 - POWER, SYSTEMS)), paired)
             power = model.power(n, n * DIFFERENCE**2 / 2)
-            row = f"{name}, topics {how}"
-            found[f"{row}: power of {POWER:g} reached"] = power >= POWER - 1e-9
-            found[f"{row}: {MEAN_POWER}"] = power
-            found[f"{row}: {QUANTILE}"] = np.array([np.quantile(each, 0.05) for each in np.array_split(power, -(-number // AT_ONCE))])  # fmt: skip
-    return found
+            batches = np.array_split(power, -(-number // AT_ONCE))
+            found[f"{name}: power of {POWER:g} reached"] = power >= POWER - 1e-9
+            found[f"{name}: {MEAN_POWER}"] = power
+            found[f"{name}: {QUANTILE}"] = np.array([np.quantile(each, 0.05) for each in batches])
+        return found
+
+    return measure
 
 
 def effective_coverage(truth: Truth, number: int, seed: int) -> Values:

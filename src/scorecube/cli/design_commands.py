@@ -171,7 +171,9 @@ def design(variances: Any, values: dict[str, Any]) -> xr.Dataset:
         sizes = calculators.topic_set_size_of_cube if of_study else calculators.topic_set_size
         return sizes(variances, min_diff=difference, width=width, beta=beta, **values)
     if "assurance" in getattr(variances, "coords", ()):
-        raise BadPlan("--assurance is about numbers of topics; leave --topics out", option="assurance")
+        raise BadPlan(
+            "--assurance is about numbers of topics; leave --topics out", option="assurance"
+        )
     variances = one_way(variances)
     if width is not None or (values["method"] == "ci" and difference is not None):
         flag = "--width" if width is not None else "--min-diff"

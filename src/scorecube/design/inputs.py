@@ -80,7 +80,11 @@ VARIABLES = {
             width="expected width of the confidence interval of a difference in mean score",
         ),
         *variables((), "count", "topics", "i", topics="number of topics"),
-        *variables((), "share", power="probability that the difference is detected, if the variance is the true one"),
+        *variables(
+            (),
+            "share",
+            power="probability that the difference is detected, if the variance is the true one",
+        ),
     )
 }
 

@@ -47,7 +47,11 @@ VARIABLES = tuple(
     for each in (
         *schema.variables(_CELL, "estimate", **{name: meaning}),
         *schema.limits(name, _CELL, "1", f"{{}} limit of the {meaning}"),
-        *schema.variables(_CELL, "estimate", **{f"{name}_{ASSURED}": f"{meaning}, exceeded with probability 1 - assurance"}),
+        *schema.variables(
+            _CELL,
+            "estimate",
+            **{f"{name}_{ASSURED}": f"{meaning}, exceeded with probability 1 - assurance"},
+        ),
     )
 )
 COUNTS = (

@@ -43,7 +43,8 @@ def effective_judges(errors: Any, confidence: float) -> tuple[float, float, floa
     whole = by_topic.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         (log,), left = (
-            np.log(len(errors) * own / joint) for own, joint in (whole, whole - n / (n - 1) * by_topic)
+            np.log(len(errors) * own / joint)
+            for own, joint in (whole, whole - n / (n - 1) * by_topic)
         )
     half = stdtrit(n - 1, (1 + confidence) / 2) * left.std() * np.sqrt(n - 1)
     found = np.exp(np.array([log, log - half, log + half]))

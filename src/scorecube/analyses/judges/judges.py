@@ -138,9 +138,7 @@ class Judges(Analysis):
         200, "Random choices of the labelled topics that widths are averaged over.", minimum=1
     )
     ensemble: bool = option_field(
-        False,
-        "Also a judge whose scores are the means of those of all judges.",
-        since="0.3.0",
+        False, "Also a judge whose scores are the means of those of all judges.", since="0.3.0"
     )
     weights: Literal["quadratic", "linear"] = option_field(
         "quadratic", "Weights of the weighted kappa."

@@ -34,7 +34,6 @@ from scorecube.statistics.integer_scores import ROOM, SMALLEST, Units, whole_sco
 from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
 from scorecube.statistics.winner_limits import error_of_choice, may_lead, winner_limits
 
-
 MODEL = "model"
 
 
@@ -206,7 +205,9 @@ class Leaderboard(RankSets):
         values = {name: expand_cells(each, cell_of) for name, each in by_cell.items()}
         if self.missing == MODEL and prepared.source is not None:
             means = two_way_means(prepared.source, confidence=1 - self.alpha)
-            values |= {f"model_{name}": means[name].values for name in ("mean", "mean_low", "mean_high")}
+            values |= {
+                f"model_{name}": means[name].values for name in ("mean", "mean_low", "mean_high")
+            }
         return ranked_result(prepared, VARIABLES, values, attrs)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:

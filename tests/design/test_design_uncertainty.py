@@ -94,7 +94,7 @@ def test_assured_sizes_grow_with_the_assurance() -> None:
     assert (sizes[2]["assured_topics"] > sizes[2]["topics"]).all()
     np.testing.assert_array_equal(sizes[0]["topics"], topic_set_size_of_cube(variance_intervals(cube))["topics"])  # fmt: skip
     for wrong in (0.49, 1.0):
-        with pytest.raises(BadPlan, match="0.5 to below 1"):
+        with pytest.raises(BadPlan, match=r"from 0\.5 to below"):
             variance_intervals(cube, assurance=wrong)
 
 

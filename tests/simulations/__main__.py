@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -73,6 +73,9 @@ EXCHANGED = (
     "web2012/err20.csv",
     "web2011/rr.csv",
 )
+PILOTS = (
+    "robust2004/ap_249topics.csv", "adhoc8/p10.csv", "web2012/err20.csv", "syndl-dl2020/nist-nDCG10.csv",
+)  # fmt: skip
 DESIGNS = tuple(
     Case(n_teams, size, n_topics, skewed)
     for n_teams, size in ((10, 3), (40, 1))
@@ -220,13 +223,14 @@ def _judges() -> Iterator[tuple[str, Row]]:
 
 
 def _designs() -> Iterator[tuple[str, Row]]:
-    for file in ("robust2004/ap_249topics.csv", "adhoc8/p10.csv", "web2012/err20.csv", "syndl-dl2020/nist-nDCG10.csv"):  # fmt: skip
-        for n_topics in (25, 50):
-            yield f"{_label(file)}, pilots of {n_topics} topics", Row(drawn(file, n_topics), rates.design_power, ASSURED, 1000)  # fmt: skip
-    for case in DESIGNS:
-        kind = "skewed" if case.skewed else "normal"
-        name = f"{kind} scores, {case.n_teams} teams x {case.team_size}, pilots of {case.n_topics} topics"
-        yield name, Row(of(truths.random_systems, case), rates.design_power, ASSURED, 1000)
+    for paired, variance in ((False, "one-way"), (True, "same topics")):
+        for file in PILOTS:
+            for n_topics in (25, 50):
+                yield f"{_label(file)}, {n_topics} topics, {variance}", Row(drawn(file, n_topics), rates.design_power(paired), ASSURED, 1000)  # fmt: skip
+        for case in DESIGNS:
+            kind = "skewed" if case.skewed else "normal"
+            name = f"{kind} scores, {case.n_teams} teams x {case.team_size}, {case.n_topics} topics, {variance}"
+            yield name, Row(of(truths.random_systems, case), rates.design_power(paired), ASSURED, 1000)  # fmt: skip
 
 
 def _boards() -> Iterator[tuple[str, Row]]:
@@ -285,19 +289,37 @@ def lines(name: str, samples: int | None = None) -> Iterator[str]:
             yield f"| {name} | {label} | {method} | {goal} | {text} | {error:.3f} | {number} |"
 
 
+def wide(rows: Iterable[str]) -> Iterator[str]:
+    """Yield a table with a row a truth and a column a method, of the rows of a name: rate and standard error, as on the pages."""
+    table: dict[str, dict[str, str]] = {}
+    for row in rows:
+        _, label, method, _, rate, error, _ = (
+            each.strip() for each in row.strip("| ").split(" | ")
+        )
+        table.setdefault(label, {})[method] = f"{rate} ({error})"
+    methods = list(dict.fromkeys(method for found in table.values() for method in found))
+    yield f"| truth | {' | '.join(methods)} |"
+    yield "|---" * (len(methods) + 1) + "|"
+    for label, found in table.items():
+        yield f"| {label} | {' | '.join(found.get(method, '') for method in methods)} |"
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulations", description="Print measured rates on known truths.")  # fmt: skip
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(ROWS)}")
     parser.add_argument("--samples", type=int, help="samples of each row")
+    parser.add_argument("--wide", action="store_true", help="a row a truth, as on the pages")
     options = parser.parse_args()
     unknown = set(options.names) - set(ROWS)
     if unknown:
         parser.error(f"no such name: {', '.join(sorted(unknown))}; known: {', '.join(ROWS)}")
     logging.disable(logging.WARNING)
-    print("| " + " | ".join(HEADINGS) + " |\n" + "|---" * len(HEADINGS) + "|", flush=True)
+    if not options.wide:
+        print("| " + " | ".join(HEADINGS) + " |\n" + "|---" * len(HEADINGS) + "|", flush=True)
     for name in options.names or ROWS:
-        for line in lines(name, options.samples):
+        found = lines(name, options.samples)
+        for line in wide(found) if options.wide else found:
             print(line, flush=True)
 
 

@@ -349,9 +349,9 @@ def corrected_coverage(labelled: int) -> Measure:
             differences: dict[str, Any] = {}
             for best, of in bases.items():
                 base = int(np.argmax(of.mean(axis=1)))
-                against = [np.delete(each - each[base], base, axis=0) for each in (human, judge)]
+                h, f = (np.delete(each - each[base], base, axis=0) for each in (human, judge))
                 for within in (None, (-1.0, 1.0)):
-                    limits = corrected_means(*against, against[1][:, :0], chosen, CONFIDENCE, within)  # fmt: skip
+                    limits = corrected_means(h, f, f[:, :0], chosen, CONFIDENCE, within)  # fmt: skip
                     name = f"difference from the best {best}{', within bounds' if within else ''}"
                     true = np.delete(target - target[base], base)
                     differences[name] = covers(limits.low[0], limits.high[0], true).mean()
@@ -379,7 +379,8 @@ def label_coverage(truth: Truth, number: int, seed: int) -> Values:
         left = label_coefficients(sample.scores.sum(axis=0) - sample.scores, **LABEL_OPTIONS)
         n = len(left)
         half = stdtrit(n - 1, 0.975) * left.std(axis=0) * math.sqrt(n - 1)
-        now, plain = (covers(*limits, sample.means) for limits in ((low, high), (value - half, value + half)))  # fmt: skip
+        now = covers(low, high, sample.means)
+        plain = covers(value - half, value + half, sample.means)
         shown = list(zip(COEFFICIENTS, plain, now, strict=True))
         rows.append({f"{name}, t of all topics": each for name, each, _ in shown} | {name: each for name, _, each in shown})  # fmt: skip
     return collected(rows)
@@ -390,25 +391,30 @@ DIFFERENCE = 0.5
 """To be detected, in standard deviations within systems or of the rest."""
 
 
-def design_power(truth: Truth, number: int, seed: int) -> Values:
-    """Return whether the true power of designs from pilots is at least .8, its mean, and its 5 % quantile (of each `AT_ONCE` samples)."""
-    drawn = list(samples(truth, number, seed))
-    teams = drawn[0].teams if drawn[0].teams is not None else np.arange(len(drawn[0].scores))
-    found: Values = {}
-    for k, (name, estimate) in enumerate(zip(("one-way", "same topics"), VARIANCES, strict=True)):
-        estimates = np.array([estimate(each.scores) for each in drawn])
-        assured = [assured_variance(each.scores, teams.tolist(), estimate, ASSURANCE) for each in drawn]  # fmt: skip
-        true = float(drawn[0].variances[k])
-        for how, values in (("of the estimate", estimates), (f"assurance {ASSURANCE:g}", np.array(assured))):  # fmt: skip
-            sizes = topic_set_size(values.tolist(), DIFFERENCE * math.sqrt(true), paired=k == 1)
-            n = sizes["topics"].values.astype(float)
-            model = Anova(*(np.full(len(n), each) for each in (ALPHA, 1 - POWER, SYSTEMS)), k == 1)
+def design_power(paired: bool) -> Measure:
+    """Return what measures whether the true power of designs from pilots is at least .8, its mean, and its 5 % quantile (of each `AT_ONCE` samples)."""
+
+    def measure(truth: Truth, number: int, seed: int) -> Values:
+        drawn, estimate = list(samples(truth, number, seed)), VARIANCES[int(paired)]
+        known = drawn[0].teams
+        teams = [str(each) for each in (range(len(drawn[0].scores)) if known is None else known)]
+        assured = [assured_variance(each.scores, teams, estimate, ASSURANCE) for each in drawn]  # fmt: skip
+        variances = {"estimate": [estimate(each.scores) for each in drawn], f"assurance {ASSURANCE:g}": assured}  # fmt: skip
+        difference = DIFFERENCE * math.sqrt(drawn[0].variances[int(paired)])
+        found: dict[str, Any] = {}
+        for name, values in variances.items():
+            sizes = topic_set_size(np.array(values).tolist(), difference, paired=paired)["topics"]
+            n = sizes.values.astype(float)
+            alpha, beta, systems = (np.full(len(n), each) for each in (ALPHA, 1 - POWER, SYSTEMS))
+            model = Anova(alpha, beta, systems, paired)
             power = model.power(n, n * DIFFERENCE**2 / 2)
-            row = f"{name}, topics {how}"
-            found[f"{row}: power of {POWER:g} reached"] = power >= POWER - 1e-9
-            found[f"{row}: {MEAN_POWER}"] = power
-            found[f"{row}: {QUANTILE}"] = np.array([np.quantile(each, 0.05) for each in np.array_split(power, -(-number // AT_ONCE))])  # fmt: skip
-    return found
+            batches = np.array_split(power, -(-number // AT_ONCE))
+            found[f"{name}: power of {POWER:g} reached"] = power >= POWER - 1e-9
+            found[f"{name}: {MEAN_POWER}"] = power
+            found[f"{name}: {QUANTILE}"] = np.array([np.quantile(each, 0.05) for each in batches])
+        return found
+
+    return measure
 
 
 def effective_coverage(truth: Truth, number: int, seed: int) -> Values:

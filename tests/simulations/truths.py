@@ -122,7 +122,8 @@ def judged_labels(n_topics: int) -> Truth:
         levels = np.eye(3)
         cells = alike[:, None, None] * shares[:, :, None] * levels
         cells = cells + (1 - alike)[:, None, None] * shares[:, :, None] * shares[:, None, :]
-        return chance.multinomial(documents, cells.reshape(number, 9)).reshape(number, 3, 3)
+        counts = chance.multinomial(documents, cells.reshape(number, 9)).reshape(number, 3, 3)
+        return np.asarray(counts, np.float64)
 
     whole = draw(np.random.default_rng(5), 20_000).sum(axis=0)
     true = label_coefficients(whole, weights="quadratic", distance="ordinal")

@@ -247,7 +247,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
             table="systems",
         )
     for rows in cells if "model_mean" in result else ():
-        row = rows.loc[rows["model_mean"].idxmax()]
+        row = rows.iloc[int(rows["model_mean"].argmax())]
         yield with_number(
             f"{rows['label'].iloc[0]}: by the model of runs and topics {row[names.RUN]} has the largest mean over all topics, "
             f"{with_limits(*number_of(row, 'model_mean'))}; ranks are about the topics that all {one}s have",

@@ -84,8 +84,8 @@ def test_effective_judges_equal_the_oracle() -> None:
 def test_an_ensemble_is_the_mean_of_its_judges() -> None:
     """And it is no further judge of those that err together."""
     judges = {name: simulate_cube(n_runs=12, seed=seed) for name, seed in (("a", 4), ("b", 5))}
-    plain = analyse(judged(**judges), SMALL)
-    found = analyse(judged(**judges), replace(SMALL, ensemble=True))
+    plain = analyse(judged(a=judges["a"], b=judges["b"]), SMALL)
+    found = analyse(judged(a=judges["a"], b=judges["b"]), replace(SMALL, ensemble=True))
     assert found.judge.values.tolist() == ["a", "b", "ensemble"]
     np.testing.assert_array_equal(found["effective"], plain["effective"])
     mean = judges["a"].assign(score=(judges["a"]["score"] + judges["b"]["score"]) / 2)

@@ -130,7 +130,7 @@ class Judges(Analysis):
     baseline_by: Literal["judge", "truth"] = option_field(
         "judge",
         "Whose best run is the baseline: the judge's, chosen without labels, or the truth's.",
-        detail="A run that leads on the labelled topics leads by luck, too: differences from it held in .87 to .92.",
+        detail="A run that leads on the labelled topics leads by luck, too: differences from it held in .66 to .91.",
         since="0.3.0",
         before="truth",
     )

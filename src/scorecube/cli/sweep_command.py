@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from scorecube.cli.terminal import echo, notify, split, track_progress
 from scorecube.errors import BadStudy, SweepFailed, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from scorecube.execute.estimate import Estimate
     from scorecube.execute.executor import Executor
@@ -257,9 +257,9 @@ def planned_here(
     return None
 
 
-@contextmanager
-def shown_progress(journal: Journal) -> Iterator[Callable[[int, int], None]]:
-    """Yield what shows the work that is done, out of how much, and records it for others."""
+def compute(study: str, run: Run, executor: Executor, journal: Journal) -> None:
+    """Run a sweep with progress, and print what turned out to be impossible, how long it took and how to show its results."""
+    start = time.monotonic()
     with (
         announced_compilation("sweep", COMPILE_SECONDS),
         track_progress("sweep", None, journal.line) as show,
@@ -269,13 +269,6 @@ def shown_progress(journal: Journal) -> Iterator[Callable[[int, int], None]]:
             journal.work(done, total)
             show(done, total)
 
-        yield progress
-
-
-def compute(study: str, run: Run, executor: Executor, journal: Journal) -> None:
-    """Run a sweep with progress, and print what turned out to be impossible, how long it took and how to show its results."""
-    start = time.monotonic()
-    with shown_progress(journal) as progress:
         utilisation = run(progress=progress, journal=journal)
     left_out = [(each.collection, each.what, each.message) for each in journal.left_out]
     for line in skipped_lines(left_out):

@@ -70,16 +70,8 @@ def open_executor(profile: Profile) -> Iterator[Executor]:
         quiet_connection_losses() as silence,
         ExitStack() as stack,
     ):
-        open_client = (
-            _connect
-            if profile.kind == "scheduler"
-            else start_jobs
-            if profile.kind in BATCH
-            else _start_local
-        )
         try:
-            client = open_client(profile, stack)
-            yield _executor_of(client, profile)
+            yield _executor_of(_open_client(profile, stack), profile)
         except BaseException:
             silence()
             raise
@@ -176,8 +168,20 @@ def _executor_of(client: Client, profile: Profile) -> Executor:
     return Executor(client, n_blocks, memory or None, program=float(len(workers) * WORKER_BYTES))
 
 
-def _start_local(profile: Profile, stack: ExitStack) -> Client:
-    from distributed import Client, LocalCluster
+def _open_client(profile: Profile, stack: ExitStack) -> Client:
+    from distributed import Client
+
+    if profile.kind == "scheduler":
+        return _connect(profile, stack)
+    cluster = (start_jobs if profile.kind in BATCH else _start_local)(profile, stack)
+    if profile.dashboard:
+        LOGGER.warning("dashboard: %s", cluster.dashboard_link)
+    client: Client = stack.enter_context(Client(cluster, set_as_default=False))
+    return client
+
+
+def _start_local(profile: Profile, stack: ExitStack) -> Any:
+    from distributed import LocalCluster
 
     low, high = (
         (profile.adapt["minimum"], profile.adapt["maximum"]) if profile.adapt else (None, None)
@@ -200,10 +204,7 @@ def _start_local(profile: Profile, stack: ExitStack) -> Client:
         )
     if profile.adapt:
         cluster.adapt(minimum=low, maximum=high)
-    if profile.dashboard:
-        LOGGER.warning("dashboard: %s", cluster.dashboard_link)
-    client: Client = stack.enter_context(Client(cluster, set_as_default=False))
-    return client
+    return cluster
 
 
 def _connect(profile: Profile, stack: ExitStack) -> Client:

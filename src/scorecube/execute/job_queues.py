@@ -10,15 +10,12 @@ import sys
 import tempfile
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from scorecube.errors import BadPlan
 from scorecube.execute.certificates import security_of
 from scorecube.execute.profiles import Profile
 from scorecube.storage.location import is_loopback
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 LOOPBACK = "127.0.0.1"
 NO_WEB_PAGES = ["--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0"]
@@ -42,13 +39,11 @@ class SubmissionRefused(Exception):
     """A job that the queueing system refused; the text is its message."""
 
 
-def start_jobs(profile: Profile, stack: ExitStack) -> Client:
-    """Return a client of workers in jobs of a queueing system; the first jobs are submitted here.
+def start_jobs(profile: Profile, stack: ExitStack) -> Any:
+    """Return a cluster of workers in jobs of a queueing system; the first jobs are submitted here.
 
     Raises BadPlan: The queueing system refuses a job; with its own message.
     """
-    from distributed import Client
-
     cluster = stack.enter_context(make_job_cluster(profile, stack))
     low, high = profile.n_jobs
     cluster.scale(jobs=max(low, 1))
@@ -59,10 +54,7 @@ def start_jobs(profile: Profile, stack: ExitStack) -> Client:
     cluster.job_cls.running = True
     # Also for a fixed number of jobs: adaptive scaling replaces lost ones.
     cluster.adapt(minimum_jobs=low, maximum_jobs=high, interval="2s")
-    if profile.dashboard:
-        LOGGER.warning("dashboard: %s", cluster.dashboard_link)
-    client: Client = stack.enter_context(Client(cluster, set_as_default=False))
-    return client
+    return cluster
 
 
 def make_job_cluster(profile: Profile, stack: ExitStack) -> Any:

@@ -30,7 +30,6 @@ from scorecube.collection.rankings import with_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
 from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
-from scorecube.execute.estimate import Estimate, estimate
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
 from scorecube.execute.run import run
 from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
@@ -190,10 +189,6 @@ class Task:
         """Return the number of the plan's units (trials, or pairs of runs) in recorded blocks."""
         records = select_disjoint(self._blocks(self.collection).records(), self.prepared.n_units)
         return sum(record.stop - record.start for record in records)
-
-    def estimate(self, workers: int, memory: int | None = None) -> Estimate:
-        """Return the estimated work."""
-        return estimate(self.prepared, workers, memory=memory)
 
     def run(
         self,

@@ -273,8 +273,17 @@ def correlation_figure(canvas: Canvas, result: xr.Dataset) -> None:
         draw_matrix(rows[0].add_subplot(), tau_matrix(result, chosen), metrics)
     left, right = rows[-1].subplots(1, 2, width_ratios=[1.6, 1.0])
     draw_curves(left, result, chosen)
+    rows[-1].legend(fontsize=7.5, ncols=LEGEND_COLUMNS, loc="outside lower left", labelspacing=0.3)
     draw_means(right, result, chosen)
     canvas.name(f"{conditions(result)}, gains {chosen}")
+
+
+def sorted_curves(canvas: Canvas, result: xr.Dataset) -> None:
+    """Mean scores of the runs in the order of the first metric (S4 Figures 4-7), perhaps beside those of other gain settings."""
+    axes = canvas.panel((WIDTH, CURVES_HEIGHT))
+    draw_curves(axes, result, labels_of(result, names.GAIN)[0])
+    axes.set_title(conditions(result))
+    axes.legend(fontsize=8)
 
 
 def average_matrix(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
@@ -374,10 +383,6 @@ def draw_curves(axes: Axes, result: xr.Dataset, gain: str) -> None:
         xlim=(0.5, len(systems) + 0.5),
         ylim=(min(0.0, float(np.nanmin(result["mean"].values))), None),
     )
-    if (drawn_on := axes.get_figure(root=False)) is not None:
-        drawn_on.legend(
-            fontsize=7.5, ncols=LEGEND_COLUMNS, loc="outside lower left", labelspacing=0.3
-        )
 
 
 def draw_means(axes: Axes, result: xr.Dataset, gain: str) -> None:
@@ -446,6 +451,7 @@ VIEW = View(
     findings=findings,
     page_tables=page_tables,
     figure=correlation_figure,
+    in_axes=sorted_curves,
     overview=average_matrix,
     column=Column(
         "lowest tau of two metrics", first_row("{metric_a}, {metric_b} {tau:.2f}", "tau")

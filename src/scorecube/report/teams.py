@@ -346,8 +346,9 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
         places = left_out + SPREAD * ((k + 0.5) / count - 0.5) * (left_out > 0)
         if count <= MOST_BANDS:
             axes.fill_between(places, low, high, color=style["color"], alpha=0.12, linewidth=0)
-        bars = {"ecolor": style["color"], "elinewidth": 0.9, "capsize": 2.0, "alpha": 0.7}
-        axes.errorbar(places, mean, [mean - low, high - mean], fmt="none", **bars)
+        axes.vlines(places, low, high, color=style["color"], linewidth=0.9, alpha=0.7)
+        for ends in (low, high):
+            axes.plot(places, ends, "_", markersize=4, color=style["color"], alpha=0.7)
         axes.plot(places, mean, label=metric, **style)
         axes.axhline(mean[0], color=style["color"], linewidth=0.8, linestyle=(0, (1, 2)))
         last = np.flatnonzero((left_out == at["within"].values[k]) & (left_out > 0))

@@ -31,7 +31,7 @@ from scorecube.report.phrases import (
     on_collection,
     value_range,
 )
-from scorecube.report.tables import COLLECTION, averages, declared
+from scorecube.report.tables import COLLECTION, Table, as_records, averages, declared
 from scorecube.report.text_formats import estimates_first, merge_gains
 from scorecube.report.view import (
     AGREEMENT,
@@ -89,6 +89,28 @@ METRICS = declared(
 interval by the null variance; `exceeds_one` where it leaves the range of tau; `bold` follows the analysis' rule. In `tau_ap` the first metric is the truth. Percentile intervals of
 resampled topics (`topics_low`, `topics_high`) are missing where they exclude their tau.
 """
+
+
+def triangle(result: xr.Dataset) -> pd.DataFrame:
+    """Return tau of every two metrics as S3 Table 2 prints it: a row and a column a metric, with the papers' interval, bold values with a star.
+
+    result: Of `Correlation`; a block of rows for each gain setting.
+    """
+    metrics = labels_of(result, names.METRIC)
+    rows = dict[tuple[str, str], dict[str, str]]()
+    for each in as_records(METRICS.make(result)):
+        row = rows.setdefault(
+            (each["gain"], each["metric_b"]),
+            {COLLECTION: each[COLLECTION], "gain": each["gain"], "metric": each["metric_b"]}
+            | dict.fromkeys(metrics[:-1], ""),
+        )
+        mark = "*" if each["bold"] else ""
+        row[each["metric_a"]] = (
+            f"{each['tau']:.3f} [{each['tau_low']:.3f}, {each['tau_high']:.3f}]{mark}"
+        )
+    return pd.DataFrame(rows.values(), columns=[COLLECTION, "gain", "metric", *metrics[:-1]])
+
+
 GAINS = declared(
     (names.COMPARISON,),
     (
@@ -440,6 +462,7 @@ VIEW = View(
     ),
     tables={
         "metrics": METRICS,
+        "triangle": Table(triangle),
         "gains": GAINS,
         "population": POPULATION,
         "intervals": INTERVALS,

@@ -121,10 +121,13 @@ VARIANCE = _of(
 STATISTICS = _of(
     score_facts.statistics,
     score_facts.STATISTICS,
-    declared((), ("n_runs", "n_teams", "n_topics", "judged", ("n_level_{level}", "n_level"))),
+    declared(
+        (),
+        ("n_runs", "n_teams", "n_topics", "judged", "n_relevant", ("n_level_{level}", "n_level")),
+    ),
     Source.RANKINGS,
 )
-"""Size of a collection and of its judgements: mean number of documents judged at each level per topic (S1 Table 1)."""
+"""Size of a collection and of its judgements: mean numbers of relevant documents, and of those judged at each level, per topic (S1 Table 1)."""
 PREFERRED_RANK = _of(
     score_facts.preferred_rank,
     (),

@@ -50,6 +50,8 @@ ROW_HEIGHT = 2.7
 LEGEND_ROW = 0.22
 LEGEND_COLUMNS = 6
 DASHES = ("-", "--", ":")
+CAP = 0.06
+"""Half the width of the end of an error bar."""
 SPREAD = 0.6
 """Part of the distance between two numbers of teams that bars side by side take."""
 _OUT = (LEFT_OUT, names.LEAVE)
@@ -346,9 +348,9 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
         places = left_out + SPREAD * ((k + 0.5) / count - 0.5) * (left_out > 0)
         if count <= MOST_BANDS:
             axes.fill_between(places, low, high, color=style["color"], alpha=0.12, linewidth=0)
-        axes.vlines(places, low, high, color=style["color"], linewidth=0.9, alpha=0.7)
-        for ends in (low, high):
-            axes.plot(places, ends, "_", markersize=4, color=style["color"], alpha=0.7)
+        bar: dict[str, Any] = {"color": style["color"], "linewidth": 0.9, "alpha": 0.7}
+        axes.vlines(places, low, high, **bar)
+        axes.hlines([low, high], [places - CAP] * 2, [places + CAP] * 2, **bar)
         axes.plot(places, mean, label=metric, **style)
         axes.axhline(mean[0], color=style["color"], linewidth=0.8, linestyle=(0, (1, 2)))
         last = np.flatnonzero((left_out == at["within"].values[k]) & (left_out > 0))

@@ -123,7 +123,7 @@ STATISTICS = _of(
     score_facts.STATISTICS,
     declared(
         (),
-        ("n_runs", "n_teams", "n_topics", "judged", "n_relevant", ("n_level_{level}", "n_level")),
+        ("n_runs", "n_teams", "n_topics", "judged", ("n_level_{level}", "n_level"), "n_relevant"),
     ),
     Source.RANKINGS,
 )

@@ -133,7 +133,14 @@ def test_statistics_are_those_of_the_files(
     levels = Counter(line.split()[3] for line in files.qrels.read_text().splitlines())
     (row,) = records(scorecube, finished_study, "scores", "--table", "statistics")
     per_level = {f"n_level_{level}": count / 8 for level, count in levels.items()}
-    sizes = {"collection": "small", "n_runs": 6, "n_teams": 3, "n_topics": 8, "judged": 240}
+    sizes: dict[str, Any] = {
+        "collection": "small",
+        "n_runs": 6,
+        "n_teams": 3,
+        "n_topics": 8,
+        "judged": 240,
+    }
+    sizes["n_relevant"] = sum(count for level, count in levels.items() if int(level) > 0) / 8
     assert row == sizes | per_level
 
 

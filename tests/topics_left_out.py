@@ -8,7 +8,7 @@ matrix, after teams and topics are gone, or, as before, those of one chain for a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -26,7 +26,7 @@ ROWS = (("nG@1", 1), ("P+", 1), ("nDCG@10", 8), ("nG@1", 15))
 WANTED, TRIALS, SEED = 10, 10, 2016
 T_QUANTILE = 2.262157
 """0.975 quantile of Student's t with 9 degrees of freedom."""
-RULE = "all_runs_zero"
+RULE: Literal["all_runs_zero"] = "all_runs_zero"
 
 
 class Row(NamedTuple):
@@ -117,10 +117,17 @@ def rows(which: tuple[tuple[str, int], ...] = ROWS) -> Iterator[Row]:
             for each in (shared.isel(topic_step=-1), of_step)
         ]
         yield Row(
-            *(metric, k, *widths, float(half)),
+            metric,
+            k,
+            shared=widths[0],
+            own=widths[1],
+            plain=float(half),
             difference=float(np.abs(of_step["variance"].values - variances).max()),
             survivors=(min(survivors), max(survivors)),
-            trials=tuple(int(each["n_defined"].isel(topic_step=-1)) for each in (shared, own)),  # type: ignore[arg-type]
+            trials=(
+                int(shared["n_defined"].isel(topic_step=-1)),
+                int(own["n_defined"].isel(topic_step=-1)),
+            ),
         )
 
 

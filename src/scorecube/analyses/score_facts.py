@@ -92,6 +92,9 @@ STATISTICS = (
         *((names.LEVEL,), "estimate", "documents"),
         n_level="mean number of documents of a level per topic",
     ),
+    *variables(
+        (), "estimate", "documents", n_relevant="mean number R of relevant documents per topic"
+    ),
 )
 PREFERRED = (
     *variables(
@@ -200,6 +203,7 @@ def statistics(rankings: xr.Dataset) -> xr.Dataset:
         "n_topics": rankings.sizes[names.TOPIC],
         "judged": int(judged.sum()),
         "n_level": judged.mean(axis=0),
+        "n_relevant": judged[:, 1:].sum(axis=1).mean(),
     }
     return _dataset(rankings, found, STATISTICS, level=np.arange(judged.shape[1]))
 

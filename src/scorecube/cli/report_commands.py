@@ -163,6 +163,14 @@ def figure(
             help="A panel for each gain, size or value of an option, such as sampling, of the stored results of one collection.",
         ),
     ] = None,
+    form: Annotated[
+        Literal["panels", "curves", "bars"],
+        typer.Option(
+            "--as",
+            help="With --by: panels; curves of all values in one panel; or bars of shares, a group for each value and a part for each "
+            "confidence level.",
+        ),
+    ] = "panels",
 ) -> None:
     """Draw the latest result of one collection, or of several side by side.
 
@@ -172,14 +180,17 @@ def figure(
 
     Example: scorecube figure study.zarr scores --metrics AP --out heatmap.png
 
-    Example: scorecube figure study.zarr swap --by sampling --out samplings.png
+    Example: scorecube figure study.zarr swap --by sampling --as curves --out samplings.png
     """
+    from scorecube.errors import BadPlan
     from scorecube.report.figures.files import check_figure_path, save_figure
     from scorecube.report.study_overview import draw
     from scorecube.storage import open_study
 
     check_figure_path(out)
-    drawn = draw(open_study(study), analysis, split(collection), gain, split(metrics), by)
+    if form != "panels" and by is None:
+        raise BadPlan(f"--as {form} is about --by; state what the {form} are of", option="by")
+    drawn = draw(open_study(study), analysis, split(collection), gain, split(metrics), by, form)
     for note in save_figure(drawn, out):
         notify(f"note: {note}")
     notify(f"figure written to {out}")

@@ -486,3 +486,12 @@ def _print_value(value: Value) -> str:
         repr(number).removesuffix(".0")
         for number in (value if isinstance(value, tuple) else (value,))
     )
+
+
+USERS: Mapping[str, str] = {
+    **dict.fromkeys(("AP", "Q", "nCG", "nDCG", "AnCG", "AnDCG", "AWP"), "many relevant"),
+    **dict.fromkeys(("Rprec", "Rmeasure", "RWP", "P", "Recall"), "many relevant"),
+    **dict.fromkeys(("P-measure", "P+"), "one highly relevant"),
+    **dict.fromkeys(("RR", "O", "WRR", "NWRR", "Hit"), "any one relevant"),
+}
+"""What the user of a metric looks for (Sakai 2007, S1 Figure 1), of the metrics named there and their variants."""

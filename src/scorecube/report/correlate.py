@@ -25,7 +25,7 @@ from scorecube.report.phrases import (
     on_collection,
     value_range,
 )
-from scorecube.report.tables import COLLECTION, averages, declared
+from scorecube.report.tables import COLLECTION, Table, as_records, averages, declared
 from scorecube.report.text_formats import estimates_first, merge_gains
 from scorecube.report.view import (
     AGREEMENT,
@@ -65,6 +65,28 @@ METRICS = declared(
 interval by the null variance; `exceeds_one` where it leaves the range of tau; `bold` follows the analysis' rule. In `tau_ap` the first metric is the truth. Percentile intervals of
 resampled topics (`topics_low`, `topics_high`) are missing where they exclude their tau.
 """
+
+
+def triangle(result: xr.Dataset) -> pd.DataFrame:
+    """Return tau of every two metrics as S3 Table 2 prints it: a row and a column a metric, with the papers' interval, bold values with a star.
+
+    result: Of `Correlation`; a block of rows for each gain setting.
+    """
+    metrics = labels_of(result, names.METRIC)
+    rows = dict[tuple[str, str], dict[str, str]]()
+    for each in as_records(METRICS.make(result)):
+        row = rows.setdefault(
+            (each["gain"], each["metric_b"]),
+            {COLLECTION: each[COLLECTION], "gain": each["gain"], "metric": each["metric_b"]}
+            | dict.fromkeys(metrics[:-1], ""),
+        )
+        mark = "*" if each["bold"] else ""
+        row[each["metric_a"]] = (
+            f"{each['tau']:.3f} [{each['tau_low']:.3f}, {each['tau_high']:.3f}]{mark}"
+        )
+    return pd.DataFrame(rows.values(), columns=[COLLECTION, "gain", "metric", *metrics[:-1]])
+
+
 GAINS = declared(
     "comparison",
     f"metric=metric_a gain=gain_b tau spearman tau_low tau_high z p_value tau_b tau_ap {_LAST} "
@@ -236,8 +258,17 @@ def correlation_figure(canvas: Canvas, result: xr.Dataset) -> None:
         draw_matrix(rows[0].add_subplot(), tau_matrix(result, chosen), metrics)
     left, right = rows[-1].subplots(1, 2, width_ratios=[1.6, 1.0])
     draw_curves(left, result, chosen)
+    rows[-1].legend(fontsize=7.5, ncols=LEGEND_COLUMNS, loc="outside lower left", labelspacing=0.3)
     draw_means(right, result, chosen)
     canvas.name(f"{conditions(result)}, gains {chosen}")
+
+
+def sorted_curves(canvas: Canvas, result: xr.Dataset) -> None:
+    """Mean scores of the runs in the order of the first metric (S4 Figures 4-7), perhaps beside those of other gain settings."""
+    axes = canvas.panel((WIDTH, CURVES_HEIGHT))
+    draw_curves(axes, result, labels_of(result, names.GAIN)[0])
+    axes.set_title(conditions(result))
+    axes.legend(fontsize=8)
 
 
 def average_matrix(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
@@ -317,10 +348,6 @@ def draw_curves(axes: Axes, result: xr.Dataset, gain: str) -> None:
         xlim=(0.5, len(systems) + 0.5),
         ylim=(min(0.0, float(np.nanmin(result["mean"].values))), None),
     )
-    if (drawn_on := axes.get_figure(root=False)) is not None:
-        drawn_on.legend(
-            fontsize=7.5, ncols=LEGEND_COLUMNS, loc="outside lower left", labelspacing=0.3
-        )
 
 
 def draw_means(axes: Axes, result: xr.Dataset, gain: str) -> None:
@@ -367,6 +394,7 @@ VIEW = View(
     ),
     tables={
         "metrics": METRICS,
+        "triangle": Table(triangle),
         "gains": GAINS,
         "population": POPULATION,
         "intervals": INTERVALS,
@@ -378,6 +406,7 @@ VIEW = View(
     findings=findings,
     page_tables=page_tables,
     figure=correlation_figure,
+    in_axes=sorted_curves,
     overview=average_matrix,
     column=Column(
         "lowest tau of two metrics", first_row("{metric_a}, {metric_b} {tau:.2f}", "tau")

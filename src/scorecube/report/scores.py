@@ -13,8 +13,9 @@ from scorecube import names
 from scorecube.analyses import score_facts
 from scorecube.analyses.score_facts import order
 from scorecube.collection.schema import Variable, labels_of
+from scorecube.errors import BadPlan
 from scorecube.report.figures.labels import figure_labels
-from scorecube.report.figures.style import PAGE_HEIGHT, Axes, Canvas
+from scorecube.report.figures.style import FIGURE_SIZE, PAGE_HEIGHT, Axes, Canvas, curve_style
 from scorecube.report.tables import COLLECTION, Source, Table, declared
 from scorecube.report.view import View
 
@@ -22,6 +23,7 @@ MOST_METRICS = 4
 """In one figure, one below the other."""
 ROW, COLUMN = 0.09, 0.15
 """Inches of a run and of a topic; less if the figure became larger than `MOST_INCHES`."""
+CURVES_HEIGHT = 2.8
 LEAST_INCHES, MOST_INCHES = 2.2, 14.0
 LETTER_INCHES = 1 / 72
 """Of one point of a letter's size."""
@@ -107,10 +109,10 @@ VARIANCE = _of(
 STATISTICS = _of(
     score_facts.statistics,
     score_facts.STATISTICS,
-    declared("", "n_runs n_teams n_topics judged n_level_{level}=n_level"),
+    declared("", "n_runs n_teams n_topics judged n_level_{level}=n_level n_relevant"),
     Source.RANKINGS,
 )
-"""Size of a collection and of its judgements: mean number of documents judged at each level per topic (S1 Table 1)."""
+"""Size of a collection and of its judgements: mean numbers of relevant documents, and of those judged at each level, per topic (S1 Table 1)."""
 PREFERRED_RANK = _of(
     score_facts.preferred_rank,
     (),
@@ -156,6 +158,25 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
             f"{cube.attrs.get(COLLECTION, '')}  {cube.sizes[names.RUN]} runs, {cube.sizes[names.TOPIC]} topics, "
             f"gains {cells[names.GAIN].item()}{rest}".strip()
         )
+
+
+def mean_curves(canvas: Canvas, cubes: Sequence[xr.Dataset]) -> None:
+    """Mean scores of the runs of several collections, the best first (S1 Figure 8): a panel for each metric that all of them have."""
+    shared = [labels_of(cube, names.METRIC) for cube in cubes]
+    metrics = [each for each in shared[0] if all(each in others for others in shared)]
+    if not metrics:
+        raise BadPlan("these collections have no metric in common; choose others")
+    shown = metrics[:MOST_METRICS]
+    size = (FIGURE_SIZE[0], CURVES_HEIGHT * -(-len(shown) // 2))
+    panels = [canvas.panel(FIGURE_SIZE)] if len(shown) == 1 else canvas.grid(len(shown), 2, size)
+    frames = [MEANS.make(cube.isel({names.GAIN: [0]})) for cube in cubes]
+    for axes, metric in zip(panels, shown, strict=True):
+        for k, (cube, frame) in enumerate(zip(cubes, frames, strict=True)):
+            means = np.sort(frame.loc[frame["metric"] == metric, "mean"].to_numpy(float))[::-1]
+            style: dict[str, Any] = {**curve_style(k), "markersize": 3.0, "linewidth": 1.0}
+            axes.plot(np.arange(1, len(means) + 1), means, label=cube.attrs[COLLECTION], **style)
+        axes.set(title=metric, xlabel="runs, the best first", ylabel="mean score", ylim=(0.0, None))
+    canvas.legend_outside(panels[0], "lower left", 4, fontsize=8)
 
 
 def _panel(axes: Axes, at: xr.Dataset, metric: str, inches: tuple[float, float]) -> None:
@@ -204,6 +225,7 @@ VIEW = View(
         "preferred_rank": PREFERRED_RANK,
     },
     figure=heat_map,
+    overview=mean_curves,
     by_metric=True,
     compute=lambda cube: cube,
 )

@@ -231,6 +231,7 @@ def draw(
     gain: str | None = None,
     metrics: Sequence[Any] | None = None,
     by: str | None = None,
+    form: str = "panels",
 ) -> Figure:
     """Return the figure of the latest results of an analysis.
 
@@ -242,6 +243,8 @@ def draw(
         all.
     by: ``gain``, ``size`` or an option of the analysis: a panel for each of its values among the results of one
         collection.
+    form: What is drawn by `by`: ``panels`` beside each other, their ``curves`` in one panel, or ``bars`` of what the overview of collections
+        has, a group for each value.
     Returns figure: Of the result of one collection, or a comparison of several.
     Raises BadName: An analysis, a gain setting or a metric that does not exist.
     Raises BadStudy: No result of the analysis, or one that is missing for a collection.
@@ -264,16 +267,18 @@ def draw(
                 f"no gain setting {gain!r} in the result of {analysis}; it has: {', '.join(settings)}"
             )
         if by is not None:
-            from scorecube.report.figures.panels import draw_panels
+            from scorecube.report.figures import panels
 
             stored = [result] if view.compute else study[next(iter(results))].results(analysis)
             attributes = {COLLECTION: next(iter(results))}
-            return draw_panels(
-                view.draw,
-                [of_metrics(each, metrics).assign_attrs(attributes) for each in stored],
-                by,
-                gain,
-            )
+            parts = [of_metrics(each, metrics).assign_attrs(attributes) for each in stored]
+            if form == "bars":
+                if not view.bars or view.overview is None:
+                    raise BadPlan(f"{analysis} has no bars; draw panels or curves", option="form")
+                return panels.draw_bars(view.overview, parts, by, gain)
+            if form == "curves":
+                return panels.draw_together(view.draw, parts, by, gain)
+            return panels.draw_panels(view.draw, parts, by, gain, several=view.in_axes is not None)
         return figure(result, gain, metrics=metrics)
     found = ", ".join(results)
     if gain is not None or by is not None:

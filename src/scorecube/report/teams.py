@@ -49,6 +49,8 @@ MOST_NAMED = 6
 """Metrics that a finding names."""
 LEGEND_COLUMNS = 6
 DASHES = ("-", "--", ":")
+CAP = 0.06
+"""Half the width of the end of an error bar."""
 VARIANCE = declared(
     "metric gain leave topic_step",
     "metric gain left_out=leave n_topics_wanted=topic_step variance_mean variance_low "
@@ -308,8 +310,9 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
         places = left_out + 0.6 * ((k + 0.5) / count - 0.5) * (left_out > 0)
         if count <= 4:
             axes.fill_between(places, low, high, color=style["color"], alpha=0.12, linewidth=0)
-        bars = {"ecolor": style["color"], "elinewidth": 0.9, "capsize": 2.0, "alpha": 0.7}
-        axes.errorbar(places, mean, [mean - low, high - mean], fmt="none", **bars)
+        bar: dict[str, Any] = {"color": style["color"], "linewidth": 0.9, "alpha": 0.7}
+        axes.vlines(places, low, high, **bar)
+        axes.hlines([low, high], [places - CAP] * 2, [places + CAP] * 2, **bar)
         axes.plot(places, mean, label=metric, **style)
         axes.axhline(mean[0], color=style["color"], linewidth=0.8, linestyle=(0, (1, 2)))
         last = np.flatnonzero((left_out == at["within"].values[k]) & (left_out > 0))

@@ -322,6 +322,8 @@ class View:
         Makes the tables that a page shows from all tables; all but the first are folded. The first table is among the given ones.
     figure
         Draws one result, of which it gets the part at one gain setting, on a canvas; None if there is no figure.
+    in_axes
+        Draws the panel of a figure of several that axes of the caller get; None for no such panel, or a figure of one.
     by_metric
         Whether the figure has a panel for each metric: then it is drawn of the first, or of those that are asked for.
     overview
@@ -358,6 +360,7 @@ class View:
     findings: Callable[[xr.Dataset], Iterable[Finding]] = names_of_variables
     page_tables: Callable[[Frames], HeadedTables] = first_table_only
     figure: Callable[[Canvas, xr.Dataset], None] | None = None
+    in_axes: Callable[[Canvas, xr.Dataset], None] | None = None
     by_metric: bool = False
     overview: Callable[[Canvas, Sequence[xr.Dataset]], None] | None = None
     bars: bool = False
@@ -402,7 +405,9 @@ class View:
         options = plan_of(result.attrs)["options"] if "plan" in result.attrs else {}
         places = {name: result.attrs.get(name) for name in ("collection", "seed")}
         facts = {**options, **places, names.GAIN: gain}
-        return drawn(self.figure, shown, axes=axes, analysis=self.name, parts=parts, facts=facts)
+        given = self.in_axes is not None and hasattr(axes, "get_xlim")
+        figure = self.in_axes if given and self.in_axes is not None else self.figure
+        return drawn(figure, shown, axes=axes, analysis=self.name, parts=parts, facts=facts)
 
     def draw_overview(self, results: Sequence[xr.Dataset]) -> Figure:
         """Return the figure of the results of several collections, with labels as of `with_figure_labels`."""

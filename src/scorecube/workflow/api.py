@@ -26,6 +26,7 @@ from scorecube.execute.processes import default_workers
 from scorecube.execute.run import run
 from scorecube.ingest.in_memory import cube_from_scores, only_cube
 from scorecube.metrics import DEFINITIONS
+from scorecube.metrics.registry import USERS
 from scorecube.report.results import findings, table
 from scorecube.storage import open_study
 from scorecube.storage.merge import merge
@@ -193,7 +194,7 @@ def list_metrics() -> pd.DataFrame:
     -------
     metrics
         One row per metric: `name`, `cutoff` (whether ``@k`` is required, optional or not available), `uses_gains`, `parameters`,
-        `source`.
+        `user` (what the user looks for, as S1 Figure 1 groups metrics; empty for others), `source`.
 
     Examples
     --------
@@ -206,6 +207,7 @@ def list_metrics() -> pd.DataFrame:
             "cutoff": definition.cutoff,
             "uses_gains": definition.uses_gains,
             "parameters": ", ".join(["rel", "judged_only", *definition.parameters]),
+            "user": USERS.get(definition.name, ""),
             "source": definition.source,
         }
         for definition in DEFINITIONS.values()

@@ -102,6 +102,11 @@ class Correlation(Analysis):
         "metric: pairs of metrics; gain: gain settings against the first.",
         detail="That is all pairs of metrics at each gain setting (S1 Table 2), each metric at the first setting and every other (S1 Table 5).",
     )
+    every_gain: bool = option_field(
+        False,
+        "Compare every two gain settings, as S4 does, not each with the first alone.",
+        since="0.3.0",
+    )
     intervals: tuple[Literal["topics", "runs", "both"], ...] = option_field(
         ("topics",),
         "What is resampled for bootstrap percentile intervals: some of topics, runs, both; or none.",
@@ -133,7 +138,7 @@ class Correlation(Analysis):
         return bool(self.intervals)
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
-        return Prepared(cube, list_comparisons(cube, self.along))
+        return Prepared(cube, list_comparisons(cube, self.along, every_gain=self.every_gain))
 
     def check(self, prepared: Prepared) -> list[str]:
         cube = prepared.cube

@@ -57,11 +57,13 @@ class Comparisons:
         return coords | {ALONG_NAME: (names.COMPARISON, schema.label_array(self.along))}
 
 
-def list_comparisons(cube: xr.Dataset, along: Sequence[str]) -> Comparisons:
+def list_comparisons(
+    cube: xr.Dataset, along: Sequence[str], *, every_gain: bool = False
+) -> Comparisons:
     """Return the comparisons between metrics and between gain settings.
 
     Along metric: all pairs of metrics at each gain setting. Along gain: each metric that uses gains, at the
-    first setting and at every other.
+    first setting and at every other; with `every_gain`, at every two.
 
     Raises BadPlan: There is no such pair.
     """
@@ -77,7 +79,13 @@ def list_comparisons(cube: xr.Dataset, along: Sequence[str]) -> Comparisons:
         ]
     n_metric_pairs = len(settings)
     if "gain" in along:
-        settings += [(i, 0, i, g) for i in range(n_metrics) if uses[i] for g in range(1, n_gains)]
+        settings += [
+            (i, first, i, g)
+            for i in range(n_metrics)
+            if uses[i]
+            for first in range(n_gains if every_gain else 1)
+            for g in range(first + 1, n_gains)
+        ]
     if not settings:
         raise BadPlan(
             f"nothing to correlate with {option('along', along)}: found {counted(n_metrics, 'metric')}, {int(uses.sum())} of them "

@@ -190,6 +190,11 @@ def keep_apart(axes: Axes, before: set[Artist], facts: Mapping[str, Any]) -> Non
     axes.set_title(
         "\n".join(dict.fromkeys(each.title for each in overlays)), loc="left", fontsize=8
     )
+    low, high = axes.get_ylim()
+    if low < high:  # room for the higher of them
+        axes.relim()
+        axes.autoscale(axis="y")
+        axes.set_ylim(min(low, *axes.get_ylim()) if low else low)
     if axes.get_legend() is not None:
         axes.legend(fontsize=8)
 

@@ -14,10 +14,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scorecube import names
+from scorecube.analyses import registry
+from scorecube.analyses.options import options_of
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadPlan, option
 from scorecube.report.figures.canvas import Canvas, plain_log_labels, stacked
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MOST_ROWS, STYLE, curve_style
+from scorecube.report.figures.style import (
+    COLOURS,
+    FIGURE_SIZE,
+    MOST_ROWS,
+    PAGE_HEIGHT,
+    STYLE,
+    curve_style,
+)
 from scorecube.report.results import options_of_result
 
 COLUMNS = 3
@@ -27,8 +36,48 @@ LINE = 62
 """Letters in a line of a panel's title."""
 
 
-def draw_panels(
+def draw_together(
     draw: Callable[..., Figure], results: Sequence[xr.Dataset], by: str, gain: str | None = None
+) -> Figure:
+    """Draw the curves of each gain setting, sample size, or value of an option into one panel; arguments as of `draw_panels`."""
+    with rc_context(STYLE):
+        drawn = Figure(figsize=FIGURE_SIZE, layout="constrained")
+        axes = drawn.add_subplot()
+        for result, setting in panels_of(results, by, gain).values():
+            draw(result, setting, axes)
+        axes.legend(fontsize=8)
+    return drawn
+
+
+def draw_bars(
+    overview: Callable[..., None], results: Sequence[xr.Dataset], by: str, gain: str | None = None
+) -> Figure:
+    """Draw one number of each metric, a group of bars for each value, as the overview of collections does; a part for each confidence level.
+
+    overview: Of the analysis; its results have levels of confidence.
+    results, by, gain: As of `draw_panels`.
+    """
+    found = panels_of(results, by, gain)
+    levels = sorted({float(each) for each in results[-1][names.CONFIDENCE].values}, reverse=True)
+    named = [each.assign_attrs(collection=value) for value, (each, _) in found.items()]
+    with rc_context(STYLE):
+        height = min(FIGURE_SIZE[1] * len(levels), PAGE_HEIGHT)
+        drawn = Figure(figsize=(FIGURE_SIZE[0], height), layout="constrained")
+        for part, level in zip(
+            drawn.subfigures(len(levels), 1, squeeze=False)[:, 0], levels, strict=True
+        ):
+            overview(Canvas(part, parts=len(levels)), named, gain, level)
+        drawn.suptitle(f"{results[-1].attrs.get('collection', '')}, by {by}", x=0.01, ha="left")
+    return drawn
+
+
+def draw_panels(
+    draw: Callable[..., Figure],
+    results: Sequence[xr.Dataset],
+    by: str,
+    gain: str | None = None,
+    *,
+    several: bool = False,
 ) -> Figure:
     """Draw a panel for each gain setting, sample size, or value of an option, with the same axes.
 
@@ -36,16 +85,12 @@ def draw_panels(
     results: All results of one analysis and collection, the latest last.
     by: ``gain``, ``size``, or an option of the analysis, such as ``sampling``.
     gain: Gain setting of the other panels; the first by default.
+    several: Whether the figure has several panels, and those of all values stand below each other.
     Raises BadPlan: Fewer than two different panels.
     """
-    name = str(results[-1].attrs["analysis"])
-    panels = _panels(results, by, gain)
-    if len(panels) < 2:
-        found = ", ".join(panels) or "none"
-        raise BadPlan(
-            f"{option('by', by)}: a figure by {by} takes at least two different values of it; {name} has: {found}",
-            option="by",
-        )
+    panels = panels_of(results, by, gain)
+    if several:
+        return stacked(draw, panels, by)
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
     with rc_context(STYLE):
@@ -64,10 +109,26 @@ def draw_panels(
     return drawn
 
 
+def panels_of(
+    results: Sequence[xr.Dataset], by: str, gain: str | None
+) -> dict[str, tuple[xr.Dataset, str | None]]:
+    """Return result and gain setting of each panel; of several results with one value the latest, of several sizes the largest.
+
+    Raises BadPlan: Fewer than two different ones.
+    """
+    panels = _panels(results, by, gain)
+    if len(panels) < 2:
+        name, found = str(results[-1].attrs["analysis"]), ", ".join(panels) or "none"
+        raise BadPlan(
+            f"{option('by', by)}: a figure by {by} takes at least two different values of it; {name} has: {found}",
+            option="by",
+        )
+    return panels
+
+
 def _panels(
     results: Sequence[xr.Dataset], by: str, gain: str | None
 ) -> dict[str, tuple[xr.Dataset, str | None]]:
-    """Return result and gain setting of each panel; of several results with one value the latest, of several sizes the largest."""
     if by == names.GAIN:
         latest = _largest(results[-1])
         return {setting: (latest, setting) for setting in labels_of(latest, names.GAIN)}
@@ -84,9 +145,19 @@ def _panels(
                 panels[str(size)] = (result.sel({names.SIZE: [size]}), gain)
         else:
             panels[str(options[by])] = (_largest(result), gain)
+    order = _places(str(results[-1].attrs["analysis"]), by)
     return dict(
-        sorted(panels.items(), key=lambda each: (len(each[0]) if by == names.SIZE else 0, each[0]))
+        sorted(
+            panels.items(),
+            key=lambda each: (order.get(each[0], len(each[0]) * (by == names.SIZE)), each[0]),
+        )
     )
+
+
+def _places(analysis: str, by: str) -> dict[str, int]:
+    """Return the places of an option's choices, whose order is that of the papers; none of another option."""
+    known = options_of(registry.load(analysis)) if analysis in registry.names() else {}
+    return {str(word): k for k, word in enumerate(known[by].choices)} if by in known else {}
 
 
 def _largest(result: xr.Dataset) -> xr.Dataset:

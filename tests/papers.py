@@ -1,0 +1,183 @@
+"""What the five papers print, and the command that makes it: ``python -m tests.papers > docs/reference/papers.md``.
+
+Every command runs on a study made from the numbers of relevant documents that Sakai 2007 (S1) prints in Tables 7 to 9, see `make_study`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import scorecube as sc
+from scorecube.ingest.published import ntcir_clir
+from scorecube.testing import simulate_rankings
+
+PAPERS = {
+    "S0": "Sakai 2005, The effect of topic sampling in sensitivity comparisons of information retrieval metrics",
+    "S1": "Sakai 2007, On the properties of evaluation metrics for finding one highly relevant document",
+    "S2": "Sakai 2017, Evaluating evaluation measures with worst-case confidence interval widths",
+    "S3": "Sakai and Shang 2016, On estimating variances for topic set size design",
+    "S4": "Sakai 2004, Another appendix to: New performance metrics based on multigrade relevance",
+}
+METRICS = (
+    *("AP", "AP(rel=2)", "Q", "O", "P-measure", "P+", "RR", "NWRR", "Rprec", "Rmeasure", "AWP"),
+    *("RWP", "nCG@10", "nDCG@10", "AnDCG@10", "nG@1", "nERR@10", "Hit@5", "Hit@1"),
+)
+GAINS = ("3:2:1", "30:20:10", "0.3:0.2:0.1", "1:1:1", "10:5:1")
+FIRST = "--collection NTCIR-3-Chinese"
+ALL = "--collection NTCIR-3-Chinese,NTCIR-3-Japanese,NTCIR-5-Chinese,NTCIR-5-Japanese"
+SAMPLES = f"scorecube swap STUDY {FIRST} --size 20 --rule s0 --confidence 0.95,0.9,0.8 --gains 3:2:1 --trials 1000 --seed 1"
+BOOTSTRAP = f"scorecube bootstrap STUDY {ALL} --gains 3:2:1 --no-plus-one --trials 1000 --seed 1"
+CORRELATE = f"scorecube correlate STUDY {ALL} --every-gain --bold 0.99 --trials 100 --seed 1"
+TEAMS = f"scorecube teams STUDY {FIRST} --metrics nG@1,P+,nERR@10,nDCG@10,Q --pool-depth 10 --topics 40,25,10 --trials 10 --seed 1"
+NO_RUNS = "the runs, which were never published: simulated"
+NOTHING = "nothing"
+
+
+class Item(NamedTuple):
+    """A table, figure, formula or method of a paper."""
+
+    paper: str
+    item: str
+    command: str
+    """With STUDY for the path of a study; several are joined by newlines; empty where there is none."""
+    exact: str
+    simulated: str
+
+
+def figure(words: str, name: str) -> str:
+    """Return the command that draws a figure."""
+    return f"scorecube figure STUDY {words} --out {name}.png"
+
+
+def _of_s0() -> Iterator[Item]:
+    """Yield the items of Sakai 2005."""
+    method = "algorithm, bins, rule for ties"
+    for number, name in enumerate(("disjoint", "replacement", "independent"), 1):
+        words = f"{SAMPLES} --sampling {name}"
+        yield Item("S0", f"section 2, method {number}: {name}", words, method, NO_RUNS)
+    yield Item("S0", "section 4, the 30 best runs", "scorecube show STUDY scores", "selection (`--top-runs 30 --by AP` of every analysis)", NO_RUNS)  # fmt: skip
+    yield Item("S0", "section 4.3, NQcorrect5 and NQcorrect1", "scorecube show STUDY scores --metrics Hit@5,Hit@1", "metrics", "questions and answers: topics of documents")  # fmt: skip
+    for table, words in ((1, "95 %, binary metrics"), (2, "95 %, graded metrics"), (3, "three levels"), (4, "questions")):  # fmt: skip
+        yield Item("S0", f"Table {table}, columns (i) to (iv): {words}", f"scorecube show STUDY swap {FIRST} --sort share:desc", "columns and their rules; relations between them in all 120 rows", NO_RUNS)  # fmt: skip
+    yield Item("S0", "Table 5, topics in samples", f"scorecube show STUDY swap {FIRST} --table overlap", "12 of 12 within four standard errors ([](published.md))", NOTHING)  # fmt: skip
+    for number, metrics in ((2, "Q,AP"), (3, "O,RR"), (4, "Q,RR")):
+        words = f"swap {FIRST} --by sampling --as curves --metrics {metrics}"
+        yield Item("S0", f"Figure {number}, swap rates of {metrics.replace(',', ' and ')} by sampling", figure(words, f"s0-figure-{number}"), "axes, curves in one panel, 5 % line", NO_RUNS)  # fmt: skip
+    for number, metrics in ((5, "AP,AP(rel=2),Rprec"), (6, "Q,Rmeasure,nDCG@10"), (7, "O,RR,Q,AP"), (8, "Q,RR,Hit@5")):  # fmt: skip
+        words = f"swap {FIRST} --by sampling --as bars --metrics {metrics}"
+        yield Item("S0", f"Figure {number}, shares by metric and sampling", figure(words, f"s0-figure-{number}"), "shares; all confidence levels below each other", NO_RUNS)  # fmt: skip
+    yield Item("S0", "section 6, swap method of geometric means", "", "**not yet**: means only", "")
+
+
+def _of_s1() -> Iterator[Item]:
+    """Yield the items of Sakai 2007."""
+    yield Item("S1", "Figure 1, classes of metrics", "scorecube list metrics", "classes of the eight metrics named, and their variants", NOTHING)  # fmt: skip
+    for name, metric in (("equations 1 to 3, Q-measure", "Q"), ("equation 4, O-measure", "O"), ("equation 5, NWRR", "NWRR"), ("equation 6, P-measure", "P-measure"), ("equation 7, P+", "P+")):  # fmt: skip
+        yield Item("S1", name, f"scorecube show STUDY scores --metrics {metric}", "values of the worked examples and of NTCIREVAL ([](published.md))", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Figures 2 and 3, worked examples", "scorecube list gains", "11 of 11 ([](published.md))", NOTHING)  # fmt: skip
+    yield Item("S1", "Figure 4, swap method on two samples with replacement", f"scorecube swap STUDY {ALL} --sampling replacement --rule s1 --gains 3:2:1 --trials 1000 --seed 1", "algorithm", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Figures 5 and 6, bootstrap test", BOOTSTRAP, "algorithm; levels by full enumeration in tests", NO_RUNS)  # fmt: skip
+    yield Item("S1", "footnote, unpaired bootstrap test", f"scorecube unpaired STUDY {FIRST} --gains 3:2:1 --trials 200 --seed 1", "algorithm", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Figure 7, estimated difference", "scorecube show STUDY bootstrap --columns collection,metric,alpha,estimated_difference", "algorithm", NO_RUNS)  # fmt: skip
+    yield Item("S1", "equations 8 and 9, tau and its test", f"{CORRELATE} --gains {','.join(GAINS)}", "formulas; thresholds", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Table 1, relevant documents per topic", "scorecube show STUDY scores --table statistics", "20 of 20 numbers", "runs and teams")  # fmt: skip
+    yield Item("S1", "Table 2, tau between metrics", "scorecube show STUDY correlate --table triangle", "form; 84 values are possible ones", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Table 3, swap method at 95 %", "scorecube show STUDY swap --all --sort share:desc", "columns", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Table 4, bootstrap sensitivity", "scorecube show STUDY bootstrap --sort share:desc", "columns; 58 fractions agree with their percentages", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Table 5, tau between gain settings", "scorecube show STUDY correlate --table gains --columns collection,metric,default,gain,tau", "form; 47 of 48 values are possible ones", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Table 6, bootstrap sensitivity by gain setting", f"scorecube bootstrap STUDY {FIRST} --no-plus-one --trials 200 --seed 1", "columns", NO_RUNS)  # fmt: skip
+    for number, name in ((7, "NTCIR-3-Chinese"), (8, "NTCIR-3-Japanese"), (9, "NTCIR-5-Chinese,NTCIR-5-Japanese")):  # fmt: skip
+        yield Item("S1", f"Table {number}, largest preferred ranks", f"scorecube show STUDY scores --table preferred_rank --collection {name}", "documents of each level; 1,267 cells as numbers", "ranks")  # fmt: skip
+    yield Item("S1", "Figure 8, mean AP of the runs", figure(f"scores {ALL} --metrics AP", "s1-figure-8"), "form", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Figure 9, shares of the swap method", figure(f"swap {ALL} --metrics P+,O,NWRR,RR", "s1-figure-9"), "form", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Figure 10, bootstrap sensitivity", figure(f"bootstrap {ALL} --metrics P+,O,NWRR,RR", "s1-figure-10"), "form", NO_RUNS)  # fmt: skip
+
+
+def _of_s2() -> Iterator[Item]:
+    """Yield the items of Sakai 2017."""
+    yield Item("S2", "equation 1, topics for an interval width", "scorecube design --variance 0.0368 --width 0.15 --method ci", "all values", NOTHING)  # fmt: skip
+    yield Item("S2", "equation 2, topics for ANOVA", "scorecube design --variance 0.0368 --min-diff 0.15 --mode sakai", "all values", NOTHING)  # fmt: skip
+    yield Item("S2", "Figure 1, noncentrality and 4 z^2", "scorecube design-curves noncentrality --out s2-figure-1.png", "all curves", NOTHING)  # fmt: skip
+    yield Item("S2", "Figure 2, interval width and detectable difference", "scorecube design-curves tools --variance 0.0182,0.1145 --out s2-figure-2.png", "all curves", NOTHING)  # fmt: skip
+    yield Item(
+        "S2",
+        "Table 1, variances",
+        "scorecube show STUDY scores --table variance",
+        "formula",
+        NO_RUNS,
+    )
+    yield Item("S2", "Figure 3, worst-case widths", "scorecube wcw --variance 0.0368,0.0441,0.0824,0.0863 --figure s2-figure-3.png", "all curves, from the printed variances", NOTHING)  # fmt: skip
+    yield Item("S2", "section 4, readings at 50 topics", "scorecube wcw --variance 0.0368,0.0824 --topics 50", "8 readings", NOTHING)  # fmt: skip
+    yield Item("S2", "section 4, standardised scores", f"scorecube standardise STUDY {FIRST} --name std --method std-AB", "formula", NO_RUNS)  # fmt: skip
+    yield Item("S2", "section 2, sorted significance levels", figure(f"bootstrap {FIRST}", "s2-levels"), "form", NO_RUNS)  # fmt: skip
+    yield Item("S2", "section 2, agreement with preferences of people", "", "**not yet**", "")
+
+
+def _of_s3() -> Iterator[Item]:
+    """Yield the items of Sakai and Shang 2016."""
+    yield Item("S3", "equation 1, variance of a metric", "scorecube show STUDY scores --table variance", "formula", NO_RUNS)  # fmt: skip
+    yield Item("S3", "Table 1, documents by level", "scorecube show STUDY scores --table statistics", "form", "judgements: those of S1")  # fmt: skip
+    yield Item("S3", "Table 2, tau with intervals, bold above 1", f"scorecube show STUDY correlate --table triangle {FIRST}", "20 limits, 10 marks", NO_RUNS)  # fmt: skip
+    yield Item("S3", "section 5.1, teams left out", TEAMS, "algorithm, trial by trial in plain Python", NO_RUNS)  # fmt: skip
+    yield Item("S3", "Figure 1, variance by teams left out", figure(f"teams {FIRST}", "s3-figure-1"), "form: error bars, beside bands", NO_RUNS)  # fmt: skip
+    yield Item("S3", "section 5.1, first interval without the whole variance", "scorecube show STUDY teams --table first_miss", "rule", NO_RUNS)  # fmt: skip
+    yield Item("S3", "section 5.2, topics left out of each trial's matrix", "scorecube show STUDY teams --table trials", "algorithm: `python -m tests.topics_left_out` beside plain Python, 44 runs of 16 teams", NO_RUNS)  # fmt: skip
+    yield Item("S3", "Table 3, variances of fewer topics and topics needed", "scorecube show STUDY teams --table variance", "25 of 25 topics from the printed variances", NO_RUNS)  # fmt: skip
+    yield Item("S3", "Figure 2, variance with 10 topics", figure(f"teams {FIRST} --metrics nG@1,P+", "s3-figure-2"), "form: error bars, beside bands", NO_RUNS)  # fmt: skip
+
+
+def _of_s4() -> Iterator[Item]:
+    """Yield the items of Sakai 2004."""
+    yield Item("S4", "equations 1 to 13, metrics", "scorecube show STUDY scores --metrics Q,Rmeasure,AWP,RWP,nCG@10", "formulas", NO_RUNS)  # fmt: skip
+    yield Item("S4", "equations 14 to 24, relations between metrics", "scorecube show STUDY scores --metrics Rprec,Rmeasure,RWP", "held on random lists by tests (23 and 24 of binary relevance only)", NOTHING)  # fmt: skip
+    for number, name in ((3, "NTCIR-3-Chinese"), (4, "NTCIR-3-Japanese"), (5, "NTCIR-5-Chinese"), (6, "NTCIR-5-Japanese")):  # fmt: skip
+        yield Item("S4", f"Tables {number} and {number + 5}, (a): tau and rho of metrics", f"scorecube show STUDY correlate --collection {name} --columns gain,metric_a,metric_b,spearman,tau", "form", NO_RUNS)  # fmt: skip
+    yield Item("S4", "Tables 3 to 6 and 8 to 11, (b): gain settings", "scorecube show STUDY correlate --table gains --columns collection,metric,default,gain,spearman,tau,bold", "form, marks above .99", NO_RUNS)  # fmt: skip
+    yield Item("S4", "Tables 7 and 12, means of four collections", "scorecube show STUDY correlate --average", "rule", NO_RUNS)  # fmt: skip
+    yield Item("S4", "Figures 4 to 7, systems sorted by AP", figure(f"correlate {FIRST} --metrics AP,Q,Rmeasure --by gain --as curves", "s4-figure-4"), "form: metrics and gain settings in one plot", NO_RUNS)  # fmt: skip
+    yield Item("S4", "section 4, swops", "scorecube show STUDY correlate --table swops", "rule", NO_RUNS)  # fmt: skip
+
+
+ITEMS = [item for items in (_of_s0, _of_s1, _of_s2, _of_s3, _of_s4) for item in items()]
+
+
+def make_study(path: Path, n_runs: int = 30, n_teams: int = 10) -> None:
+    """Write a study of the four collections of S1: printed numbers of relevant documents, simulated rankings."""
+    study = sc.open_study(path, mode="a")
+    for seed, (name, (topics, judged)) in enumerate(ntcir_clir().items(), 1):
+        rankings = simulate_rankings(
+            judged, topics=topics, n_runs=n_runs, n_teams=n_teams, depth=100, seed=seed
+        )
+        cube = sc.evaluate(rankings, list(METRICS), list(GAINS))
+        study.add(name.replace(" ", "-"), cube=cube, rankings=rankings)
+
+
+def page() -> Iterator[str]:
+    """Yield the lines of the page."""
+    there = sum(bool(item.command) for item in ITEMS)
+    yield "# The five papers, item by item\n"
+    yield (
+        "What the papers print or define, the command that makes it, what is exact, and what had to be simulated because it was never published. "
+        f"{there} of {len(ITEMS)} items have a command; each of them runs in tests on a study made from the numbers of relevant documents in "
+        "S1 Tables 7 to 9 (`python -m tests.papers STUDY` writes it). This page is made by `python -m tests.papers`; "
+        "[](published.md) has the printed numbers beside ours.\n"
+    )
+    for paper, title in PAPERS.items():
+        yield f"## {paper}: {title}\n"
+        yield "| item | command | exact | simulated |\n|---|---|---|---|"
+        for item in ITEMS:
+            if item.paper == paper:
+                command = f"`{item.command}`" if item.command else ""
+                yield f"| {item.item} | {command} | {item.exact} | {item.simulated} |"
+        yield ""
+
+
+if __name__ == "__main__":
+    import sys
+
+    if len(sys.argv) > 1:
+        make_study(Path(sys.argv[1]))
+    else:
+        print("\n".join(page()).rstrip())

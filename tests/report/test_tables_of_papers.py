@@ -1,0 +1,69 @@
+"""Tables as the papers print them: R per topic, tau as a triangle, gain settings against each other, classes of metrics."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+import scorecube as sc
+from scorecube.ingest.published import ntcir_clir
+from scorecube.testing import simulate_cube, simulate_rankings
+from tests.analyses.rank_agreement.test_correlation import ranked_apart
+from tests.report.test_preferred_rank import TABLE_1
+
+GAINS = ("3:2:1", "1:1:1", "10:5:1")
+
+
+@pytest.mark.parametrize("collection", TABLE_1)
+def test_relevant_documents_per_topic_are_those_of_the_paper(collection: str) -> None:
+    topics, judged = ntcir_clir()[collection]
+    rankings = simulate_rankings(judged, topics=topics, n_runs=3, n_teams=3, depth=10)
+    (row,) = sc.table(rankings, "statistics").to_dict("records")
+    names = ("n_topics", "n_relevant", "n_level_3", "n_level_2", "n_level_1")
+    for name, printed in zip(names, TABLE_1[collection], strict=True):
+        assert row[name] == pytest.approx(float(str(printed)), abs=0.0501)
+
+
+def test_tau_is_a_triangle_with_intervals_and_marks() -> None:
+    """The first number of S3 Table 2: .854 [.649, 1.059], in bold."""
+    result = sc.analyse(ranked_apart(44, round(946 * (1 - 0.854) / 2)), sc.Correlation(), seed=1)
+    frame = sc.table(result, "triangle")
+    assert [*frame.columns] == ["collection", "gain", "metric", str(result["metric"].values[0])]
+    assert frame.iloc[0, -1] == "0.854 [0.649, 1.059]*"
+    cube = simulate_cube(n_runs=20, metrics=("AP", "Q", "RR"), gains=GAINS)
+    several = sc.analyse(cube, sc.Correlation(intervals=()), trials=1, seed=1)
+    wide = sc.table(several, "triangle")
+    pairs = sc.table(several, "metrics")
+    assert (wide.drop(columns=["collection", "gain", "metric"]) != "").to_numpy().sum() == len(
+        pairs
+    )
+    for row in pairs.to_dict("records"):
+        of_row = (wide["gain"] == row["gain"]) & (wide["metric"] == row["metric_b"])
+        (cell,) = wide.loc[of_row, row["metric_a"]]
+        assert cell.startswith(f"{row['tau']:.3f} [")
+        assert cell.endswith("*") == row["bold"]
+
+
+def test_every_gain_setting_is_compared_with_every_other() -> None:
+    cube = simulate_cube(n_runs=12, metrics=("AP", "Q", "nDCG@10"), gains=GAINS)
+    plan = sc.Correlation(along=("gain",), intervals=(), every_gain=True)
+    frame = sc.table(sc.analyse(cube, plan, trials=1, seed=1), "gains")
+    labels = zip(frame["metric"], frame["default"], frame["gain"], strict=True)
+    found = dict(zip(labels, frame["tau"], strict=True))
+    pairs = list(itertools.combinations(GAINS, 2))
+    assert [*found] == [(metric, *pair) for metric in ("Q", "nDCG@10") for pair in pairs]
+    for (metric, first, other), tau in found.items():
+        alone = cube.sel(gain=[first, other], metric=[metric])
+        one = sc.analyse(alone, sc.Correlation(along=("gain",), intervals=()), trials=1, seed=1)
+        assert sc.table(one, "gains")["tau"].tolist() == [tau]
+
+
+def test_metrics_have_the_classes_of_the_paper() -> None:
+    users = sc.list_metrics().set_index("name")["user"]
+    printed = {"AP": "many", "Q": "many", "nDCG": "many", "P-measure": "one highly"}
+    printed |= {"P+": "one highly", "RR": "any one", "O": "any one", "NWRR": "any one"}
+    assert {name: users[name] for name in printed} == {
+        name: f"{words} relevant" for name, words in printed.items()
+    }
+    assert users["Judged"] == ""

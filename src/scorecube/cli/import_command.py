@@ -10,10 +10,10 @@ import typer
 from scorecube.cli import options, terminal
 from scorecube.cli.options import check_choice
 from scorecube.cli.terminal import notify, split
-from scorecube.cli.vocabulary import EVALS, MODELS
 from scorecube.errors import counted
 from scorecube.ingest.formats import AUTO, layouts
 from scorecube.ingest.roles import TAKEN
+from scorecube.report.vocabulary import EVALS, MODELS
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import scorecube as sc
-from scorecube.cli.vocabulary import EVALS, FIELD, in_words
+from scorecube.report.vocabulary import EVALS, FIELD, in_words
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -56,6 +57,26 @@ def test_columns_of_models_decide_and_the_option_does(scorecube: Cli, tmp_path: 
     rows = [line for line in field.stdout.splitlines() if line.strip()[:1].isdigit()]
     assert rows
     assert all(row in evals.stdout for row in rows)
+
+
+def test_pages_have_the_words(scorecube: Cli, tmp_path: Path) -> None:
+    study, page = tmp_path / "s.zarr", tmp_path / "page.html"
+    scorecube("import", study, "--name", "a", written(tmp_path / "a.csv", "model,item,seed,acc"))
+    scorecube("leaderboard", study, "--trials", 100, "--seed", 1)
+    scorecube("report", study, "--out", page)
+    field = page.read_text()
+    assert "up to date" in scorecube("report", study, "--out", page).stderr
+    scorecube("report", study, "--out", page, "--vocabulary", "evals")
+    evals = page.read_text()
+    assert sc.report(sc.open_study(study), str(page), vocabulary="evals") == str(page)
+    assert page.read_text() == evals
+    for text, words, others in ((field, ("run", "topic"), ("item",)), (evals, ("item",), ("topic",))):  # fmt: skip
+        shown = re.sub(r"(?s)<(script|style|svg|tbody|title)\b.*?</\1>|<[^>]*>", "\n", text)
+        assert all(re.search(rf"\b{word}s?\b", shown) for word in words)
+        assert not any(re.search(rf"\b{word}s?\b", shown) for word in others)
+    rows = [re.findall(r"(?s)<tbody.*?</tbody>", text) for text in (field, evals)]
+    assert rows[0] == rows[1]
+    assert "m0#1" in "".join(rows[0]) or "m0" in "".join(rows[0])
 
 
 def test_an_unknown_vocabulary_is_refused(scorecube: Cli, tmp_path: Path) -> None:

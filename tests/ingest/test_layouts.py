@@ -229,6 +229,17 @@ def test_resolved_ids_need_the_list_of_all_ids(tmp_path: Path) -> None:
     assert cube["score"].values.ravel().tolist() == [1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]
 
 
+def test_per_instance_statistics_of_helm_are_refused_with_advice(tmp_path: Path) -> None:
+    # As helm-run of crfm-helm 0.5 writes per_instance_stats.json, which names neither the model nor the task.
+    stat = {"name": {"name": "exact_match", "split": "test"}, "count": 1, "sum": 1.0, "mean": 1.0}
+    sample = {"instance_id": "id13", "train_trial_index": 0, "stats": [stat]}
+    for text in (json.dumps([sample], indent=2), json.dumps(sample)):
+        path = tmp_path / "per_instance_stats.json"
+        path.write_text(text)
+        with pytest.raises(BadInput, match=r"stats.json: per-instance statistics of HELM.*convert the run with Every Eval Ever"):  # fmt: skip
+            import_scores(path)
+
+
 QRELS = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}
 HEADERS = ["query-id\tcorpus-id\tscore", "query_id,doc_id,relevance", "qid;docno;label"]
 

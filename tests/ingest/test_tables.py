@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import itertools
 import json
 import math
 import re
@@ -18,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorecube as sc
-from scorecube.errors import BadInput, BadPlan
+from scorecube.errors import BadInput, BadPlan, BadStudy
 from scorecube.ingest import tables
 from scorecube.ingest.roles import take_columns
 from scorecube.workflow.api import import_scores
@@ -481,6 +483,37 @@ def test_93_000_rows_take_less_than_two_seconds(tmp_path: Path) -> None:
     ] * 5
     for name, found in import_scores(tmp_path / "s.jsonl", collections=True).items():
         assert found.identical(cubes[name])
+
+
+def test_scores_are_imported_into_a_study(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"model": ["a", "b"] * 4, "benchmark": ["x"] * 4 + ["y"] * 4, "item": [1, 1, 2, 2] * 2, "acc": range(8)})  # fmt: skip
+    cubes = import_scores(frame, collections=True)
+    study = import_scores(frame, study=tmp_path / "s.zarr")
+    assert {name: study[name].cube["score"].equals(cube["score"]) for name, cube in cubes.items()} == {"x": True, "y": True}  # fmt: skip
+    further = import_scores(frame.assign(f1=0.5).drop(columns="acc"), study=study)
+    assert further is study
+    assert sc.open_study(tmp_path / "s.zarr")["y"].cube["metric"].values.tolist() == ["acc", "f1"]
+    with pytest.raises(BadPlan, match="no column names the collection; name it with name, or"):
+        import_scores(frame[:4].drop(columns="benchmark"), study=study)
+    with pytest.raises(BadStudy, match="'x'"):
+        import_scores(frame.assign(acc=0.25), study=study)
+
+
+def test_quotes_blanks_and_irregular_lines_are_read_as_csv_does(tmp_path: Path) -> None:
+    lines = ["a,1,0.5", "b, 1,0.25", "", '"a",2,1', '"b","2",0', "a,3,.5", '"b",3,"0.75"']
+    for some in itertools.islice(itertools.permutations(lines, 5), 0, None, 41):
+        text = "model,item,acc\n" + "\n".join(some)
+        for name, block in (("whole", 2**20), ("parts", 16)):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("scorecube.ingest.files.CHUNK", block)
+                cube = import_scores(written(tmp_path / f"{name}.csv", text))
+            rows = [row for row in csv.reader(some, skipinitialspace=True) if row]
+            found = {(run, topic): cube["score"].sel(run=run, topic=topic).item() for run, topic, _ in rows}  # fmt: skip
+            assert found == {(run, topic): float(value) for run, topic, value in rows}
+    path = written(tmp_path / "s.csv", 'model,item,acc\na,1,1\nb,1\n"a",2,1,0\nb,2,"x"\n')
+    with pytest.raises(BadInput) as caught:
+        import_scores(path)
+    assert [line.partition(": ")[0].rpartition(":")[2] for line in str(caught.value).splitlines()] == ["3", "4", "5"]  # fmt: skip
 
 
 def test_repeated_items_name_the_columns_that_may_tell_them_apart(tmp_path: Path) -> None:

@@ -204,12 +204,12 @@ def test_counts_only_are_refused(tmp_path: Path) -> None:
 def test_z_scores_have_names_of_their_own(tmp_path: Path) -> None:
     """As ``trec_eval -Z -q -a`` prints them, in test/out.test.aqZ of its sources."""
     lines = "Znum_ret 301 -1.8922\nZmap 301 -0.5933\nrelstring 301 '0000011000'\nZset_F 301    nan\nZgm_map all 0.0\nZinfAP 301 1\n"
-    matrices = read_trec_eval(
-        [write(tmp_path / "x", lines + "runid all STANDARD\nZmap all -0.6\nZset_F all    nan\n")]
-    )
-    assert list(matrices) == ["Zmap", "Zset_F"]
-    assert matrices["Zmap"].to_numpy().tolist() == [[-0.5933]]
-    assert math.isnan(matrices["Zset_F"].to_numpy()[0, 0])
+    path = write(tmp_path / "x", lines + "runid all STANDARD\nZmap all -0.6\nZset_F all    nan\n")
+    noted: list[str] = []
+    cube = import_scores(path, notify=noted.append)
+    assert cube["metric"].values.tolist() == ["Zmap"]
+    assert cube["score"].values.ravel().tolist() == [-0.5933]
+    assert "no score of Zset_F" in noted
 
 
 def test_measures_of_version_8_get_our_names(tmp_path: Path) -> None:

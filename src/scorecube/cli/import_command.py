@@ -12,10 +12,10 @@ import typer
 from scorecube.cli import options, terminal
 from scorecube.cli.options import check_choice
 from scorecube.cli.terminal import notify, split
-from scorecube.cli.vocabulary import EVALS, MODELS
 from scorecube.errors import BadPlan, counted, option
 from scorecube.ingest.formats import AUTO, NUMBERS, layouts
 from scorecube.ingest.roles import TAKEN, ColumnOptions
+from scorecube.report.vocabulary import EVALS, MODELS
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -42,9 +42,9 @@ from scorecube.cli.import_command import describe
 from scorecube.cli.options import check_choice
 from scorecube.cli.plugins import load_plugins
 from scorecube.cli.terminal import discard_stdout, echo, notify, split, track_progress, wrap_lines
-from scorecube.cli.vocabulary import EVALS, FIELD
 from scorecube.errors import BadPlan, CorruptStudy, ScorecubeError, counted
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
+from scorecube.report.vocabulary import EVALS, FIELD
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
-from scorecube.cli import options
+from scorecube.cli import options, terminal
 from scorecube.cli.terminal import notify, split, track_progress
 from scorecube.errors import BadPlan, counted
 
@@ -67,6 +67,7 @@ def report(
     from scorecube.report.page.options import PageOptions
     from scorecube.report.page.writing import INDEX, OVERVIEW, write_page, write_pages
     from scorecube.report.study_contents import overview
+    from scorecube.report.vocabulary import FIELD
     from scorecube.storage import open_study
 
     path = out or (FOLDER if pages else FILE)
@@ -76,7 +77,8 @@ def report(
         _refuse_pdf(target)
     opened = open_study(study)
     chosen = split(collection)
-    asked = PageOptions(title, authors, date, tuple(split(metrics) or ()), primary, final)
+    shown, words = tuple(split(metrics) or ()), terminal.MESSAGES.vocabulary or FIELD
+    asked = PageOptions(title, authors, date, shown, primary, final, words)
     asked.check([name for row in overview(opened)["collections"] for name in row["metrics"]])
     with drawing_processes() as ordered_map, track_progress("drawing", None) as progress:
         how: dict[str, Any] = {

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from scorecube.analyses.options import split_list
-from scorecube.cli.vocabulary import EVALS, WORDS, in_words
 from scorecube.errors import BadOutput, counted, visible
+from scorecube.report.vocabulary import EVALS, WORDS, in_words
 
 PLAIN_SECONDS, NOTE_SECONDS = 5.0, 0.5
 """Shortest time between two plain lines of progress, and between two changes of the note behind a bar."""
@@ -36,7 +36,7 @@ class Messages:
     quiet: Whether only errors are printed.
     verbose: Whether plans, estimates and all sentences on results are printed, too.
     all_columns: Whether columns of tables for which a terminal has no room are shown below the others.
-    vocabulary: Whose words are printed, see `scorecube.cli.vocabulary`; empty for those that the columns of a table suggest.
+    vocabulary: Whose words are printed, see `scorecube.report.vocabulary`; empty for those that the columns of a table suggest.
     log: File that all messages are appended to, with times; None for none.
     json: Whether progress is printed as one JSON object a line.
     """

@@ -113,7 +113,7 @@ class FileHead:
         return self.rows[0][1] if self.rows else []
 
 
-Read = Callable[[Sequence[PathLike], str | None], "dict[str, Matrices]"]
+Read = Callable[[Sequence[PathLike], str | None], "dict[str, Matrices] | Reading"]
 """Reader of files of one format, see `Format`."""
 
 
@@ -131,7 +131,7 @@ class Format:
         Returns whether a file has this format. Formats that are registered later are tried first.
     read
         Reads files, and the only metric to take (None for all): gain setting ('' if the files have none) -> metric ->
-        data frame of runs x topics, NaN for missing scores.
+        data frame of runs x topics, NaN for missing scores; or a `scorecube.ingest.records.Reading`.
     read_transposed
         The same of files with runs and topics exchanged; None if the format has one direction only.
     read_collections
@@ -321,7 +321,8 @@ def read_collections(
             option=name,
         )
     notes = [f"no header: {across}s are numbered"] if layout == NUMBERS else []
-    return Reading({"": read(paths, metric)}, notes=notes)
+    scores = read(paths, metric)
+    return scores if isinstance(scores, Reading) else Reading({"": scores}, notes=notes)
 
 
 def detect(path: PathLike, metric: str | None = None) -> str:

@@ -6,17 +6,15 @@ A file holds one or more runs, and a run may have several files with other cut-o
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from scorecube.errors import BadInput
-from scorecube.ingest.collector import Collector, matrices_of
-from scorecube.ingest.delimited import read_rows, refuse_other_width, score
+from scorecube.ingest.delimited import read_rows, refuse_other_width
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.measure_names import from_gdeval
-from scorecube.ingest.records import Matrices
+from scorecube.ingest.one_run import Record, ScoreReader
 
 LABELS = ["runid", "topic"]
 MEAN = "amean"
@@ -40,32 +38,17 @@ class TrecTool:
         labels, measures = head.header[:2], head.header[2:]
         return labels == LABELS and bool(measures) and all(map(self.measures.fullmatch, measures))
 
-    def read(self, paths: Iterable[PathLike], metric: str | None = None) -> dict[str, Matrices]:
-        """Read the output of this tool; several files are read as one.
+    @property
+    def format(self) -> Format:
+        """The format of its output."""
+        means = f"no scores of topics in the file, only means ({MEAN}) or nothing; judgements and run share no topic"
+        reader = ScoreReader(self._records, self.label, summary=MEAN, only_means=means)
+        return Format(self.name, BUILT_IN[self.name].about, self.detect, reader.read)
 
-        paths: Files of one or more runs.
-        metric: The only measure to read, by its name here or in the tool.
-        Returns matrices: '' (no gain settings) -> metric -> runs x topics, NaN for missing scores.
-        Raises BadInput: Naming file and line: another header, a line of another length, an empty run or topic, a score
-            that is not a number, a second score of one run, topic and measure, differences to a baseline; means without
-            topics.
-        """
-        found = Collector(self.label, metric)
-        first = ""
-        for path in paths:
-            first = first or str(path)
-            self._read_file(path, found)
-        if not found.scores:
-            raise BadInput(
-                f"no scores of {metric} in the file; there are {', '.join(sorted(found.others))}",
-                first,
-            )
-        return {"": matrices_of(found.scores)}
-
-    def _read_file(self, path: PathLike, found: Collector) -> None:
+    def _records(self, path: PathLike) -> Iterator[Record]:
+        """Yield records (BadInput for another header, a line of another length, a missing label, differences to a baseline)."""
         (first, header), rows = read_rows(path)
         self._check_header(header, path, first)
-        n_topics = 0
         for line, cells in rows:
             if cells[:2] == LABELS:  # the next run of concatenated output
                 header = self._check_header(cells, path, line)
@@ -79,19 +62,11 @@ class TrecTool:
                     line,
                 )
             refuse_other_width(cells, header, path, line)
-            run, topic = sys.intern(cells[0]), sys.intern(cells[1])
+            run, topic = cells[:2]
             if not run or not topic:
                 raise BadInput(f"the {'run' if not run else 'topic'} is missing", path, line)
-            n_topics += topic != MEAN
             for measure, cell in zip(header[2:], cells[2:], strict=True):
-                value, label = score(cell, path, line), found.wanted(measure)
-                if topic != MEAN and label is not None:
-                    found.add(label, run, topic, value, path, line)
-        if not n_topics:
-            raise BadInput(
-                f"no scores of topics in the file, only means ({MEAN}) or nothing; judgements and run share no topic",
-                path,
-            )
+                yield line, run, topic, measure, cell
 
     def _check_header(self, cells: list[str], path: PathLike, line: int) -> list[str]:
         if cells[:2] != LABELS or len(cells) < 3:
@@ -114,4 +89,4 @@ class TrecTool:
 
 
 GDEVAL = TrecTool("gdeval", re.compile(r"(ndcg|err)@[1-9]\d*"), from_gdeval, "ndcg@20, err@20")
-FORMAT = Format("gdeval", BUILT_IN["gdeval"].about, GDEVAL.detect, GDEVAL.read)
+FORMAT = GDEVAL.format

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, Unpack, overload
 
 import numpy as np
@@ -17,8 +18,6 @@ from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems
 from scorecube.collection.topic_groups import with_topic_groups
 from scorecube.errors import BadInput, BadPlan, kind_of, option
-from scorecube.ingest.collector import Collector
-from scorecube.ingest.collector import matrices_of as matrices_of
 from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.measure_names import (
     IR_COUNTS,
@@ -29,6 +28,8 @@ from scorecube.ingest.measure_names import (
     from_pyterrier,
     is_measure,
 )
+from scorecube.ingest.one_run import matrices_of as matrices_of
+from scorecube.ingest.one_run import matrices_of_rows
 from scorecube.ingest.records import Matrices as Matrices
 from scorecube.ingest.records import Reading, Records, refuse_several
 from scorecube.ingest.repetitions import without_levels
@@ -203,12 +204,11 @@ def _collected(
     records: Iterable[tuple[str, str, str, Any]], label: Callable[[str], str]
 ) -> Matrices:
     """Return the matrices of records: run, topic, measure, value."""
-    found = Collector(label)
-    for run, topic, measure, value in records:
-        found.add(found.wanted(measure) or measure, run, topic, value)
-    if not found.scores:
+    label_of = cache(label)
+    rows = [(run, topic, label_of(measure), value) for run, topic, measure, value in records]
+    if not rows:
         raise BadInput(NO_SCORES, option="scores")
-    return matrices_of(found.scores)
+    return matrices_of_rows(rows)
 
 
 def _leaves(scores: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, Any]]:

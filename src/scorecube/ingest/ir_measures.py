@@ -9,11 +9,11 @@ import json
 from collections.abc import Iterator
 
 from scorecube.errors import BadInput, counted
-from scorecube.ingest.delimited import is_score, lines_of
+from scorecube.ingest.delimited import is_score, lines_of, read_text
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.measure_names import IR_COUNTS, IR_SHAPE, from_ir_measures, is_measure
-from scorecube.ingest.one_run import OneRunReader, Record
+from scorecube.ingest.one_run import Record, ScoreReader
 from scorecube.ingest.roles import RUN_HEADERS, header_word
 
 LINE = "topic measure value"
@@ -50,8 +50,8 @@ def _detect(head: FileHead) -> bool:
     return all(_is_line(split_line(line.strip())) for line in head.lines[:2])
 
 
-def _records(text: str, path: PathLike) -> Iterator[Record]:
-    for number, line in enumerate(lines_of(text), 1):
+def _records(path: PathLike) -> Iterator[Record]:
+    for number, line in enumerate(lines_of(read_text(path)), 1):
         content = line.strip()
         if not content:
             continue
@@ -70,11 +70,11 @@ def _records(text: str, path: PathLike) -> Iterator[Record]:
             raise BadInput(
                 f"{measure!r} is not a measure of ir_measures; a line has {LINE}", path, number
             )
-        yield number, topic, measure, value
+        yield number, "", topic, measure, value
 
 
-IR_MEASURES = OneRunReader(
-    parse=lambda text, path: ("", _records(text, path)),
+IR_MEASURES = ScoreReader(
+    parse=_records,
     label=from_ir_measures,
     extensions="txt|tsv|eval|out|jsonl",
     counts=IR_COUNTS,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from scorecube.ingest.formats import BUILT_IN, Format
 from scorecube.ingest.gdeval import TrecTool
 from scorecube.ingest.measure_names import NDEVAL as MEASURES
 from scorecube.ingest.measure_names import from_ndeval
 
 NDEVAL = TrecTool("ndeval", MEASURES, from_ndeval, "ERR-IA@20, alpha-nDCG@20, NRBP, strec@20")
-FORMAT = Format("ndeval", BUILT_IN["ndeval"].about, NDEVAL.detect, NDEVAL.read)
+FORMAT = NDEVAL.format

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from scorecube.errors import BadInput
-from scorecube.ingest.delimited import fields_of
+from scorecube.ingest.delimited import fields_of, read_text
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
-from scorecube.ingest.one_run import OneRunReader, Record
+from scorecube.ingest.one_run import Record, ScoreReader
 
 LINE = "topic measure= value"
 NAMES = {
@@ -56,18 +56,16 @@ def _detect(head: FileHead) -> bool:
     return _is_line(first)
 
 
-def _records(text: str, path: PathLike) -> Iterator[Record]:
-    for line, fields in fields_of(text):
+def _records(path: PathLike) -> Iterator[Record]:
+    for line, fields in fields_of(read_text(path)):
         if _is_comment(fields):
             continue
         if not _is_line(fields):
             raise BadInput(
                 f"{' '.join(fields)[:60]!r} is not a line of NTCIREVAL; expected {LINE}", path, line
             )
-        yield line, fields[0], fields[1].removesuffix("="), fields[2]
+        yield line, "", fields[0], fields[1].removesuffix("="), fields[2]
 
 
-NEV = OneRunReader(
-    parse=lambda text, path: ("", _records(text, path)), label=from_ntcireval, extensions="nev"
-)
+NEV = ScoreReader(_records, from_ntcireval, "nev")
 FORMAT = Format("nev", BUILT_IN["nev"].about, _detect, NEV.read)

@@ -126,11 +126,11 @@ class Problems:
     def add(
         self, kind: str, text: str | BadInput, path: PathLike | None = None, line: int | None = None
     ) -> None:
-        """Add a problem of a kind; of a frame, the line is a row."""
+        """Add a problem of a kind; of a frame, the line is a row; 0 for what has no rows."""
         self._counts[kind] += 1
         if len(self._first) < SHOWN:
             if not isinstance(text, BadInput):
-                row = f"row {line}: " if path is None and line is not None else ""
+                row = f"row {line}: " if path is None and line else ""
                 text = BadInput(row + text, path, line)
             self._first.append(text)
 
@@ -274,9 +274,13 @@ class _Rows:
     labels: dict[str, Any]
     values: dict[str, Floats]
     unread: Sequence[str]
+    are_known: bool
+    """Whether measures have their names here."""
 
     def name_of(self, measure: str) -> str:
         """Return the name here of a measure of another tool."""
+        if self.are_known:
+            return measure
         # PyTerrier calls its measures as trec_eval or as ir_measures does.
         run = header_word(self.taken.named("run"))
         return (from_pyterrier if self.path is None or run == PYTERRIER_RUN else from_trec_eval)(
@@ -377,7 +381,7 @@ class Records:
         values = {header: joined[k] for k, header in zip(places, headers, strict=True)}
         self._notes += table.notes
         self._advice = self._advice or table.advice
-        return _Rows(path, taken, _joined(lines), labels, values, table.unread)
+        return _Rows(path, taken, _joined(lines), labels, values, table.unread, bool(table.roles))
 
     def _numbered(
         self, role: str, at: Sequence[int], taken: Taken, chunk: Chunk, path: PathLike | None
@@ -452,8 +456,8 @@ class Records:
     def _check_cells(self, header: str, cells: _Cells) -> None:
         """Note the cells of a metric's column that are no numbers, and a mixture of numbers with true and false."""
         for path, line, cell in cells.others:
-            text = _score_problem(cell)
-            self._problems.add("non-numeric score", f"{text} (column {header})", path, line)
+            where = "" if header == SCORE else f" (column {header})"
+            self._problems.add("non-numeric score", _score_problem(cell) + where, path, line)
         self._problems.count("non-numeric score", cells.n_others - len(cells.others))
         cells.others, cells.n_others = [], 0
         if cells.flag and cells.number:
@@ -525,7 +529,8 @@ class Records:
                 for k in [int(np.searchsorted(starts, at, side="right")) - 1]
             )
             of = self._row(int(keys[place]), sizes, parts[0][0].taken.inner)
-            text = f"a second score of {name} for {of}; the first is {_place(*before, path)}"
+            first_is = f"; the first is {_place(*before, path)}" if line else ""
+            text = f"a second score of {name} for {of}{first_is}"
             self._problems.add("repeated score", text, path, line)
         self._problems.count("repeated score", max(0, len(again) - SHOWN))
         return keys, _joined([part[2] for part in parts])[order]

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from scorecube.errors import BadInput, counted
-from scorecube.ingest.delimited import Row, fields_of, is_score, lines_of
+from scorecube.ingest.delimited import Row, fields_of, is_score, lines_of, read_text
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.measure_names import NO_MEASURES, from_trec_eval
-from scorecube.ingest.one_run import OneRunReader, Record
+from scorecube.ingest.one_run import Record, ScoreReader
 from scorecube.ingest.roles import TOPIC_HEADERS
 from scorecube.ingest.trec_eval_o import is_old, old_records
 
@@ -39,10 +39,11 @@ def _is_line(fields: list[str]) -> bool:
     return len(fields) == 3 and not is_score(fields[0]) and is_score(fields[2])
 
 
-def _parse(text: str, path: PathLike) -> tuple[str, Iterable[Record]]:
+def _parse(path: PathLike) -> Iterator[Record]:
+    text = read_text(path)
     if is_old(lines_of(text)):
-        return "", old_records(text, path)
-    return _run_name(fields_of(text), path), _records(fields_of(text), path)
+        return old_records(text, path)
+    return _records(_run_name(fields_of(text), path), fields_of(text), path)
 
 
 def _is_name(fields: list[str]) -> bool:
@@ -61,7 +62,7 @@ def _run_name(rows: Iterable[Row], path: PathLike) -> str:
     return run
 
 
-def _records(rows: Iterable[Row], path: PathLike) -> Iterator[Record]:
+def _records(run: str, rows: Iterable[Row], path: PathLike) -> Iterator[Record]:
     for line, fields in rows:
         if _is_name(fields):
             continue
@@ -70,7 +71,7 @@ def _records(rows: Iterable[Row], path: PathLike) -> Iterator[Record]:
                 f"{counted(len(fields), 'field')}; a line of trec_eval -q has 3: {LINE}", path, line
             )
         measure, topic, value = fields
-        yield line, topic, measure, value
+        yield line, run, topic, measure, value
 
 
 def _label(measure: str) -> str:
@@ -78,7 +79,7 @@ def _label(measure: str) -> str:
     return from_trec_eval(next(renamed, measure))
 
 
-TREC_EVAL = OneRunReader(
+TREC_EVAL = ScoreReader(
     parse=_parse,
     label=_label,
     extensions="txt|eval|out|trec_eval",

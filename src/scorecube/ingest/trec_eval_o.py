@@ -62,7 +62,7 @@ def old_records(text: str, path: PathLike) -> Iterator[Record]:
                 block.line,
             )
         for measure, (value, line) in block.values.items():
-            yield line, block.topic, measure, value
+            yield line, "", block.topic, measure, value
 
 
 def _blocks(text: str, path: PathLike) -> list[Block]:

@@ -12,7 +12,7 @@ from inspect import signature
 from os import PathLike
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,6 +31,7 @@ def report(
     metrics: Sequence[str] = (),
     primary: str = "",
     final: bool = False,
+    vocabulary: Literal["field", "evals"] = "field",
 ) -> str:
     """Write all results of a study as one self-contained page; of more than 50 collections their distributions.
 
@@ -48,6 +49,8 @@ def report(
         Metrics that are shown, in this order, all by default; and the one that comes first.
     final
         Leave out what could be analysed further.
+    vocabulary
+        ``evals`` for models, items, benchmarks and seeds in place of runs, topics, collections and repetitions.
 
     Returns
     -------
@@ -78,7 +81,7 @@ def report(
     from scorecube.report.page.writing import write_page
     from scorecube.storage import Study, open_study
 
-    chosen = PageOptions(title, authors, date, tuple(metrics), primary, final)
+    chosen = PageOptions(title, authors, date, tuple(metrics), primary, final, vocabulary)
     with TemporaryDirectory(prefix="scorecube-") as folder:
         opened: Any = open_study(study) if isinstance(study, str | PathLike) else study
         if not isinstance(opened, Study):

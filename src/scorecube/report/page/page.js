@@ -111,7 +111,7 @@ const shared = (() => {
     const found = Number.parseFloat(text.replace(/[,%<\u2009]/g, ""));
     return Number.isNaN(found) ? null : found;
   };
-  const RUNS = ["run", "run a", "run b", "system", "team", "topic"];
+  const RUNS = ["run", "run a", "run b", "system", "team", "topic", "model", "model a", "model b", "item"];
   // Tables are packed in the page; a click saves them unpacked.
   const unpack = (link) => link.addEventListener("click", async (event) => {
     if (!link.download.endsWith(".gz")) return;
@@ -133,7 +133,7 @@ const shared = (() => {
     const state = { column: -1, down: false };
     const metricColumn = names.some((text) => RUNS.includes(text)) ? names.indexOf("metric") : -1;
     let limit = rows.length >= 2 * BEGINNING ? BEGINNING : Infinity;
-    const search = make("input", { type: "search", autocomplete: "off", placeholder: names.includes("run") ? "Find a run or team" : "Find" });
+    const search = make("input", { type: "search", autocomplete: "off", placeholder: names.includes("run") ? "Find a run or team" : names.includes("model") ? "Find a model" : "Find" });
     search.setAttribute("aria-label", `Search: ${region.getAttribute("aria-label")}`);
     const status = make("span", { className: "soft" });
     status.setAttribute("role", "status");

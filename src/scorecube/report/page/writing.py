@@ -18,6 +18,7 @@ from scorecube.report.page.options import PageOptions
 from scorecube.report.page.render import render
 from scorecube.report.page.sections import Part, Sections, part_sources, read_part
 from scorecube.report.study_contents import overview
+from scorecube.report.vocabulary import page_in_words
 from scorecube.storage import Study
 
 Progress = Callable[[int, int], None]
@@ -108,7 +109,7 @@ class _Index:
             made = render(
                 study, facts, sections, links=links, options=options, ordered_map=self.ordered_map
             )
-        return sealed(made, self.digest)
+        return sealed(page_in_words(made, options.vocabulary), self.digest)
 
 
 def write_pages(
@@ -192,14 +193,11 @@ def _collection_page(
         if part is not None:
             sections.add(part)
             parts.append(part)
-    text = (
-        sealed(
-            render(study, [facts], sections.in_order(), up=INDEX, options=options),
-            _page_digest(study, name, page, options),
-        )
-        if draw
-        else None
-    )
+    text = None
+    if draw:
+        made = render(study, [facts], sections.in_order(), up=INDEX, options=options)
+        digest = _page_digest(study, name, page, options)
+        text = sealed(page_in_words(made, options.vocabulary), digest)
     for part in parts:
         part.curve = {}
     return text, [] if many else parts

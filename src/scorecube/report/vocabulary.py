@@ -13,6 +13,8 @@ QUOTED = r"('[^']*'|--\S+)"
 NAMED = r"(?<![\w.#/=-])(run|topic|collection|repetition|system)(s?)(?![\w#/=]|-\w|\.\w)"
 WORD = re.compile(f"{QUOTED}|{NAMED}", re.IGNORECASE)
 """A quoted label or a flag, which stays; or a word."""
+MARKUP = re.compile(r"(<(script|style|svg|tbody|title)\b.*?</\2>|<[^>]*>)", re.DOTALL)
+"""Of a page: scripts, figures, and rows of tables, which have labels in them; and tags."""
 
 
 def in_words(text: str, vocabulary: str) -> str:
@@ -40,3 +42,19 @@ def in_words(text: str, vocabulary: str) -> str:
         return (word.capitalize() if found[2][0].isupper() else word) + found[3]
 
     return WORD.sub(other, text)
+
+
+def page_in_words(page: str, vocabulary: str) -> str:
+    """Return a page in the words of a vocabulary, without rows of tables and figures.
+
+    Examples
+    --------
+    >>> page_in_words("<th class='run'>run<tbody><td>run a</tbody>", "evals")
+    "<th class='run'>model<tbody><td>run a</tbody>"
+    """
+    if vocabulary != EVALS:
+        return page
+    parts = MARKUP.split(page)
+    parts[::3] = [in_words(part, vocabulary) for part in parts[::3]]
+    del parts[2::3]  # names of tags
+    return "".join(parts)

@@ -21,6 +21,7 @@ from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples
+from scorecube.report.page.board import TO
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles import boards
 
@@ -325,3 +326,28 @@ def test_replaced_scores_of_any_collection_are_computed_anew(study: Path, scorec
     second = scorecube(*command).succeeded()
     assert "already there" not in second.stderr
     assert second.stdout != first
+
+
+def test_the_page_of_a_study_with_a_board_opens_with_systems_by_collections(
+    study: Path, tmp_path: Path, scorecube: Cli
+) -> None:
+    page = tmp_path / "report.html"
+    scorecube("leaderboard", study, "--drop-missing", "--trials", 50, "--seed", 1).succeeded()
+    scorecube("report", study, "--out", page).succeeded()
+    before = page.read_text(encoding="utf-8")
+    assert before.index('id="leaderboard"') < before.index('id="collections"')
+    scorecube("board", study, "--drop-missing", "--trials", 300, "--seed", 1).succeeded()
+    scorecube("report", study, "--out", page).succeeded()
+    text = page.read_text(encoding="utf-8")
+    assert text.index('id="collections"') < text.index('id="leaderboard"')
+    assert "mean of these 3" in text
+    assert "all rank sets hold together" in text
+    (card,) = [part for part in text.split('<div class="card">')[1:] if "Who leads?" in part]
+    assert '<p class="big">e ' in card
+    rows = text[text.index('class="matrix"') :].partition("</table>")[0].split("<tr>")[2:]
+    result = sc.open_study(study)["code"].result("board")
+    order = np.argsort(result["rank"].values[0, 0], kind="stable")
+    for row, run in zip(rows, order, strict=True):
+        sets = (int(result[name][0, 0, run]) for name in ("rank_low", "rank_high"))
+        assert f'<td class="n">{TO.join(map(str, sets))}</td>' in row
+        assert f'<th scope="row">{result["run"].values[run]}</th>' in row

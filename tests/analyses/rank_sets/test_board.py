@@ -22,6 +22,7 @@ from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples
 from scorecube.report.page.board import TO
+from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles import boards
 
@@ -270,6 +271,15 @@ def test_samples_are_neither_saved_nor_replayed() -> None:
     samples = sc.Leaderboard().samples(cube_of(scores_of("web")), 1, 10)
     with pytest.raises(BadPlan, match="samples cannot be replayed"):
         analyse(joined(), sc.Board(), trials=10, samples=samples)
+
+
+def test_metrics_with_and_without_gain_settings_have_a_matrix() -> None:
+    cubes = {name: simulate_cube(n_runs=5, seed=seed, gains=("3:2:1", "1:1:1")) for seed, name in enumerate("xy")}  # fmt: skip
+    result = analyse(sc.join_collections(cubes), sc.Board(), trials=50, seed=1)
+    shown = sc.table(result, "matrix")
+    assert shown["metric"].unique().tolist() == ["AP", "nDCG@10 (3:2:1)", "nDCG@10 (1:1:1)"]
+    said = [each for each in sc.findings(result)["sentence"] if "neighbouring" in each]
+    assert len(said) >= 3
 
 
 @pytest.fixture

@@ -249,6 +249,12 @@ STUDIES = {
         ),
         pages=True,
     ),
+    "boards": Golden(
+        SEVERAL,
+        (f"board --baseline {BASELINE} --weights two=2", "board --standardise rank --metrics AP"),
+        (f"gate STUDY --run run1 --baseline {BASELINE}",),
+        brief=True,
+    ),
     "several-tests": Golden(
         SEVERAL, ("leaderboard", "ranks", "bootstrap", "tukey", "paired"), brief=True
     ),

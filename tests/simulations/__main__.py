@@ -235,13 +235,14 @@ def _designs() -> Iterator[tuple[str, Row]]:
 
 def _boards() -> Iterator[tuple[str, Row]]:
     for number in boards.NUMBERS:
+        most = 200 if number < 40 else 100
         for name, (maker, equal, different) in boards.KINDS.items():
             where = f"{number} collections, {name}"
             null, spread = of(maker, number, equal), of(maker, number, different)
-            yield f"{where}, equal means", Row(null, boards.family_error, NO_ERROR, 200)
-            yield where, Row(spread, boards.coverage, COVERED, 200)
-            yield f"{where}: gate", Row(spread, boards.gates, COVERED, 100)
-            yield f"{where}: mean rank (Borda)", Row(spread, boards.mean_ranks, COVERED, 40)
+            yield f"{where}, equal means", Row(null, boards.family_error, NO_ERROR, most)
+            yield where, Row(spread, boards.coverage, COVERED, most)
+            yield f"{where}: gate", Row(spread, boards.gates, COVERED, most // 2)
+            yield f"{where}: mean rank (Borda)", Row(spread, boards.mean_ranks, COVERED, most // 5)
 
 
 ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {

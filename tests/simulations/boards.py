@@ -74,7 +74,7 @@ def binary_board(number: int, deviation: float) -> Board:
 def _runs(file: str) -> Floats:
     scores = real_scores(file)
     chosen = np.linspace(0, len(scores) - 1, N_RUNS).round().astype(int)
-    return scores[chosen]
+    return np.asarray(scores[chosen])
 
 
 def real_board(number: int, equal: bool) -> Board:

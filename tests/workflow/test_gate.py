@@ -120,7 +120,7 @@ def study_of(path: Path, cubes: Cubes) -> Path:
 def test_situations(name: str, tmp_path: Path, scorecube: Cli) -> None:
     cubes, options, status, verdicts, said = SITUATIONS[name]
     path = study_of(tmp_path / "s.zarr", cubes)
-    named = () if "--run" in options else ("--run", "ours")
+    named: tuple[str, ...] = () if "--run" in options else ("--run", "ours")
     named += () if "--baseline" in options else ("--baseline", "base")
     outcome = scorecube("gate", path, *named, *options, "--format", "json")
     assert outcome.status == status, outcome.stderr + outcome.stdout
@@ -232,3 +232,31 @@ def test_errors_of_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "run_plan", fail)
     with pytest.raises(ZeroDivisionError):
         function(BETTER, run="ours", baseline="base")
+
+
+def test_snapshots_of_the_same_items_are_paired(tmp_path: Path, scorecube: Cli) -> None:
+    before = cube_of(noisy(0.0, 50))
+    after = cube_of(noisy(0.0, 50))
+    change = noisy(-0.04, 50)
+    after["score"].loc[{"run": "ours"}] = before["score"].sel(run="ours") + change
+    path = study_of(
+        tmp_path / "s.zarr", {"week1": before, "week2": after.isel(topic=slice(3, None))}
+    )
+    words = ("gate", path, "--run", "ours", "--baseline", "ours", "--against", "week1", "--format", "json")  # fmt: skip
+    outcome = scorecube(*words)
+    assert outcome.status == 3
+    (row,) = json.loads(outcome.stdout)["comparisons"]
+    assert (row["collection"], row["topics"], row["verdict"]) == ("week2", 47, "worse")
+    assert row["reason"] == "47 of 50 topics are in both"
+    expected = stats.ttest_1samp(change[3:], 0).confidence_interval(0.95)
+    assert row["difference"] == pytest.approx(change[3:].mean(), abs=1e-12)
+    assert (row["low"], row["high"]) == pytest.approx(tuple(expected), abs=1e-9)
+    cubes = {"week1": before, "week2": before.isel(topic=slice(0, 0))}
+    found = sc.gate(cubes, run="ours", baseline="base", against="week1")
+    assert [each.verdict for each in found.comparisons] == ["unknown"]
+    with pytest.raises(BadName, match="no collection 'week0'"):
+        sc.gate(cubes, run="ours", baseline="base", against="week0")
+    seeds = repeated(0.0)["a"]
+    later = seeds.assign(score=seeds["score"] + 0.05)
+    found = sc.gate({"old": seeds, "new": later}, run="ours", baseline="ours", against="old")
+    assert found.comparisons[0].difference == pytest.approx(0.05)

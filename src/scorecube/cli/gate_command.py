@@ -34,6 +34,13 @@ Require = Annotated[
         help="What every comparison must show; by default none may show that it is worse by more than the margin.",
     ),
 ]
+Against = Annotated[
+    Optional[str],
+    typer.Option(
+        "--against",
+        help="Collection with the scores of the baseline, such as last week's snapshot of the same items.",
+    ),
+]
 Weights = Annotated[
     Optional[str],
     typer.Option(
@@ -59,6 +66,7 @@ def gate(
     metrics: Metrics = None,
     require: Require = None,
     collections: Collections = None,
+    against: Against = None,
     weights: Weights = None,
     confidence: Confidence = 0.95,
     drop_missing: DropMissing = False,
@@ -68,6 +76,8 @@ def gate(
     """Compare a system with a baseline, by metric and collection, and exit with status 3 if it does not pass.
 
     Example: scorecube gate nightly.zarr --run ours --baseline main --margin 0.01
+
+    Example: scorecube gate weekly.zarr --run main --baseline main --collections week48 --against week47
 
     Example: scorecube gate nightly.zarr --run ours --baseline main --metrics accuracy --require not-worse --format json
     """
@@ -85,6 +95,7 @@ def gate(
         metrics=split(metrics),
         require=require,
         collections=split(collections),
+        against=against,
         weights=split(weights) or (),
         confidence=confidence,
         drop_missing=drop_missing,

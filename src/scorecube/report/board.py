@@ -10,11 +10,10 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report import leaderboard
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.leaderboard import answer, legend, title
+from scorecube.report.leaderboard import ANSWERED, RUNS, leader, legend, of_cell, title
 from scorecube.report.phrases import noun, with_limits
 from scorecube.report.tables import Table, declared, rows_along, where
 from scorecube.report.text_formats import Bold, Marked, with_labels
@@ -29,61 +28,67 @@ COLLECTIONS = declared(
 """Means of runs in each collection, with the interval of each by itself."""
 
 
+def by_label(result: xr.Dataset) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each metric, with its gain setting where it uses them, and the runs by the mean over collections, best first."""
+    for label, rows in with_labels(RUNS.make(result)).groupby("label", sort=False):
+        yield str(label), rows
+
+
 def matrix(result: xr.Dataset) -> pd.DataFrame:
     """Systems by collections, best first: the mean over collections, and that of each with its limits; the largest mean in bold, which does not say that it differs."""
-    frames = []
-    for label, rows in with_labels(COLLECTIONS.make(result)).groupby("label", sort=False):
-        cell = result.sel(
-            {names.METRIC: rows[names.METRIC].iloc[0], names.GAIN: rows[names.GAIN].iloc[0]}
-        )
-        order = cell["rank"].to_series().sort_values(kind="stable").index
-        over = cell["mean"].to_series()
+    frames, single = [], with_labels(COLLECTIONS.make(result))
+    for label, rows in by_label(result):
+        runs, means = rows[names.RUN].tolist(), rows["mean"].tolist()
         columns: dict[str, Any] = where(result) | {
-            "metric": str(label),
-            names.RUN: list(order),
-            "mean over collections": [Bold(f"{over[order[0]]:.4f}")]
-            + [Marked(f"{over[run]:.4f}") for run in order[1:]],
+            "metric": label,
+            names.RUN: runs,
+            "mean over collections": [_marked(each, means, f"{each:.4f}") for each in means],
         }
-        for name, own in rows.groupby(names.COLLECTION, sort=False):
-            of_run = own.set_index(names.RUN).loc[order]
-            best = of_run["mean"].max()
+        of_label = single[single["label"] == label]
+        for name, own in of_label.groupby(names.COLLECTION, sort=False):
+            cells = own.set_index(names.RUN).loc[runs].to_dict("records")
             columns[str(name)] = [
-                (Bold if each["mean"] == best else Marked)(
-                    with_limits(each["mean"], each["mean_low"], each["mean_high"])
+                _marked(
+                    each["mean"],
+                    own["mean"],
+                    with_limits(each["mean"], each["mean_low"], each["mean_high"]),
                 )
-                for each in of_run.to_dict("records")
+                for each in cells
             ]
         frames.append(pd.DataFrame(columns))
     return pd.concat(frames, ignore_index=True)
 
 
+def _marked(value: float, values: Any, text: str) -> str:
+    return Bold(text) if value == max(values) else Marked(text)
+
+
 def answers(group: ResultGroup) -> Iterator[Finding]:
     """Yield which run leads by each metric over the collections, and how many neighbours are separated."""
     for result in group.results:
-        one = ResultGroup(group.heading, group.title, group.frames, [result])
-        n, n_runs = result.sizes.get(names.COLLECTION, 1), result.sizes[names.RUN]
-        separated = result["separated_neighbours"]
-        labels = labels_of(result, names.METRIC)
-        for place, each in enumerate(answer(one)):
-            found = int(separated.values.ravel()[min(place, separated.size - 1)])
+        n = result.sizes.get(names.COLLECTION, 1)
+        for _, rows in [*by_label(result)][:ANSWERED]:
+            each, found = leader(rows, result), _separated(result, rows)
             said = each.sentence.replace(" on these topics", " on these collections")
             yield replace(
                 each,
-                sentence=f"mean over {counted(n, 'collection')}, {said}; {found} of {n_runs - 1} neighbouring pairs are separated",
+                sentence=f"mean over {counted(n, 'collection')}, {said}; {found} of {len(rows) - 1} neighbouring pairs are separated",
             )
-        if separated.size < len(labels):
-            return
+
+
+def _separated(result: xr.Dataset, rows: pd.DataFrame) -> int:
+    return int(of_cell(result, rows.iloc[0], "separated_neighbours"))
 
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield how many neighbours are separated by each metric, then what is said of leaderboards."""
-    for label, found in zip(
-        labels_of(result, names.METRIC), result["separated_neighbours"].values[:, 0], strict=True
-    ):
+    pairs = f"pairs of neighbouring {noun(result.attrs)}s"
+    for label, rows in by_label(result):
+        found = _separated(result, rows)
         yield with_number(
-            f"{label}: {found} of {result.sizes[names.RUN] - 1} pairs of neighbouring {noun(result.attrs)}s are separated (max-T test, all pairs together)",
-            f"pairs of neighbouring {noun(result.attrs)}s by {label} that are separated",
-            [int(found)],
+            f"{label}: {found} of {len(rows) - 1} {pairs} are separated (max-T test, all pairs together)",
+            f"{pairs} by {label} that are separated",
+            [found],
             "pairs",
             table="systems",
         )
@@ -97,7 +102,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
         f"{counted(result.sizes.get(names.COLLECTION, 1), 'collection')}, {int(result.attrs['n_topics'])} topics",
     )
     yield (
-        "No interval is known to hold for the mean rank (Borda): limits by resampling held .10 to .99 of the true mean ranks instead of .95.",
+        "No interval is known to hold for the mean rank (Borda): limits by resampling held .72 to .96 of the true mean ranks instead of .95.",
         "mean_rank",
     )
     yield from leaderboard.cautions(result, frames)

@@ -265,7 +265,7 @@ def correlation_figure(canvas: Canvas, result: xr.Dataset) -> None:
 
 def sorted_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """Mean scores of the runs in the order of the first metric (S4 Figures 4-7), perhaps beside those of other gain settings."""
-    axes = canvas.panel((WIDTH, CURVES_HEIGHT))
+    axes = canvas.panel((WIDTH, 3.0))
     draw_curves(axes, result, labels_of(result, names.GAIN)[0])
     axes.set_title(conditions(result))
     axes.legend(fontsize=8)

@@ -45,7 +45,7 @@ ANSWERED = 3
 """Metrics that an answer is about; the chapter has all."""
 LONGEST = 28
 """Letters of a run's name that are shown."""
-_RUNS = declared(
+RUNS = declared(
     "metric gain run",
     "metric gain rank run team repetitions? mean~ model_mean~? rank_low rank_high groups "
     "top_{k}=in_top best difference~? p_baseline? wins? ties? losses? better? worse? mean_rank?",
@@ -72,7 +72,7 @@ def systems(result: xr.Dataset) -> pd.DataFrame:
     separated; ``best`` is the share of trials in which the run has the largest mean. With a baseline also the difference from it
     with simultaneous limits and adjusted p-value, and on how many topics a run has a higher, the same and a lower score.
     """
-    frame = _RUNS.make(result).drop(columns=["better", "worse"], errors="ignore")
+    frame = RUNS.make(result).drop(columns=["better", "worse"], errors="ignore")
     columns = [str(name) for name in frame]
     if top := [name for name in columns if name.startswith("top_")]:
         columns.insert(columns.index(top[0]), columns.pop(columns.index("groups")))
@@ -85,7 +85,7 @@ def matrix(result: xr.Dataset) -> pd.DataFrame:
     In the order of the first metric.
     """
     table: dict[str, Any] = {}
-    for label, rows in with_labels(_RUNS.make(result)).groupby("label", sort=False):
+    for label, rows in with_labels(RUNS.make(result)).groupby("label", sort=False):
         table = table or where(result) | {names.RUN: rows[names.RUN].tolist()}
         marked = {row[names.RUN]: _marked(row) for row in rows.to_dict("records")}
         table[str(label)] = [marked[run] for run in table[names.RUN]]
@@ -148,7 +148,7 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
     facts, frame = group.facts[0], with_labels(group.first_table)
     cells = [rows for _, rows in frame.groupby([COLLECTION, "label"], sort=False)]
     if not group.several:
-        yield from (_leader(rows, group.results[0]) for rows in cells[:ANSWERED])
+        yield from (leader(rows, group.results[0]) for rows in cells[:ANSWERED])
     if not group.several or facts.get("marginal"):
         return
     may_lead = [int((rows["rank_low"] == 1).sum()) for rows in cells]
@@ -170,7 +170,7 @@ def _confidence(facts: Mapping[Any, Any]) -> str:
     return f"[{100 * (1 - float(facts['alpha'])):g}%, {together}{over}]"
 
 
-def _of_cell(result: xr.Dataset, row: Any, name: str) -> float:
+def of_cell(result: xr.Dataset, row: Any, name: str) -> float:
     """Return a number of the metric and gain setting of a row; NaN if the result has none."""
     gains = labels_of(result, names.GAIN)
     place = gains.index(row[names.GAIN]) if row.get(names.GAIN) in gains else 0
@@ -180,11 +180,11 @@ def _of_cell(result: xr.Dataset, row: Any, name: str) -> float:
 
 def leader_limits(result: xr.Dataset, row: Any) -> tuple[float, float] | None:
     """Return the limits of the mean of the run that leads, which allow for the choice of it; None where there are none."""
-    low, high = (_of_cell(result, row, f"winner_{side}") for side in ("low", "high"))
+    low, high = (of_cell(result, row, f"winner_{side}") for side in ("low", "high"))
     return (low, high) if is_known(low) and is_known(high) else None
 
 
-def _leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
+def leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
     """Return which run leads, how many may be the best, and how wide rank sets are: one metric of one collection."""
     facts = result.attrs
     compared, rows = noun(facts), rows.sort_values("rank", kind="stable")
@@ -214,7 +214,7 @@ def _leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
     place = f"its rank lies between {first['rank_low']} and {first['rank_high']}"
     place = "its rank is 1" if first["rank_high"] == 1 else place
     width = (rows["rank_high"] - rows["rank_low"] + 1).median()
-    own = _of_cell(result, first, "own_error_pairs")
+    own = of_cell(result, first, "own_error_pairs")
     own_errors = ""
     if may_lead > 1 and own > 0:
         own_errors = f"; by their own standard errors alone (t tests, Holm) {own:,.0f} more pairs would be separated"
@@ -232,9 +232,9 @@ def _leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
 def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield which run leads by further metrics, how many are significantly better than the baseline, if there is one, and notes."""
     facts, one = result.attrs, noun(result.attrs)
-    frame = with_labels((_RUNS if "best" in result else RANKS).make(result))
+    frame = with_labels((RUNS if "best" in result else RANKS).make(result))
     cells = [rows for _, rows in frame.groupby("label", sort=False)]
-    yield from (_leader(rows, result) for rows in cells[ANSWERED:])
+    yield from (leader(rows, result) for rows in cells[ANSWERED:])
     for rows in cells if "baseline" in facts else ():
         label, better, worse = rows["label"].iloc[0], rows["better"].sum(), rows["worse"].sum()
         yield with_number(
@@ -429,7 +429,7 @@ _LEADERBOARD = replace(
     "pairs; all rank sets hold together with the stated confidence. Runs that share a group are not separated by that test. "
     "Best is the share of resampled topic sets in which the run has the largest mean, not the probability that it is the best.",
     tables={
-        "systems": replace(_RUNS, make=systems, legend=joint_legend),
+        "systems": replace(RUNS, make=systems, legend=joint_legend),
         "matrix": Table(matrix, rows_along(names.RUN), legend=legend),
         "top": TOP,
     },

@@ -79,8 +79,8 @@ def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def where(result: xr.Dataset) -> dict[str, Any]:
     """Return the first columns of every table."""
-    n = result.sizes.get(COLLECTION)  # of a board
-    return {COLLECTION: str(result.attrs.get(COLLECTION, "")) if n is None else f"mean of {n}"}
+    n = result.sizes.get(COLLECTION, 1)  # of a board
+    return {COLLECTION: f"mean of {n}" if n > 1 else str(result.attrs.get(COLLECTION, ""))}
 
 
 def parts(result: xr.Dataset) -> list[tuple[dict[str, Any], xr.Dataset]]:

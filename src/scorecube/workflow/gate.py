@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,7 +18,7 @@ from scorecube.analyses.quantities import quantity
 from scorecube.analyses.rank_sets.estimates import mean_of_estimates
 from scorecube.analyses.rank_sets.over_collections import weights_of
 from scorecube.collection.arguments import as_cube, metric_names
-from scorecube.collection.schema import labels_of
+from scorecube.collection.schema import CUBE, annotate, label_array, labels_of
 from scorecube.collection.selection import select
 from scorecube.errors import BadName, BadPlan, ScorecubeError, nearest, option
 from scorecube.execute.run import run as run_plan
@@ -39,18 +39,18 @@ class Comparison:
     topics: That both were compared on.
     verdict: ``worse`` by more than the margin, ``equivalent`` within it, ``better``, ``undecided``; ``unknown`` if it cannot be computed.
     passes: Whether it meets the requirement.
-    reason: Why it is unknown.
+    reason: Why it is unknown; else which topics were left out, if any.
     """
 
     collection: str
     metric: str
     gain: str
-    difference: float | None
-    low: float | None
-    high: float | None
-    topics: int
-    verdict: Verdict
-    passes: bool
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    topics: int = 0
+    verdict: Verdict = "unknown"
+    passes: bool = False
     reason: str = ""
 
 
@@ -98,6 +98,7 @@ def gate(
     metrics: Sequence[Any] | None = None,
     require: Requirement | None = None,
     collections: Sequence[str] | None = None,
+    against: str | None = None,
     weights: Sequence[str] = (),
     confidence: float = 0.95,
     drop_missing: bool = False,
@@ -121,6 +122,9 @@ def gate(
         By default all of each collection; their mean is of those that all collections have.
     collections
         All by default.
+    against
+        Collection with the scores of the baseline, on the same topics, such as last week's snapshot; by default each collection has both systems. The
+        baseline may then be the same system. Differences are those of the topics that both have.
     require
         What every comparison must show. None: not to be worse by more than the margin is enough, also where that is undecided.
         ``not-worse``: shown not to be worse by more than the margin; ``equivalent``; ``better``.
@@ -155,8 +159,14 @@ def gate(
     >>> found.comparisons[0].verdict, found.passed
     ('undecided', True)
     """
-    _check(run, baseline, margin, require, confidence)
-    cubes = _cubes(scores, collections)
+    _check("" if against else run, baseline, margin, require, confidence)
+    cubes, opponent = _cubes(scores, collections, against)
+    if opponent is not None:
+        pairs = {
+            name: _beside(cube, opponent, (run, baseline), str(against))
+            for name, cube in cubes.items()
+        }
+        cubes, baseline = pairs, f"{baseline} in {against}"
     shares = weights_of(weights, list(cubes))
     wanted = None if metrics is None else [str(each) for each in metric_names("metrics", metrics)]
     _check_names(cubes, run, baseline, wanted)
@@ -202,24 +212,64 @@ def _check(run: str, baseline: str, margin: float, require: str | None, confiden
         )
 
 
-def _cubes(scores: Any, collections: Sequence[str] | None) -> dict[str, xr.Dataset]:
+def _cubes(
+    scores: Any, collections: Sequence[str] | None, against: str | None
+) -> tuple[dict[str, xr.Dataset], xr.Dataset | None]:
+    """Return the collections that are compared in, and that of the baseline if it has one of its own."""
     if isinstance(scores, Mapping):
         known = {str(name): as_cube(cube) for name, cube in scores.items()}
     else:
         study = scores if isinstance(scores, Study) else open_study(str(scores))
         chosen = list(study) if collections is None else list(dict.fromkeys(collections))
-        known = {name: study[name].cube for name in chosen}
-    if collections is not None:
-        for name in collections:
-            if name not in known:
-                raise BadName(
-                    f"no collection {name!r}; nearest: {nearest(name, list(known))}",
-                    option="collections",
-                )
-        known = {name: known[name] for name in dict.fromkeys(collections)}
-    if not known:
+        known = {name: study[name].cube for name in [*chosen, *([against] if against else [])]}
+    for name in [*(collections or ()), *([against] if against else [])]:
+        if name not in known:
+            raise BadName(
+                f"no collection {name!r}; nearest: {nearest(name, list(known))}",
+                option="collections",
+            )
+    chosen = list(known) if collections is None else list(dict.fromkeys(collections))
+    compared = {name: known[name] for name in chosen if name != against}
+    if not compared:
         raise BadPlan("no collection to compare in", option="collections")
-    return known
+    return compared, known[against] if against else None
+
+
+def _beside(
+    cube: xr.Dataset, opponent: xr.Dataset, systems: tuple[str, str], where: str
+) -> xr.Dataset:
+    """Return the scores of a system with those of the baseline in another collection, on the metrics, gain settings and topics that both have."""
+    parts, labels, of_runs = [], list[str](), list[str]()
+    common = [
+        [label for label in labels_of(cube, dim) if label in set(labels_of(opponent, dim))]
+        for dim in (names.METRIC, names.GAIN, names.TOPIC)
+    ]
+    chosen = dict(zip((names.METRIC, names.GAIN, names.TOPIC), common, strict=True))
+    for each, system, suffix in ((cube, systems[0], ""), (opponent, systems[1], f" in {where}")):
+        runs = labels_of(each, names.RUN)
+        own = [run for run, of in zip(runs, _systems(each), strict=True) if of == system]
+        own = own or [run for run in runs if run == system]
+        parts.append(each[names.SCORE].sel({**chosen, names.RUN: own}).values)
+        labels += [f"{run}{suffix}" for run in own]
+        of_runs += [f"{system}{suffix}"] * len(own)
+    order = np.argsort(np.array(labels, object), kind="stable")
+    first = cube.sel(chosen)
+    coords = {name: each for name, each in first.coords.items() if names.RUN not in each.dims}
+    found = xr.Dataset(
+        {names.SCORE: (CUBE[0].dims, np.concatenate(parts, axis=2)[:, :, order])},
+        {
+            **coords,
+            names.RUN: label_array(labels[k] for k in order),
+            names.SYSTEM: (names.RUN, label_array(of_runs[k] for k in order)),
+        },
+    )
+    n, every = (
+        len(common[2]),
+        len({*labels_of(cube, names.TOPIC), *labels_of(opponent, names.TOPIC)}),
+    )
+    return annotate(found, CUBE).assign_attrs(
+        {names.LEFT_OUT: f"{n} of {every} topics are in both"} if n < every else {}
+    )
 
 
 def _systems(cube: xr.Dataset) -> list[str]:
@@ -273,6 +323,7 @@ def _compared(
             chosen = select(cube, metrics=[metric])
             two, by_system = _of_two(chosen, run, baseline)
             two = select(two, drop_missing=drop_missing, by_topic=by_topic)
+            left_out = str(two.attrs.get(names.LEFT_OUT, ""))
             analysis = Paired(
                 tests=("t",),
                 alphas=(alpha,),
@@ -283,11 +334,9 @@ def _compared(
             result = run_plan(make_plan(two, analysis, trials=1, seed=0))
         except ScorecubeError as error:
             for gain in labels_of(cube, names.GAIN):
-                yield Comparison(
-                    name, metric, gain, None, None, None, 0, "unknown", False, error.message()
-                )
+                yield Comparison(name, metric, gain, reason=error.message())
             continue
-        yield from _rows(name, metric, result)
+        yield from _rows(name, metric, result, left_out)
 
 
 def _of_two(cube: xr.Dataset, run: str, baseline: str) -> tuple[xr.Dataset, bool]:
@@ -297,26 +346,25 @@ def _of_two(cube: xr.Dataset, run: str, baseline: str) -> tuple[xr.Dataset, bool
         chosen = [
             label for label, system in zip(runs, systems, strict=True) if system in (run, baseline)
         ]
-        return select(cube, runs=chosen), chosen != sorted((run, baseline))
+        return select(cube, runs=chosen), len(chosen) > len({run, baseline})
     for name in (run, baseline):
         if name not in runs:
             raise BadName(f"no run {name!r}; nearest: {nearest(name, sorted({*runs, *systems}))}")
     return select(cube, runs=[run, baseline]), False
 
 
-def _rows(name: str, metric: str, result: xr.Dataset) -> Iterator[Comparison]:
-    difference = quantity(result, "mean_difference")
+def _rows(name: str, metric: str, result: xr.Dataset, left_out: str) -> Iterator[Comparison]:
+    n, difference = int(result.attrs["n_topics"]), quantity(result, "mean_difference")
     for place, gain in enumerate(labels_of(result, names.GAIN)):
-        found = [
+        mean, low, high = (
             float(each.isel({names.METRIC: 0, names.GAIN: place}).values.ravel()[0])
             for each in (difference, result["difference_low"], result["difference_high"])
-        ]
-        n, known = int(result.attrs["n_topics"]), all(map(math.isfinite, found))
-        reason = "" if known else "the difference does not vary, and its bounds are not known"
-        shown = [each if math.isfinite(each) else None for each in found]
-        yield Comparison(
-            name, metric, gain, *shown, n, "undecided" if known else "unknown", False, reason
         )
+        if math.isfinite(low) and math.isfinite(high):
+            yield Comparison(name, metric, gain, mean, low, high, n, "undecided", reason=left_out)
+        else:
+            reason = "the difference does not vary, and its bounds are not known"
+            yield Comparison(name, metric, gain, mean, topics=n, reason=reason)
 
 
 def _over_collections(compared: Sequence[Comparison], weights: Mapping[str, float]) -> Comparison:
@@ -327,12 +375,11 @@ def _over_collections(compared: Sequence[Comparison], weights: Mapping[str, floa
     where = f"mean of {n}", first.metric, first.gain
     topics = sum(each.topics for each in compared)
     if unknown:
-        reason = f"unknown in {', '.join(unknown)}"
-        return Comparison(*where, None, None, None, topics, "unknown", False, reason)
-    values = np.array([[each.difference, each.low, each.high] for each in compared], float).T
+        return Comparison(*where, topics=topics, reason=f"unknown in {', '.join(unknown)}")
+    values = np.array([[each.difference, each.low, each.high] for each in compared], float)
     shares = np.array([weights[each.collection] for each in compared])
-    found = mean_of_estimates(*values, shares)
-    return Comparison(*where, *found, topics, "undecided", False)
+    mean, low, high = mean_of_estimates(values[:, 0], values[:, 1], values[:, 2], shares)
+    return Comparison(*where, mean, low, high, topics, "undecided")
 
 
 def _judged(each: Comparison, margin: float, require: str | None) -> Comparison:
@@ -352,4 +399,4 @@ def _judged(each: Comparison, margin: float, require: str | None) -> Comparison:
         "equivalent": verdict == "equivalent",
         "not-worse": each.low > -margin,
     }[require]
-    return Comparison(**{**asdict(each), "verdict": verdict, "passes": passes})
+    return replace(each, verdict=verdict, passes=passes)

@@ -21,6 +21,8 @@ from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples
+from scorecube.report.page.board import TO
+from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles import boards
 
@@ -271,6 +273,15 @@ def test_samples_are_neither_saved_nor_replayed() -> None:
         analyse(joined(), sc.Board(), trials=10, samples=samples)
 
 
+def test_metrics_with_and_without_gain_settings_have_a_matrix() -> None:
+    cubes = {name: simulate_cube(n_runs=5, seed=seed, gains=("3:2:1", "1:1:1")) for seed, name in enumerate("xy")}  # fmt: skip
+    result = analyse(sc.join_collections(cubes), sc.Board(), trials=50, seed=1)
+    shown = sc.table(result, "matrix")
+    assert shown["metric"].unique().tolist() == ["AP", "nDCG@10 (3:2:1)", "nDCG@10 (1:1:1)"]
+    said = [each for each in sc.findings(result)["sentence"] if "neighbouring" in each]
+    assert len(said) >= 3
+
+
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     """Return a study of three collections; code lacks the run f, and has a missing score."""
@@ -325,3 +336,28 @@ def test_replaced_scores_of_any_collection_are_computed_anew(study: Path, scorec
     second = scorecube(*command).succeeded()
     assert "already there" not in second.stderr
     assert second.stdout != first
+
+
+def test_the_page_of_a_study_with_a_board_opens_with_systems_by_collections(
+    study: Path, tmp_path: Path, scorecube: Cli
+) -> None:
+    page = tmp_path / "report.html"
+    scorecube("leaderboard", study, "--drop-missing", "--trials", 50, "--seed", 1).succeeded()
+    scorecube("report", study, "--out", page).succeeded()
+    before = page.read_text(encoding="utf-8")
+    assert before.index('id="leaderboard"') < before.index('id="collections"')
+    scorecube("board", study, "--drop-missing", "--trials", 300, "--seed", 1).succeeded()
+    scorecube("report", study, "--out", page).succeeded()
+    text = page.read_text(encoding="utf-8")
+    assert text.index('id="collections"') < text.index('id="leaderboard"')
+    assert "mean of these 3" in text
+    assert "all rank sets hold together" in text
+    (card,) = [part for part in text.split('<div class="card">')[1:] if "Who leads?" in part]
+    assert '<p class="big">e ' in card
+    rows = text[text.index('class="matrix"') :].partition("</table>")[0].split("<tr>")[2:]
+    result = sc.open_study(study)["code"].result("board")
+    order = np.argsort(result["rank"].values[0, 0], kind="stable")
+    for row, run in zip(rows, order, strict=True):
+        sets = (int(result[name][0, 0, run]) for name in ("rank_low", "rank_high"))
+        assert f'<td class="n">{TO.join(map(str, sets))}</td>' in row
+        assert f'<th scope="row">{result["run"].values[run]}</th>' in row

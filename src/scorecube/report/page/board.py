@@ -21,6 +21,8 @@ MOST_RUNS = 300
 """Rows of a leaderboard on the page of one collection."""
 TO = "\N{EN DASH}"
 """Between limits."""
+JOINED = "board"
+"""Analysis of one ranking from many collections."""
 NEEDED = {names.RUN, "rank", "mean", "rank_low", "rank_high"}
 """Columns of the first table of an analysis that is shown as leaderboards."""
 
@@ -187,15 +189,22 @@ class Matrix:
     label: str
     collections: list[str]
     rows: Markup
+    ranks: bool
+    """Whether rows have rank sets of the mean."""
 
 
-def matrices(frame: pd.DataFrame, escape: Callable[[str], str]) -> list[Matrix]:
+def matrices(
+    frame: pd.DataFrame, escape: Callable[[str], str], over: pd.DataFrame | None = None
+) -> list[Matrix]:
     """Return the means of runs that all of several collections have, with their intervals, by metric; none where they have no two runs in common.
 
-    frame: First table of an analysis of which `is_board` is true, over several collections.
+    frame: First table of an analysis of which `is_board` is true, over several collections; or the means by collection of a board.
     escape: Escapes text.
+    over: First table of that board: the means over collections, with rank sets.
     """
-    found = []
+    found, known = [], dict[tuple[str, str], dict[str, Any]]()
+    if over is not None:
+        known = {(row["label"], row[names.RUN]): row for row in as_records(with_labels(over))}
     for label, rows in with_labels(frame).groupby("label", sort=False):
         columns = [str(each) for each in rows[COLLECTION].unique()]
         by_run: dict[str, dict[str, dict[str, Any]]] = {}
@@ -211,15 +220,18 @@ def matrices(frame: pd.DataFrame, escape: Callable[[str], str]) -> list[Matrix]:
                 for row in cells.values()
             ]
         )
-        means = {run: _mean(list(cells.values())) for run, cells in common.items()}
+        means = {
+            run: known.get((str(label), run)) or _mean(list(cells.values()))
+            for run, cells in common.items()
+        }
         ordered = sorted(common, key=lambda run: -means[run]["mean"])[:MOST_RUNS]
         lines = [
-            f'<tr><th scope="row">{escape(run)}</th>{_cell(means[run], ends)}'
+            f'<tr><th scope="row">{escape(run)}</th>{_cell(means[run], ends)}{_rank_cell(means[run])}'
             + "".join(_cell(common[run][name], ends) for name in columns)
             + "</tr>"
             for run in ordered
         ]
-        found.append(Matrix(str(label), columns, Markup("\n".join(lines))))  # noqa: S704
+        found.append(Matrix(str(label), columns, Markup("\n".join(lines)), bool(known)))  # noqa: S704
     return found
 
 
@@ -229,6 +241,12 @@ def _mean(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if any(None in each for each in found):
         return {"mean": sum(found[0]) / len(rows)}
     return dict(zip(columns, mean_of_estimates(*found), strict=True))
+
+
+def _rank_cell(row: Mapping[str, Any]) -> str:
+    if "rank_low" not in row:
+        return ""
+    return f'<td class="n">{row["rank_low"]}{TO}{row["rank_high"]}</td>'
 
 
 def _cell(row: Mapping[str, Any], ends: tuple[float, float]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from scorecube import names
 from scorecube.report.findings import Finding
 from scorecube.report.leaderboard import leader_limits
-from scorecube.report.page.board import bar, limited
+from scorecube.report.page.board import JOINED, bar, limited
 from scorecube.report.page.sections import Section
 from scorecube.report.tables import LIMITS, as_records
 from scorecube.report.text_formats import with_labels
@@ -63,6 +63,10 @@ def cards(sections: Sequence[Section], several: bool) -> list[Card]:
     made = []
     for question in (*QUESTIONS, *ONLY_ANSWERED):
         own = answering(sections, question)
+        joined = [each for each in own if each.kind == JOINED] if question == LEADERBOARD else []
+        if several and joined:
+            made.append(Card(question, _leads(joined)))
+            continue
         says = _BY_METRIC[question](own) if question in _BY_METRIC and not several else []
         says = says or [each for section in own[:1] for each in _of_findings(section, question)]
         if says:

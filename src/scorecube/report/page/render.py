@@ -15,7 +15,7 @@ from markupsafe import Markup
 from scorecube.analyses import registry
 from scorecube.errors import counted, visible
 from scorecube.report.cautions import cautions_of_collection, merge_cautions
-from scorecube.report.page.board import Board, boards, escaped, is_board, matrices
+from scorecube.report.page.board import JOINED, Board, Matrix, boards, escaped, is_board, matrices
 from scorecube.report.page.cards import Card, cards, metrics_table
 from scorecube.report.page.comparisons import comparisons
 from scorecube.report.page.heat_maps import heat_maps
@@ -64,6 +64,7 @@ def render(
     title = name if up is None else str(collections[0]["name"])
     found = cards(sections, several)
     board = next((each for each in sections if is_board(each.first_table)), None)
+    joined = _joined(sections)
     shown = [each for each in sections if each is not board]
     contents = _contents(shown, links is None, several, ordered_map)
     cautions = merge_cautions(_cautions(collections, sections))
@@ -89,7 +90,8 @@ def render(
         board=board,
         board_note=board.sentences() if board is not None else [],
         boards=leaderboards,
-        matrices=matrices(board.first_table, escaped) if several and board is not None else [],
+        matrices=_matrices(board, joined) if several else [],
+        joined=joined is not None,
         live_board=board is not None and bool(board.live) and links is None,
         chapters=_chapters(sections, contents, board),
         discrimination=DISCRIMINATION,
@@ -160,6 +162,20 @@ def _boards(
         return []
     baseline = str(board.options.get("baseline") or "")
     return boards(board.first_table, escaped, baseline, collections)
+
+
+def _joined(sections: Sequence[Section]) -> Section | None:
+    """Return the board of several collections, if there is one: of scores as they are, if there are several."""
+    found = [each for each in sections if each.kind == JOINED and PER_COLLECTION in each.frames]
+    return min(
+        found, key=lambda each: each.options.get("standardise", "none") != "none", default=None
+    )
+
+
+def _matrices(board: Section | None, joined: Section | None) -> list[Matrix]:
+    if joined is not None:
+        return matrices(joined.frames[PER_COLLECTION], escaped, joined.first_table)
+    return [] if board is None else matrices(board.first_table, escaped)
 
 
 def _labels(leaderboards: Sequence[Board], sections: Sequence[Section]) -> list[str]:
@@ -274,6 +290,8 @@ def _provenance(sections: Sequence[Section]) -> list[tuple[str, list[dict[str, A
     return list(groups.items())
 
 
+PER_COLLECTION = "collections"
+"""Table of a board with the means in each collection."""
 PROVENANCE = (COLLECTION, "analysis", "seed", "digest", "started", "finished", "python", "machine")
 """Attributes of results that a page shows."""
 

@@ -209,9 +209,9 @@ class Leaderboard(RankSets):
             attrs["baseline"] = self.baseline
         values = {name: expand_cells(each, cell_of) for name, each in by_cell.items()}
         if self.missing == MODEL and prepared.source is not None:
-            means = two_way_means(prepared.source, confidence=1 - self.alpha)
+            modelled = two_way_means(prepared.source, confidence=1 - self.alpha)
             values |= {
-                f"model_{name}": means[name].values for name in ("mean", "mean_low", "mean_high")
+                f"model_{name}": modelled[name].values for name in ("mean", "mean_low", "mean_high")
             }
         return ranked_result(prepared, VARIABLES, values, attrs)
 

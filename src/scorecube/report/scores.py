@@ -14,9 +14,9 @@ from scorecube.analyses import score_facts
 from scorecube.analyses.score_facts import order
 from scorecube.collection.schema import Variable, labels_of
 from scorecube.report.figures.labels import figure_labels
-from scorecube.report.figures.style import PAGE_HEIGHT, Axes, Canvas
+from scorecube.report.figures.style import PAGE_HEIGHT, Axes
 from scorecube.report.tables import COLLECTION, Source, Table, declared
-from scorecube.report.view import View
+from scorecube.report.view import Canvas, View
 
 MOST_METRICS = 4
 """In one figure, one below the other."""

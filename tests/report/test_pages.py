@@ -152,9 +152,10 @@ def test_metrics_stand_beside_each_other_the_primary_first(several: Study) -> No
 
 def test_the_best_is_marked_where_it_is_separated() -> None:
     apart = {"AP": (0.9, 0.8, 0.95), "Q": (0.5, 0.4, 0.6)}
-    assert made_cards._separated(apart) == "AP"
-    assert made_cards._separated(apart | {"RR": (0.8, 0.7, 0.85)}) == ""
-    assert made_cards._separated(apart | {"RR": (0.1, None, None)}) == ""
+    assert made_cards._separated(apart, True) == "AP"
+    assert made_cards._separated(apart, False) == ""
+    assert made_cards._separated(apart | {"RR": (0.8, 0.7, 0.85)}, True) == ""
+    assert made_cards._separated(apart | {"RR": (0.1, None, None)}, True) == ""
 
 
 def test_what_is_possible_is_said_with_its_command(

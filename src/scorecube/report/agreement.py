@@ -13,13 +13,14 @@ from scorecube import names
 from scorecube.analyses.rank_agreement.agreement_quantities import DECISIONS
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.labels import name_conditions
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, Canvas
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes
 from scorecube.report.findings import Finding
 from scorecube.report.phrases import estimate_text, estimates, first_row, no_interval, of_tau
 from scorecube.report.tables import as_records, declared
 from scorecube.report.text_formats import cell_text, with_labels
 from scorecube.report.view import (
     AGREEMENT,
+    Canvas,
     Column,
     Frames,
     HeadedTables,

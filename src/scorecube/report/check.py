@@ -11,12 +11,12 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import Axes, Canvas, curve_style
+from scorecube.report.figures.style import Axes, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import listed, number_of, with_limits
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import Frames, HeadedTables, Remarks, Summary, View, headed
+from scorecube.report.view import Canvas, Frames, HeadedTables, Remarks, Summary, View, headed
 
 MOST_LINES = 3
 ROW_HEIGHT, PANEL_WIDTH, MARGIN_HEIGHT = 0.24, 4.6, 1.3

@@ -14,7 +14,7 @@ from scorecube.analyses.quantities import quantity
 from scorecube.analyses.rank_agreement.correlation_quantities import GAIN_A, METRIC_A, METRIC_B
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, Axes, Canvas, line_style
+from scorecube.report.figures.style import COLOURS, Axes, line_style
 from scorecube.report.findings import Finding
 from scorecube.report.phrases import (
     estimate_text,
@@ -29,6 +29,7 @@ from scorecube.report.tables import COLLECTION, Table, as_records, averages, dec
 from scorecube.report.text_formats import estimates_first, merge_gains
 from scorecube.report.view import (
     AGREEMENT,
+    Canvas,
     Column,
     Frames,
     HeadedTables,

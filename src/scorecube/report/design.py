@@ -26,13 +26,14 @@ from scorecube.analyses.designs import (
     with_curves,
 )
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, Canvas
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import about, number_of, on_collection, topics_and_teams, value_range
 from scorecube.report.tables import COLLECTION, Table
 from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.view import (
     TOPICS,
+    Canvas,
     Column,
     Frames,
     HeadedTables,

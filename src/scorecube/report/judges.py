@@ -13,13 +13,14 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.labels import name_conditions
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, Axes, Canvas, curve_style
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, Axes, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import estimate_text, first_row, number_of, of_tau, with_limits
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     JUDGES,
+    Canvas,
     Column,
     Frames,
     HeadedTables,

@@ -13,7 +13,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import COLOURS, Axes, Canvas, round_ticks
+from scorecube.report.figures.style import COLOURS, Axes, round_ticks
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about_repetitions,
@@ -28,6 +28,7 @@ from scorecube.report.tables import COLLECTION, Table, declared, rows_along, whe
 from scorecube.report.text_formats import Bold, Marked, with_labels
 from scorecube.report.view import (
     LEADERBOARD,
+    Canvas,
     Column,
     Frames,
     HeadedTables,

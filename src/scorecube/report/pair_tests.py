@@ -15,7 +15,7 @@ from scorecube import names
 from scorecube.analyses.quantities import quantity, quantity_names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import FIGURE_SIZE, Canvas, line_style
+from scorecube.report.figures.style import FIGURE_SIZE, line_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about_repetitions,
@@ -33,6 +33,7 @@ from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     DIFFERENCE,
     DISCRIMINATION,
+    Canvas,
     Column,
     Frames,
     HeadedTables,

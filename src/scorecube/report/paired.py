@@ -12,7 +12,6 @@ from scorecube import names
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import Canvas
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.pair_tests import (
     CLOSEST,
@@ -30,7 +29,7 @@ from scorecube.report.pair_tests import (
 from scorecube.report.phrases import MOST_NAMED, about_repetitions, by_system, listed, noun
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import DISCRIMINATION, Frames, HeadedTables, Order, Remarks, View
+from scorecube.report.view import DISCRIMINATION, Canvas, Frames, HeadedTables, Order, Remarks, View
 
 MARGIN = "equivalence"
 VERDICTS = ("equivalent", "different", "inconclusive")

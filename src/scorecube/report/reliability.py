@@ -17,7 +17,7 @@ from scorecube.analyses.reliability.reliability_quantities import (
     shown_limit,
 )
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, Canvas, curve_style
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about,
@@ -32,6 +32,7 @@ from scorecube.report.tables import declared, where
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     TOPICS,
+    Canvas,
     Column,
     Frames,
     HeadedTables,

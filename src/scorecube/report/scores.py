@@ -15,9 +15,9 @@ from scorecube.analyses.score_facts import order
 from scorecube.collection.schema import Variable, labels_of
 from scorecube.errors import BadPlan
 from scorecube.report.figures.labels import figure_labels
-from scorecube.report.figures.style import FIGURE_SIZE, PAGE_HEIGHT, Axes, Canvas, curve_style
+from scorecube.report.figures.style import FIGURE_SIZE, PAGE_HEIGHT, Axes, curve_style
 from scorecube.report.tables import COLLECTION, Source, Table, declared
-from scorecube.report.view import View
+from scorecube.report.view import Canvas, View
 
 MOST_METRICS = 4
 """In one figure, one below the other."""

@@ -11,20 +11,14 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import (
-    COLOURS,
-    FIGURE_SIZE,
-    Axes,
-    Canvas,
-    curve_style,
-    level_lines,
-)
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, curve_style, level_lines
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, number_of, sample_conditions, sample_title
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     TOPICS,
+    Canvas,
     Column,
     Frames,
     HeadedTables,

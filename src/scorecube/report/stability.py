@@ -11,12 +11,21 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import FIGURE_SIZE, Canvas, curve_style
+from scorecube.report.figures.style import FIGURE_SIZE, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, sample_conditions, sample_title
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import DIFFERENCE, Column, Order, Summary, View, headed, select_tables
+from scorecube.report.view import (
+    DIFFERENCE,
+    Canvas,
+    Column,
+    Order,
+    Summary,
+    View,
+    headed,
+    select_tables,
+)
 
 RATES = declared(
     "metric gain -size fuzziness",

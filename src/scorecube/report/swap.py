@@ -19,7 +19,6 @@ from scorecube.report.figures.style import (
     FIGURE_SIZE,
     TICKS,
     Axes,
-    Canvas,
     curve_style,
     level_lines,
 )
@@ -43,6 +42,7 @@ from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.view import (
     DIFFERENCE,
     DISCRIMINATION,
+    Canvas,
     Column,
     Frames,
     HeadedTables,

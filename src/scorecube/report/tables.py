@@ -250,9 +250,7 @@ def declared(
     backwards = {dim[1:]: slice(None, None, -1) for dim in dims.split() if dim[0] == DESCENDING}
     by = sort.replace(DESCENDING, "").split()
 
-    def rows(result: xr.Dataset) -> int:
-        along = long.split() if isinstance(long, str) else plain
-        return math.prod(result.sizes.get(dim, 1) for dim in along) if long else 0
+    long_dims = long.split() if isinstance(long, str) else plain * long
 
     def make(whole_result: xr.Dataset) -> pd.DataFrame:
         result = _in_order(part(whole_result), plain)
@@ -287,14 +285,12 @@ def declared(
         frame = pd.DataFrame(own if COLLECTION in own else {**where(result), **own})
         frame = frame.astype(dtypes) if dtypes else frame
         if by:
-            ascending = [name[0] != DESCENDING for name in sort.split()]
-            ordered = frame[by].sort_values(by, ascending=ascending, kind="stable").index
             places = np.arange(math.prod(shape))[kept] // math.prod(shape[within:])
-            ordered = ordered[np.argsort(places[ordered], kind="stable")]
-            frame = frame.drop(columns=list(hidden)).iloc[ordered].reset_index(drop=True)
+            frame = _sorted(frame, sort.split(), places).drop(columns=list(hidden))
         return frame.astype(object).where(frame.notna(), None) if objects else frame
 
-    return Table(make, rows, columns={own: of for own, of in sources.items() if own != of})
+    named = {own: of for own, of in sources.items() if own != of}
+    return Table(make, rows_along(*long_dims) if long_dims else Table.rows, columns=named)
 
 
 def _sources(columns: str) -> tuple[dict[str, str], set[str]]:
@@ -322,6 +318,16 @@ def _in_order(result: xr.Dataset, dims: Sequence[str]) -> xr.Dataset:
     topics = labels_of(result, names.TOPIC)
     order = sorted(range(len(topics)), key=lambda k: natural_key(topics[k]))
     return result if order == [*range(len(topics))] else result.isel({names.TOPIC: order})
+
+
+def _sorted(frame: pd.DataFrame, sort: Sequence[str], places: np.ndarray[Any, Any]) -> pd.DataFrame:
+    """Return the rows in an order within those of each place."""
+    by, ascending = (
+        [name.lstrip(DESCENDING) for name in sort],
+        [name[0] != DESCENDING for name in sort],
+    )
+    ordered = frame[by].sort_values(by, ascending=ascending, kind="stable").index
+    return frame.iloc[ordered[np.argsort(places[ordered], kind="stable")]].reset_index(drop=True)
 
 
 def _without_rows(columns: Sequence[str]) -> pd.DataFrame:

@@ -14,20 +14,14 @@ from scorecube.analyses.leave_out.team_quantities import CONFIDENCE, LEAST_TAU, 
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import (
-    COLOURS,
-    FIGURE_SIZE,
-    Axes,
-    Canvas,
-    curve_style,
-    round_ticks,
-)
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, curve_style, round_ticks
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_of, listed, number_of, with_limits
 from scorecube.report.tables import as_records, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     TEAMS,
+    Canvas,
     Column,
     ResultGroup,
     Summary,

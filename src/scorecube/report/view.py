@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import xarray as xr
@@ -20,10 +20,15 @@ from scorecube.collection.schema import COORDINATES
 from scorecube.errors import BadName, did_you_mean
 from scorecube.report.columns import describe_columns
 from scorecube.report.figures.labels import with_figure_labels
-from scorecube.report.figures.style import Canvas, Figure
+from scorecube.report.figures.style import Figure
 from scorecube.report.findings import Finding
 from scorecube.report.tables import COLLECTION, LIMITS, Table, number_of_values, values
 from scorecube.storage.fact_types import plan_of
+
+if TYPE_CHECKING:
+    from scorecube.report.figures.canvas import Canvas as Canvas
+else:
+    Canvas = Any  # for annotations of views: matplotlib takes long to load
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
     from matplotlib.axis import Axis as Axis
     from matplotlib.figure import Figure as Figure
-
-    from scorecube.report.figures.canvas import Canvas as Canvas
 else:
-    Axes = Axis = Canvas = Figure = Any  # for annotations of views: matplotlib takes long to load
+    Axes = Axis = Figure = Any  # for annotations of views: matplotlib takes long to load
 
 STYLE: Any = {
     # Names are shown as they are: a dollar sign begins no formula, and no program reads them.

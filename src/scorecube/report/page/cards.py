@@ -282,7 +282,7 @@ def metrics_table(
         found = {label: numbers for label, numbers in found.items() if numbers[0] is not None}
         if found:
             headings.append(each.heading.format(*labels[:1]))
-            best = _separated(found) if each.more else ""
+            best = _separated(found, each.more)
             for label in labels:
                 value, ends = limited(*found.get(label, (None,) * 3), each.form)
                 cells[label].append((f"{value} ({ends})" if ends else value, label == best))
@@ -301,9 +301,9 @@ def _taus(section: Section | None, labels: Sequence[str]) -> dict[str, tuple[Any
     return {label: found[label] for label in labels if label in found}
 
 
-def _separated(found: Mapping[str, tuple[Any, Any, Any]]) -> str:
+def _separated(found: Mapping[str, tuple[Any, Any, Any]], more: bool) -> str:
     """Return the label whose interval is beyond those of all others; empty where there is none."""
-    if len(found) < 2 or any(None in each for each in found.values()):
+    if not more or len(found) < 2 or any(None in each for each in found.values()):
         return ""
     best = max(found, key=lambda label: found[label][0])
     others = [high for label, (_, _, high) in found.items() if label != best]

@@ -273,7 +273,11 @@ def _frame(
     known = {*result.dims, *result.attrs, *quantity_names(result)}
     if needs and needs not in known:
         return pd.DataFrame(
-            columns=[*where(result), *(name for name in columns if not name.endswith(OPTIONAL))]
+            columns=list(
+                dict.fromkeys(
+                    (*where(result), *(each for each in columns if not each.endswith(OPTIONAL)))
+                )
+            )
         )
     plain = [dim.removeprefix(DESCENDING) for dim in dims]
     backwards = {dim[1:]: slice(None, None, -1) for dim in dims if dim.startswith(DESCENDING)}

@@ -403,7 +403,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
     together = with_labels(TOGETHER.make(result)) if "effective" in result else pd.DataFrame()
     for row in together.to_dict("records"):
         yield with_number(
-            f"{row['label']}: the errors of {row['n_judges']} judges go together: their mean is as exact as that of "
+            f"{row['label']}: the mean of the {row['n_judges']} judges is as exact as that of "
             f"{with_limits(*number_of(row, 'effective'), form='.1f')} judges with independent errors",
             f"effective number of independent judges, {row['label']}",
             number_of(row, "effective"),

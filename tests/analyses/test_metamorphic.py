@@ -119,7 +119,8 @@ JUDGED_DIFFERENCES = (
     "width",
     "width_truth",
 )
-JUDGED_RATIOS = ("slope", "mean_slope", "covered", "needed", "needed_truth")
+EFFECTIVE = ("effective", "effective_low", "effective_high")
+JUDGED_RATIOS = ("slope", "mean_slope", "covered", "needed", "needed_truth", *EFFECTIVE)
 BOUGHT = (
     "corrected",
     "corrected_low",
@@ -193,7 +194,7 @@ RELATIONS: dict[str, Relation] = {
             Law(),
             correlate=Law(close=["standard_error", *AP_COEFFICIENTS, "low", "high"]), splits=Law(close=["tau_ap", "tau_ap_mean"]), teams=Law(close=KEPT_MEANS),
             errors=SIMULATED, check=JOINTLY, agreement=Law(free=["drop_run"]),  # of runs with equal scores the first is named
-            judges=Law(free=["drop_run", "rise_run", "baseline", *JUDGED_DIFFERENCES, *BY_LEVEL, "covered", "mean_slope", "needed", "needed_truth"], close=[*JUDGED, "slope"]),  # so are the baseline and thirds
+            judges=Law(free=["drop_run", "rise_run", "baseline", *JUDGED_DIFFERENCES, *BY_LEVEL, "covered", "mean_slope", "needed", "needed_truth"], close=[*JUDGED, "slope", *EFFECTIVE]),  # so are the baseline and thirds
             reliability=Law(close=RELIABILITY),
         ),
     ),

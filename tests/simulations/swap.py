@@ -34,7 +34,6 @@ POPULATIONS = tuple(Population(n_runs, team) for n_runs in (15, 30, 60) for team
 REAL = (
     ("adhoc8/ap.csv", "adhoc8/p10.csv"),
     ("syndl-dl2020/nist-nDCG10.csv", "syndl-dl2020/nist-AP.csv", "syndl-dl2020/nist-RR.csv"),
-    ("web2011/ap.csv", "web2011/rr.csv"),
 )
 COLUMNS = (
     "required difference",
@@ -202,7 +201,7 @@ def main(n: int = 300, n_truth: int = 4000, seed: int = 1) -> None:
             print(line, flush=True)
 
 
-def main_first(n: int = 150, n_truth: int = 600) -> None:
+def main_first(n: int = 200, n_truth: int = 600) -> None:
     """Print how often the probability that a metric is first is right."""
     logging.disable(logging.WARNING)
     headings = ("truth", "mean probability said", "right", "standard error", "collections")

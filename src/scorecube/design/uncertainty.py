@@ -164,6 +164,7 @@ def assured_variance(
     reach, (variance, bias, third) = _log_jackknife(scores, teams, estimate, assurance)
     with np.errstate(invalid="ignore", divide="ignore"):
         skewed = 1.0 - np.where(variance > 0, third * reach / (6.0 * variance**2), 0.0)
+        skewed = np.maximum(skewed, 0.5)  # no topic alone more than doubles the reach
     return np.asarray(np.where(value > 0, value * np.exp(reach / skewed - bias), value))
 
 

@@ -294,9 +294,10 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
     by_metric = with_labels(AGREEMENT.make(result)).groupby("label", sort=False)
     for _, rows in [*by_metric][1:]:
         yield from _as_the_truth(rows, confidence)
-    for row in with_labels(TOGETHER.make(result)).to_dict("records"):
+    together = with_labels(TOGETHER.make(result)) if "effective" in result else pd.DataFrame()
+    for row in together.to_dict("records"):
         yield with_number(
-            f"{row['label']}: the errors of {row['n_judges']} judges go together: their mean is as exact as that of "
+            f"{row['label']}: the mean of the {row['n_judges']} judges is as exact as that of "
             f"{with_limits(*number_of(row, 'effective'), form='.1f')} judges with independent errors",
             f"effective number of independent judges, {row['label']}",
             number_of(row, "effective"),

@@ -159,6 +159,8 @@ BY_JUDGE = (
     *variables((names.JUDGE,), "count", "runs", n_common_runs="runs of both sets"),
 )
 VARIABLES = (*BY_JUDGE, *TOGETHER)
+OPTIONAL = (tuple(each.name for each in TOGETHER),)
+"""Absent from results before 0.3.0."""
 
 
 def _contained(result: xr.Dataset, end: str) -> xr.DataArray:

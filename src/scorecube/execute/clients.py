@@ -67,7 +67,7 @@ def open_client(
 def call_on_client(
     client: Client, function: Callable[[Any], Any], items: Sequence[Any], on_result: OnResult
 ) -> None:
-    """Call a function with every item on a cluster, which gets it once per worker; see `Executor.call_each`."""
+    """Call a function with every item on a cluster, which gets it once per worker; see `call_each`."""
     name: str | None = None
     compiled: AbstractContextManager[None] = nullcontext()
     if isinstance(function, Blocks):

@@ -24,7 +24,7 @@ from scorecube.execute.executor import Executor
 from scorecube.execute.job_queues import ONE_THREAD, SubmissionRefused, start_jobs
 from scorecube.execute.memory import WORKER_BYTES
 from scorecube.execute.profiles import BATCH, Profile, make_profile, read_profile
-from scorecube.storage.location import is_loopback
+from scorecube.storage.network import is_loopback
 
 if TYPE_CHECKING:
     from distributed import Client

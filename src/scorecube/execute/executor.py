@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -49,41 +49,6 @@ class Executor:
     memory: int | None = None
     pool: ThreadPoolExecutor | None = None
     program: float | None = None
-
-    def call_each(
-        self, function: Callable[[Any], Any], items: Sequence[Any], on_result: OnResult
-    ) -> None:
-        """Call a function with every item, in any order; `on_result` takes the results as they are there, one at a time.
-
-        dask schedules the calls; one at a time needs no scheduler, whose import takes 0.1 s.
-        """
-        if self.client is not None:
-            from scorecube.execute.clients import call_on_client
-
-            call_on_client(self.client, function, items, on_result)
-        elif self.pool is None and 1 in (self.workers, len(items)):
-            for position, item in enumerate(items):
-                on_result(position, function(item))
-        else:
-            from scorecube.execute.graph import call_on_threads
-
-            call_on_threads(self, function, items, on_result)
-
-    def call_all(
-        self, function: Callable[[Any], Any], items: Sequence[Any], progress: Progress | None = None
-    ) -> list[Any]:
-        """Return what a function returns for every item, in their order."""
-        results: dict[int, Any] = {}
-
-        def keep(position: int, result: Any) -> None:
-            results[position] = result
-            if progress is not None:
-                progress(len(results), len(items))
-
-        if progress is not None:
-            progress(0, len(items))
-        self.call_each(function, items, keep)
-        return [results[position] for position in range(len(items))]
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function on the pool, if any, so that it does not compete with blocks."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def call_on_threads(
     executor: Executor, function: Callable[[Any], Any], items: Sequence[Any], on_result: OnResult
 ) -> None:
-    """Call a function with every item on local threads, or on those of the executor's pool; see `Executor.call_each`."""
+    """Call a function with every item on local threads, or on those of the executor's pool; see `scorecube.execute.dispatch.call_each`."""
     lock, over = Lock(), False
 
     def call(position: int) -> None:  # returns nothing, as dask keeps results until the end

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from scorecube.errors import BadPlan
 from scorecube.execute.certificates import security_of
 from scorecube.execute.profiles import Profile
-from scorecube.storage.location import is_loopback
+from scorecube.storage.network import is_loopback
 
 LOOPBACK = "127.0.0.1"
 NO_WEB_PAGES = ["--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0"]

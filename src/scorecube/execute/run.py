@@ -21,6 +21,7 @@ from scorecube.analyses.plan import PreparedPlan
 from scorecube.errors import ClusterFailed
 from scorecube.execute.blas_threads import one_blas_thread
 from scorecube.execute.block_writer import recording
+from scorecube.execute.dispatch import call_each
 from scorecube.execute.estimate import INLINE_SECONDS, Estimate, estimate
 from scorecube.execute.executor import CALLING_THREAD, Blocks, Executor, Interval, Progress
 from scorecube.execute.kernel_state import rehearse
@@ -119,7 +120,7 @@ def _compute_blocks(
         if executor.client is None:
             executor.call(rehearse, analysis, inputs, pending[0][0])
         report(done)
-        executor.call_each(Blocks(analysis, inputs), pending, on_block)
+        call_each(executor, Blocks(analysis, inputs), pending, on_block)
     return totals.arrays
 
 

@@ -294,9 +294,11 @@ def is_made_on_use(dataset: xr.Dataset, name: str) -> bool:
 
 
 def dataset_objects(dataset: xr.Dataset) -> dict[str, bytes]:
-    """Return the objects of a group that holds a dataset, by key."""
-    plain = pairs_as_positions(dataset.drop_encoding())
-    sealed = plain.assign_attrs({CONTENT: content_digest(plain)})
+    """Return the objects of a group that holds a dataset, by key.
+
+    dataset: Without encoding and without labels of pairs of runs.
+    """
+    sealed = dataset.assign_attrs({CONTENT: content_digest(dataset)})
     encoded = encode_dataset(sealed)
     return _objects_of_zarr(sealed) if encoded is None else encoded
 

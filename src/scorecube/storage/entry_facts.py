@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 import xarray as xr
@@ -14,7 +13,6 @@ from scorecube.collection.doubts import doubts_of
 from scorecube.collection.schema import labels_of
 from scorecube.storage.catalogue import ATTRIBUTES
 from scorecube.storage.datasets import CONTENT
-from scorecube.storage.fact_types import plan_of
 from scorecube.storage.manifest import CUBE, RANKINGS
 
 ORIGIN = ("source", "licence", "cite", "note")
@@ -59,12 +57,3 @@ def _systems(dataset: xr.Dataset) -> dict[str, int]:
         return {}
     counts = Counter(labels_of(dataset, names.SYSTEM)).values()
     return {"systems": len(counts), "fewest_runs": min(counts), "most_runs": max(counts)}
-
-
-def plan_options(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result's plan without what does not distinguish one analysis of other scores from another."""
-    return {
-        key: value
-        for key, value in plan_of(attributes).items()
-        if key not in ("cube", "teams", "systems", "seed", "trials")
-    }

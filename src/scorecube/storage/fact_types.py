@@ -154,3 +154,12 @@ def plan_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
         name = attributes.get("analysis", "a result")
         raise CorruptStudy(unreadable(f"the plan of {name}", error)) from None
     return plan
+
+
+def plan_options(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result's plan without what does not distinguish one analysis of other scores from another."""
+    return {
+        key: value
+        for key, value in plan_of(attributes).items()
+        if key not in ("cube", "teams", "systems", "seed", "trials")
+    }

@@ -9,7 +9,7 @@ from typing import Any
 from scorecube.storage.blocks import select_disjoint
 from scorecube.storage.collection import Collection
 from scorecube.storage.datasets import CONTENT, stored_digest
-from scorecube.storage.entry_facts import plan_options
+from scorecube.storage.fact_types import plan_options
 from scorecube.storage.layout import METADATA
 from scorecube.storage.manifest import BLOCKS, CUBE, OUTDATED, RESULTS, Entry, Manifest
 

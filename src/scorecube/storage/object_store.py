@@ -32,9 +32,10 @@ from zarr.core.sync import sync
 from zarr.storage import ObjectStore
 
 from scorecube.errors import BadStudy, StoreFailed
+from scorecube.storage.base_location import Location
 from scorecube.storage.layout import METADATA, UNSETTLED
-from scorecube.storage.location import Location, is_loopback
 from scorecube.storage.lock import LockFile, lock_subject, lock_suffix
+from scorecube.storage.network import is_loopback
 
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 INSTANCE_METADATA = "169.254.169.254"

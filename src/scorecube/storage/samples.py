@@ -60,7 +60,7 @@ def write_samples(samples: xr.Dataset, path: str | os.PathLike[str]) -> None:
     location = open_location(path)
     with location.failures():
         _refuse_other_content(location, path)
-        location.replace_all(dataset_objects(samples.assign_attrs({SAMPLES: 1})))
+        location.replace_all(dataset_objects(samples.drop_encoding().assign_attrs({SAMPLES: 1})))
 
 
 def _refuse_other_content(location: Location, path: str | os.PathLike[str]) -> None:

@@ -19,7 +19,8 @@ from scorecube.storage.blocks import BlockStore
 from scorecube.storage.catalogue import Catalogue
 from scorecube.storage.collection import Collection
 from scorecube.storage.datasets import Form, is_made_on_use, missing_values, write_dataset
-from scorecube.storage.entry_facts import attribute_facts, facts_of, plan_options
+from scorecube.storage.entry_facts import attribute_facts, facts_of
+from scorecube.storage.fact_types import plan_options
 from scorecube.storage.index import Row, row_of
 from scorecube.storage.layout import FORMAT_VERSION, METADATA, VERSION, above
 from scorecube.storage.location import Location, open_location

@@ -23,6 +23,7 @@ from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems
 from scorecube.collection.topic_groups import with_topic_groups
 from scorecube.errors import BadPlan, BadStudy, check_choice, option
+from scorecube.execute.dispatch import call_all
 from scorecube.execute.executor import Executor
 from scorecube.execute.processes import default_workers
 from scorecube.ingest.delimited import read_table
@@ -157,7 +158,7 @@ def read_rankings(
     judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates, level_map)
     sources = run_sources(runs, judged.topics, with_ranks=order == Order.RANK)
     executor = Executor(client, workers or default_workers())
-    judged_runs = good_runs(executor.call_all(judge_file, sources, progress))
+    judged_runs = good_runs(call_all(executor, judge_file, sources, progress))
     attrs = {
         "order": order,
         "score_precision": precision,

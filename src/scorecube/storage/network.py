@@ -1,0 +1,17 @@
+"""Addresses on this machine, to which connections need no encryption."""
+
+from ipaddress import ip_address
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or IP address is this machine's loopback.
+
+    Examples
+    --------
+    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("example.org")
+    (True, True, True, False)
+    """
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+import xarray as xr
+
 import scorecube as sc
 from scorecube.ingest.published import ntcir_clir
 from scorecube.testing import simulate_rankings
@@ -112,7 +115,7 @@ def _of_s2() -> Iterator[Item]:
     yield Item("S2", "section 4, readings at 50 topics", "scorecube wcw --variance 0.0368,0.0824 --topics 50", "8 readings", NOTHING)  # fmt: skip
     yield Item("S2", "section 4, standardised scores", f"scorecube standardise STUDY {FIRST} --name std --method std-AB", "formula", NO_RUNS)  # fmt: skip
     yield Item("S2", "section 2, sorted significance levels", figure(f"bootstrap {FIRST}", "s2-levels"), "form", NO_RUNS)  # fmt: skip
-    yield Item("S2", "section 2, agreement with preferences of people", "", "**not yet**", "")
+    yield Item("S2", "section 2, agreement with preferences of people", f"scorecube preferences STUDY preferences.csv {FIRST} --name people\nscorecube tukey STUDY --collection people --metrics agreement --trials 1000 --seed 1", "agreement rate of Sakai and Zeng 2021; coverage with known truth in tests", "preferences")  # fmt: skip
 
 
 def _of_s3() -> Iterator[Item]:
@@ -152,6 +155,21 @@ def make_study(path: Path, n_runs: int = 30, n_teams: int = 10) -> None:
         )
         cube = sc.evaluate(rankings, list(METRICS), list(GAINS))
         study.add(name.replace(" ", "-"), cube=cube, rankings=rankings)
+    write_preferences(study["NTCIR-3-Chinese"].cube, path.with_name("preferences.csv"))
+
+
+def write_preferences(cube: xr.Dataset, path: Path) -> None:
+    """Write preferences of people who see nDCG@10 with noise, of two runs on each topic."""
+    chance, runs = np.random.default_rng(1), list(map(str, cube["run"].values))
+    lines = ["topic,run_a,run_b,preferred,count"]
+    for topic in cube["topic"].values:
+        first, second = map(str, chance.choice(runs, 2, replace=False))
+        seen = (
+            cube["score"].sel(metric="nDCG@10", topic=topic).isel(gain=0).sel(run=[first, second])
+        )
+        better = (seen.values + chance.normal(size=2) / 10).argmax()
+        lines.append(f"{topic},{first},{second},{(first, second)[better]},{chance.integers(1, 5)}")
+    path.write_text("\n".join(lines) + "\n")
 
 
 def page() -> Iterator[str]:
@@ -169,7 +187,7 @@ def page() -> Iterator[str]:
         yield "| item | command | exact | simulated |\n|---|---|---|---|"
         for item in ITEMS:
             if item.paper == paper:
-                command = f"`{item.command}`" if item.command else ""
+                command = ", then ".join(f"`{each}`" for each in item.command.splitlines())
                 yield f"| {item.item} | {command} | {item.exact} | {item.simulated} |"
         yield ""
 

@@ -98,42 +98,52 @@ def agreement_with_preferences(cube: xr.Dataset, preferences: Iterable[Preferenc
         A run or topic that the cube does not have.
     BadInput
         No preference, or one between a run and itself.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> cube = simulate_cube(n_runs=3)
+    >>> a, b, _ = cube.run.values
+    >>> agreement_with_preferences(cube, [Preference("001", a, b, a)]).sizes["topic"]
+    1
     """
     cube = as_cube(cube)
     votes = _votes(cube, preferences)
     if not votes:
         raise BadInput("no preferences: nothing to agree with")
-    rows = {dim: {each: k for k, each in enumerate(labels_of(cube, dim))} for dim in (names.RUN, names.TOPIC)}  # fmt: skip
-    topic, first, second = np.array(
-        [(rows[names.TOPIC][t], rows[names.RUN][a], rows[names.RUN][b]) for t, a, b in votes]
-    ).T
-    better, worse, neither = np.array(list(votes.values())).T
+    run, topic_at = (
+        {label: k for k, label in enumerate(labels_of(cube, dim))}
+        for dim in (names.RUN, names.TOPIC)
+    )
+    topic, first, second = np.array([(topic_at[t], run[a], run[b]) for t, a, b in votes]).T
     scores = cube[names.SCORE].transpose(names.METRIC, names.GAIN, names.RUN, names.TOPIC).values
     largest = np.nanmax(np.abs(scores), axis=(2, 3), initial=0.0)[..., np.newaxis]
     difference = scores[:, :, first, topic] - scores[:, :, second, topic]
     equal = np.abs(difference) <= EQUAL * np.maximum(1.0, largest)
-    signs = np.where(np.isnan(difference), np.nan, np.where(equal, 0.0, np.sign(difference)))
+    signs = np.where(equal, 0.0, np.sign(difference))
+    better, worse, neither = np.array(list(votes.values())).T
     total = better + worse + neither
     agreed = (better * (signs > 0) + worse * (signs < 0) + neither * (signs == 0)) / total
     half = agreed + (better + worse) * (signs == 0) / (2 * total)
-    chosen = [
-        (label, i, g)
-        for i, metric in enumerate(labels_of(cube, names.METRIC))
-        for g, gain in enumerate(labels_of(cube, names.GAIN))
-        if g == 0 or uses_gains(cube)[i]
-        for label in [f"{metric} {gain}" if uses_gains(cube)[i] and cube.sizes[names.GAIN] > 1 else metric]
-    ]  # fmt: skip
-    labels = [f"{t}: {a} / {b}" for t, a, b in votes]
-    frames = {
-        kind: pd.DataFrame(
-            np.where(np.isnan(signs), np.nan, values)[[i for _, i, _ in chosen], [g for *_, g in chosen]],
-            index=[label for label, *_ in chosen],
-            columns=labels,
+    chosen, labels = _metrics(cube), [f"{t}: {a} / {b}" for t, a, b in votes]
+    frames = {}
+    for kind, values in zip(KINDS, (agreed, half, (signs == 0) * 1.0), strict=True):
+        known = np.where(np.isnan(signs), np.nan, values)
+        frames[kind] = pd.DataFrame(
+            [known[at] for at in chosen.values()], index=list(chosen), columns=labels
         )
-        for kind, values in zip(KINDS, (agreed, half, (signs == 0) * 1.0), strict=True)
-    }  # fmt: skip
     groups = {label: t for label, (t, *_) in zip(labels, votes, strict=True)}
     return cube_from_scores(frames, topic_groups=groups)
+
+
+def _metrics(cube: xr.Dataset) -> dict[str, tuple[int, int]]:
+    """Return metric and gain setting of each name; a metric that uses no gains has one, whatever the gain settings."""
+    uses, gains = uses_gains(cube), labels_of(cube, names.GAIN)
+    return {
+        f"{metric} {gain}" if uses[i] and len(gains) > 1 else metric: (i, g)
+        for i, metric in enumerate(labels_of(cube, names.METRIC))
+        for g, gain in enumerate(gains if uses[i] else gains[:1])
+    }
 
 
 def _votes(
@@ -144,7 +154,8 @@ def _votes(
     sets = {dim: set(labels) for dim, labels in known.items()}
     votes: dict[tuple[str, str, str], list[float]] = {}
     for each in preferences:
-        for dim, label in ((names.TOPIC, each.topic), (names.RUN, each.run_a), (names.RUN, each.run_b)):  # fmt: skip
+        said = ((names.TOPIC, each.topic), (names.RUN, each.run_a), (names.RUN, each.run_b))
+        for dim, label in said:
             if label not in sets[dim]:
                 raise BadName(
                     f"preferences: no {dim} {label!r} in the scores; nearest: {nearest(label, known[dim])}"

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+import xarray as xr
+
 import scorecube as sc
 from scorecube.ingest.published import ntcir_clir
 from scorecube.testing import simulate_rankings
@@ -61,7 +64,7 @@ def _of_s0() -> Iterator[Item]:
     yield Item("S0", "section 4.3, NQcorrect5 and NQcorrect1", "scorecube show STUDY scores --metrics Hit@5,Hit@1", "metrics", "questions and answers: topics of documents")  # fmt: skip
     for table, words in ((1, "95 %, binary metrics"), (2, "95 %, graded metrics"), (3, "three levels"), (4, "questions")):  # fmt: skip
         yield Item("S0", f"Table {table}, columns (i) to (iv): {words}", f"scorecube show STUDY swap {FIRST} --sort share:desc", "columns and their rules; relations between them in all 120 rows", NO_RUNS)  # fmt: skip
-    yield Item("S0", "Table 5, topics in samples", f"scorecube show STUDY swap {FIRST} --table overlap", "12 of 12 within four standard errors ([](published.md))", NOTHING)  # fmt: skip
+    yield Item("S0", "Table 5, topics in samples", f"scorecube show STUDY swap {FIRST} --table overlap", "12 of 12 within four standard errors ([Published numbers](published.md))", NOTHING)  # fmt: skip
     for number, metrics in ((2, "Q,AP"), (3, "O,RR"), (4, "Q,RR")):
         words = f"swap {FIRST} --by sampling --as curves --metrics {metrics}"
         yield Item("S0", f"Figure {number}, swap rates of {metrics.replace(',', ' and ')} by sampling", figure(words, f"s0-figure-{number}"), "axes, curves in one panel, 5 % line", NO_RUNS)  # fmt: skip
@@ -75,8 +78,8 @@ def _of_s1() -> Iterator[Item]:
     """Yield the items of Sakai 2007."""
     yield Item("S1", "Figure 1, classes of metrics", "scorecube list metrics", "classes of the eight metrics named, and their variants", NOTHING)  # fmt: skip
     for name, metric in (("equations 1 to 3, Q-measure", "Q"), ("equation 4, O-measure", "O"), ("equation 5, NWRR", "NWRR"), ("equation 6, P-measure", "P-measure"), ("equation 7, P+", "P+")):  # fmt: skip
-        yield Item("S1", name, f"scorecube show STUDY scores --metrics {metric}", "values of the worked examples and of NTCIREVAL ([](published.md))", NO_RUNS)  # fmt: skip
-    yield Item("S1", "Figures 2 and 3, worked examples", "scorecube list gains", "11 of 11 ([](published.md))", NOTHING)  # fmt: skip
+        yield Item("S1", name, f"scorecube show STUDY scores --metrics {metric}", "values of the worked examples and of NTCIREVAL ([Published numbers](published.md))", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Figures 2 and 3, worked examples", "scorecube list gains", "11 of 11 ([Published numbers](published.md))", NOTHING)  # fmt: skip
     yield Item("S1", "Figure 4, swap method on two samples with replacement", f"scorecube swap STUDY {ALL} --sampling replacement --rule s1 --gains 3:2:1 --trials 1000 --seed 1", "algorithm", NO_RUNS)  # fmt: skip
     yield Item("S1", "Figures 5 and 6, bootstrap test", BOOTSTRAP, "algorithm; levels by full enumeration in tests", NO_RUNS)  # fmt: skip
     yield Item("S1", "footnote, unpaired bootstrap test", f"scorecube unpaired STUDY {FIRST} --gains 3:2:1 --trials 200 --seed 1", "algorithm", NO_RUNS)  # fmt: skip
@@ -112,7 +115,7 @@ def _of_s2() -> Iterator[Item]:
     yield Item("S2", "section 4, readings at 50 topics", "scorecube wcw --variance 0.0368,0.0824 --topics 50", "8 readings", NOTHING)  # fmt: skip
     yield Item("S2", "section 4, standardised scores", f"scorecube standardise STUDY {FIRST} --name std --method std-AB", "formula", NO_RUNS)  # fmt: skip
     yield Item("S2", "section 2, sorted significance levels", figure(f"bootstrap {FIRST}", "s2-levels"), "form", NO_RUNS)  # fmt: skip
-    yield Item("S2", "section 2, agreement with preferences of people", "", "**not yet**", "")
+    yield Item("S2", "section 2, agreement with preferences of people", f"scorecube preferences STUDY preferences.csv {FIRST} --name people\nscorecube tukey STUDY --collection people --metrics agreement --trials 1000 --seed 1", "agreement rate of Sakai and Zeng 2021; coverage with known truth in tests", "preferences")  # fmt: skip
 
 
 def _of_s3() -> Iterator[Item]:
@@ -152,6 +155,21 @@ def make_study(path: Path, n_runs: int = 30, n_teams: int = 10) -> None:
         )
         cube = sc.evaluate(rankings, list(METRICS), list(GAINS))
         study.add(name.replace(" ", "-"), cube=cube, rankings=rankings)
+    write_preferences(study["NTCIR-3-Chinese"].cube, path.with_name("preferences.csv"))
+
+
+def write_preferences(cube: xr.Dataset, path: Path) -> None:
+    """Write preferences of people who see nDCG@10 with noise, of two runs on each topic."""
+    chance, runs = np.random.default_rng(1), list(map(str, cube["run"].values))
+    lines = ["topic,run_a,run_b,preferred,count"]
+    for topic in cube["topic"].values:
+        first, second = map(str, chance.choice(runs, 2, replace=False))
+        seen = (
+            cube["score"].sel(metric="nDCG@10", topic=topic).isel(gain=0).sel(run=[first, second])
+        )
+        better = (seen.values + chance.normal(size=2) / 10).argmax()
+        lines.append(f"{topic},{first},{second},{(first, second)[better]},{chance.integers(1, 5)}")
+    path.write_text("\n".join(lines) + "\n")
 
 
 def page() -> Iterator[str]:
@@ -162,14 +180,14 @@ def page() -> Iterator[str]:
         "What the papers print or define, the command that makes it, what is exact, and what had to be simulated because it was never published. "
         f"{there} of {len(ITEMS)} items have a command; each of them runs in tests on a study made from the numbers of relevant documents in "
         "S1 Tables 7 to 9 (`python -m tests.papers STUDY` writes it). This page is made by `python -m tests.papers`; "
-        "[](published.md) has the printed numbers beside ours.\n"
+        "[Published numbers](published.md) has the printed numbers beside ours.\n"
     )
     for paper, title in PAPERS.items():
         yield f"## {paper}: {title}\n"
         yield "| item | command | exact | simulated |\n|---|---|---|---|"
         for item in ITEMS:
             if item.paper == paper:
-                command = f"`{item.command}`" if item.command else ""
+                command = ", then ".join(f"`{each}`" for each in item.command.splitlines())
                 yield f"| {item.item} | {command} | {item.exact} | {item.simulated} |"
         yield ""
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from scorecube.collection.selection import select, standardise
     from scorecube.design import topic_set_size, variances, wcw
     from scorecube.errors import ScorecubeError
+    from scorecube.ingest.preferences import agreement_with_preferences
     from scorecube.ingest.public import fetch
     from scorecube.report import report as report
     from scorecube.report.paper_tables import latex, markdown
@@ -71,6 +72,7 @@ __version__ = "0.2.0"
 
 _MODULES = {
     "complete": "scorecube.analyses.quantities",
+    "agreement_with_preferences": "scorecube.ingest.preferences",
     "Entry": "scorecube.workflow.sweep_file",
     "ScorecubeError": "scorecube.errors",
     "fetch": "scorecube.ingest.public",
@@ -116,6 +118,7 @@ __all__ = [
     "Teams",
     "Tukey",
     "Unpaired",
+    "agreement_with_preferences",
     "analyse",
     "complete",
     "cube_from_scores",

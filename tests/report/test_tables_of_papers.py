@@ -45,6 +45,11 @@ def test_tau_is_a_triangle_with_intervals_and_marks() -> None:
         assert cell.endswith("*") == row["bold"]
 
 
+def test_tau_of_two_runs_is_empty() -> None:
+    result = sc.analyse(simulate_cube(n_runs=2), sc.Correlation(intervals=()), trials=1, seed=1)
+    assert sc.table(result, "triangle")["AP"].tolist() == [""]
+
+
 def test_every_gain_setting_is_compared_with_every_other() -> None:
     cube = simulate_cube(n_runs=12, metrics=("AP", "Q", "nDCG@10"), gains=GAINS)
     plan = sc.Correlation(along=("gain",), intervals=(), every_gain=True)

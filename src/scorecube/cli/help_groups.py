@@ -11,7 +11,7 @@ QUESTIONS = {
         *("randomisation", "tukey", "unpaired", "replicate"),
     ),
     "Which metric separates systems, and how large must a difference be?": (
-        *("swap", "stability", "correlate", "check", "errors"),
+        *("swap", "stability", "correlate", "preferences", "check", "errors"),
     ),
     "How many topics?": ("design", "wcw", "design-curves", "reliability", "splits"),
     "Do judgements, judges and teams change the results?": ("agreement", "judges", "teams"),

@@ -123,10 +123,7 @@ def import_(
     from scorecube.workflow import api
 
     check_choice("--layout", layout, [AUTO, *layouts()])
-    if no_header and layout not in (AUTO, NUMBERS):
-        raise BadPlan(
-            f"{option('no_header', True)} is the layout {NUMBERS}, not {layout}", option="no_header"
-        )
+    layout = numbers_layout(layout) if no_header else layout
     if name is not None:
         api.check_names(name, [])
     cubes = api.import_scores(
@@ -135,7 +132,7 @@ def import_(
         gain=gain,
         teams=teams,
         topic_groups=topic_groups,
-        layout=NUMBERS if no_header else layout,
+        layout=layout,
         transpose=transpose,
         **columns,
         lower_is_better=split(lower_is_better) or (),
@@ -152,6 +149,15 @@ def import_(
             notify(f"{study}: {collection}: {describe(cube)}")
             if missing := missing_scores(cube):
                 notify(missing)
+
+
+def numbers_layout(layout: str) -> str:
+    """Return the layout without a header (BadPlan beside another one)."""
+    if layout not in (AUTO, NUMBERS):
+        raise BadPlan(
+            f"{option('no_header', True)} is the layout {NUMBERS}, not {layout}", option="no_header"
+        )
+    return NUMBERS
 
 
 def _notify(line: str) -> None:

@@ -427,6 +427,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     study_commands.export,
     *fetch_command.COMMANDS,
     study_commands.standardise,
+    study_commands.preferences,
     study_commands.replicate,
     *simulate_command.COMMANDS,
     *report_commands.COMMANDS,

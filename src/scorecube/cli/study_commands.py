@@ -1,4 +1,4 @@
-"""Commands that make a study, or a comparison, of other studies, or give parts of one to other tools: merge, standardise, replicate, unpack, export."""
+"""Commands that make a study, or a comparison, of other studies, or give parts of one to other tools: merge, standardise, preferences, replicate, unpack, export."""
 
 from __future__ import annotations
 
@@ -200,6 +200,54 @@ def replicate(
             f"note: {missing} of {len(frame)} effect ratios have no interval, as the difference in {named[0]} is not significant"
         )
     echo_table(frame, form)
+
+
+PreferencesFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Table with the columns topic, run_a, run_b, preferred (a run, or tie) and perhaps count.",
+    ),
+]
+Compared = Annotated[
+    Optional[str],
+    typer.Option(
+        "--collection", help="Collection with the runs compared; the only one by default."
+    ),
+]
+
+
+def preferences(
+    study: options.StudyPath,
+    file: PreferencesFile,
+    name: options.Name,
+    collection: Compared = None,
+    replace: options.Replace = False,
+) -> None:
+    """Add the agreement of metrics with preferences of people as a collection, whose runs are the metrics (Sakai and Zeng 2021).
+
+    Example: scorecube preferences study.zarr people.csv --name agreement
+    """
+    from scorecube.errors import BadStudy
+    from scorecube.ingest.preferences import agreement_with_preferences, read_preferences
+    from scorecube.workflow import api
+
+    api.check_names(name, [])
+    opened = api.open_study(study, mode="a")
+    source = only_collection(list(opened), collection, study)
+    if source == name:
+        raise BadStudy(f"{name}: agreement is another collection; give it a --name of its own")
+    found = read_preferences(file)
+    cube = agreement_with_preferences(opened[source].cube, found)
+    opened.add(name, cube=cube, replace=replace)
+    notify(
+        f"{study}: {name}: {counted(cube.sizes['run'], 'metric')} on {counted(cube.sizes['topic'], 'pair')} of runs, "
+        f"{counted(len(set(map(str, cube['topic_group'].values))), 'topic')}"
+    )
+    notify(
+        f"intervals and ranks of metrics: scorecube leaderboard {study} --collection {name}; tests between them: scorecube tukey {study} "
+        f"--collection {name}"
+    )
 
 
 def unpack(study: options.StudyPath) -> None:

@@ -82,9 +82,9 @@ def triangle(result: xr.Dataset) -> pd.DataFrame:
             | dict.fromkeys(metrics[:-1], ""),
         )
         mark = "*" if each["bold"] else ""
-        row[each["metric_a"]] = (
-            f"{each['tau']:.3f} [{each['tau_low']:.3f}, {each['tau_high']:.3f}]{mark}"
-        )
+        if each["tau"] is not None:  # as with fewer than three runs
+            limits = f"[{each['tau_low']:.3f}, {each['tau_high']:.3f}]"
+            row[each["metric_a"]] = f"{each['tau']:.3f} {limits}{mark}"
     return pd.DataFrame(rows.values(), columns=[COLLECTION, "gain", "metric", *metrics[:-1]])
 
 

@@ -1,0 +1,139 @@
+"""Agreement of metrics with preferences of people: against plain Python, and with simulated known truth."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.errors import BadInput, BadName
+from scorecube.ingest.preferences import Preference, agreement_with_preferences, read_preferences
+from scorecube.testing import simulate_cube
+from tests.conftest import Cli
+
+METRICS = ("AP", "nDCG@10", "RR")
+
+
+def people(seed: int, n: int = 200) -> list[Preference]:
+    """Return preferences of up to three people between random runs of a simulated cube."""
+    chance, cube = np.random.default_rng(seed), simulate_cube(n_runs=6, seed=1)
+    runs, topics = (list(map(str, cube[dim].values)) for dim in ("run", "topic"))
+    found = []
+    for _ in range(n):
+        first, second = map(str, chance.choice(runs, 2, replace=False))
+        preferred = str(chance.choice([first, second, ""]))
+        topic = str(chance.choice(topics[:20]))
+        found.append(Preference(topic, first, second, preferred, float(chance.integers(1, 4))))
+    return found
+
+
+def test_shares_are_those_of_plain_python(tmp_path: Path) -> None:
+    cube, said = simulate_cube(n_runs=6, seed=1, metrics=METRICS), people(4)
+    path = tmp_path / "people.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("count", "topic", "run_a", "run_b", "preferred"), *((p.people, *p[:3], p.preferred or "Tie") for p in said)])  # fmt: skip
+    assert read_preferences(path) == said
+    found = agreement_with_preferences(cube, said)
+    assert sorted(found["run"].values) == sorted(METRICS)
+    pairs = {(p.topic, frozenset(p[1:3])) for p in said}
+    assert found.sizes["topic"] == len(pairs)
+    for topic, both in pairs:
+        a, b = sorted(both)
+        at = found.sel(topic=f"{topic}: {a} / {b}").isel(gain=0)
+        assert at["topic_group"].item() == topic
+        votes = [p for p in said if p.topic == topic and {p.run_a, p.run_b} == both]
+        total = sum(p.people for p in votes)
+        for metric in METRICS:
+            scores = cube["score"].sel(metric=metric, topic=topic).isel(gain=0)
+            x, y = float(scores.sel(run=a)), float(scores.sel(run=b))
+            prefers = "" if x == y else a if x > y else b
+            agree = sum(p.people for p in votes if p.preferred == prefers)
+            half = sum(p.people for p in votes if p.preferred) / 2 if x == y else 0
+            expected = (agree / total, (agree + half) / total, float(x == y))
+            assert at["score"].sel(run=metric).values.tolist() == pytest.approx(expected)
+
+
+def simulated(seed: int, n_topics: int = 40) -> tuple[xr.Dataset, dict[str, float]]:
+    """Return agreement of three metrics with people who see the true score, and the true agreement; topics differ in difficulty.
+
+    Scores are the truth and noise of a metric's own; a person sees the truth and noise; noise of a topic is shared by its four pairs.
+    """
+    chance = np.random.default_rng(seed)
+    noise, topics = {"good": 0.5, "fair": 1.0, "poor": 2.0}, [f"t{k:03d}" for k in range(n_topics)]
+    true = chance.normal(size=(5, n_topics))
+    hard = np.exp(chance.normal(size=n_topics) * 0.5)
+    scores = {m: true + s * hard * chance.normal(size=true.shape) for m, s in noise.items()}
+    runs = [f"r{k}" for k in range(5)]
+    cube = sc.cube_from_scores(scores, runs=runs, topics=topics)
+    said = []
+    for j, topic in enumerate(topics):
+        for k in range(4):
+            for _ in range(3):
+                seen = true[[k, k + 1], j] + chance.normal(size=2) * 0.5
+                said.append(Preference(topic, runs[k], runs[k + 1], runs[k + int(seen[1] > seen[0])]))  # fmt: skip
+    return agreement_with_preferences(cube, said), noise
+
+
+@pytest.mark.slow
+def test_intervals_over_topics_cover_the_true_agreement() -> None:
+    """The truth is the mean over very many topics; coverage of 95 % intervals of 3 metrics x 60 sets of 40 topics of 4 pairs."""
+    many, noise = simulated(10_000, n_topics=20_000)
+    truth = many["score"].sel(metric="agreement").isel(gain=0).mean("topic")
+    assert truth.sel(run="good") > truth.sel(run="fair") > truth.sel(run="poor") > 0.5
+    inside = []
+    for seed in range(60):
+        cube = sc.select(simulated(seed)[0], metrics=["agreement"])
+        result = sc.analyse(cube, sc.Leaderboard(), trials=200, seed=seed, workers=1)
+        table = sc.table(result, "systems").set_index("run")
+        for metric in noise:
+            inside.append(table["mean_low"][metric] <= float(truth.sel(run=metric)) <= table["mean_high"][metric])  # fmt: skip
+    # 180 intervals, those of a set depend on each other: three standard errors of 60.
+    assert np.mean(inside) >= 0.95 - 3 * (0.05 * 0.95 / 60) ** 0.5
+
+
+def test_a_study_tests_metrics_against_each_other(tmp_path: Path, scorecube: Cli) -> None:
+    cube, _ = simulated(3)
+    study = sc.open_study(tmp_path / "s.zarr", mode="a")
+    study.add("runs", cube=simulate_cube(n_runs=6, seed=1, metrics=METRICS))
+    path = tmp_path / "people.csv"
+    path.write_text("topic,run_a,run_b,preferred\n" + "".join(f"{','.join(p[:3])},{p.preferred or 'tie'}\n" for p in people(2)))  # fmt: skip
+    said = scorecube("preferences", study.path, path, "--name", "agreement").succeeded().stderr
+    assert "agreement: 3 metrics on" in said
+    scorecube("tukey", study.path, "--collection", "agreement", "--metrics", "agreement", "--trials", 50, "--seed", 1).succeeded()  # fmt: skip
+    pairs = sc.table(study["agreement"].result("tukey"), "pairs")
+    assert {*pairs["run_a"], *pairs["run_b"]} == set(METRICS)
+    # Metrics that differ are told apart, whatever the pairs of a topic share.
+    result = sc.analyse(sc.select(cube, metrics=["agreement"]), sc.Tukey(), trials=500, seed=1)
+    found = sc.table(result, "pairs").set_index(["run_a", "run_b"])["p_value"]
+    assert found["good", "poor"] < 0.01
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("001,team01-run1,team02-run1,team03-run1,1", "expected 'team01-run1', 'team02-run1' or tie"),
+        ("001,team01-run1,team02-run1,tie,-1", "is no number above 0"),
+    ],
+)  # fmt: skip
+def test_wrong_lines_are_named(tmp_path: Path, line: str, text: str) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(f"topic,run_a,run_b,preferred,count\n{line}\n")
+    with pytest.raises(BadInput, match=f":2: .*{text}"):
+        read_preferences(path)
+
+
+def test_unknown_names_are_refused() -> None:
+    cube = simulate_cube(n_runs=3)
+    a, b = map(str, cube["run"].values[:2])
+    with pytest.raises(BadName, match="no run 'x'"):
+        agreement_with_preferences(cube, [Preference("001", a, "x", a)])
+    with pytest.raises(BadName, match="no topic '999'"):
+        agreement_with_preferences(cube, [Preference("999", a, b, a)])
+    with pytest.raises(BadInput, match="compared with itself"):
+        agreement_with_preferences(cube, [Preference("001", a, a, a)])
+    with pytest.raises(BadInput, match="no preferences"):
+        agreement_with_preferences(cube, [])

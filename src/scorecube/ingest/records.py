@@ -41,7 +41,7 @@ from scorecube.names import SCORE
 
 LABELS = ("collection", "gain", "run", "inner", "topic")
 """Labels of a row, in the order in which rows are sorted; ``inner`` is its seed or system."""
-ROLE_ORDER = "run system topic topic_group collection seed metric gain score".split()
+ROLE_ORDER = ["run", "system", "topic", "topic_group", "collection", "seed", "metric", "gain", "score"]
 GROUP = "topic_group"
 KEPT = ("collection", "topic")
 """Labels that are needed when the keys of rows are known: a topic may have a group."""

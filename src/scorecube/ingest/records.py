@@ -41,8 +41,8 @@ from scorecube.names import SCORE
 
 LABELS = ("collection", "gain", "run", "inner", "topic")
 """Labels of a row, in the order in which rows are sorted; ``inner`` is its seed or system."""
-ROLE_ORDER = ["run", "system", "topic", "topic_group", "collection", "seed", "metric", "gain", "score"]
 GROUP = "topic_group"
+ROLE_ORDER = ("run", "system", "topic", GROUP, "collection", "seed", "metric", "gain", SCORE)
 KEPT = ("collection", "topic")
 """Labels that are needed when the keys of rows are known: a topic may have a group."""
 LARGEST_KEY = 2**62

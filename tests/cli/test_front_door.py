@@ -14,7 +14,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.errors import BadInput
 from scorecube.ingest.files import refuse_binary
-from scorecube.ingest.long import read_long
+from scorecube.ingest.formats import read_scores
 from scorecube.report.correlate import METRICS
 from scorecube.report.scores import MEANS
 from scorecube.report.table_rows import brief_rows
@@ -128,7 +128,7 @@ def test_an_archive_says_how_to_unpack_it(tmp_path: Path, files: Files, scorecub
 def test_frames_of_pyterrier_are_read(tmp_path: Path) -> None:
     path = tmp_path / "perquery.csv"
     path.write_text(PYTERRIER)
-    matrices = read_long([path])[""]
+    matrices = read_scores([path], layout="long")[""]
     assert list(matrices) == ["AP", "nDCG@10"]
     assert matrices["AP"].to_numpy().tolist()[0] == [0.5, 0.25]
 

@@ -27,8 +27,8 @@ OWN_MEGABYTES = 512
 """What the interpreter and the libraries take."""
 Run = Callable[[str, bytes], None]
 NEEDLESS = (
-    ("scorecube.ingest.in_memory", "cube_dataset"),
-    ("scorecube.ingest.in_memory", "with_systems"),
+    ("scorecube.ingest.cubes", "cube_dataset"),
+    ("scorecube.ingest.cubes", "with_systems"),
     ("scorecube.collection.rankings", "rankings_dataset"),
     ("scorecube.collection.rankings", "with_intents"),
     ("scorecube.collection.rankings", "with_doubts"),

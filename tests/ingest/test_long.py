@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorecube.errors import BadInput, BadPlan
-from scorecube.ingest.long import read_long
+from scorecube.ingest.formats import read_scores
 from scorecube.workflow.api import import_scores
 
 LONG = "run,topic,metric,score\na,1,AP,0.5\na,2,AP,0.25\nb,1,AP,1\nb,2,AP,0\na,1,map_cut_10,0.125\n"
@@ -50,7 +50,7 @@ def write(path: Path, content: str | bytes) -> Path:
     ],
 )
 def test_long_files_are_read(tmp_path: Path, content: str | bytes) -> None:
-    (matrices,) = read_long([write(tmp_path / "scores.csv", content)]).values()
+    (matrices,) = read_scores([write(tmp_path / "scores.csv", content)], layout="long").values()
     assert list(matrices) == ["AP", "map_cut_10"]
     assert matrices["AP"].index.tolist() == ["a", "b"]
     assert matrices["AP"].columns.tolist() == ["1", "2"]
@@ -143,12 +143,12 @@ def test_gain_settings_that_do_not_fit_together(tmp_path: Path) -> None:
     with pytest.raises(
         BadInput, match=re.escape(f"{path}: no score of AP at gain setting 2:1, but at others")
     ):
-        read_long([path])
+        read_scores([path], layout="long")
     path = write(tmp_path / "both.csv", GAINS + "a,2,Q,,1\n")
     with pytest.raises(
         BadInput, match=re.escape(f"{path}: scores of Q both with gain setting 1:1 and without one")
     ):
-        read_long([path])
+        read_scores([path], layout="long")
 
 
 ERRORS = {
@@ -172,7 +172,7 @@ ERRORS = {
 def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: str, text: str) -> None:
     path = write(tmp_path / "scores.csv", LONG + line)
     with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
-        read_long([path])
+        read_scores([path], layout="long")
 
 
 def test_a_score_in_two_files_is_refused(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_score_in_two_files_is_refused(tmp_path: Path) -> None:
         BadInput,
         match="^" + re.escape(f"{second}:2: a second score of AP for run 'a' on topic '1'"),
     ):
-        read_long([first, second])
+        read_scores([first, second], layout="long")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_score_in_two_files_is_refused(tmp_path: Path) -> None:
 def test_bad_headers_are_refused(tmp_path: Path, content: str, text: str) -> None:
     path = write(tmp_path / "scores.csv", content)
     with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
-        read_long([path])
+        read_scores([path], layout="long")
 
 
 def test_a_gain_setting_names_a_repeated_score(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_gain_setting_names_a_repeated_score(tmp_path: Path) -> None:
         match=re.escape(f"{path}:8: ")
         + ".* on topic '1' at gain setting 2:1; the first is in line 3$",
     ):
-        read_long([path])
+        read_scores([path], layout="long")
 
 
 ITEMS = (

@@ -21,7 +21,7 @@ from scorecube.ingest.files import LARGEST_TABLE, PathLike, is_parquet
 from scorecube.ingest.layouts import ID_LIST, LAYOUTS, layout_of
 
 if TYPE_CHECKING:
-    from scorecube.ingest.records import Matrices, Reading
+    from scorecube.ingest.reading import Matrices, Reading
 
 AUTO, MATRIX, NUMBERS, LONG = "auto", "matrix", "numbers", "long"
 N_LINES = 50
@@ -131,7 +131,7 @@ class Format:
         Returns whether a file has this format. Formats that are registered later are tried first.
     read
         Reads files, and the only metric to take (None for all): gain setting ('' if the files have none) -> metric ->
-        data frame of runs x topics, NaN for missing scores; or a `scorecube.ingest.records.Reading`.
+        data frame of runs x topics, NaN for missing scores; or a `scorecube.ingest.reading.Reading`.
     read_transposed
         The same of files with runs and topics exchanged; None if the format has one direction only.
     read_collections
@@ -299,7 +299,7 @@ def read_collections(
     BadInput, BadPlan
         As of `read_scores`.
     """
-    from scorecube.ingest.records import Reading
+    from scorecube.ingest.reading import Reading
 
     # The content does not show whether runs are rows or columns: only matrices have both.
     if layout == AUTO:

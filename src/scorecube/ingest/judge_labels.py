@@ -9,12 +9,12 @@ from typing import Any
 
 from scorecube.collection.judgements import Qrels
 from scorecube.errors import BadInput, counted
+from scorecube.ingest.cells import label_text
 from scorecube.ingest.columns import floats
 from scorecube.ingest.delimited import text_blocks
 from scorecube.ingest.files import PathLike, bare_name, is_parquet, refuse_unprintable
 from scorecube.ingest.formats import FileHead
 from scorecube.ingest.qrels import LevelMap, finish_levels, qrels_of_rows
-from scorecube.ingest.records import label_text
 from scorecube.ingest.roles import DOC_HEADERS, TOPIC_HEADERS, header_word
 from scorecube.ingest.tables import header_of, open_table
 from scorecube.metrics.registry import HIGHEST_LEVEL

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from scorecube.errors import BadInput, option
+from scorecube.ingest.cells import Table
 from scorecube.ingest.delimited import is_score
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.layouts import LAYOUTS, Layout
-from scorecube.ingest.records import Matrices, Reading, Records, Table
+from scorecube.ingest.reading import Reading
+from scorecube.ingest.records import Records
 from scorecube.ingest.roles import (
     LAST_TOPIC_HEADERS,
     METRIC_HEADERS,
@@ -26,7 +29,11 @@ TOPICS = (ROLES["topic"], *LAST_TOPIC_HEADERS)
 
 
 def read_collections(
-    paths: Iterable[PathLike], metric: str | None = None, chosen: Mapping[str, str] | None = None
+    paths: Iterable[PathLike],
+    metric: str | None = None,
+    chosen: Mapping[str, str] | None = None,
+    *,
+    layout: Layout | None = None,
 ) -> Reading:
     """Read tables of scores, CSV, TSV, JSON objects a line or Parquet; several files are read as one.
 
@@ -44,6 +51,8 @@ def read_collections(
         default, the name of the file).
     chosen
         Role (run, topic, collection, seed or score) -> its column.
+    layout
+        Of the tool that wrote the files; None for tables.
 
     Returns
     -------
@@ -56,31 +65,10 @@ def read_collections(
         All problems of all files, the first by file and line: a header without run, topic or scores, or with two columns for one; a line of another
         length or that is no JSON; an empty run, topic or metric; a score that is not a number; a second score of one run, topic and metric.
     """
-    return Records(metric, chosen).read(_tables(paths))
+    return Records(metric, chosen).read(_tables(paths, layout))
 
 
-def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str, Matrices]:
-    """Read tables of scores of one collection.
-
-    Parameters
-    ----------
-    paths, metric
-        As of `read_collections`.
-
-    Returns
-    -------
-    matrices
-        Gain setting ('' for none) -> metric -> runs x topics; rows have the labels system and run where systems have repetitions.
-
-    Raises
-    ------
-    BadInput
-        As of `read_collections`; several collections.
-    """
-    return read_collections(paths, metric).only()
-
-
-def _tables(paths: Iterable[PathLike], layout: Layout | None = None) -> Iterator[Table | BadInput]:
+def _tables(paths: Iterable[PathLike], layout: Layout | None) -> Iterator[Table | BadInput]:
     shared: Any = {}
     if layout is not None and layout.shared is not None:
         documents = {path: read_document(path) for path in paths}
@@ -95,20 +83,9 @@ def _tables(paths: Iterable[PathLike], layout: Layout | None = None) -> Iterator
 
 def _format_of(layout: Layout) -> Format:
     """Return the format of the files of a tool."""
-
-    def read(
-        paths: Sequence[PathLike],
-        metric: str | None = None,
-        chosen: Mapping[str, str] | None = None,
-    ) -> Reading:
-        return Records(metric, chosen).read(_tables(paths, layout))
-
+    read = partial(read_collections, layout=layout)
     return Format(
-        layout.name,
-        layout.about,
-        lambda head: layout.fits(head.names),
-        lambda paths, metric: read(paths, metric).only(),
-        read_collections=read,
+        layout.name, layout.about, lambda head: layout.fits(head.names), read, read_collections=read
     )
 
 
@@ -136,5 +113,5 @@ def _detect(head: FileHead) -> bool:
 
 FORMATS = {layout.name: _format_of(layout) for layout in LAYOUTS}
 FORMAT = Format(
-    "long", BUILT_IN["long"].about, _detect, read_long, read_collections=read_collections
+    "long", BUILT_IN["long"].about, _detect, read_collections, read_collections=read_collections
 )

@@ -28,7 +28,7 @@ from scorecube.ingest.delimited import (
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, MATRIX, NUMBERS, FileHead, Format
 from scorecube.ingest.measure_names import from_pyterrier, metric_of_file
-from scorecube.ingest.records import Matrices
+from scorecube.ingest.reading import Matrices
 from scorecube.ingest.roles import RUN_HEADERS, TOPIC_HEADERS, header_word
 from scorecube.metrics import parse_metric
 

@@ -10,9 +10,11 @@ from functools import cache
 from typing import Any
 
 from scorecube.errors import BadInput
+from scorecube.ingest.cells import Chunk, Table
 from scorecube.ingest.delimited import score
 from scorecube.ingest.files import PathLike, bare_name
-from scorecube.ingest.records import Chunk, Matrices, Reading, Records, Table
+from scorecube.ingest.reading import Matrices, Reading
+from scorecube.ingest.records import Records
 
 COLUMNS = ("run", "topic", "metric", "score")
 Row = tuple[str, str, str, Any]

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.collection.teams import listed
-from scorecube.errors import BadInput, counted, option
-from scorecube.files import label_of_spreadsheet
-from scorecube.ingest.delimited import MISSING, score
+from scorecube.errors import BadInput, option
+from scorecube.ingest.cells import (
+    JOIN,
+    SHOWN,
+    Cells,
+    Chunk,
+    Floats,
+    Labels,
+    Problems,
+    Table,
+    label_text,
+    score_problem,
+)
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.measure_names import from_pyterrier, from_trec_eval, metric_of_file
+from scorecube.ingest.reading import Integers, Matrices, Reading, axis, by_gain, collection_name
 from scorecube.ingest.repetitions import named_runs, rows_of_systems
 from scorecube.ingest.roles import (
     PYTERRIER_RUN,
@@ -30,238 +39,13 @@ from scorecube.ingest.roles import (
 )
 from scorecube.names import SCORE
 
-Matrices = dict[str, pd.DataFrame]
-"""Metric -> runs x topics, NaN for missing scores."""
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-Integers = np.ndarray[Any, np.dtype[np.int64]]
-FLAGS = {"true": 1.0, "false": 0.0}
-"""Cells of correct and wrong answers, in lower case."""
-SHOWN = 20
-"""Problems that a message names; others are counted."""
 LABELS = ("collection", "gain", "run", "inner", "topic")
 """Labels of a row, in the order in which rows are sorted; ``inner`` is its seed or system."""
-ROLE_ORDER = (
-    "run",
-    "system",
-    "topic",
-    "topic_group",
-    "collection",
-    "seed",
-    "metric",
-    "gain",
-    "score",
-)
 GROUP = "topic_group"
+ROLE_ORDER = ("run", "system", "topic", GROUP, "collection", "seed", "metric", "gain", SCORE)
 KEPT = ("collection", "topic")
 """Labels that are needed when the keys of rows are known: a topic may have a group."""
 LARGEST_KEY = 2**62
-JOIN = "\x1f"
-"""Between the labels of several columns that name collections."""
-NESTED = {list, tuple, dict, set, np.ndarray}
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Some rows of a table: the cells of each column, texts or values of Python, and the line of each row."""
-
-    columns: Sequence[Sequence[Any]]
-    lines: Sequence[int]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A file, or a frame, whose path is None: its header, the line of the header, and its rows or what is wrong with some."""
-
-    path: PathLike | None
-    header: Sequence[str]
-    line: int
-    chunks: Iterable[Chunk | BadInput]
-    roles: Mapping[str, str] = field(default_factory=dict)
-    """Role -> header, where it is known; then all other columns are metrics."""
-    unread: Sequence[str] = ()
-    """Names in the file that are no columns."""
-    notes: Sequence[str] = ()
-    advice: str = ""
-    """What may have been written as 0, too."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Scores that were read.
-
-    collections: Name of a collection ('' where no column names one) -> gain setting ('' for none) -> metric -> runs x
-        topics.
-    taken: What the columns were taken for.
-    notes: What is not read, and other things that a user should know.
-    topic_groups: Name of a collection -> topic -> its group, where a column names groups.
-    """
-
-    collections: dict[str, dict[str, Matrices]]
-    taken: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    topic_groups: dict[str, dict[str, str]] = field(default_factory=dict)
-
-    def only(self) -> dict[str, Matrices]:
-        """Return the scores of the only collection (BadInput for several)."""
-        refuse_several(list(self.collections))
-        return next(iter(self.collections.values()))
-
-
-def refuse_several(collections: Sequence[str]) -> None:
-    """Refuse scores of several collections where those of one are expected (BadInput)."""
-    if len(collections) > 1:
-        raise BadInput(
-            f"scores of {len(collections)} collections ({listed(collections)}), which are not pooled: collections=True reads each by itself, as the "
-            f"command import does without {option('name')}; or choose the column that names collections: {option('collection_column')}"
-        )
-
-
-class Problems:
-    """What is wrong with all files, so that one message names the first problems and counts the others."""
-
-    def __init__(self) -> None:
-        self._first: list[BadInput] = []
-        self._counts: Counter[str] = Counter()
-
-    def add(
-        self, kind: str, text: str | BadInput, path: PathLike | None = None, line: int | None = None
-    ) -> None:
-        """Add a problem of a kind; of a frame, the line is a row; 0 for what has no rows."""
-        self._counts[kind] += 1
-        if len(self._first) < SHOWN:
-            if not isinstance(text, BadInput):
-                row = f"row {line}: " if path is None and line else ""
-                text = BadInput(row + text, path, line)
-            self._first.append(text)
-
-    def count(self, kind: str, number: int) -> None:
-        """Count further problems of a kind."""
-        self._counts[kind] += number
-
-    def refuse(self, end: str = "") -> None:
-        """Raise an error about all problems, if there are any; `end` ends its message."""
-        if not self._first:
-            return
-        lines = [problem.marked for problem in self._first]
-        more = sum(self._counts.values()) - len(lines)
-        if more:
-            kinds = ", ".join(counted(number, kind) for kind, number in (+self._counts).items())
-            lines.append(f"and {counted(more, 'further problem')}; in all {kinds}")
-        first = self._first[0]
-        error = BadInput("\n  ".join(lines) + end, option=first.option)
-        error.path, error.line = first.path, first.line
-        raise error
-
-
-class _Labels:
-    """Labels of one kind, numbered in order of first appearance."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-        self.lacking: list[int] = []
-        """Numbers of empty labels, and of those that are empty in one of several columns."""
-        self._known: dict[str, int] = {}
-
-    def numbered(self, cells: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Return the numbers of the labels in cells."""
-        with suppress(KeyError, TypeError):  # of new ones, and of other values than texts
-            return np.fromiter(map(self._known.__getitem__, cells), np.int32, len(cells))
-        if set(map(type, cells)) - {str}:
-            cells = [label_text(cell) for cell in cells]
-        for cell in dict.fromkeys(cells):
-            if cell not in self._known:
-                label = label_of_spreadsheet(cell.strip())
-                if label not in self.numbers and not all(label.split(JOIN)):
-                    self.lacking.append(len(self.numbers))
-                self._known[cell] = self.numbers.setdefault(label, len(self.numbers))
-        return np.fromiter(map(self._known.__getitem__, cells), np.int32, len(cells))
-
-
-def label_text(cell: Any) -> str:
-    """Return the text of a label; '' for a missing one and for nested values."""
-    if isinstance(cell, bytes):
-        return cell.decode("utf-8", "replace")
-    if cell is None or cell != cell or isinstance(cell, list | tuple | dict | set):
-        return ""
-    return str(cell)
-
-
-@dataclass
-class _Cells:
-    """What the cells of a column are, in all files."""
-
-    n_numbers: int = 0
-    n_nested: int = 0
-    others: list[tuple[Any, int, Any]] = field(default_factory=list)
-    """Cells that are no numbers: file, line and cell."""
-    n_others: int = 0
-    flag: tuple[PathLike | None, int] | None = None
-    number: tuple[PathLike | None, int] | None = None
-    """File and line of the first true or false, and of the first number other than 0 and 1."""
-
-    def read(self, cells: Sequence[Any], path: PathLike | None, lines: Sequence[int]) -> Floats:
-        """Return the numbers in cells of the column, NaN for missing ones and for others, which are noted."""
-        kinds = set(map(type, cells))
-        values = _plain(cells, kinds)
-        if values is None:
-            if kinds & NESTED:
-                cells = [_Cells if type(cell) in NESTED else cell for cell in cells]
-            # Of cells of one type, equal ones need no type beside them: 1 == True.
-            keys = cells if len(kinds) == 1 else list(zip(map(type, cells), cells, strict=True))
-            cell_of = {key: (key if len(kinds) == 1 else key[1]) for key in dict.fromkeys(keys)}
-            known = {key: _number(cell) for key, cell in cell_of.items()}
-            values = np.array(list(map(known.__getitem__, keys)), np.float64)  # None is NaN
-            if None in known.values():
-                others = [k for k, key in enumerate(keys) if known[key] is None]
-                self.n_nested += sum(cells[k] is _Cells for k in others)
-                self.n_others += len(others)
-                some = others[: SHOWN - len(self.others)]
-                self.others += [(path, lines[k], cells[k]) for k in some]
-            if self.flag is None:
-                flags = {key for key, cell in cell_of.items() if _is_flag(cell)}
-                first = next((k for k, key in enumerate(keys) if flags and key in flags), None)
-                self.flag = None if first is None else (path, lines[first])
-        self.n_numbers += int(np.count_nonzero(~np.isnan(values)))
-        if self.number is None:
-            numbers = np.flatnonzero((values != 0.0) & (values != 1.0) & ~np.isnan(values))
-            self.number = (path, lines[numbers[0]]) if len(numbers) else None
-        return values
-
-    @property
-    def kind(self) -> str:
-        """What the column is if it is no metric: text, nested or empty; '' for mostly numbers."""
-        if self.n_others > self.n_numbers:
-            few = f", {counted(self.n_numbers, 'number')}" if self.n_numbers else ""
-            return "nested" if self.n_nested == self.n_others else f"text{few}"
-        return "" if self.n_numbers else "empty"
-
-
-def _plain(cells: Sequence[Any], kinds: set[type]) -> Floats | None:
-    """Return the numbers of cells if all are plain numbers."""
-    if kinds != {str} and not kinds <= {int, float}:
-        return None
-    try:
-        values = np.fromiter(map(float, cells), np.float64, len(cells))
-    except (ValueError, OverflowError):
-        return None
-    is_plain = bool((np.abs(values) <= LARGEST_SCORE).all())  # NaN is not
-    return values if is_plain and not (kinds == {str} and "_" in "".join(cells)) else None
-
-
-def _is_flag(cell: Any) -> bool:
-    return isinstance(cell, bool | str) and str(cell).strip().lower() in FLAGS
-
-
-def _number(cell: Any) -> float | None:
-    """Return the number in a cell, NaN if it is missing; None for other content."""
-    text = "" if cell is None else str(cell).strip().lower()
-    if text in FLAGS or text in MISSING:
-        return FLAGS.get(text, math.nan)
-    try:
-        value = float(text.replace("_", "x"))
-    except ValueError:
-        return None
-    return value if abs(value) <= LARGEST_SCORE else None
 
 
 @dataclass
@@ -306,8 +90,8 @@ class Records:
     def __init__(self, metric: str | None = None, chosen: Mapping[str, str] | None = None) -> None:
         self._metric, self._chosen = metric, dict(chosen or {})
         self._problems = Problems()
-        self._labels = {role: _Labels() for role in (*LABELS, "metric", GROUP)}
-        self._cells: dict[str, _Cells] = {}
+        self._labels = {role: Labels() for role in (*LABELS, "metric", GROUP)}
+        self._cells: dict[str, Cells] = {}
         self._tables: list[_Rows] = []
         self._notes: list[str] = []
         self._advice = ""
@@ -367,7 +151,7 @@ class Records:
             for role, at in columns.items():
                 parts[role].append(self._numbered(role, at, taken, chunk, path))
             for k, header in zip(places, headers, strict=True):
-                found = self._cells.setdefault(header, _Cells())
+                found = self._cells.setdefault(header, Cells())
                 parts[k].append(found.read(chunk.columns[k], path, chunk.lines))
         if not lines:
             raise BadInput("a header without scores", path)
@@ -381,7 +165,9 @@ class Records:
         values = {header: joined[k] for k, header in zip(places, headers, strict=True)}
         self._notes += table.notes
         self._advice = self._advice or table.advice
-        return _Rows(path, taken, _joined(lines), labels, values, table.unread, bool(table.roles))
+        return _Rows(
+            path, taken, _joined(lines), labels, values, table.unread, "metric" in table.roles
+        )
 
     def _numbered(
         self, role: str, at: Sequence[int], taken: Taken, chunk: Chunk, path: PathLike | None
@@ -453,11 +239,11 @@ class Records:
                 )
         return found
 
-    def _check_cells(self, header: str, cells: _Cells) -> None:
+    def _check_cells(self, header: str, cells: Cells) -> None:
         """Note the cells of a metric's column that are no numbers, and a mixture of numbers with true and false."""
         for path, line, cell in cells.others:
             where = "" if header == SCORE else f" (column {header})"
-            self._problems.add("non-numeric score", _score_problem(cell) + where, path, line)
+            self._problems.add("non-numeric score", score_problem(cell) + where, path, line)
         self._problems.count("non-numeric score", cells.n_others - len(cells.others))
         cells.others, cells.n_others = [], 0
         if cells.flag and cells.number:
@@ -546,7 +332,9 @@ class Records:
             text += f" with seed {labels['inner']!r}"
         if labels["gain"]:
             text += f" at gain setting {labels['gain']}"
-        return text + (f" in {_named(labels['collection'])}" if labels["collection"] else "")
+        return text + (
+            f" in {collection_name(labels['collection'])}" if labels["collection"] else ""
+        )
 
     def _collections(self, scores: Scores) -> dict[str, dict[str, Matrices]]:
         """Return the matrices of each collection."""
@@ -567,11 +355,13 @@ class Records:
                         pair, topic = np.divmod(keys[part] - start, n_topics)
                         parts[gain, metric] = pair, topic, values[part]
                 start = stop
-            name = _named(label)
+            name = collection_name(label)
             if name in found:
                 raise BadInput(f"two collections would be called {name!r}; rename one of them")
             if parts:
-                found[name] = self._by_gain(self._matrices(parts, runs, topics, name))
+                found[name] = by_gain(
+                    self._matrices(parts, runs, topics, name), self._tables[0].path
+                )
         return found
 
     def _groups(self) -> dict[str, dict[str, str]]:
@@ -587,7 +377,7 @@ class Records:
             numbers = zip(*np.unravel_index(different, sizes), strict=True)
             for (collection, topic, group), at in zip(numbers, first, strict=True):
                 label = names[GROUP][group]
-                known = found.setdefault(_named(names["collection"][collection]), {})
+                known = found.setdefault(collection_name(names["collection"][collection]), {})
                 name = names["topic"][topic]
                 if label and known.setdefault(name, label) != label:
                     text = f"topic {name!r} is of the topic groups {known[name]!r} and {label!r}"
@@ -626,8 +416,8 @@ class Records:
     ) -> dict[tuple[str, str], pd.DataFrame]:
         """Return a matrix for each gain setting and metric of a collection, all with all its runs and topics."""
         names = {pair: name for pair, (name, _) in runs.items()}
-        rows, index = _axis([pair for pair, _, _ in parts.values()], names)
-        columns, labels = _axis([topic for _, topic, _ in parts.values()], topics)
+        rows, index = axis([pair for pair, _, _ in parts.values()], names)
+        columns, labels = axis([topic for _, topic, _ in parts.values()], topics)
         systems = dict(runs.values()) if any(name != of for name, of in runs.values()) else {}
         found = {}
         for key, (pair, topic, scores) in parts.items():
@@ -642,28 +432,6 @@ class Records:
         if lacking := [metric for _, metric in parts if known and metric not in known]:
             self._notes.append(f"no score of {listed(list(dict.fromkeys(lacking)))}{where}")
         return {key: frame for key, frame in found.items() if not known or key[1] in known}
-
-    def _by_gain(self, matrices: dict[tuple[str, str], pd.DataFrame]) -> dict[str, Matrices]:
-        """Return the matrices by gain setting; those without one apply to all."""
-        path = self._tables[0].path
-        gains = list(dict.fromkeys(gain for gain, _ in matrices if gain)) or [""]
-        metrics = list(dict.fromkeys(metric for gain, metric in matrices if gain in gains))
-        without = list(dict.fromkeys(metric for gain, metric in matrices if gain not in gains))
-        for metric in metrics:
-            if metric in without:
-                raise BadInput(
-                    f"scores of {metric} both with gain setting {gains[0]} and without one", path
-                )
-            for gain in gains:
-                if (gain, metric) not in matrices:
-                    raise BadInput(
-                        f"no score of {metric} at gain setting {gain}, but at others", path
-                    )
-        return {
-            gain: {metric: matrices[gain, metric] for metric in metrics}
-            | {metric: matrices["", metric] for metric in without}
-            for gain in gains
-        }
 
     def _described(self, metrics: list[dict[str, str]]) -> list[str]:
         """Return what columns were taken for; note those that were not read."""
@@ -713,26 +481,9 @@ class Records:
         return found
 
 
-def _axis(
-    parts: Iterable[Integers], labels: Mapping[int, str]
-) -> tuple[Callable[[Integers], Integers], list[str]]:
-    """Return a function from numbers of labels to their places in sorted order, and the labels in this order."""
-    used = np.unique(np.concatenate([np.unique(part) for part in parts]))
-    names = [labels[number] for number in used.tolist()]
-    order = sorted(range(len(names)), key=names.__getitem__)
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    return lambda numbers: places[np.searchsorted(used, numbers)], [names[k] for k in order]
-
-
 def _joined(parts: Sequence[Any]) -> Any:
     """Return arrays as one; a single one is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _named(collection: str) -> str:
-    """Return the name of a collection: its labels with hyphens between them and instead of slashes."""
-    return "-".join(collection.split(JOIN)).replace("/", "-").replace("\\", "-")
 
 
 def _place(path: PathLike | None, line: int, beside: PathLike | None) -> str:
@@ -740,14 +491,3 @@ def _place(path: PathLike | None, line: int, beside: PathLike | None) -> str:
     if path is None:
         return f"in row {line}"
     return f"in line {line}" if path == beside else f"{path}:{line}"
-
-
-def _score_problem(cell: Any) -> str:
-    """Return what is wrong with a cell that is no score."""
-    if cell is _Cells:
-        return "a list or an object where a score is expected"
-    try:
-        score(str(cell).strip(), "", 0)
-    except BadInput as error:
-        return str(error).removeprefix(":0: ")
-    return f"score {cell!r} is not a number"

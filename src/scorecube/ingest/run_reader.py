@@ -12,9 +12,9 @@ from typing import Any
 from scorecube.collection.judgements import Qrels, RunLines
 from scorecube.collection.rankings import JudgedRun, judge
 from scorecube.errors import BadInput
+from scorecube.ingest.cells import Problems
 from scorecube.ingest.ntcireval import Levels, RankedLists, levels_of, read_lists
 from scorecube.ingest.qrels import LevelMap
-from scorecube.ingest.records import Problems
 from scorecube.ingest.trec import read_run
 from scorecube.kernels.workspace import Workspace
 

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from scorecube.errors import BadInput, counted, kind_of
+from scorecube.ingest.cells import Chunk, Table
 from scorecube.ingest.delimited import (
     Row,
     delimited,
@@ -24,7 +25,6 @@ from scorecube.ingest.delimited import (
 )
 from scorecube.ingest.files import LARGEST_TABLE, PathLike, is_parquet
 from scorecube.ingest.layouts import HELM, HELM_ADVICE, Layout, LayoutReader, layout_of
-from scorecube.ingest.records import Chunk, Table
 from scorecube.ingest.tool_objects import package_of
 
 ROWS = 2**12

@@ -24,7 +24,8 @@ from scorecube.errors import BadPlan, doubts_of_levels, option
 from scorecube.execute.executor import Executor
 from scorecube.execute.processes import default_workers
 from scorecube.execute.run import run
-from scorecube.ingest.in_memory import cube_from_scores, only_cube
+from scorecube.ingest.cubes import only_cube
+from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.registry import USERS
 from scorecube.report.results import findings, table

@@ -26,10 +26,11 @@ from scorecube.errors import BadPlan, BadStudy, check_choice, option
 from scorecube.execute.dispatch import call_all
 from scorecube.execute.executor import Executor
 from scorecube.execute.processes import default_workers
+from scorecube.ingest.cubes import cubes_of, only_cube
 from scorecube.ingest.delimited import read_table
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.formats import read_collections
-from scorecube.ingest.in_memory import cubes_of, only_cube, read_objects, with_axes
+from scorecube.ingest.in_memory import read_objects, with_axes
 from scorecube.ingest.judge_labels import Judgements, is_label_table, read_labels
 from scorecube.ingest.ntcireval import read_judgements, run_sources
 from scorecube.ingest.qrels import Dialect, LevelMap, Probabilities, print_level_map

@@ -271,10 +271,10 @@ def _frame(
     whole: Sequence[str],
     dtypes: Mapping[str, str],
 ) -> pd.DataFrame:
-    known = {*result.dims, *result.attrs, *quantity_names(result)}
+    known, place = {*result.dims, *result.attrs, *quantity_names(result)}, where(result)
     if needs and needs not in known:
         return pd.DataFrame(
-            columns=[*where(result), *(name for name in columns if not name.endswith(OPTIONAL))]
+            columns=[*place, *(name for name in columns if not name.endswith(OPTIONAL))]
         )
     plain = [dim.removeprefix(DESCENDING) for dim in dims]
     backwards = {dim[1:]: slice(None, None, -1) for dim in dims if dim.startswith(DESCENDING)}
@@ -308,7 +308,7 @@ def _frame(
     for name in whole:
         if name in own:
             own[name] = _whole(own[name])
-    frame = pd.DataFrame(own if COLLECTION in own else {**where(result), **own})
+    frame = pd.DataFrame(own if COLLECTION in own else {**place, **own})
     if dtypes:
         frame = frame.astype(dtypes)
     if not sort:

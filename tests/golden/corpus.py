@@ -252,7 +252,7 @@ STUDIES = {
     "boards": Golden(
         SEVERAL,
         (f"board --baseline {BASELINE} --weights two=2", "board --standardise rank --metrics AP"),
-        (f"gate STUDY --run run1 --baseline {BASELINE}",),
+        (f"gate STUDY --run team04-run1 --baseline {BASELINE}",),
         brief=True,
     ),
     "several-tests": Golden(

@@ -81,10 +81,7 @@ def gate(
 
     Example: scorecube gate nightly.zarr --run ours --baseline main --metrics accuracy --require not-worse --format json
     """
-    import pandas as pd
-
-    from scorecube.report.phrases import with_limits
-    from scorecube.report.table_rows import STATUS
+    from scorecube.report.table_rows import STATUS, of_verdicts
     from scorecube.workflow.gate import gate as compare
 
     found = compare(
@@ -101,24 +98,11 @@ def gate(
         drop_missing=drop_missing,
         by_topic=by_topic,
     )
+    record = found.record()
     if form == "json":
-        echo(json.dumps(found.record(), indent=1, allow_nan=False))
+        echo(json.dumps(record, indent=1, allow_nan=False))
     elif not terminal.MESSAGES.quiet:
-        rows = [
-            {
-                "collection": each.collection,
-                "metric": each.metric,
-                "difference": "-"
-                if each.difference is None or each.low is None or each.high is None
-                else with_limits(each.difference, each.low, each.high),
-                "topics": each.topics,
-                "verdict": each.verdict,
-                "reason": each.reason,
-            }
-            for each in found.comparisons
-        ]
-        frame = pd.DataFrame(rows)
-        echo_table(frame if frame["reason"].any() else frame.drop(columns="reason"), "text")
+        echo_table(of_verdicts(record["comparisons"]), "text")
         echo(found.sentence())
     if not found.passed:
         raise typer.Exit(STATUS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,6 +13,7 @@ import pandas as pd
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
 from scorecube.report.columns import KEYS
+from scorecube.report.phrases import with_limits
 
 DESCENDING = ":desc"
 CONFIDENCE = "confidence"
@@ -194,6 +195,22 @@ def _comparison(frame: pd.DataFrame, name: str, sign: str, text: str) -> pd.Seri
         column = column.astype(str)
     met: pd.Series[bool] = frame[name].notna() & COMPARE[sign](column, value)
     return met
+
+
+def of_verdicts(comparisons: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return the comparisons of a gate as a terminal shows them, with reasons if there are any."""
+    rows = [
+        {
+            **{name: each[name] for name in ("collection", "metric")},
+            "difference": "-"
+            if each["low"] is None
+            else with_limits(each["difference"], each["low"], each["high"]),
+            **{name: each[name] for name in ("topics", "verdict", "reason")},
+        }
+        for each in comparisons
+    ]
+    frame = pd.DataFrame(rows)
+    return frame if frame["reason"].any() else frame.drop(columns="reason")
 
 
 def message(condition: str, met: pd.DataFrame, total: int) -> str:

@@ -254,6 +254,7 @@ def declared(
 
     def make(whole_result: xr.Dataset) -> pd.DataFrame:
         result = _in_order(part(whole_result), plain)
+        place = where(result)
         known = {*result.dims, *result.attrs, *quantity_names(result)}
         if needs and needs not in known:
             return _without_rows([name for name in sources if name not in optional])
@@ -282,7 +283,7 @@ def declared(
                 return none.assign(**{COLLECTION: ""})
             own = own if kept.all() else {name: each[kept] for name, each in own.items()}
         own |= {name: _whole(own[name]) for name in whole.split() if name in own}
-        frame = pd.DataFrame(own if COLLECTION in own else {**where(result), **own})
+        frame = pd.DataFrame(own if COLLECTION in own else {**place, **own})
         frame = frame.astype(dtypes) if dtypes else frame
         if by:
             places = np.arange(math.prod(shape))[kept] // math.prod(shape[within:])

@@ -345,36 +345,7 @@ def plan_in_study(
             option="collection",
         )
     cache = ReadCubes() if cubes is None else cubes
-    selected: dict[str, Callable[[ReadCubes], xr.Dataset]]
-    if analysis.n_collections == ANY_NUMBER:
-        used = _truth_and_judges(study, analysis, chosen, collections is not None)
-        anything: Any = analysis
-        analysis = dataclasses.replace(anything, truth=used[0], judges=tuple(used[1:]))
-        selected = {used[0]: lambda read: _selected_from_many(study, used, selection, read)}
-    elif analysis.n_collections == ALL_COLLECTIONS:
-        joined: Any = analysis
-        used = in_board_order(chosen)
-        analysis = dataclasses.replace(joined, collections=tuple(used))
-        selected = {used[0]: lambda read: selected_from_all(study, used, selection, read)}
-    elif analysis.n_collections == 2:
-        if len(chosen) != 2:
-            raise BadPlan(
-                f"{analysis.name} compares two sets of judgements, each a collection; found {len(chosen)}: name the truth and the other "
-                f"with {option('collections', ['A', 'B'])}; {study.path} has {', '.join(study)}",
-                option="collections",
-            )
-        compared: Any = analysis
-        analysis = dataclasses.replace(compared, first=chosen[0], second=chosen[1])
-        selected = {chosen[0]: lambda read: _selected_from_both(study, chosen, selection, read)}
-        used = chosen
-    else:
-        selected = {
-            name: lambda read, name=name: read.selected(  # type: ignore[misc]
-                study[name], selection, rankings=analysis.uses_rankings
-            )
-            for name in chosen
-        }
-        used = []
+    analysis, used, selected = _readers(study, analysis, chosen, collections is not None, selection)
     tasks = []
     new = new_seed() if seed is None else seed
     for name, read in selected.items():
@@ -391,6 +362,43 @@ def plan_in_study(
         origin = Origin(versions, anew, known, prepared.plan.cube_digest)
         tasks.append(Task(study, collection, prepared, origin=origin))
     return tasks
+
+
+def _readers(
+    study: Study, analysis: Any, chosen: list[str], named: bool, selection: dict[str, Any]
+) -> tuple[Any, list[str], dict[str, Callable[[ReadCubes], xr.Dataset]]]:
+    """Return the analysis with the names of the collections that it compares or joins, these names, and what reads the scores of each task.
+
+    named: Whether collections were named.
+    """
+    selected: dict[str, Callable[[ReadCubes], xr.Dataset]]
+    if analysis.n_collections == ANY_NUMBER:
+        used = _truth_and_judges(study, analysis, chosen, named)
+        analysis = dataclasses.replace(analysis, truth=used[0], judges=tuple(used[1:]))
+        selected = {used[0]: lambda read: _selected_from_many(study, used, selection, read)}
+    elif analysis.n_collections == ALL_COLLECTIONS:
+        used = in_board_order(chosen)
+        analysis = dataclasses.replace(analysis, collections=tuple(used))
+        selected = {used[0]: lambda read: selected_from_all(study, used, selection, read)}
+    elif analysis.n_collections == 2:
+        if len(chosen) != 2:
+            raise BadPlan(
+                f"{analysis.name} compares two sets of judgements, each a collection; found {len(chosen)}: name the truth and the other "
+                f"with {option('collections', ['A', 'B'])}; {study.path} has {', '.join(study)}",
+                option="collections",
+            )
+        analysis = dataclasses.replace(analysis, first=chosen[0], second=chosen[1])
+        selected = {chosen[0]: lambda read: _selected_from_both(study, chosen, selection, read)}
+        used = chosen
+    else:
+        selected = {
+            name: lambda read, name=name: read.selected(  # type: ignore[misc]
+                study[name], selection, rankings=analysis.uses_rankings
+            )
+            for name in chosen
+        }
+        used = []
+    return analysis, used, selected
 
 
 def _chosen_collections(study: Study, collections: Sequence[str] | None) -> list[str]:

@@ -278,7 +278,7 @@ def test_metrics_with_and_without_gain_settings_have_a_matrix() -> None:
     result = analyse(sc.join_collections(cubes), sc.Board(), trials=50, seed=1)
     shown = sc.table(result, "matrix")
     assert shown["metric"].unique().tolist() == ["AP", "nDCG@10 (3:2:1)", "nDCG@10 (1:1:1)"]
-    said = [each for each in sc.findings(result)["sentence"] if "neighbouring" in each]
+    said = [each for each in sc.findings(result) if "neighbouring" in each.sentence]
     assert len(said) >= 3
 
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 import xarray as xr
-from scipy.stats import rankdata
 
 from scorecube import names
 from scorecube.analyses.base import ALL_COLLECTIONS, Arrays, Cost, Inputs, Prepared
@@ -142,6 +141,8 @@ class Board(Leaderboard):
             )
         if self.standardise != RANK:
             return standardise(cube, self.standardise)
+        from scipy.stats import rankdata  # takes long to import
+
         axis = cube[names.SCORE].get_axis_num(names.RUN)
         shares = (rankdata(cube[names.SCORE].values, axis=axis) - 1) / (cube.sizes[names.RUN] - 1)
         labels = [f"{RANK}:{metric}" for metric in schema.labels_of(cube, names.METRIC)]
@@ -266,6 +267,8 @@ class Board(Leaderboard):
         return np.stack([each.units.totals for each in self.statistics(prepared)])
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
+        from scipy.stats import rankdata
+
         result = super().finalize(prepared, totals, trials)
         strata, (scores, cell_of) = self.strata(prepared), cells(prepared.cube)
         bounds = bounds_of_cells(self.bounds, prepared.cube, bool(self.by_system))

@@ -1,5 +1,7 @@
 """Rank sets from estimates and their covariance, without scores by topic."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

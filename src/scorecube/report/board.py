@@ -126,7 +126,7 @@ VIEW = replace(
     tables={
         "systems": _BASE.tables["systems"],
         "collections": COLLECTIONS,
-        "matrix": Table(matrix, rows_along(*CELL, names.RUN), legend=legend),
+        "matrix": Table(matrix, rows_along(names.METRIC, names.GAIN, names.RUN), legend=legend),
         "top": _BASE.tables["top"],
     },
     title=title_of,

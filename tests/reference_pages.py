@@ -35,7 +35,10 @@ OFFERED = {
         *("select", "standardise", "judgement_sets", "many_judgement_sets", "join_collections"),
         *("two_way_means", "variances", "removed_when_left_out"),
     ),
-    "Analyse": ("analyse", "list_analyses", "Entry", "sweep", "gate", "replicability", "rank_sets"),
+    "Analyse": (
+        *("analyse", "list_analyses", "Entry", "sweep", "gate", "replicability", "rank_sets"),
+        "agreement_with_preferences",
+    ),
     "Analyses: which systems lead, and which differ": (
         *("Leaderboard", "Board", "Ranks", "MaxT", "Paired", "Bootstrap", "Randomisation"),
         *("Tukey", "Unpaired"),

@@ -249,7 +249,6 @@ def declared(
     plain = dims.replace(DESCENDING, "").split()
     backwards = {dim[1:]: slice(None, None, -1) for dim in dims.split() if dim[0] == DESCENDING}
     by = sort.replace(DESCENDING, "").split()
-
     long_dims = long.split() if isinstance(long, str) else plain * long
 
     def make(whole_result: xr.Dataset) -> pd.DataFrame:

@@ -10,6 +10,8 @@ from scorecube.errors import CONTROL
 GAP = 2
 LEAST = 14
 """Columns that a shortened label keeps."""
+LEAST_HEADING = 8
+"""Columns that a shortened heading keeps."""
 CUT = "…"
 
 
@@ -154,13 +156,17 @@ def block(
 ) -> list[str]:
     """Return one part of a table, its labels as wide as there is room for; with a rule below its headings.
 
-    Headings are shortened only where the labels and one number have no room otherwise, the widest first.
+    Headings are shortened, the widest first, only where the labels and one number have no room otherwise, and have room then.
     """
-    least = [least_cells(column, right) for column, right in zip(table, numeric, strict=True)]
-    widths = [max(len(column[0]), cells) for column, cells in zip(table, least, strict=True)]
-    spare = width - sum(widths) - GAP * (len(widths) - 1)
+    widths = [narrowest(column, right) for column, right in zip(table, numeric, strict=True)]
+    least = [
+        max(least_cells(column, right), min(len(column[0]), LEAST_HEADING))
+        for column, right in zip(table, numeric, strict=True)
+    ]
+    room = width - GAP * (len(widths) - 1)
+    spare = room - sum(widths)
     for k in sorted(range(len(widths)), key=lambda k: least[k] - widths[k]):
-        cut = max(0, min(-spare, widths[k] - least[k]))
+        cut = max(0, min(-spare, widths[k] - least[k])) if sum(least) <= room else 0
         widths[k] -= cut
         spare += cut
     wanted = {k: max(map(len, table[k])) - widths[k] for k in range(len(table))}

@@ -107,7 +107,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("statistics/margin", ("tests/statistics/test_margins.py", "tests/statistics/test_gaussian_copula.py", *POPULATIONS)),
     ("statistics/vine", POPULATIONS),
     ("statistics/rank_sets", (f"{SETS}/test_ranks.py", f"{SETS}/test_leaderboard.py")),
-    ("statistics/(corrected_means|label_agreement)", (JUDGES,)),
+    ("statistics/(corrected_means|judge_errors|label_agreement)", (JUDGES,)),
     ("statistics/(ratio_jackknife|variance_components)", (RELIABILITY, "tests/statistics/test_ratio_jackknife.py")),
     ("analyses/judges", (JUDGES,)),
     ("analyses/leave_out", (*TEAMS, f"{LEFT}/test_teams_command.py")),

@@ -46,8 +46,8 @@ def test_a_release_refuses_placeholders(monkeypatch: pytest.MonkeyPatch, tmp_pat
         (tmp_path / name).write_text("Repository = 'https://example.org'\n")
     monkeypatch.setattr(console_pages, "REPO", tmp_path)
     assert release.placeholders() == []
-    (tmp_path / "SECURITY.md").write_text("write to\nsecurity@scorecube.invalid, please\n")
-    with pytest.raises(SystemExit, match=r"SECURITY.md:2: security@scorecube\.invalid"):
+    (tmp_path / "SECURITY.md").write_text("write to\nhttps://scorecube.invalid/security, please\n")
+    with pytest.raises(SystemExit, match=r"SECURITY.md:2: https://scorecube\.invalid/security"):
         release.main(tmp_path / "no.whl")
 
 

@@ -62,6 +62,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("analyses.simulation.claims", "EQUAL_MEANS"),
         ("analyses.simulation.families", "NO_SPREAD"),
     ),
+    "Gates": (("workflow.gate", "LEAST_MARGIN"),),
     "Judges": (
         ("statistics.corrected_means", "NO_SPREAD"),
         ("statistics.corrected_means", "CANCELLED"),
@@ -81,6 +82,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("statistics.decay_curve", "STEPS"),
         ("statistics.proportion_intervals", "T_RANGE"),
     ),
+    "Preferences of people": (("ingest.preferences", "EQUAL"),),
     "Metrics": (
         ("collection.topic_means", "GEOMETRIC_FLOOR"),
         ("metrics.gain_settings", "SMALLEST_GAIN"),

@@ -253,7 +253,6 @@ STUDIES = {
         SEVERAL,
         (f"board --baseline {BASELINE} --weights two=2", "board --standardise rank --metrics AP"),
         (f"gate STUDY --run team04-run1 --baseline {BASELINE}",),
-        brief=True,
     ),
     "several-tests": Golden(
         SEVERAL, ("leaderboard", "ranks", "bootstrap", "tukey", "paired"), brief=True

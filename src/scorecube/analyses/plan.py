@@ -248,7 +248,20 @@ def cube_digest(cube: xr.Dataset) -> str:
 
 
 def teams_digest(analysis: Analysis, cube: xr.Dataset) -> str:
-    """Return the SHA-256 of the teams of the runs, in hexadecimal; "" if they are not used, each run is its own, or the cube's digest contains them."""
+    """Return the SHA-256 of the teams of the runs, in hexadecimal.
+
+    Parameters
+    ----------
+    analysis
+        With its options.
+    cube
+        Scores (metric, gain, run, topic).
+
+    Returns
+    -------
+    digest
+        "" if the analysis does not use teams, each run is its own team, or the cube's digest contains them.
+    """
     if not analysis.uses_teams or names.TEAM not in cube.coords or names.DOCUMENT_AT_RANK in cube:
         return ""
     teams = schema.labels_of(cube, names.TEAM)
@@ -258,7 +271,20 @@ def teams_digest(analysis: Analysis, cube: xr.Dataset) -> str:
 
 
 def systems_digest(analysis: Analysis, cube: xr.Dataset) -> str:
-    """Return the SHA-256 of the systems of the runs, in hexadecimal; "" if the analysis does not use them."""
+    """Return the SHA-256 of the systems of the runs, in hexadecimal.
+
+    Parameters
+    ----------
+    analysis
+        With its options.
+    cube
+        Scores (metric, gain, run, topic).
+
+    Returns
+    -------
+    digest
+        "" if the analysis does not use systems.
+    """
     return _labels_digest(cube, names.SYSTEM) if analysis.uses_systems else ""
 
 

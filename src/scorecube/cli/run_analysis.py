@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scorecube import names
-from scorecube.analyses.base import Analysis
+from scorecube.analyses.base import ALL_COLLECTIONS, Analysis
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.analyses.shared_options import SELECTION
 from scorecube.cli.compilation import announced_compilation
@@ -113,7 +113,7 @@ def refuse_too_large(
     if values["dry_run"]:
         for task, estimate in zip(chosen, estimates, strict=True):
             note_warnings(task)
-            notify(f"{task.collection.name}: {estimate.text(count)}")
+            notify(f"{subject(task)}: {estimate.text(count)}")
 
 
 def refuse_large_samples(task: Task, allowed: int, *, announce: bool) -> None:
@@ -242,17 +242,22 @@ def note(name: str, line: str) -> None:
     notify(f"{name}: note: {ScorecubeError(line).message()}")
 
 
+def subject(task: Task) -> str:
+    """Return what messages of a task are about: its collection, or the analysis where it joins all."""
+    joins = task.plan.analysis.n_collections == ALL_COLLECTIONS
+    return task.plan.analysis.name if joins else task.collection.name
+
+
 def note_warnings(task: Task, said: Collection[str] = ()) -> None:
     """Print what the check of the options found, without what was said of all collections."""
     for warning in task.warnings:
         if warning not in said:
-            note(task.collection.name, warning)
+            note(subject(task), warning)
 
 
 def find_stored(task: Task) -> xr.Dataset | None:
     """Return the result of a task and say so, if it is stored."""
-    result = task.stored()
-    name = task.collection.name
+    result, name = task.stored(), subject(task)
     if result is not None:
         notify(f"{name}: the result is already there (plan {task.plan.digest}); nothing to do")
         note_findings(name, result)
@@ -284,7 +289,7 @@ def run_task(
     task: Task, executor: Executor, block_units: int | None, said: Collection[str] = ()
 ) -> xr.Dataset:
     """Run one task with progress, and return its result; `said` are warnings that were printed."""
-    plan, name = task.plan, task.collection.name
+    plan, name = task.plan, subject(task)
     note_warnings(task, said)
     seed = (
         ""

@@ -390,7 +390,7 @@ DESIGN = View(
         "with probability 1 - beta at significance level alpha, if their mean scores differ by at least the difference? The papers' variance within systems is "
         "estimated from all runs and topics of the collection (one-way analysis of variance, topics' differences included). The power is that of the estimated variance: the true power of such a "
         "design is below 1 - beta about as often as above; from 25 topics it was 0.78 to 0.80 on average, and 0.55 to 0.72 or less in one design of 20 "
-        "(--assurance 0.8 gives the topics that reach it in 80% of cases). Where all systems have the "
+        "(an assurance of 0.8 gives the topics that reach it in 80% of cases). Where all systems have the "
         "same topics, differences between topics cancel, and the residual variance (two-way) asks for fewer topics (paired_topics). Intervals leave out "
         "each topic and each team in turn; they are about collections whose topics, teams and pools are like these. A metric that needs fewer "
         "topics for a difference is not better for that reason alone: equal differences mean less on a metric with a wide range."

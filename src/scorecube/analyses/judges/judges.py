@@ -125,7 +125,7 @@ class Judges(Analysis):
         maximum=LARGEST_SCORE,
     )
     baseline: str | None = option_field(
-        None, "Run that corrected means are compared with; that of --baseline-by by default."
+        None, "Run that corrected means are compared with; else that of `baseline_by`."
     )
     baseline_by: Literal["judge", "truth"] = option_field(
         "judge",

@@ -269,6 +269,7 @@ def test_figures_of_all_analyses_are_drawn(
             "check",
             "reliability",
             "judges",
+            "board",  # the figure of a leaderboard
         }
         return
     for form in ("png", "svg", "pdf"):

@@ -17,6 +17,7 @@ from scorecube.analyses import registry
 from scorecube.analyses.base import Analysis
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.rankings import with_rankings
+from scorecube.collection.schema import label_array
 from scorecube.design.variance import variances
 from scorecube.errors import ScorecubeError
 from scorecube.metrics import DEFINITIONS, parse_metric
@@ -39,7 +40,7 @@ OTHER_OPTIONS: dict[str, tuple[dict[str, object], ...]] = {
     "maxt": ({"moderation": "balanced"},),
 }
 """Options of analyses that take other kernels than the defaults."""
-TOGETHER = {"leaderboard": ("ranks", "maxt")}
+TOGETHER = {"leaderboard": ("ranks", "maxt", "board")}
 """Analyses with the same kernels, which processes side by side would compile several times."""
 ON_FEW_RUNS = {"errors"}
 """Analyses that fit models to every pair of runs, with the same kernels for few and many."""
@@ -130,8 +131,9 @@ def _analyse(*names: str) -> None:
 
 @cache
 def _cubes() -> tuple[xr.Dataset, ...]:
-    """Return cubes that take different ways: with rankings, of few, more and many runs, with area measures, of two sets of judgements."""
+    """Return cubes that take different ways: with rankings, of few, more and many runs, with area measures, of two sets of judgements, of systems with two runs."""
     few, more, many = (simulate_rankings(JUDGED, n_runs=n, depth=50) for n in (12, 110, 250))
+    systems = label_array(f"s{k // 2}" for k in range(12))
     return (
         with_rankings(api.evaluate(few, ("AP", "Q", "nDCG@10", "RBP"), ("3:2:1", "1:1:1")), few),
         api.evaluate(few, ("AP", "geo:AP", "area:AP"), ("3:2:1",)),
@@ -140,4 +142,5 @@ def _cubes() -> tuple[xr.Dataset, ...]:
         judgement_sets(
             api.evaluate(few, ("AP", "Q"), ("3:2:1",)), api.evaluate(few, ("AP", "Q"), ("1:1:1",))
         ),
+        api.evaluate(few, ("AP",)).assign_coords({names.SYSTEM: (names.RUN, systems)}),
     )

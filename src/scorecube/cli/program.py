@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -96,6 +97,8 @@ def main() -> None:
         except BaseException as error:
             if not received or (isinstance(error, SystemExit) and not error.code):
                 raise
+            # A request to the store that an interrupt kept from starting is dropped with its frame.
+            warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
         finally:
             gc.freeze()  # nothing is left to be collected: Python would look for a quarter of a second
         if received:  # while further signals are ignored

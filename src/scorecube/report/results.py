@@ -190,6 +190,31 @@ class Tables(Mapping[str, pd.DataFrame]):
         return sum(1 for _ in self)
 
 
+class Together(Mapping[str, pd.DataFrame]):
+    """The tables that results of several collections share, one below the other, each made when it is first asked for.
+
+    Parameters
+    ----------
+    tables
+        Of each result.
+    """
+
+    def __init__(self, tables: Sequence[Tables]) -> None:
+        self._tables = tables
+        self._made: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self._made:
+            self._made[name] = combine([each[name] for each in self._tables])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._tables[0] if all(name in {*each} for each in self._tables))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 def options_of_result(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a stored result.
 
@@ -277,16 +302,11 @@ def findings(results: xr.Dataset | Sequence[xr.Dataset]) -> list[Finding]:
             f"results of one analysis are needed; found {', '.join(sorted(kinds)) or 'none'}"
         )
     tables = [Tables(each) for each in several]
-    frames: Frames = tables[0]
-    if len(several) > 1:
-        known = view_of_result(several[0]).tables
-        shared = [name for name in known if all(name in list(each) for each in tables)]
-        frames = {name: combine([each[name] for each in tables]) for name in shared}
-    return findings_of(several, frames)
+    return list(findings_of(several, tables[0] if len(tables) == 1 else Together(tables)))
 
 
-def findings_of(results: Sequence[xr.Dataset], frames: Frames) -> list[Finding]:
-    """Return what results of one analysis with equal options say.
+def findings_of(results: Sequence[xr.Dataset], frames: Frames) -> Iterator[Finding]:
+    """Yield what results of one analysis with equal options say.
 
     Parameters
     ----------
@@ -295,9 +315,9 @@ def findings_of(results: Sequence[xr.Dataset], frames: Frames) -> list[Finding]:
     frames
         Their tables, over all collections.
 
-    Returns
-    -------
-    findings
+    Yields
+    ------
+    finding
         As of `findings`.
     """
     view, facts = view_of_result(results[0]), results[0].attrs

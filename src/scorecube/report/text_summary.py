@@ -15,7 +15,13 @@ import xarray as xr
 from scorecube import names
 from scorecube.errors import counted, visible
 from scorecube.report.phrases import noun, value_range
-from scorecube.report.results import findings, options_of_result, view_of_result
+from scorecube.report.results import (
+    Tables,
+    Together,
+    findings_of,
+    options_of_result,
+    view_of_result,
+)
 from scorecube.report.tables import COLLECTION, as_records, combine
 from scorecube.report.tables import where as where_of
 from scorecube.report.text_formats import NONE, cell_texts, with_labels
@@ -71,10 +77,11 @@ def summaries(
 
 def sentence(results: Sequence[xr.Dataset]) -> str:
     """Return what may be concluded from results of one analysis, in one sentence; nothing of results that are not read."""
-    said = [each.sentence for each in findings(results)]
-    if not said or said[0].endswith(names_of_variables(results[0])[0].sentence):
+    tables = [Tables(each) for each in results]
+    said = findings_of(results, tables[0] if len(tables) == 1 else Together(tables))
+    found = next((each.sentence for each in said), "")
+    if not found or found.endswith(names_of_variables(results[0])[0].sentence):
         return ""
-    found = said[0]
     return found if found.endswith((".", "?")) else f"{found}."
 
 

@@ -377,16 +377,13 @@ class View:
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
     page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
 
-    def found(self, group: ResultGroup) -> list[Finding]:
-        """Return what results say, answers first."""
-        answers = [each for question in self.answers for each in self.answered(question, group)]
-        others = by_collection(lambda own: [*self.findings(own.results[0]), *_of_groups(own)])(
-            group
-        )
-        return [
-            replace(each, conditions=each.conditions or group.conditions)
-            for each in (*answers, *others)
-        ]
+    def found(self, group: ResultGroup) -> Iterator[Finding]:
+        """Yield what results say, answers first."""
+        for question in self.answers:
+            yield from self.answered(question, group)
+        others = by_collection(lambda own: [*self.findings(own.results[0]), *_of_groups(own)])
+        for each in others(group):
+            yield replace(each, conditions=each.conditions or group.conditions)
 
     def answered(self, question: Question, group: ResultGroup) -> Iterator[Finding]:
         """Yield what results say on a question that they answer."""

@@ -295,7 +295,7 @@ def read_part(
         source.kind,
         options_text(facts),
         curve(result) if draw else {},
-        findings_of([result], tables) if draw else (),
+        [*findings_of([result], tables)] if draw else (),
         frames,
         tables.rows,
         without_large(result),

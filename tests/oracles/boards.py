@@ -10,6 +10,8 @@ from itertools import combinations
 
 from scipy import stats
 
+from tests.oracles.step_down import step_down
+
 Collections = list[list[list[float]]]
 Samples = list[list[list[int]]]
 Pair = tuple[int, int]
@@ -89,14 +91,4 @@ def adjusted(
             t_of([[row[k] for k in places] for row, places in zip(centred, sample, strict=True)])
             for sample in samples
         ]
-    p, previous, left = {}, 0.0, sorted(pairs, key=lambda pair: -observed[pair])
-    while left:
-        pair = left[0]
-        reached = sum(
-            max(replicates[other][trial] for other in left) >= observed[pair] * (1 - 1e-9)
-            for trial in range(len(samples))
-        )
-        previous = max(previous, reached / len(samples))
-        p[pair] = previous
-        left.remove(pair)
-    return p
+    return step_down(observed, replicates)

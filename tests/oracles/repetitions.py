@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from itertools import combinations
 
+from tests.oracles.step_down import step_down
+
 Pair = tuple[str, str]
 Systems = dict[str, list[list[float]]]
 """System -> repetition -> score of each topic."""
@@ -85,14 +87,4 @@ def adjusted(
             resampled = [values[topic] - centre for topic in topics]
             error = mean(resampled) + errors[pair[0]] - errors[pair[1]]
             replicates[pair].append(t(pair, error, variance(resampled) / n, over))
-    p, previous, left = dict[Pair, float](), 0.0, sorted(pairs, key=lambda pair: -observed[pair])
-    while left:
-        pair = left[0]
-        reached = sum(
-            max(replicates[other][trial] for other in left) >= observed[pair] * (1 - 1e-9)
-            for trial in range(len(samples))
-        )
-        previous = max(previous, reached / len(samples))
-        p[pair] = previous
-        left.remove(pair)
-    return p
+    return step_down(observed, replicates)

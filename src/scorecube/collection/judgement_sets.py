@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,14 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.selection import uses_gains
+from scorecube.collection.selection import distinct_cells, uses_gains
+from scorecube.collection.teams import listed
 from scorecube.errors import BadPlan, counted, option
 
 NOT_COMMON = "left_out"
 """Attribute of a combined cube: notes on labels that only one cube has."""
 MIN_COMMON = 2
 """Smallest number of common runs, and of common topics."""
-MAX_LISTED = 5
-"""Largest number of labels listed in a note."""
 
 
 def judgement_sets(
@@ -81,56 +80,73 @@ def judgement_sets(
         for k, cube in enumerate((first, second))
     ]
     setting_labels = [a if a == b else f"{a} | {b}" for a, b in settings]
-    gains = [
-        label if len(settings) == 1 else f"{label} {setting}"
-        for label in labels
-        for setting in setting_labels
-    ]
-    metrics = parts[0][names.METRIC].values
     kept = {
         str(name): coord for name, coord in parts[0].coords.items() if names.GAIN not in coord.dims
     }
-    coords = kept | {
+    scores = [part[names.SCORE].transpose(*schema.CUBE[0].dims).values for part in parts]
+    uses = uses_gains(parts[0]) | uses_gains(parts[1])
+    return combined_sets(labels, setting_labels, kept, scores, uses, notes)
+
+
+def combined_sets(
+    sets: Sequence[str],
+    settings: Sequence[str],
+    kept: Mapping[str, Any],
+    scores: Sequence[np.ndarray[Any, Any]],
+    uses_settings: np.ndarray[Any, Any],
+    notes: Sequence[str],
+) -> xr.Dataset:
+    """Return a cube of several sets of judgements, along gain.
+
+    sets, settings: Names of the sets, and of the gain settings within each.
+    kept: Coordinates of all sets.
+    scores: Of each set: float64 (metric, setting, run, topic).
+    uses_settings: bool (metric,): whether a metric uses gains within a set.
+    notes: On labels that not all sets have.
+    """
+    several = len(settings) > 1
+    gains = [f"{name} {setting}" if several else name for name in sets for setting in settings]
+    coords = {
+        **kept,
         names.GAIN: schema.label_array(gains),
-        names.JUDGEMENTS: (
-            names.GAIN,
-            schema.label_array(label for label in labels for _ in settings),
-        ),
-        names.SETTING: (names.GAIN, schema.label_array([*setting_labels, *setting_labels])),
-        names.USES_GAINS: (names.METRIC, np.ones(len(metrics), bool)),
-        names.USES_SETTINGS: (names.METRIC, uses_gains(parts[0]) | uses_gains(parts[1])),
+        names.JUDGEMENTS: (names.GAIN, schema.label_array(name for name in sets for _ in settings)),
+        names.SETTING: (names.GAIN, schema.label_array([*settings] * len(sets))),
+        names.USES_GAINS: (names.METRIC, np.ones(len(uses_settings), bool)),
+        names.USES_SETTINGS: (names.METRIC, uses_settings),
     }
-    scores = np.concatenate(
-        [part[names.SCORE].transpose(*schema.CUBE[0].dims).values for part in parts], axis=1
-    )
-    combined = xr.Dataset(
-        {names.SCORE: (schema.CUBE[0].dims, scores)}, coords=coords, attrs={NOT_COMMON: notes}
-    )
-    schema.check(combined, schema.CUBE, "the combined cube")
-    return schema.annotate(combined, schema.CUBE)
+    values = (schema.CUBE[0].dims, np.concatenate(scores, axis=1))
+    cube = xr.Dataset({names.SCORE: values}, coords, {NOT_COMMON: notes})
+    schema.check(cube, schema.CUBE, "the combined cube")
+    return schema.annotate(cube, schema.CUBE)
 
 
-def judgement_set_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def sets_and_settings(cube: xr.Dataset) -> tuple[list[str], list[str]]:
+    """Return the names of the sets of a combined cube, and of the gain settings within each; nothing of other cubes."""
+    if names.JUDGEMENTS not in cube.coords:
+        return [], []
+    of_gain, settings = (schema.labels_of(cube, dim) for dim in (names.JUDGEMENTS, names.SETTING))
+    sets = list(dict.fromkeys(of_gain))
+    own = settings[: len(of_gain) // len(sets)]
+    whole = of_gain == [name for name in sets for _ in own] and settings == own * len(sets)
+    return (sets, own) if whole else ([], [])
+
+
+def cells_by_set(
+    cube: xr.Dataset, n_sets: int
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the distinct cells of a combined cube, by set of judgements.
 
-    Returns scores: float64 (set * cell, run, topic).
+    Returns scores: float64 (set, cell, run, topic).
     Returns cell_of: int64 (metric, setting): index, within the cells of a set, of the cell of a metric and gain
         setting.
     """
-    n_settings = cube.sizes[names.GAIN] // 2
-    cell_of = np.empty((cube.sizes[names.METRIC], n_settings), np.int64)
-    kept: list[tuple[int, int]] = []
     uses = (
         cube[names.USES_SETTINGS].values if names.USES_SETTINGS in cube.coords else uses_gains(cube)
     )
-    for i, j in np.ndindex(*cell_of.shape):
-        if j == 0 or uses[i]:
-            kept.append((i, j))
-        cell_of[i, j] = len(kept) - 1
-    values = cube[names.SCORE].values
-    return np.stack([values[i, j + half * n_settings] for half in (0, 1) for i, j in kept]).astype(
-        np.float64
-    ), cell_of
+    values = cube.variables[names.SCORE].values
+    distinct, cell_of = distinct_cells(uses, values.shape[1] // n_sets)
+    by_set = values.reshape(len(values), n_sets, -1, *values.shape[2:]).swapaxes(0, 1)
+    return np.ascontiguousarray(by_set[:, distinct], np.float64), cell_of
 
 
 def judgement_set_names(cube: xr.Dataset) -> tuple[str, str]:
@@ -138,12 +154,9 @@ def judgement_set_names(cube: xr.Dataset) -> tuple[str, str]:
 
     Raises BadPlan: The cube does not hold two sets of judgements.
     """
-    if names.JUDGEMENTS in cube.coords:
-        sets = schema.labels_of(cube, names.JUDGEMENTS)
-        half = len(sets) // 2
-        settings = schema.labels_of(cube, names.SETTING)
-        if sets == [sets[0]] * half + [sets[-1]] * half and settings[:half] == settings[half:]:
-            return sets[0], sets[-1]
+    sets, _ = sets_and_settings(cube)
+    if len(sets) == 2:
+        return sets[0], sets[1]
     raise BadPlan(
         f"two sets of judgements are needed: name two collections of the same runs ({option('collections', ['A', 'B'])}), "
         "or combine their cubes with judgement_sets"
@@ -155,18 +168,11 @@ def _common_labels(
 ) -> list[str]:
     """Return the common labels in the order of the first; append notes on others."""
     of_first, of_second = schema.labels_of(first, dim), schema.labels_of(second, dim)
-    for name, own, other in (
-        (labels[0], of_first, set(of_second)),
-        (labels[1], of_second, set(of_first)),
-    ):
-        unmatched = [label for label in own if label not in other]
-        if unmatched:
-            more = f" and {len(unmatched) - MAX_LISTED} more" if len(unmatched) > MAX_LISTED else ""
-            notes.append(
-                f"left out, as only {name} has it ({dim}): {', '.join(unmatched[:MAX_LISTED])}{more}"
-            )
-    second_labels = set(of_second)
-    return [label for label in of_first if label in second_labels]
+    common = set(of_first) & set(of_second)
+    for name, own in zip(labels, (of_first, of_second), strict=True):
+        if unmatched := [label for label in own if label not in common]:
+            notes.append(f"left out, as only {name} has it ({dim}): {listed(unmatched)}")
+    return [label for label in of_first if label in common]
 
 
 def _matched_settings(

@@ -12,8 +12,9 @@ from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.judgement_sets import MIN_COMMON, NOT_COMMON
-from scorecube.collection.many_judgements import common_labels, common_settings, listed_labels
+from scorecube.collection.many_judgements import common_labels, common_settings
 from scorecube.collection.selection import select, uses_gains
+from scorecube.collection.teams import listed
 from scorecube.collection.topic_groups import FREEDOM, by_group
 from scorecube.errors import BadPlan, counted
 
@@ -113,10 +114,8 @@ def _common_runs(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> list[str]
     for run in sorted(set().union(*own.values()) - set(common)):
         lacking = [name for name, runs in own.items() if run not in runs]
         verb = "lacks" if len(lacking) == 1 else "lack"
-        lacked.setdefault(f"{listed_labels(lacking)} {verb}", []).append(run)
-    notes += [
-        f"left out, as {where} them (run): {listed_labels(out)}" for where, out in lacked.items()
-    ]
+        lacked.setdefault(f"{listed(lacking)} {verb}", []).append(run)
+    notes += [f"left out, as {where} them (run): {listed(out)}" for where, out in lacked.items()]
     if len(common) < MIN_COMMON:
         counts = ", ".join(f"{name} {len(runs)}" for name, runs in own.items())
         raise BadPlan(

@@ -15,8 +15,14 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.judgement_sets import MAX_LISTED, NOT_COMMON
+from scorecube.collection.judgement_sets import (
+    MIN_COMMON,
+    cells_by_set,
+    combined_sets,
+    sets_and_settings,
+)
 from scorecube.collection.selection import uses_gains
+from scorecube.collection.teams import listed
 from scorecube.errors import BadPlan, counted, option
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
@@ -75,19 +81,15 @@ def _by_rank(
     runs = [schema.labels_of(each, names.RUN) for each in (truth, judge)]
     common = [run for run in runs[0] if run in set(runs[1])]
     depth = min(each.sizes[names.RANK] for each in (truth, judge))
-    listed = [
+    documents = [
         each[names.DOCUMENT_AT_RANK]
         .values[[own.index(run) for run in common], place, :depth]
         .ravel()
         for each, own, place in zip((truth, judge), runs, at, strict=True)
     ]
-    both = (listed[0] >= 0) & (listed[1] >= 0)
-    pairs = np.unique(np.stack([listed[0][both], listed[1][both]]).astype(np.int64), axis=1)
+    pairs = np.stack(documents).astype(np.int64)
+    pairs = np.unique(pairs[:, (pairs >= 0).all(axis=0)], axis=1)
     return pairs[0], pairs[1]
-
-
-LEAST_COMMON = 2
-"""Fewest runs that two sets have in common, and fewest topics of a set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +156,6 @@ def many_judgement_sets(
         chosen = cube[[names.SCORE]].sel({names.METRIC: metrics, names.GAIN: settings[name]})
         parts.append(_scores(chosen, name, sets[0], runs, topics, notes))
     shown = [" | ".join(dict.fromkeys(each)) for each in zip(*settings.values(), strict=True)]
-    gains = [name if len(shown) == 1 else f"{name} {setting}" for name in sets for setting in shown]
     kept = {
         str(name): coord
         for name, coord in truth.sel({names.METRIC: metrics}).coords.items()
@@ -163,23 +164,9 @@ def many_judgement_sets(
     of_settings = np.any(
         [uses_gains(cube.sel({names.METRIC: metrics})) for cube in cubes.values()], axis=0
     )
-    coords = kept | {
-        names.TOPIC: schema.label_array(topics),
-        names.GAIN: schema.label_array(gains),
-        names.JUDGEMENTS: (names.GAIN, schema.label_array(name for name in sets for _ in shown)),
-        names.SETTING: (names.GAIN, schema.label_array(shown * len(sets))),
-        names.USES_GAINS: (names.METRIC, np.ones(len(metrics), bool)),
-        names.USES_SETTINGS: (names.METRIC, of_settings),
-    }
-    combined = xr.Dataset(
-        {names.SCORE: (schema.CUBE[0].dims, np.concatenate(parts, axis=1))},
-        coords=coords,
-        attrs={NOT_COMMON: notes},
-    )
-    schema.check(combined, schema.CUBE, "the combined cube")
-    if rankings:
-        combined = combined.assign(_labels(sets, rankings, topics))
-    return schema.annotate(combined, schema.CUBE)
+    coords = kept | {names.TOPIC: schema.label_array(topics)}
+    combined = combined_sets(sets, shown, coords, parts, of_settings, notes)
+    return combined.assign(_labels(sets, rankings, topics)) if rankings else combined
 
 
 def _scores(
@@ -193,12 +180,12 @@ def _scores(
     """Return the scores of a set for all runs of the truth and all topics, (metric, gain, run, topic), NaN for missing; note what it lacks."""
     own = set(schema.labels_of(cube, names.RUN))
     lacking, others = [run for run in runs if run not in own], sorted(own - set(runs))
-    if len(runs) - len(lacking) < LEAST_COMMON:
+    if len(runs) - len(lacking) < MIN_COMMON:
         raise BadPlan(
-            f"{truth} and {name} have {counted(len(runs) - len(lacking), 'run')} in common; {LEAST_COMMON} are needed"
+            f"{truth} and {name} have {counted(len(runs) - len(lacking), 'run')} in common; {MIN_COMMON} are needed"
         )
-    notes += [f"{name} lacks runs of {truth}: {listed_labels(lacking)}"] if lacking else []
-    notes += [f"left out, as {truth} lacks them (run): {listed_labels(others)}"] if others else []
+    notes += [f"{name} lacks runs of {truth}: {listed(lacking)}"] if lacking else []
+    notes += [f"left out, as {truth} lacks them (run): {listed(others)}"] if others else []
     full = cube.reindex({names.RUN: list(runs), names.TOPIC: list(topics)})[names.SCORE]
     scores: np.ndarray[Any, Any] = full.transpose(*schema.CUBE[0].dims).values.astype(np.float64)
     empty = (np.nan_to_num(scores) == 0).all(axis=(0, 1, 2)) & (scores == 0).any(axis=(0, 1, 2))
@@ -206,7 +193,7 @@ def _scores(
     if empty.any():
         zero = [topic for topic, is_empty in zip(topics, empty, strict=True) if is_empty]
         notes.append(
-            f"{counted(len(zero), 'topic')} of {name} left out, as every run scores 0 by every metric, as without any relevant document: {listed_labels(zero)}"
+            f"{counted(len(zero), 'topic')} of {name} left out, as every run scores 0 by every metric, as without any relevant document: {listed(zero)}"
         )
     return scores
 
@@ -233,37 +220,13 @@ def judged_scores(cube: xr.Dataset) -> JudgedScores:
 
     Raises BadPlan: The cube does not hold several sets of judgements.
     """
-    if names.JUDGEMENTS in cube.coords:
-        of_gain, settings = (
-            schema.labels_of(cube, dim) for dim in (names.JUDGEMENTS, names.SETTING)
-        )
-        sets = tuple(dict.fromkeys(of_gain))
-        n = len(of_gain) // len(sets)
-        whole = of_gain == [name for name in sets for _ in range(n)]
-        if len(sets) > 1 and whole and settings == settings[:n] * len(sets):
-            return _by_set(cube, sets, tuple(settings[:n]))
+    sets, settings = sets_and_settings(cube)
+    if len(sets) > 1:
+        return JudgedScores(tuple(sets), *cells_by_set(cube, len(sets)), tuple(settings))
     raise BadPlan(
         f"several sets of judgements are needed: name the truth and judges, collections of the same runs ({option('truth', 'A')}), or combine their cubes with "
         "many_judgement_sets"
     )
-
-
-def _by_set(cube: xr.Dataset, sets: tuple[str, ...], settings: tuple[str, ...]) -> JudgedScores:
-    uses = np.asarray(cube[names.USES_SETTINGS].values, bool)
-    cell_of = np.empty((cube.sizes[names.METRIC], len(settings)), np.int64)
-    kept: list[tuple[int, int]] = []
-    for i, j in np.ndindex(*cell_of.shape):
-        if j == 0 or uses[i]:
-            kept.append((i, j))
-        cell_of[i, j] = len(kept) - 1
-    values = cube.variables[names.SCORE].values
-    scores = np.stack(
-        [
-            np.stack([values[i, j + place * len(settings)] for i, j in kept])
-            for place in range(len(sets))
-        ]
-    )
-    return JudgedScores(sets, scores.astype(np.float64), cell_of, settings)
 
 
 def common_labels(
@@ -283,7 +246,7 @@ def common_labels(
         )
     others = sorted({label for each in own for label in each} - set(common))
     if others:
-        notes.append(f"left out, as not all {sets} have it ({dim}): {listed_labels(others)}")
+        notes.append(f"left out, as not all {sets} have it ({dim}): {listed(others)}")
     return common
 
 
@@ -294,9 +257,3 @@ def common_settings(
     if all(cube.sizes[names.GAIN] == 1 for cube in cubes.values()):
         return {name: schema.labels_of(cube, names.GAIN) for name, cube in cubes.items()}
     return dict.fromkeys(cubes, common_labels(cubes, names.GAIN, notes, sets))
-
-
-def listed_labels(labels: Sequence[str]) -> str:
-    """Return the first labels, and how many more there are."""
-    more = f" and {len(labels) - MAX_LISTED} more" if len(labels) > MAX_LISTED else ""
-    return ", ".join(labels[:MAX_LISTED]) + more

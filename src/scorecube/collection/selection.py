@@ -158,7 +158,7 @@ def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
     cell_of
         int64 (metric, gain): the cell with the scores of a metric and gain setting.
     """
-    distinct, cell_of = _distinct_cells(cube)
+    distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
     return cube.variables[names.SCORE].values[distinct].astype(np.float64, copy=False), cell_of
 
 
@@ -175,7 +175,7 @@ def n_cells(cube: xr.Dataset) -> int:
     count
         Number of cells of `cells`.
     """
-    return int(_distinct_cells(cube)[0].sum())
+    return int(distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])[0].sum())
 
 
 def cell_kinds(cube: xr.Dataset) -> list[str]:
@@ -209,13 +209,27 @@ def cell_metrics(cube: xr.Dataset) -> list[str]:
         One a cell.
     """
     metrics = schema.labels_of(cube, names.METRIC)
-    return [metrics[place] for place in np.nonzero(_distinct_cells(cube)[0])[0].tolist()]
+    distinct, _ = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
+    return [metrics[place] for place in np.nonzero(distinct)[0].tolist()]
 
 
-def _distinct_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return which (metric, gain) have scores of their own, and the cell with the scores of each."""
-    distinct = np.ones((cube.sizes[names.METRIC], cube.sizes[names.GAIN]), bool)
-    distinct[:, 1:] = uses_gains(cube)[:, np.newaxis]
+def distinct_cells(uses: Any, n_gains: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return which cells have scores of their own, and the cell with the scores of each.
+
+    Parameters
+    ----------
+    uses
+        bool (metric,): whether a metric depends on the gain setting.
+    n_gains
+        Number of gain settings.
+
+    Returns
+    -------
+    distinct, cell_of
+        bool and int64 (metric, gain).
+    """
+    distinct = np.ones((len(uses), n_gains), bool)
+    distinct[:, 1:] = uses[:, np.newaxis]
     return distinct, (np.cumsum(distinct) - 1).reshape(distinct.shape)
 
 

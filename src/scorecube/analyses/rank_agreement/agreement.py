@@ -30,7 +30,7 @@ from scorecube.analyses.rank_agreement.pair_decisions import count_decisions
 from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.analyses.topic_samples.base import WIDTH, grid_of
 from scorecube.collection import schema
-from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_cells, judgement_set_names
+from scorecube.collection.judgement_sets import NOT_COMMON, cells_by_set, judgement_set_names
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
@@ -147,13 +147,13 @@ class Agreement(Analysis):
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
         return {
-            **rankings_of(judgement_set_cells(prepared.cube)[0]),
+            **rankings_of(np.concatenate(cells_by_set(prepared.cube, 2)[0])),
             "key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
             **(samples or {}),
         }
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        shape = (len(judgement_set_cells(prepared.cube)[0]) // 2,)
+        shape = (cells_by_set(prepared.cube, 2)[0].shape[1],)
         most = pairs_of(
             prepared.cube.sizes[names.RUN]
         )  # also of changes of a rank; correlations have room for rounding
@@ -220,9 +220,8 @@ class Agreement(Analysis):
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
-        scores, cell_of = judgement_set_cells(cube)
-        half = len(scores) // 2
-        by_cell = self.observed(scores[:half], scores[half:])
+        (first, second), cell_of = cells_by_set(cube, 2)
+        by_cell = self.observed(first, second)
         replicates = coefficients(totals, pairs_of(cube.sizes[names.RUN]))
         tail = (1 - Fraction(str(self.confidence))) / 2
         agreement, (low, high) = by_cell["agreement"], tails(replicates, tail)
@@ -335,7 +334,8 @@ class Agreement(Analysis):
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         cube = prepared.cube
-        n_rankings, n_runs, n_topics = judgement_set_cells(cube)[0].shape
+        n_cells, n_runs, n_topics = cells_by_set(cube, 2)[0].shape[1:]
+        n_rankings = 2 * n_cells
         words = -(-n_runs // 64)
         seconds = (
             1e-9 * n_rankings * n_runs * (25 + 2 * words)
@@ -345,17 +345,16 @@ class Agreement(Analysis):
         fixed = 96.0 * n_rankings * n_runs * trials_at_once(n_rankings * n_runs)
         score_bytes = 8.0 * n_rankings * n_runs * n_topics
         decisions = 2 * seconds_per_pair([self.test], n_topics) * n_rankings * n_pairs(cube)
-        per_trial = 36.0 * n_rankings / 2
+        per_trial = 36.0 * n_cells
         drawn_bytes = 12.0 * len(STATISTICS) * population.N_DRAWS * n_rankings
-        drawn_bytes += population.held_bytes(n_rankings // 2, n_rankings, n_runs, n_topics)
+        drawn_bytes += population.held_bytes(n_cells, n_rankings, n_runs, n_topics)
         drawn_bytes += differences_bytes(n_topics, n_pairs(cube))
         return Cost(
             seconds,
             per_trial,
             fixed,
             result_bytes=trials * (per_trial + 28.0 * n_rankings) + 4 * score_bytes + drawn_bytes,
-            result_seconds=decisions
-            + population.seconds(n_rankings // 2, n_rankings, n_runs, n_topics),
+            result_seconds=decisions + population.seconds(n_cells, n_rankings, n_runs, n_topics),
             input_bytes=2 * score_bytes,
         )
 

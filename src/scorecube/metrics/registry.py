@@ -136,10 +136,7 @@ DEFINITIONS: dict[str, Definition] = {}
 def register(definition: Definition) -> None:
     """Add a metric to `DEFINITIONS`; a function that is declared again, e.g. in a notebook, replaces its former self.
 
-    Raises
-    ------
-    BadName
-        Another function has the name; the name cannot be parsed; a parameter has a name that all metrics use.
+    Raises BadName: Another function has the name; the name cannot be parsed; a parameter has a name that all metrics use.
     """
     name, function = definition.name, definition.function
     where = f"{function.__module__}.{function.__qualname__}"

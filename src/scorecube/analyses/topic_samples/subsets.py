@@ -99,14 +99,9 @@ def topic_subsets(scores: NDArray[np.float64]) -> Subsets:
 class Agreement:
     """Pairs of runs, each with the better one by mean over all topics first.
 
-    Parameters
-    ----------
-    differences
-        float64 (topic, pair): differences of scores, in whole units; without pairs whose means over all topics are equal.
-    rounding
-        Sums of differences that are no larger are 0.
-    pairs
-        Number of all pairs.
+    differences: float64 (topic, pair): differences of scores, in whole units; without pairs whose means over all topics are equal.
+    rounding: Sums of differences that are no larger are 0.
+    pairs: Number of all pairs.
     """
 
     differences: NDArray[np.float64]

@@ -41,8 +41,7 @@ LEFT_OUT = {
     "fit_seconds",
     "margin_seconds",
     "pair_model_seconds",
-    "seconds_per_draw",
-    "counts_memory",
+    "sampling_cost",
 }
 """Functions that estimate or warn; no result depends on them."""
 PAIRS, SAMPLES, RANKS, SETS, LEFT, MODELS = (

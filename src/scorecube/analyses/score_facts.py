@@ -110,8 +110,6 @@ PREFERRED = (
     ),
 )
 """Of `preferred_rank`, levels from the highest down to 1."""
-
-
 VARIANCE = VARIABLES
 """Of `variance`."""
 
@@ -178,18 +176,12 @@ def subsets(cube: xr.Dataset) -> xr.Dataset:
 
     def of_cell(scores: Array) -> dict[str, Any]:
         found = topic_subsets(scores)
-        low, high = np.quantile(found.random, QUANTILES, axis=0)
-        return {
-            "best": found.best,
-            "random_mean": [column.mean() for column in found.random.T],
-            "random_low": low,
-            "random_high": high,
-            "worst": found.worst,
-            "best_topics": [" ".join(labels[topic] for topic in own) for own in found.best_topics],
-            "worst_topics": [
-                " ".join(labels[topic] for topic in own) for own in found.worst_topics
-            ],
-        }
+        random = found.pop("random")
+        low, high = np.quantile(random, QUANTILES, axis=0)
+        for end in ("best_topics", "worst_topics"):
+            found[end] = [" ".join(labels[topic] for topic in own) for own in found[end]]
+        means = [column.mean() for column in random.T]
+        return found | {"random_mean": means, "random_low": low, "random_high": high}
 
     return _dataset(cube, _by_cell(cube, of_cell), SUBSETS, size=np.arange(len(labels)) + 1)
 

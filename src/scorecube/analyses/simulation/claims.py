@@ -399,7 +399,6 @@ TRUE_SUBSETS = 2_000
 PARTS = 4
 """Numbers of teams left out: 1, and these parts of all teams."""
 QUANTITIES = ("variance", "tau")
-TRIAL_STATISTICS = ("variance", "agreeing", "pairs")
 
 
 @dataclass(frozen=True)
@@ -455,7 +454,7 @@ class TeamClaims:
     def _values(inputs: Any, start: int, stop: int) -> Array:
         """Return variances and tau: (quantity, cell, leave, subset)."""
         found = compute_trials(inputs, start, stop).by_name()
-        variance, agreeing, pairs = (found[name] for name in TRIAL_STATISTICS)
+        variance, agreeing, pairs = (found[name] for name in ("variance", "agreeing", "pairs"))
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.stack([variance[:, :, 0], agreeing / pairs])
 

@@ -1,6 +1,5 @@
 """Models of pairs of systems of one metric: a margin for each system, a copula for each pair."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -167,8 +166,3 @@ def choose_copulas(ranks: Array, pairs: Array) -> tuple[Array, Array]:
     copulas, parameters = np.empty(len(pairs), np.int32), np.empty((len(pairs), 2))
     fit_pairs(ranks, np.ascontiguousarray(pairs), table, copulas, parameters, np.empty(len(pairs)))
     return copulas, parameters
-
-
-def choices_for(model: PairModel, deltas: Sequence[float]) -> list[tuple[Array, Array]]:
-    """Return the choices of systems for each true difference."""
-    return [model.moved_choices(delta) if delta else model.null_choices() for delta in deltas]

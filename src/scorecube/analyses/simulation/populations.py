@@ -29,7 +29,6 @@ from scorecube.analyses.simulation.topics import (
     scores_of,
 )
 from scorecube.collection import schema
-from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, counted, option
@@ -339,18 +338,12 @@ def check_size(cube: xr.Dataset) -> None:
 
 
 VARIABLES = (
-    Variable(
-        TRUE_MEAN,
-        schema.CUBE[0].dims[:-1],
-        "f",
-        "score",
-        "mean score of a run over all topics of the population",
+    *schema.variables(
+        *(schema.CUBE[0].dims[:-1], "estimate", "score"),
+        true_mean="mean score of a run over all topics of the population",
     ),
-    Variable(
-        TRUE_VARIANCE,
-        schema.CUBE[0].dims[:-1],
-        "f",
-        "score^2",
-        "variance of a run's scores over all topics of the population",
+    *schema.variables(
+        *(schema.CUBE[0].dims[:-1], "estimate", "score^2"),
+        true_variance="variance of a run's scores over all topics of the population",
     ),
 )

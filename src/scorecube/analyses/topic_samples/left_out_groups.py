@@ -13,7 +13,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Array, Arrays, Inputs
-from scorecube.collection.schema import labels_of
+from scorecube.collection.teams import units_of_runs
 from scorecube.kernels.random.draws import Sampling, topic_samples
 from scorecube.statistics.integer_grid import Grid
 
@@ -25,15 +25,6 @@ GROUP_TRIAL = 2**40
 def n_replicates(topic_groups: int, run_groups: int) -> int:
     """Return the number of replicates: of inputs that `topics_left_out` and `runs_left_out` yield."""
     return 2 * topic_groups + run_groups
-
-
-def units_of_runs(cube: xr.Dataset, kind: str) -> Array:
-    """Return the number of the team of each run, int64 (run,); or of the run, also where teams are not known.
-
-    kind: What is left out: ``teams`` or ``runs``.
-    """
-    dim = names.TEAM if kind == "teams" and names.TEAM in cube.coords else names.RUN
-    return np.unique(labels_of(cube, dim), return_inverse=True)[1].astype(np.int64)
 
 
 def n_groups(cube: xr.Dataset, most: int, kind: str) -> tuple[int, int]:

@@ -18,7 +18,8 @@ import pandas as pd
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.simulation.check import SUBJECTS, TEAMS
+from scorecube.analyses.simulation.check import TEAMS
+from scorecube.analyses.simulation.claims import SUBJECTS
 from scorecube.analyses.simulation.families import FAMILIES
 from scorecube.analyses.simulation.populations import fit_population
 from scorecube.collection.rankings import with_rankings

@@ -66,8 +66,15 @@ IN_SCORES = {
 def doubts_of(cube: xr.Dataset) -> list[str]:
     """Return doubts about scores, or about rankings as from `read_rankings`: what is possible, and more often a mistake.
 
-    cube: ``score[metric, gain, run, topic]``, or rankings.
-    Returns doubts: One sentence each: what was found, where, and what to do.
+    Parameters
+    ----------
+    cube
+        ``score[metric, gain, run, topic]``, or rankings.
+
+    Returns
+    -------
+    doubts
+        One sentence each: what was found, where, and what to do.
 
     Examples
     --------

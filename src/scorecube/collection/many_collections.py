@@ -11,8 +11,12 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
-from scorecube.collection.judgement_sets import MIN_COMMON, NOT_COMMON
-from scorecube.collection.many_judgements import common_labels, common_settings
+from scorecube.collection.judgement_sets import (
+    MIN_COMMON,
+    NOT_COMMON,
+    common_labels,
+    common_settings,
+)
 from scorecube.collection.selection import select, uses_gains
 from scorecube.collection.teams import listed
 from scorecube.collection.topic_groups import FREEDOM, by_group

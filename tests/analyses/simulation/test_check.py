@@ -12,7 +12,8 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.simulation import check, claims
-from scorecube.analyses.simulation.check import SUBJECTS, TEAMS, cell_labels, middle, summary
+from scorecube.analyses.simulation.check import TEAMS, cell_labels, middle, summary
+from scorecube.analyses.simulation.claims import SUBJECTS
 from scorecube.analyses.simulation.populations import Population, fit_population
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.selection import cells

@@ -44,12 +44,15 @@ from scorecube.analyses.rank_agreement.agreement import (
     ties_field,
 )
 from scorecube.collection import schema
-from scorecube.collection.judgement_sets import NOT_COMMON
-from scorecube.collection.many_judgements import judged_scores
+from scorecube.collection.judgement_sets import NOT_COMMON, judged_scores
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
-from scorecube.statistics.judge_errors import effective_judges
-from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients, label_intervals
+from scorecube.statistics.label_agreement import (
+    COEFFICIENTS,
+    effective_judges,
+    label_coefficients,
+    label_intervals,
+)
 
 ALL_SHARED = 0
 """Number of labelled topics that stands for all topics that the truth and the judge share."""
@@ -70,7 +73,7 @@ class Judges(Analysis):
     --------
     >>> from scorecube.testing import simulate_cube
     >>> from scorecube.workflow.api import analyse
-    >>> from scorecube.collection.many_judgements import many_judgement_sets
+    >>> from scorecube.collection.judgement_sets import many_judgement_sets
     >>> cube = simulate_cube(n_runs=6, seed=3)
     >>> result = analyse(many_judgement_sets({"nist": cube, "machine": cube}), Judges())
     >>> result["agreement"].sel(metric="AP", judge="machine").values.tolist()

@@ -29,7 +29,15 @@ from scorecube.analyses.base import (
     Prepared,
     labelled_result,
 )
-from scorecube.analyses.leave_out.rescored_runs import check_metrics, rescoring_inputs
+from scorecube.analyses.leave_out.rescored_runs import (
+    check_metrics,
+    compute_trials,
+    first_misses,
+    mean_changes,
+    own_contributions,
+    rescoring_inputs,
+    trial_measures,
+)
 from scorecube.analyses.leave_out.team_quantities import VARIABLES
 from scorecube.analyses.leave_out.team_samples import (
     chain_of,
@@ -37,13 +45,6 @@ from scorecube.analyses.leave_out.team_samples import (
     draw_teams,
     replayed_orders,
     replayed_teams,
-)
-from scorecube.analyses.leave_out.trial_statistics import (
-    compute_trials,
-    first_misses,
-    mean_changes,
-    own_contributions,
-    trial_measures,
 )
 from scorecube.analyses.options import ONLY_TOPICS, level_field, option_field
 from scorecube.collection import schema

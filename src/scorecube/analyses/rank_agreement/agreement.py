@@ -38,7 +38,7 @@ from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
 from scorecube.kernels.rank.rank_biased_overlap import TieRule, rank_biased_overlap
 from scorecube.kernels.rank.rank_change import rank_changes, tie_bounds
 from scorecube.kernels.swap.dispatch import trials_at_once
-from scorecube.statistics.integer_grid import for_orders
+from scorecube.statistics.integer_scores import for_orders
 from scorecube.statistics.quantiles import defined_mean, tails
 
 STATISTICS = ("tau", "tau_b", "tau_ap", "rbo")

@@ -43,7 +43,6 @@ from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_names
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.collection.teams import units_of_runs
 from scorecube.errors import BadPlan, counted, option
-from scorecube.statistics.ratio_jackknife import Jackknife, jackknife
 from scorecube.statistics.variance_components import (
     COEFFICIENTS,
     DIFFERENT,
@@ -52,10 +51,12 @@ from scorecube.statistics.variance_components import (
     ONE_TEAM,
     RATIOS,
     TEAM_SOURCES,
+    Jackknife,
     MeanSquares,
     coefficient,
     facet_coefficients,
     facet_components,
+    jackknife,
     mean_squares,
     ratio_limits,
     ratios,

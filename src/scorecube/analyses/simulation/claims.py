@@ -16,8 +16,8 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Array, Arrays, Inputs, Prepared
+from scorecube.analyses.leave_out.rescored_runs import compute_trials
 from scorecube.analyses.leave_out.teams import Teams
-from scorecube.analyses.leave_out.trial_statistics import compute_trials
 from scorecube.analyses.rank_agreement.correlation import Correlation
 from scorecube.analyses.rank_agreement.correlation_quantities import STATISTICS
 from scorecube.analyses.rank_agreement.ranking_pairs import coefficients

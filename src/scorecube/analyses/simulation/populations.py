@@ -33,7 +33,11 @@ from scorecube.collection.selection import cells
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.threads import LEAST, on_threads
-from scorecube.statistics.gaussian_copula import (
+from scorecube.statistics.copulas import (
+    FAMILIES,
+    TRUNCATION,
+    Vine,
+    fit_vine,
     hermite_coefficients,
     loadings,
     normal_correlations,
@@ -41,7 +45,6 @@ from scorecube.statistics.gaussian_copula import (
 )
 from scorecube.statistics.margin_fits import ScoreGrid, fit_margin, margin_seconds, score_grid
 from scorecube.statistics.margins import Margin
-from scorecube.statistics.vine_copula import FAMILIES, TRUNCATION, Vine, fit_vine
 
 COPULAS = ("gaussian", "vine", "independent")
 MOST_TOPICS = 1_000_000
@@ -90,7 +93,7 @@ class Population:
     def covariances(self) -> Array:
         """Return the true covariances of scores, float64 (cell * system, cell * system).
 
-        Variances are exact. Of a covariance the part of Hermite polynomials above degree `gaussian_copula.DEGREES` is left out; it is at most
+        Variances are exact. Of a covariance the part of Hermite polynomials above degree `copulas.DEGREES` is left out; it is at most
         |r|^41 times the root of both variances' parts, for a correlation r of the normal variables.
         """
         if self.vines:

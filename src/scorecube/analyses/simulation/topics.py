@@ -19,10 +19,9 @@ from scorecube.kernels.quantiles import Quantiles, quantiles
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
 from scorecube.kernels.threads import on_threads
-from scorecube.statistics.gaussian_copula import BITS
+from scorecube.statistics.copulas import BITS, Vine
+from scorecube.statistics.copulas import TOPICS as VINE_TOPICS
 from scorecube.statistics.margins import Margin
-from scorecube.statistics.vine_copula import TOPICS as VINE_TOPICS
-from scorecube.statistics.vine_copula import Vine
 
 TOPICS_AT_ONCE = 8192
 """Topics of a part that one thread makes."""

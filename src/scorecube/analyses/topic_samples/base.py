@@ -26,7 +26,7 @@ from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import Sampling, multiplicities, topic_counts, topic_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.swap.dispatch import trials_at_once
-from scorecube.statistics.integer_grid import Grid, for_orders, make_grid
+from scorecube.statistics.integer_scores import Grid, for_orders, make_grid
 
 MAX_SIZES = 1000
 MOST_DRAWS = 1000

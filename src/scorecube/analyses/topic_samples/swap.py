@@ -16,21 +16,19 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.topic_samples.base import counts_of, units_of
-from scorecube.analyses.topic_samples.left_out_groups import (
-    group_inputs,
-    n_groups,
-    n_replicates,
-    runs_left_out,
-    topics_left_out,
-)
 from scorecube.analyses.topic_samples.swap_limits import (
     TOPIC_GROUPS,
     TRIALS_PER_RUN_SAMPLE,
     TRIALS_PER_TOPIC_SAMPLE,
     count_groups,
+    group_inputs,
     has_limits,
     limit_inputs,
     limit_outputs,
+    n_groups,
+    n_replicates,
+    runs_left_out,
+    topics_left_out,
 )
 from scorecube.analyses.topic_samples.swap_options import Bins, SwapOptions
 from scorecube.analyses.topic_samples.swap_result import make_result
@@ -54,7 +52,7 @@ class Swap(SwapOptions):
     Notes
     -----
     Intervals of swap rates are Wilson intervals for the effective number of comparisons, see
-    `scorecube.statistics.proportion_intervals.effective_size` and `scorecube.statistics.population_interval`. In simulations
+    `scorecube.statistics.proportion_intervals.effective_size` and `scorecube.statistics.replicate_limits`. In simulations
     (tests/analyses/topic_samples/test_swap_intervals.py), the coverage of intervals over trials is 91 to 100 % in each bin. That of intervals
     about the population is 93 to 99 % for bins with 2 % of the comparisons, also with runs in teams of three; they are wider than
     necessary where differences are small. Intervals over trials cover the mean rate of the population in 20 to 70 % only.

@@ -10,20 +10,20 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Array, Inputs, Prepared, labelled_result
-from scorecube.analyses.topic_samples.left_out_groups import n_groups
 from scorecube.analyses.topic_samples.swap_limits import (
     Functionals,
     by_group,
     counts_and_swaps,
     limits,
+    n_groups,
     tie_shares,
 )
 from scorecube.analyses.topic_samples.swap_options import SwapOptions
 from scorecube.analyses.topic_samples.swap_quantities import VARIABLES
 from scorecube.collection.selection import cells
 from scorecube.statistics.integer_scores import usual_difference
-from scorecube.statistics.population_interval import population_interval
 from scorecube.statistics.proportion_intervals import effective_size, student_quantile, wilson
+from scorecube.statistics.replicate_limits import population_interval
 from scorecube.statistics.required_difference import (
     crossing,
     fitted_rates,

@@ -14,6 +14,7 @@ from scorecube import design, names
 from scorecube.analyses.base import Array
 from scorecube.analyses.pair_tests.pairwise_complete import comparable
 from scorecube.collection.schema import (
+    CELL,
     LEVEL_AT_RANK,
     Variable,
     annotate,
@@ -27,15 +28,14 @@ from scorecube.statistics.integer_scores import single_scores
 
 QUANTILES = (0.025, 0.975)
 """Of random subsets of topics."""
-_CELL = (names.METRIC, names.GAIN)
-_TOPIC = (*_CELL, names.TOPIC)
-_SIZE = (*_CELL, names.SIZE)
+_TOPIC = (*CELL, names.TOPIC)
+_SIZE = (*CELL, names.SIZE)
 _RANK = (names.TOPIC, names.LEVEL)
 MEANS = (
     *variables(
-        (*_CELL, names.RUN), "estimate", "score", mean="mean score, or the metric's other summary"
+        (*CELL, names.RUN), "estimate", "score", mean="mean score, or the metric's other summary"
     ),
-    *variables((*_CELL, names.RUN), "count", "topics", n_topics="topics with a score"),
+    *variables((*CELL, names.RUN), "count", "topics", n_topics="topics with a score"),
 )
 DIFFICULTY = (
     *variables(
@@ -63,7 +63,7 @@ SEPARATION = (
         opposes="pairs of runs that it orders in the other way",
     ),
     *variables(
-        *(_CELL, "count", "pairs"),
+        *(CELL, "count", "pairs"),
         pairs="pairs of runs with different means, and different differences",
     ),
 )
@@ -224,7 +224,7 @@ def preferred_rank(rankings: xr.Dataset) -> xr.Dataset:
 
 
 def _scores(cube: xr.Dataset) -> Array:
-    return np.asarray(cube[names.SCORE].transpose(*_CELL, names.RUN, names.TOPIC).values)
+    return np.asarray(cube[names.SCORE].transpose(*CELL, names.RUN, names.TOPIC).values)
 
 
 def _by_cell(cube: xr.Dataset, compute: Callable[[Array], Mapping[str, Any]]) -> dict[str, Array]:

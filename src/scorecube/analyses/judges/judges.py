@@ -29,7 +29,7 @@ from scorecube.analyses.base import (
     Prepared,
 )
 from scorecube.analyses.judges import one_judge
-from scorecube.analyses.judges.judge_quantities import BY_JUDGE, CELL, ENSEMBLE, VARIABLES
+from scorecube.analyses.judges.judge_quantities import BY_JUDGE, ENSEMBLE, VARIABLES
 from scorecube.analyses.judges.one_judge import HALVES
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
@@ -247,7 +247,7 @@ class Judges(Analysis):
             Output(
                 each.name,
                 (
-                    *([n_cells] if each.dims[:2] == CELL else []),
+                    *([n_cells] if each.dims[:2] == schema.CELL else []),
                     *(sizes[dim] for dim in each.dims if dim in sizes),
                 ),
                 Combine.CONCAT,
@@ -313,7 +313,7 @@ class Judges(Analysis):
         cube, judged = prepared.cube, prepared.shared
         values = {}
         for each in BY_JUDGE:
-            if each.dims[:2] == CELL:  # from (cell, ..., judge)
+            if each.dims[:2] == schema.CELL:  # from (cell, ..., judge)
                 array = np.moveaxis(totals[each.name], -1, 1)[judged.cell_of]
             else:
                 array = np.moveaxis(totals[each.name], -1, 0)
@@ -322,7 +322,7 @@ class Judges(Analysis):
         errors = one_judge.common_errors(judged.scores[: len(judged.sets) - self.ensemble])
         together = np.array([effective_judges(each, self.confidence) for each in errors])
         for k, name in enumerate(("effective", "effective_low", "effective_high")):
-            values[name] = (CELL, together[judged.cell_of, k])
+            values[name] = (schema.CELL, together[judged.cell_of, k])
         coords = {
             names.METRIC: cube[names.METRIC].drop_vars(names.USES_SETTINGS, errors="ignore"),
             names.USES_GAINS: (names.METRIC, cube[names.USES_SETTINGS].values),

@@ -73,7 +73,7 @@ def join_collections(
     parts: dict[str, xr.Dataset] = {}
     about: dict[str, str] = {}
     for name, cube in cubes.items():
-        chosen = cube[[names.SCORE, *_coords_of_topics(cube)]].sel(
+        chosen = cube[[names.SCORE, *({names.TOPIC_GROUP} & {*cube.coords})]].sel(
             {names.METRIC: metrics, names.GAIN: settings[name], names.RUN: runs}
         )
         part = by_group(select(chosen, drop_missing=drop_missing, by_topic=by_topic))
@@ -104,10 +104,6 @@ def join_collections(
 def in_board_order(collections: Iterable[str]) -> list[str]:
     """Return the names of collections in the order of their topics' labels, which are sorted."""
     return sorted(collections, key=lambda name: f"{name}{BETWEEN}")
-
-
-def _coords_of_topics(cube: xr.Dataset) -> list[str]:
-    return [names.TOPIC_GROUP] if names.TOPIC_GROUP in cube.coords else []
 
 
 def _common_runs(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> list[str]:

@@ -116,9 +116,12 @@ def comparable_scores(scores: FloatArray, *, paired: bool = True) -> tuple[Float
     Raises OverflowError: Rounding still could, as a few differences are too large beside the others.
     """
     whole, per_score, rounded = whole_scores(scores)
-    if not rounded or not _is_coarse(scores, per_score):
+    n, usual = scores.shape[1], usual_difference(scores)
+    # Whether rounding could change a mean by more than `BLIND`, where units can be smaller.
+    coarse = SNAP * math.sqrt(n) > BLIND * usual * per_score and per_score < finest_units(scores)
+    if not (rounded and coarse):
         return whole, per_score, rounded
-    exact, n, usual = exact_denominator(scores), scores.shape[1], usual_difference(scores)
+    exact = exact_denominator(scores)
     shifted = np.rint(scores * exact) if exact else scores
     if paired:
         shifted = shifted - middle_scores(shifted)
@@ -147,12 +150,6 @@ def single_scores(scores: FloatArray) -> tuple[FloatArray, float, bool]:
         return whole, per_score, rounded
     per_score = exact_denominator(scores) or 2.0 ** math.floor(math.log2(finest_units(scores)))
     return np.rint(scores * per_score), per_score, not exact_denominator(scores)
-
-
-def _is_coarse(scores: FloatArray, per_score: float) -> bool:
-    """Whether rounding could change a mean by more than `BLIND`, where units can be smaller."""
-    limit = BLIND * usual_difference(scores) * per_score
-    return SNAP * math.sqrt(scores.shape[1]) > limit and per_score < finest_units(scores)
 
 
 def middle_scores(scores: FloatArray) -> FloatArray:

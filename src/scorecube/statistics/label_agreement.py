@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from scorecube.statistics.proportion_intervals import student_quantile
+
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 COEFFICIENTS = ("kappa", "weighted_kappa", "alpha", "agreement")
 LEAST_TOPICS = 3
@@ -108,10 +110,8 @@ def label_intervals(
         return value, np.full_like(value, np.nan), np.full_like(value, np.nan)
     left = label_coefficients(total - tables, weights=weights, distance=distance)
     error = np.sqrt((n - 1) / n * ((left - left.mean(axis=0)) ** 2).sum(axis=0))
-    from scipy.special import stdtrit  # imported here, as it takes long to import
-
     effective = documents.sum() ** 2 / (documents**2).sum()
-    half = stdtrit(max(effective - 1.0, 1.0), (1 + confidence) / 2) * error
+    half = student_quantile(max(effective - 1.0, 1.0), confidence) * error
     with np.errstate(divide="ignore", invalid="ignore"):
         half = np.where(error > 0, half / (1.0 - value**2), np.nan)
         middle = np.arctanh(value)
@@ -130,8 +130,6 @@ def effective_judges(errors: Any, confidence: float) -> tuple[float, float, floa
     >>> round(effective_judges(twice, 0.95)[0], 9)
     1.0
     """
-    from scipy.special import stdtrit  # imported here, as it takes long to import
-
     n = errors.shape[-1]
     if len(errors) < 2 or n < LEAST_TOPICS:
         return np.nan, np.nan, np.nan
@@ -144,7 +142,7 @@ def effective_judges(errors: Any, confidence: float) -> tuple[float, float, floa
             np.log(len(errors) * own / joint)
             for own, joint in (whole, whole - n / (n - 1) * by_topic)
         )
-    half = stdtrit(n - 1, (1 + confidence) / 2) * left.std() * np.sqrt(n - 1)
+    half = student_quantile(n - 1, confidence) * left.std() * np.sqrt(n - 1)
     found = np.exp(np.array([log, log - half, log + half]))
     low, high = (each if half > 0 else np.nan for each in found[1:])
     return float(found[0]) if np.isfinite(log) else np.nan, float(low), float(high)

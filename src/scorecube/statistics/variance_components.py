@@ -87,40 +87,24 @@ def ratio_limits(found: MeanSquares, confidence: float) -> tuple[FloatArray, Flo
     Returns low, high: float64 (coefficient, ...), at least 0; NaN if all scores are equal.
     """
     tail = (1 - confidence) / 2
-    low, high = (
-        np.stack([_relative_limit(found, level), _absolute_limit(found, level)])
-        for level in (1 - tail, tail)
-    )
-    return low, high
+    return _limits(found, 1 - tail), _limits(found, tail)
 
 
-def _quantiles(found: MeanSquares, level: float) -> tuple[float, float, float]:
-    """Return the quantiles of F with p - 1 and infinitely many, (p - 1)(n - 1), and n - 1 degrees of freedom."""
+def _limits(found: MeanSquares, level: float) -> FloatArray:
+    """Return the relative and the absolute limit at a level."""
     p1, n1 = int(found.n_systems) - 1, found.n_topics - 1
+    # Quantiles of F with p - 1 and infinitely many, (p - 1)(n - 1), and n - 1 degrees of freedom.
     unlimited = float(scipy.special.chdtri(p1, 1 - level)) / p1
-    return (
-        unlimited,
-        float(scipy.special.fdtri(p1, p1 * n1, level)),
-        float(scipy.special.fdtri(p1, n1, level)),
-    )
-
-
-def _relative_limit(found: MeanSquares, level: float) -> FloatArray:
-    _, quantile, _ = _quantiles(found, level)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        limit = (found.systems / (found.interaction * quantile) - 1) / found.n_topics
-    return np.maximum(limit, 0.0)
-
-
-def _absolute_limit(found: MeanSquares, level: float) -> FloatArray:
-    unlimited, quantile, of_topics = _quantiles(found, level)
+    quantile, of_topics = (float(scipy.special.fdtri(p1, k, level)) for k in (p1 * n1, n1))
     s, t, e = found[:3]
     # s^2 - f s e + (f - q) q e^2, in factors; it is 0 where the test of systems by F is at its quantile q.
     above = (s - quantile * e) * (s - (unlimited - quantile) * e)
     below = (found.n_systems - 1) * unlimited * s * e + of_topics * s * t
     with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.maximum((s / (e * quantile) - 1) / found.n_topics, 0.0)
         limit = found.n_systems / found.n_topics * above / below
-        return np.where(s <= quantile * e, np.where(below > 0, 0.0, limit), limit)
+    absolute = np.where(s <= quantile * e, np.where(below > 0, 0.0, limit), limit)
+    return np.stack([relative, absolute])
 
 
 def coefficient(ratio: Any, n_topics: Any) -> FloatArray:
@@ -369,18 +353,13 @@ def jackknife(scores: FloatArray, team_of: Any) -> Jackknife:
         return Jackknife(*np.full((3, len(RATIOS)), np.nan))
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.log(all_ratios(scores, groups))
-        parts = [_variance(ratios) for ratios in ratios_without(scores, groups)]
+        parts = []
+        for logs in map(np.log, ratios_without(scores, groups)):
+            n, away = logs.shape[1], logs - logs.mean(axis=1, keepdims=True)
+            parts.append((away**2).sum(axis=1) * (n - 1) / n)
         total = parts[0] + parts[1]
         freedom = total**2 / (parts[0] ** 2 / (n_topics - 1) + parts[1] ** 2 / (n_teams - 1))
     return Jackknife(value, total, freedom)
-
-
-def _variance(replicates: FloatArray) -> FloatArray:
-    """Return the jackknife variance of the logarithms of ratios, (ratio, replicate)."""
-    logs = np.log(replicates)
-    n = logs.shape[1]
-    spread = ((logs - logs.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    return np.asarray(spread * (n - 1) / n)
 
 
 def ratios_without(scores: FloatArray, groups: Any) -> tuple[FloatArray, FloatArray]:

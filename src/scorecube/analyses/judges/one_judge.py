@@ -14,6 +14,7 @@ from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.names import Purpose
 from scorecube.statistics.corrected_means import corrected_means, labels_needed
+from scorecube.statistics.proportion_intervals import student_quantile
 
 HALVES = ("truth", "judge", "both")
 """Tau of a half of the truth's topics with the other half, of the judge's with as many others of the judge's, and of a half with as many topics of the judge."""
@@ -72,8 +73,6 @@ def judge_part(truth: Any, judge: Any, confidence: float) -> tuple[Floats, Float
     Returns taus, part, low, high: (cell, half statistic) and three times (cell,): tau of two halves of the truth less
         that of a half with the judge.
     """
-    from scipy.special import stdtrit  # imported here, as it takes long to import
-
     taus = half_taus(truth, judge)
     part = taus[:, 0] - taus[:, 2]
     variance = np.zeros(len(part))
@@ -86,7 +85,7 @@ def judge_part(truth: Any, judge: Any, confidence: float) -> tuple[Floats, Float
             found = half_taus(*pair)
             left.append(found[:, 0] - found[:, 2])
         variance += (GROUPS - 1) * np.var(left, axis=0)
-    half = stdtrit(GROUPS - 1, (1 + confidence) / 2) * np.sqrt(variance)
+    half = student_quantile(GROUPS - 1, confidence) * np.sqrt(variance)
     return taus, part, part - half, part + half
 
 
@@ -204,8 +203,6 @@ def biases(sets: TwoSets, confidence: float) -> dict[str, Floats]:
 
     Limits are those of Student's t over shared topics; without any, of Welch's t over both sets of topics.
     """
-    from scipy.special import stdtrit  # imported here, as it takes long to import
-
     a, b = (sets.shared_truth, sets.shared_judge) if sets.is_shared else (sets.truth, sets.judge)
     names = ("level_truth", "level_judge", "level_bias", "level_low", "level_high", "level_runs")
     found = {name: np.full((len(a), len(LEVELS)), np.nan) for name in names}
@@ -224,7 +221,7 @@ def biases(sets: TwoSets, confidence: float) -> dict[str, Floats]:
                 sizes = np.array([len(first), len(second)])
                 below = (parts**4 / (sizes - 1)).sum()
                 freedom = error**4 / below if below > 0 else 1
-            half = stdtrit(freedom, (1 + confidence) / 2) * error
+            half = student_quantile(freedom, confidence) * error
             values = (first.mean(), second.mean(), bias, bias - half, bias + half, len(chosen))
             for name, value in zip(names, values, strict=True):
                 found[name][cell, k] = value
@@ -238,8 +235,6 @@ def preference(sets: TwoSets, own: Any, confidence: float) -> dict[str, Any]:
     own: bool (run,): runs of the cube that are of the judge's family.
     confidence: Confidence level.
     """
-    from scipy.special import stdtrit  # imported here, as it takes long to import
-
     of_family = own[sets.runs]
     missing = np.full(len(sets.truth), np.nan)
     n_own = int(of_family.sum())
@@ -250,7 +245,7 @@ def preference(sets: TwoSets, own: Any, confidence: float) -> dict[str, Any]:
     by_topic = biases[:, of_family].mean(axis=1) - biases[:, ~of_family].mean(axis=1)
     n = by_topic.shape[1]
     mean, error = by_topic.mean(axis=1), by_topic.std(axis=1, ddof=1) / np.sqrt(n)
-    half = stdtrit(n - 1, (1 + confidence) / 2) * error
+    half = student_quantile(n - 1, confidence) * error
     return dict(zip(found, (mean, mean - half, mean + half), strict=True)) | {"n_own": n_own}
 
 

@@ -197,43 +197,23 @@ def empty_outputs(n_cells: int, n_leaves: int, n_steps: int, n_runs: int, n_tria
     )
 
 
-class RunArrays(NamedTuple):
-    """Working arrays for the runs and topics of one trial.
+class Workspace(NamedTuple):
+    """Working memory of one thread.
 
+    space: Working memory from `rescore.make_space`.
+    scores: float64 (cell, topic, run): scores of the remaining runs of the latest trial.
     chosen: bool (topic,): topics of a step.
     runs: int64 (kept run,): the remaining runs.
     reals, order, above: float64 (6, kept run), int64 (position,), int32 (3, kept run): means, sums and ranks.
     """
 
+    space: Any
+    scores: Array
     chosen: Array
     runs: Array
     reals: Array
     order: Array
     above: Array
-
-
-def make_run_arrays(n_runs: int, n_topics: int) -> RunArrays:
-    """Return working arrays for numbers of runs and topics."""
-    return RunArrays(
-        np.empty(n_topics, bool),
-        np.empty(n_runs, np.int64),
-        np.empty((6, n_runs)),
-        np.empty(n_runs + 1, np.int64),
-        np.empty((3, n_runs), np.int32),
-    )
-
-
-class Workspace(NamedTuple):
-    """Working memory of one thread.
-
-    space: Working memory from `rescore.make_space`.
-    by_run: Working arrays from `make_run_arrays`.
-    scores: float64 (cell, topic, run): scores of the remaining runs of the latest trial.
-    """
-
-    space: Any
-    by_run: RunArrays
-    scores: Array
 
 
 @merged
@@ -282,13 +262,14 @@ def _write_outputs(
     trial: int,
     position: int,
     outputs: Any,
-    by_run: Any,
+    workspace: Any,
 ) -> None:
     """Write the outputs of one trial from the scores (cell, topic, run) of its first n runs."""
-    own_order, chosen = rules.order.shape[0] > 0, by_run.chosen
+    own_order, chosen = rules.order.shape[0] > 0, workspace.chosen
     place: Any
     taken: Any
-    reals, order, above, orders = by_run.reals, by_run.order, by_run.above, outputs.orders
+    reals, order, above = workspace.reals, workspace.order, workspace.above
+    orders = outputs.orders
     means, counts, rests, units, full = reals[0], reals[1], reals[2:4], reals[4], reals[5]
     for cell in range(scores.shape[0]):
         of_cell = scores[cell]
@@ -337,12 +318,7 @@ def leave_teams_out(
     workspace: See `Workspace`.
     outputs: See `Outputs`; with arrays for no trial, only the scores are computed.
     """
-    bits, scores, runs, above = (
-        trials.bits,
-        workspace.scores,
-        workspace.by_run.runs,
-        workspace.by_run.above,
-    )
+    bits, scores, runs, above = (trials.bits, workspace.scores, workspace.runs, workspace.above)
     n: Any
     for row in range(bits.shape[0]):
         for trial in range(trials.start, trials.stop):
@@ -370,13 +346,5 @@ def leave_teams_out(
             _set_constant_scores(scores, rules, runs, n)
             if outputs.orders.shape[3] > 0:
                 _write_outputs(
-                    scores,
-                    runs,
-                    n,
-                    rules,
-                    row,
-                    trial,
-                    trial - trials.first,
-                    outputs,
-                    workspace.by_run,
+                    scores, runs, n, rules, row, trial, trial - trials.first, outputs, workspace
                 )

@@ -23,7 +23,6 @@ from scorecube.analyses.leave_out.kernel import (
     Workspace,
     empty_outputs,
     leave_teams_out,
-    make_run_arrays,
 )
 from scorecube.analyses.leave_out.team_samples import chain_of
 from scorecube.collection import schema
@@ -200,9 +199,14 @@ def make_tables(inputs: Inputs) -> Tables:
 def make_workspace(tables: Tables, n_cells: int) -> Workspace:
     """Return the working memory of one thread for the scores of a number of cells."""
     n_topics, n_runs = tables.sums.shape[1:]
-    space = make_space(tables.entries, tables.cells, n_runs)
     return Workspace(
-        space, make_run_arrays(n_runs, n_topics), np.empty((n_cells, n_topics, n_runs))
+        make_space(tables.entries, tables.cells, n_runs),
+        scores=np.empty((n_cells, n_topics, n_runs)),
+        chosen=np.empty(n_topics, bool),
+        runs=np.empty(n_runs, np.int64),
+        reals=np.empty((6, n_runs)),
+        order=np.empty(n_runs + 1, np.int64),
+        above=np.empty((3, n_runs), np.int32),
     )
 
 

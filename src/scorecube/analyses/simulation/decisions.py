@@ -53,7 +53,9 @@ def critical_values(
     exact = np.empty((2, 0), np.int64)
     if n_topics <= MOST_EXACT:
         exact = signed_rank_criticals(n_topics, alphas)
-    sign = np.array([sign_criticals(n, alphas) for n in range(n_topics + 1)], np.int32)
+    # Of equal signs out of each number.
+    of_signs = (scipy.stats.binom.sf(np.arange(n + 1) - 1, n, 0.5) for n in range(n_topics + 1))
+    sign = np.array([_smallest(upper, alphas) for upper in of_signs], np.int32)
     return scipy.stats.t.isf(sides, n_topics - 1), (exact, scipy.stats.norm.isf(sides)), sign
 
 
@@ -65,11 +67,6 @@ def signed_rank_criticals(n: int, alphas: Sequence[float]) -> Array:
     return _smallest(np.cumsum(ways[::-1])[::-1] / 2.0**n, alphas)
 
 
-def sign_criticals(n: int, alphas: Sequence[float]) -> Array:
-    """Return the smallest number of equal signs out of n with a p-value up to each level: int64 (sided, level)."""
-    return _smallest(scipy.stats.binom.sf(np.arange(n + 1) - 1, n, 0.5), alphas)
-
-
 def _smallest(upper: Array, alphas: Sequence[float]) -> Array:
     """Return the first position whose upper tail, or twice it, is up to each level."""
     found = np.full((2, len(alphas)), IMPOSSIBLE, np.int64)
@@ -79,12 +76,6 @@ def _smallest(upper: Array, alphas: Sequence[float]) -> Array:
             if len(small):
                 found[sided - 1, k] = small[0]
     return found
-
-
-def most_tails(alphas: Sequence[float], resamples: int) -> Array:
-    """Return the largest number of resamples in the tails with a p-value up to each level: int64 (level,)."""
-    limits = [math.floor(alpha * resamples * (1.0 + LEVEL_ROUNDING)) for alpha in alphas]
-    return np.array(limits, np.int64)
 
 
 def classical(
@@ -151,7 +142,9 @@ def resampling(
     """
     n_topics, resamples = weights.shape
     centred = int(test == "bootstrap")
-    most = most_tails(alphas, (2 if half else 1) * resamples)
+    counted = (2 if half else 1) * resamples
+    # The largest number of resamples in the tails with a p-value up to each level.
+    most = [math.floor(alpha * counted * (1.0 + LEVEL_ROUNDING)) for alpha in alphas]
     products = np.empty((ROWS_AT_ONCE, COLUMNS_AT_ONCE), np.float32)
     for low in range(0, len(differences), ROWS_AT_ONCE):
         part = differences[low : low + ROWS_AT_ONCE]
@@ -168,4 +161,4 @@ def resampling(
             count_tails(sums, totals, centred, 0, tails)
             if half:
                 count_tails(sums, totals, centred, 1, tails)
-        decide_tails(tails, totals, most, counts)
+        decide_tails(tails, totals, np.array(most, np.int64), counts)

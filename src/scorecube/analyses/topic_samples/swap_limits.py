@@ -72,16 +72,6 @@ def random_groups(
     return topic_groups, team_groups[teams]
 
 
-def kept_size(sampling: str, size: int, n_topics: int, groups: int) -> int:
-    """Return the sample size without a group of topics: at most `size`."""
-    n_kept = n_topics - -(-n_topics // min(groups, n_topics))
-    return {
-        "disjoint": min(size, n_kept // 2),
-        "independent": min(size, n_kept),
-        "replacement": size,
-    }[sampling]
-
-
 def group_inputs(
     key: Array,
     cube: xr.Dataset,
@@ -99,7 +89,9 @@ def group_inputs(
     """
     n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
     topic_groups, run_groups = random_groups(key, n_topics, units_of_runs(cube, kind), groups)
-    sizes = [kept_size(sampling, grid.size, n_topics, groups[0]) for grid in grids]
+    n_kept = n_topics - -(-n_topics // min(groups[0], n_topics))
+    most = {"disjoint": n_kept // 2, "independent": n_kept}
+    sizes = [min(grid.size, most.get(sampling, grid.size)) for grid in grids]
     kept = [Grid(size, grid.width, grid.bits) for size, grid in zip(sizes, grids, strict=True)]
     return {
         "topic_groups": topic_groups,

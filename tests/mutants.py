@@ -117,7 +117,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("analyses/pair_tests/(step_down|maxt|moderated)", (STEPS, f"{PAIRS}/test_repetitions.py", f"{SETS}/test_ranks.py", f"{SETS}/test_leaderboard.py")),
     ("analyses/pair_tests/family", (f"{PAIRS}/test_baseline.py", EXACT)),
     ("analyses/pair_tests", (EXACT, f"{PAIRS}/test_few_topics.py", f"{PAIRS}/test_baseline.py", f"{PAIRS}/test_properties.py", f"{PAIRS}/test_pairwise_complete.py")),
-    ("analyses/rank_agreement/(agreement|pair_decisions)", (f"{RANKS}/test_agreement.py", f"{RANKS}/test_agreement_command.py", f"{RANKS}/test_population.py")),
+    ("analyses/rank_agreement/agreement", (f"{RANKS}/test_agreement.py", f"{RANKS}/test_agreement_command.py", f"{RANKS}/test_population.py")),
     ("analyses/rank_agreement/population", (f"{RANKS}/test_population.py",)),
     ("analyses/rank_agreement/replicability", (f"{RANKS}/test_replicability.py",)),
     ("analyses/rank_agreement", (f"{RANKS}/test_correlation.py", f"{RANKS}/test_population.py")),

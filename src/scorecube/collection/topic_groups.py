@@ -142,8 +142,7 @@ def effective_freedom(sizes: Any) -> float:
 def _group_scores(scores: np.ndarray[Any, Any], group_of: Any, sizes: Any) -> Any:
     """Return scores of groups (..., group) from those of topics (..., topic)."""
     order = np.argsort(group_of, kind="stable")
-    starts = np.cumsum(sizes) - sizes
-    sums = np.add.reduceat(scores[..., order], starts, axis=-1)
+    sums = np.add.reduceat(scores[..., order], np.cumsum(sizes) - sizes, axis=-1)
     if (sizes == sizes[0]).all():
         return sums / sizes[0]
     mean = scores.mean(axis=-1, keepdims=True)

@@ -163,8 +163,7 @@ def _extreme(result: xr.Dataset, name: str, end: str) -> xr.DataArray:
     """Return the smallest or the largest count of the trials that there are."""
     counts, there = result[name], result["n_runs"] > 0
     most = counts.where(there, 0).max(names.TRIAL)
-    least = counts.where(there, most).min(names.TRIAL)
-    return {"min": least, "max": most}[end].astype(np.int64)
+    return {"min": counts.where(there, most).min(names.TRIAL), "max": most}[end].astype(np.int64)
 
 
 def _teams_left_out(result: xr.Dataset) -> xr.DataArray:
@@ -245,8 +244,7 @@ def _stated(result: xr.Dataset) -> xr.DataArray:
 
 def _within(result: xr.Dataset, part: int) -> xr.DataArray:
     """Return the largest number of teams up to which all are within the margin: their means, all values of their intervals, or some."""
-    error = (1 - CONFIDENCE) / max(result.sizes[names.LEAVE] - 1, 1)
-    mean, low, high, _ = _bias(result, error)
+    mean, low, high, _ = _bias(result, (1 - CONFIDENCE) / max(result.sizes[names.LEAVE] - 1, 1))
     least, most = np.reshape([(-MARGIN, LEAST_TAU), (MARGIN, np.inf)], (2, -1, 1, 1))
     inside = (
         (mean >= least) & (mean <= most),

@@ -107,8 +107,7 @@ def _error(result: xr.Dataset) -> xr.DataArray:
     rest, topics = (
         component.sel({names.SOURCE: name}, drop=True) for name in ("interaction", "topics")
     )
-    is_relative = result[names.COEFFICIENT] == ERHO2
-    return rest.where(is_relative, topics + rest)
+    return rest.where(result[names.COEFFICIENT] == ERHO2, topics + rest)
 
 
 def design_topics(variance: float, paired: bool) -> float:

@@ -208,8 +208,7 @@ class Check(Analysis):
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         if self.subject == TEAMS:
-            leaves = tuple(inputs["leaves"].tolist())
-            teams = TeamClaims(leaves, self.inner_trials)
+            teams = TeamClaims(tuple(inputs["leaves"].tolist()), self.inner_trials)
             found = [teams.measure(inputs, trial) for trial in range(start, stop)]
             return {"claimed": np.stack(found, axis=-1)}
         samples, found = inputs["samples"], []

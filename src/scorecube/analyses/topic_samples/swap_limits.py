@@ -208,12 +208,10 @@ def _count(inputs: Inputs, step: int, start: int, stop: int, groups: Array) -> A
     """Return the counts of `count_by_group` (cell, 1 + group, place) for the samples start .. stop-1."""
     n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
     size, units = int(inputs["sizes"][step]), units_of(inputs, step)
-    n_bins = int(inputs["n_bins"])
-    counted = np.zeros((n_cells, 2 + int(groups.max()), n_places(n_bins)), np.int64)
+    counted = np.zeros((n_cells, 2 + int(groups.max()), n_places(int(inputs["n_bins"]))), np.int64)
     chunk = trials_at_once(max(n_cells * n_runs, n_topics))
     for low in range(start, stop, chunk):
-        counts = counts_of(inputs, size, low, min(low + chunk, stop))
-        rows = counts.reshape(-1, n_topics)
+        rows = counts_of(inputs, size, low, min(low + chunk, stop)).reshape(-1, n_topics)
         sums = (units.T @ rows.T).reshape(n_cells, n_runs, 2, -1)
         tolerance = float(inputs["tolerances"][step])
         count_by_group(sums, groups, inputs["units_per_bin"], tolerance, counted)
@@ -260,8 +258,7 @@ class Functionals:
         bins = isotonic_bins(count, swaps, confidence, lowest=lowest)
         bins = np.where(bins < n_closed, bins, -1)
         width = crossing(count, swaps, bins, confidence)
-        n_bins = count.shape[-1]
-        beyond = n_bins + 1.0 - np.argmax(count[..., ::-1] > 0, axis=-1)[..., np.newaxis]
+        beyond = count.shape[-1] + 1.0 - np.argmax(count[..., ::-1] > 0, axis=-1)[..., np.newaxis]
         known = bins >= 0
         required = np.where(known, width, beyond)
         return cls(np.log(np.maximum(required, 0.5)), share_beyond(count, width), known)

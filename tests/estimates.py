@@ -23,8 +23,7 @@ import xarray as xr
 from scorecube.analyses import registry
 from scorecube.analyses.plan import PreparedPlan, make_plan
 from scorecube.collection.evaluation import cube_dataset
-from scorecube.collection.judgement_sets import judgement_sets
-from scorecube.collection.many_judgements import many_judgement_sets
+from scorecube.collection.judgement_sets import judgement_sets, many_judgement_sets
 from scorecube.collection.rankings import with_rankings
 from scorecube.errors import BadPlan
 from scorecube.execute.estimate import Estimate, estimate

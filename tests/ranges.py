@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.analyses import registry
-from scorecube.analyses.leave_out.rank_changes import UNITS
+from scorecube.analyses.leave_out.kernel import UNITS
 from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.errors import BadPlan
 from scorecube.statistics.integer_scores import ALIKE, BLIND, DIGITS

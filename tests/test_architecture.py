@@ -83,7 +83,7 @@ HOMES = {
     "pooch": ("ingest/public.py",),
     "pyarrow": ("ingest/tables.py",),
     "ir_datasets": ("ingest/tool_objects.py",),
-    "pyvinecopulib": ("statistics/vine_copula.py",),
+    "pyvinecopulib": ("statistics/copulas.py",),
     "requests": ("ingest/public.py",),
     "yaml": ("execute/profiles.py",),
 }

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from scorecube.analyses.quantities import complete
     from scorecube.analyses.rank_sets.estimates import rank_sets
     from scorecube.collection.gaps import two_way_means
-    from scorecube.collection.judgement_sets import judgement_sets
+    from scorecube.collection.judgement_sets import judgement_sets, many_judgement_sets
     from scorecube.collection.many_collections import join_collections
-    from scorecube.collection.many_judgements import many_judgement_sets
     from scorecube.collection.pools import removed_when_left_out
     from scorecube.collection.rankings import with_rankings
     from scorecube.collection.selection import select, standardise
@@ -81,7 +80,7 @@ _MODULES = {
     "judgement_sets": "scorecube.collection.judgement_sets",
     "latex": "scorecube.report.paper_tables",
     "markdown": "scorecube.report.paper_tables",
-    "many_judgement_sets": "scorecube.collection.many_judgements",
+    "many_judgement_sets": "scorecube.collection.judgement_sets",
     "rank_sets": "scorecube.analyses.rank_sets.estimates",
     "removed_when_left_out": "scorecube.collection.pools",
     "select": "scorecube.collection.selection",

@@ -11,8 +11,7 @@ import xarray as xr
 
 from scorecube.analyses import Analysis, registry
 from scorecube.collection import schema
-from scorecube.collection.judgement_sets import judgement_sets
-from scorecube.collection.many_judgements import many_judgement_sets
+from scorecube.collection.judgement_sets import judgement_sets, many_judgement_sets
 from scorecube.collection.rankings import with_rankings
 from scorecube.testing import simulate_rankings
 from scorecube.workflow.api import analyse, evaluate

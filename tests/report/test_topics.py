@@ -163,11 +163,11 @@ def greedy(scores: Scores, sign: int, *, add: bool) -> dict[int, tuple[float, li
 def test_subsets_are_those_of_the_greedy_search_and_within_all_subsets(seed: int) -> None:
     scores = small(seed=seed)
     found, n = topic_subsets(np.array(scores)), 7
-    for sign, values, topics in ((1, found.best, found.best_topics), (-1, found.worst, found.worst_topics)):  # fmt: skip
+    for sign, values, topics in ((1, found["best"], found["best_topics"]), (-1, found["worst"], found["worst_topics"])):  # fmt: skip
         searches = [greedy(scores, sign, add=add) for add in (True, False)]
         for size in range(1, n + 1):
             expected = max((each[size] for each in searches), key=lambda each: sign * each[0])
-            by_chance = sign * (sign * found.random[:, size - 1]).max()
+            by_chance = sign * (sign * found["random"][:, size - 1]).max()
             if sign * by_chance > sign * expected[0] + 1e-12:
                 assert values[size - 1] == pytest.approx(by_chance)
             else:
@@ -176,12 +176,12 @@ def test_subsets_are_those_of_the_greedy_search_and_within_all_subsets(seed: int
             assert tau_of(scores, topics[size - 1]) == pytest.approx(values[size - 1])
             every = [tau_of(scores, each) for each in itertools.combinations(range(n), size)]
             assert min(every) - 1e-12 <= values[size - 1] <= max(every) + 1e-12
-    assert found.random.shape == (RANDOM_SUBSETS, n)
+    assert found["random"].shape == (RANDOM_SUBSETS, n)
     for size in range(1, n + 1):
         every = [tau_of(scores, each) for each in itertools.combinations(range(n), size)]
         margin = 4 * statistics.pstdev(every) / math.sqrt(RANDOM_SUBSETS) + 1e-12
-        assert found.random[:, size - 1].mean() == pytest.approx(statistics.fmean(every), abs=margin)  # fmt: skip
-        assert set(np.round(found.random[:, size - 1], 9)) <= set(np.round(every, 9))
+        assert found["random"][:, size - 1].mean() == pytest.approx(statistics.fmean(every), abs=margin)  # fmt: skip
+        assert set(np.round(found["random"][:, size - 1], 9)) <= set(np.round(every, 9))
 
 
 def test_the_table_of_subsets_names_topics_and_repeats() -> None:
@@ -307,6 +307,6 @@ def test_few_good_topics_of_trec_8(data: Path) -> None:
     """As Guiver et al. 2009 found: a few good topics rank like many random ones, and as many bad ones do not."""
     scores = pd.read_csv(data / "adhoc8/ap.csv").to_numpy(float).T
     found = topic_subsets(scores)
-    print([f"{k}: {found.best[k - 1]:.3f} {found.random[:, k - 1].mean():.3f} {found.worst[k - 1]:.3f}" for k in (5, 10, 20, 30)])  # fmt: skip
-    assert found.best[9] > found.random[:, 19].mean()
-    assert found.worst[9] < 0.55
+    print([f"{k}: {found['best'][k - 1]:.3f} {found['random'][:, k - 1].mean():.3f} {found['worst'][k - 1]:.3f}" for k in (5, 10, 20, 30)])  # fmt: skip
+    assert found["best"][9] > found["random"][:, 19].mean()
+    assert found["worst"][9] < 0.55

@@ -18,7 +18,8 @@ import pandas as pd
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.simulation.check import CHECKED, TEAMS
+from scorecube.analyses.simulation.check import TEAMS
+from scorecube.analyses.simulation.claims import SUBJECTS
 from scorecube.analyses.simulation.families import FAMILIES
 from scorecube.analyses.simulation.populations import fit_population
 from scorecube.collection.rankings import with_rankings
@@ -102,9 +103,8 @@ def frames(data: Path, samples: int = SAMPLES) -> Iterator[tuple[str, pd.DataFra
     with patch("scorecube.analyses.simulation.check.fit_population", fit_once):
         for name in POPULATIONS:
             cube = cube_of(data, name)
-            for subject in CHECKED:
-                if subject != TEAMS:
-                    yield subject, table_of(name, cube, subject, samples)
+            for subject in SUBJECTS:
+                yield subject, table_of(name, cube, subject, samples)
             best = sc.select(cube, top_runs=BEST_RUNS)
             yield EQUAL, table_of(f"{name}, best", best, "ranks", samples, null=True)
         for name in POPULATIONS:

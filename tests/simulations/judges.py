@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 import scorecube as sc
-from scorecube.collection.many_judgements import label_counts
+from scorecube.collection.judgement_sets import label_counts
 from scorecube.statistics.corrected_means import corrected_means
 
 Array = np.ndarray[Any, Any]

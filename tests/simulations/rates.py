@@ -18,8 +18,12 @@ from scorecube.design import topic_set_size
 from scorecube.design.power import Anova
 from scorecube.design.uncertainty import assured_variance
 from scorecube.statistics.corrected_means import corrected_means
-from scorecube.statistics.judge_errors import effective_judges
-from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients, label_intervals
+from scorecube.statistics.label_agreement import (
+    COEFFICIENTS,
+    effective_judges,
+    label_coefficients,
+    label_intervals,
+)
 from scorecube.workflow.api import analyse
 from tests.simulations import judges
 from tests.simulations.truths import (

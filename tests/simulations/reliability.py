@@ -18,7 +18,6 @@ import pandas as pd
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from scorecube.statistics.ratio_jackknife import jackknife
 from scorecube.statistics.variance_components import (
     COEFFICIENTS,
     DIFFERENT,
@@ -28,6 +27,7 @@ from scorecube.statistics.variance_components import (
     RATIOS,
     all_ratios,
     coefficient,
+    jackknife,
     mean_squares,
     ratio_limits,
 )

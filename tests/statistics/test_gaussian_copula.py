@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from scorecube.statistics import gaussian_copula
-from scorecube.statistics.gaussian_copula import (
+from scorecube.statistics import copulas
+from scorecube.statistics.copulas import (
     BITS,
     hermite_coefficients,
     loadings,
@@ -50,7 +50,7 @@ def test_covariances_are_those_of_quadrants(r: float) -> None:
     found = score_covariances(np.full((3, 3), r), coefficients)
     for i, one in enumerate(MARGINS):
         for j, other in enumerate(MARGINS):
-            rest = abs(r) ** gaussian_copula.DEGREES * 0.05
+            rest = abs(r) ** copulas.DEGREES * 0.05
             assert found[i, j] == pytest.approx(covariance(one, other, r), abs=2e-6 + rest)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from scorecube.kernels.swap.pairwise import count_swaps
-from scorecube.statistics.integer_grid import MAX_BITS, Grid, make_grid
+from scorecube.statistics.integer_scores import MAX_BITS, Grid, make_grid
 
 HUNDREDTH = Fraction(1, 100)
 sizes = st.integers(1, 60) | st.sampled_from([1, 2, 195, 1000])

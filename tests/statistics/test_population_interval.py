@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scorecube.statistics.population_interval import population_interval
+from scorecube.statistics.replicate_limits import population_interval
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 

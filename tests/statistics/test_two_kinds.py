@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scorecube.statistics.effect_posterior import MODELS, TWO_KINDS, fit_models
-from scorecube.statistics.two_kinds import kinds_of
+from scorecube.statistics.effect_posterior import MODELS, TWO_KINDS, fit_models, kinds_of
 from tests.oracles.two_kinds import bic_prefers_two
 from tests.simulations.truths import samples, two_generations
 

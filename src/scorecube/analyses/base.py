@@ -49,18 +49,11 @@ class Combine(StrEnum):
 class Output:
     """One array that every block returns.
 
-    Parameters
-    ----------
-    name
-        Name of the array, also in stores.
-    shape
-        Shape of the array; with `Combine.CONCAT` without the last axis, which has one position for each unit.
-    combine
-        How the arrays of blocks are combined.
-    dtype
-        Data type of the array; an integer type unless blocks are concatenated, so that combining is exact.
-    least, most
-        Smallest and largest value of one unit; a sum over units has so many times as much. Others come of no computation.
+    name: Name of the array, also in stores.
+    shape: Shape of the array; with `Combine.CONCAT` without the last axis, which has one position for each unit.
+    combine: How the arrays of blocks are combined.
+    dtype: Data type of the array; an integer type unless blocks are concatenated, so that combining is exact.
+    least, most: Smallest and largest value of one unit; a sum over units has so many times as much. Others come of no computation.
     """
 
     name: str
@@ -90,20 +83,14 @@ class Output:
 class Cost:
     """Estimated time and memory on one core of a current server, for planning only.
 
-    Parameters
-    ----------
-    seconds, bytes
-        Time and memory of one unit.
-    fixed_bytes, fixed_seconds
-        Memory and time of a block in addition to those of its units.
-    result_bytes, result_seconds
-        Memory of the combined outputs and the result, and of what making and storing it takes; time of `Analysis.finalize`.
-    input_bytes, input_seconds
-        Memory of the arrays of `Analysis.inputs` and of the positions of units, and of what making them takes; time of `Analysis.inputs`.
-    max_units
-        Largest number of units in a block.
-    together
-        Units that are computed together even where a block has fewer of them: blocks have a multiple of it.
+    seconds, bytes: Time and memory of one unit.
+    fixed_bytes, fixed_seconds: Memory and time of a block in addition to those of its units.
+    result_bytes, result_seconds: Memory of the combined outputs and the result, and of what making and storing it takes; time of
+        `Analysis.finalize`.
+    input_bytes, input_seconds: Memory of the arrays of `Analysis.inputs` and of the positions of units, and of what making them takes;
+        time of `Analysis.inputs`.
+    max_units: Largest number of units in a block.
+    together: Units that are computed together even where a block has fewer of them: blocks have a multiple of it.
     """
 
     seconds: float
@@ -126,16 +113,10 @@ def unreported(_: float) -> None:
 class Prepared:
     """A cube with what an analysis computes from it once, for all its methods.
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-    shared
-        Record of the analysis from `Analysis.prepare`; None for most analyses.
-    source
-        The cube that `cube` is made from; None where it is this cube.
-    report
-        Takes the share of `Analysis.finalize` that is done, 0 .. 1; for those that take long.
+    cube: Scores (metric, gain, run, topic).
+    shared: Record of the analysis from `Analysis.prepare`; None for most analyses.
+    source: The cube that `cube` is made from; None where it is this cube.
+    report: Takes the share of `Analysis.finalize` that is done, 0 .. 1; for those that take long.
     """
 
     cube: xr.Dataset
@@ -217,10 +198,7 @@ class Analysis(Described, metaclass=_Named):
     def prepare_checked(self, cube: xr.Dataset) -> tuple[Prepared, list[str]]:
         """Check all options against a cube; return the prepared cube, and warnings.
 
-        Raises
-        ------
-        BadPlan
-            Options that are impossible for the cube.
+        Raises BadPlan: Options that are impossible for the cube.
         """
         self.check_options()
         prepared = self.prepare(cube)
@@ -313,16 +291,10 @@ def labelled_result(
 ) -> xr.Dataset:
     """Return a result with the cube's metrics and gain settings as coordinates.
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-    variables
-        Descriptions of the result's variables.
-    values
-        Array of each variable, by name.
-    coords, attrs
-        Further coordinates, and attributes.
+    cube: Scores (metric, gain, run, topic).
+    variables: Descriptions of the result's variables.
+    values: Array of each variable, by name.
+    coords, attrs: Further coordinates, and attributes.
     """
     cell_coords = {
         names.METRIC: cube[names.METRIC],
@@ -336,14 +308,9 @@ def labelled_result(
 class Accumulator:
     """Combined outputs of blocks.
 
-    Parameters
-    ----------
-    outputs
-        Outputs that the analysis declares.
-    n_units
-        Number of units of all blocks.
-    positions
-        Position of each unit in concatenated outputs, as from `Analysis.output_positions`.
+    outputs: Outputs that the analysis declares.
+    n_units: Number of units of all blocks.
+    positions: Position of each unit in concatenated outputs, as from `Analysis.output_positions`.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ import scipy
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import annotate, variables
+from scorecube.collection.schema import CELL, annotate, variables
 from scorecube.collection.topic_means import without_other_summaries
 from scorecube.design import (
     achieved_power,
@@ -52,18 +52,17 @@ CONDITIONS = {
 }
 """(alpha, beta, systems) for which the noncentrality is about 4 z^2 (S2 section 3)."""
 EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
-_CELL = (names.METRIC, names.GAIN)
 AT_TOPICS = (
     *variables((), "condition", "topics", "i", topics="number of topics"),
     *variables(
-        *(_CELL, "estimate", "score"),
+        *(CELL, "estimate", "score"),
         width="expected width of the interval of a difference, systems with topics of their own",
         headings={"paired_width": "width, same topics"},
         paired_width="expected width for two systems on the same topics; missing for a single run",
     ),
-    *variables(_CELL, "share", power="power of the paired t test for the difference of the design"),
+    *variables(CELL, "share", power="power of the paired t test for the difference of the design"),
     *variables(
-        *(_CELL, "estimate"),
+        *(CELL, "estimate"),
         variance="within-system variance of scores over topics (one-way)",
         residual_variance="variance of scores left after systems and topics (two-way)",
     ),

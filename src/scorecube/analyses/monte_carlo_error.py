@@ -42,8 +42,7 @@ def monte_carlo_width(result: xr.Dataset) -> float:
     if analysis == "swap" and result.attrs.get("interval") == "trials":
         count = result["count"]
         well_filled = count >= MIN_SHARE * count.sum(names.BIN)
-        widths = (result["swap_rate_high"] - result["swap_rate_low"]).where(well_filled)
-        return float(widths.max())
+        return float((result["swap_rate_high"] - result["swap_rate_low"]).where(well_filled).max())
     if analysis in TESTS:
         return int(quantity(result, "undecided_pairs").max()) / result.sizes[names.PAIR]
     if analysis == "errors":

@@ -33,46 +33,28 @@ TYPE_NAMES = {
 class Option:
     """Declaration of one option.
 
-    Parameters
-    ----------
-    help
-        One sentence for the command line and for option tables.
-    flags
-        Flags on the command line, the main one first; empty for the name with hyphens. The flag of an option that is true by
-        default turns the option off.
-    detail
-        What documentation says behind `help`; instead of it for an option that is true by default, whose `help` is about turning it off.
-    choices
-        Allowed values, or allowed elements of a list; empty for any. Of a field whose type is a `Literal`, or a tuple of it, its values.
-    minimum, maximum
-        Limits of a number, or of the elements of a list; None for none.
-    above, below
-        Limits that are not included.
-    may_be_empty
-        Whether a list may have no elements.
-    level
-        Kind of level of tests or intervals, of `scorecube.errors.USUAL_LEVELS`; empty for another number.
-    unit
-        Unit of a number, such as ``topics``.
-    finalize
-        Whether only `Analysis.finalize` reads the option, so that blocks are the same for all its values.
-    since
-        Version that added the option to an analysis that existed before; at the value of `before` it is not part of a
-        plan's digest, so that results of earlier versions are found.
-    before
-        What versions before `since` did, where that is not the default.
-    opposite
-        Flag of false, of a truth value whose default is None.
-    aliases
-        Texts that stand for a value, such as ``all`` for None.
-    convert
-        Function that returns the value of a text; None to parse the text by the type.
-    on_command_line
-        Whether the command has the option.
-    positional
-        Whether the command has it as an argument behind the study, without a flag.
-    name, type, default
-        Name, type and default of the field.
+    help: One sentence for the command line and for option tables.
+    flags: Flags on the command line, the main one first; empty for the name with hyphens. The flag of an option that is true by default
+        turns the option off.
+    detail: What documentation says behind `help`; instead of it for an option that is true by default, whose `help` is about turning it
+        off.
+    choices: Allowed values, or allowed elements of a list; empty for any. Of a field whose type is a `Literal`, or a tuple of it, its
+        values.
+    minimum, maximum: Limits of a number, or of the elements of a list; None for none.
+    above, below: Limits that are not included.
+    may_be_empty: Whether a list may have no elements.
+    level: Kind of level of tests or intervals, of `scorecube.errors.USUAL_LEVELS`; empty for another number.
+    unit: Unit of a number, such as ``topics``.
+    finalize: Whether only `Analysis.finalize` reads the option, so that blocks are the same for all its values.
+    since: Version that added the option to an analysis that existed before; at the value of `before` it is not part of a plan's digest,
+        so that results of earlier versions are found.
+    before: What versions before `since` did, where that is not the default.
+    opposite: Flag of false, of a truth value whose default is None.
+    aliases: Texts that stand for a value, such as ``all`` for None.
+    convert: Function that returns the value of a text; None to parse the text by the type.
+    on_command_line: Whether the command has the option.
+    positional: Whether the command has it as an argument behind the study, without a flag.
+    name, type, default: Name, type and default of the field.
     """
 
     help: str
@@ -134,10 +116,7 @@ class Option:
     def parse(self, text: str) -> Any:
         """Return the value of a text from the command line or a sweep file.
 
-        Raises
-        ------
-        BadPlan
-            A text that cannot be parsed.
+        Raises BadPlan: A text that cannot be parsed.
         """
         if text in self.aliases:
             return self.aliases[text]
@@ -170,10 +149,7 @@ class Option:
     def read(self, value: Any) -> Any:
         """Return the value for a sweep file's: lists become tuples, texts are parsed.
 
-        Raises
-        ------
-        BadPlan
-            A value of another type, or one that is not allowed.
+        Raises BadPlan: A value of another type, or one that is not allowed.
         """
         converted = normal_value(value)
         if isinstance(value, str) and not has_type(converted, self.type):
@@ -285,16 +261,10 @@ def option_field(
 ) -> T:
     """Declare a field of a record as an option.
 
-    Parameters
-    ----------
-    default
-        Default of the field.
-    help
-        One sentence for the command line and for option tables.
-    flag
-        Flag on the command line; None for the field's name with hyphens.
-    settings
-        Other parameters of `Option`, such as `choices`, `unit`, `finalize`.
+    default: Default of the field.
+    help: One sentence for the command line and for option tables.
+    flag: Flag on the command line; None for the field's name with hyphens.
+    settings: Other parameters of `Option`, such as `choices`, `unit`, `finalize`.
     """
     flags = {} if flag is None else {"flags": (flag,)}
     return field(default=default, metadata={DECLARED: Option(help, **(settings | flags))})

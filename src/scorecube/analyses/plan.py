@@ -264,8 +264,7 @@ def teams_digest(analysis: Analysis, cube: xr.Dataset) -> str:
     """
     if not analysis.uses_teams or names.TEAM not in cube.coords or names.DOCUMENT_AT_RANK in cube:
         return ""
-    teams = schema.labels_of(cube, names.TEAM)
-    if teams == schema.labels_of(cube, names.RUN):
+    if schema.labels_of(cube, names.TEAM) == schema.labels_of(cube, names.RUN):
         return ""
     return _labels_digest(cube, names.TEAM)
 

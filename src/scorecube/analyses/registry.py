@@ -198,10 +198,7 @@ def entries() -> tuple[Entry, ...]:
 def load(name: str) -> type[Analysis]:
     """Return the class of an analysis, importing its module.
 
-    Raises
-    ------
-    BadName
-        Unknown name.
+    Raises BadName: Unknown name.
     """
     if name in _CLASSES:
         return _CLASSES[name]
@@ -243,10 +240,7 @@ def load_class(class_name: str) -> type[Analysis] | None:
 def register(analysis: Entry | type[Analysis]) -> None:
     """Add an analysis from outside the package, or replace the one of the same name.
 
-    Parameters
-    ----------
-    analysis
-        Class, or an entry with its import path.
+    analysis: Class, or an entry with its import path.
     """
     if isinstance(analysis, Entry):
         _ENTRIES[analysis.name] = analysis

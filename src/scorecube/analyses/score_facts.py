@@ -14,6 +14,7 @@ from scorecube import design, names
 from scorecube.analyses.base import Array
 from scorecube.analyses.pair_tests.pairwise_complete import comparable
 from scorecube.collection.schema import (
+    CELL,
     LEVEL_AT_RANK,
     Variable,
     annotate,
@@ -27,15 +28,14 @@ from scorecube.statistics.integer_scores import single_scores
 
 QUANTILES = (0.025, 0.975)
 """Of random subsets of topics."""
-_CELL = (names.METRIC, names.GAIN)
-_TOPIC = (*_CELL, names.TOPIC)
-_SIZE = (*_CELL, names.SIZE)
+_TOPIC = (*CELL, names.TOPIC)
+_SIZE = (*CELL, names.SIZE)
 _RANK = (names.TOPIC, names.LEVEL)
 MEANS = (
     *variables(
-        (*_CELL, names.RUN), "estimate", "score", mean="mean score, or the metric's other summary"
+        (*CELL, names.RUN), "estimate", "score", mean="mean score, or the metric's other summary"
     ),
-    *variables((*_CELL, names.RUN), "count", "topics", n_topics="topics with a score"),
+    *variables((*CELL, names.RUN), "count", "topics", n_topics="topics with a score"),
 )
 DIFFICULTY = (
     *variables(
@@ -63,7 +63,7 @@ SEPARATION = (
         opposes="pairs of runs that it orders in the other way",
     ),
     *variables(
-        *(_CELL, "count", "pairs"),
+        *(CELL, "count", "pairs"),
         pairs="pairs of runs with different means, and different differences",
     ),
 )
@@ -110,8 +110,6 @@ PREFERRED = (
     ),
 )
 """Of `preferred_rank`, levels from the highest down to 1."""
-
-
 VARIANCE = VARIABLES
 """Of `variance`."""
 
@@ -178,18 +176,12 @@ def subsets(cube: xr.Dataset) -> xr.Dataset:
 
     def of_cell(scores: Array) -> dict[str, Any]:
         found = topic_subsets(scores)
-        low, high = np.quantile(found.random, QUANTILES, axis=0)
-        return {
-            "best": found.best,
-            "random_mean": [column.mean() for column in found.random.T],
-            "random_low": low,
-            "random_high": high,
-            "worst": found.worst,
-            "best_topics": [" ".join(labels[topic] for topic in own) for own in found.best_topics],
-            "worst_topics": [
-                " ".join(labels[topic] for topic in own) for own in found.worst_topics
-            ],
-        }
+        random = found.pop("random")
+        low, high = np.quantile(random, QUANTILES, axis=0)
+        for end in ("best_topics", "worst_topics"):
+            found[end] = [" ".join(labels[topic] for topic in own) for own in found[end]]
+        means = [column.mean() for column in random.T]
+        return found | {"random_mean": means, "random_low": low, "random_high": high}
 
     return _dataset(cube, _by_cell(cube, of_cell), SUBSETS, size=np.arange(len(labels)) + 1)
 
@@ -232,7 +224,7 @@ def preferred_rank(rankings: xr.Dataset) -> xr.Dataset:
 
 
 def _scores(cube: xr.Dataset) -> Array:
-    return np.asarray(cube[names.SCORE].transpose(*_CELL, names.RUN, names.TOPIC).values)
+    return np.asarray(cube[names.SCORE].transpose(*CELL, names.RUN, names.TOPIC).values)
 
 
 def _by_cell(cube: xr.Dataset, compute: Callable[[Array], Mapping[str, Any]]) -> dict[str, Array]:

@@ -105,15 +105,8 @@ def check_dataset(value: Any, subject: str, advice: str) -> None:
 def as_cube(value: Any) -> xr.Dataset:
     """Return scores as a cube: of one metric or gain setting, as ``cube.sel(metric="AP")`` returns, also where the dim is gone.
 
-    Parameters
-    ----------
-    value
-        A cube, or its array of scores.
-
-    Raises
-    ------
-    BadInput
-        What is no dataset, such as a DataFrame.
+    value: A cube, or its array of scores.
+    Raises BadInput: What is no dataset, such as a DataFrame.
 
     Examples
     --------

@@ -106,27 +106,16 @@ def evaluate(
     if missing_topic == "nan":
         scores[..., retrieved == 0] = np.nan
     topics = np.array(schema.labels_of(rankings, names.TOPIC), object)
-    attrs = _attrs(rankings) | {
+    attrs = rankings.attrs | {
+        names.DOUBTS: doubts_of(rankings),
         "missing_topic": missing_topic,
         "no_relevant": no_relevant,
         EXCLUDED: [str(topic) for topic in topics[~kept]],
     }
-    cube = cube_dataset(
-        scores,
-        parsed,
-        gain_labels,
-        schema.labels_of(rankings, names.RUN),
-        topics[kept].tolist(),
-        [str(team) for team in rankings[names.TEAM].values],
-        attrs,
-    )
+    attrs.pop(names.SCORE_DOUBTS, None)
+    runs, teams = (schema.labels_of(rankings, dim) for dim in (names.RUN, names.TEAM))
+    cube = cube_dataset(scores, parsed, gain_labels, runs, topics[kept].tolist(), teams, attrs)
     return _with_labels_of(rankings, cube)
-
-
-def _attrs(rankings: xr.Dataset) -> dict[Any, Any]:
-    """Return the attributes of rankings that their scores have, with all doubts about them."""
-    kept = {key: value for key, value in rankings.attrs.items() if key != names.SCORE_DOUBTS}
-    return kept | {names.DOUBTS: doubts_of(rankings)}
 
 
 def _marked_levels(

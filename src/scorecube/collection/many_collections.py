@@ -11,9 +11,14 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
-from scorecube.collection.judgement_sets import MIN_COMMON, NOT_COMMON
-from scorecube.collection.many_judgements import common_labels, common_settings, listed_labels
+from scorecube.collection.judgement_sets import (
+    MIN_COMMON,
+    NOT_COMMON,
+    common_labels,
+    common_settings,
+)
 from scorecube.collection.selection import select, uses_gains
+from scorecube.collection.teams import listed
 from scorecube.collection.topic_groups import FREEDOM, by_group
 from scorecube.errors import BadPlan, counted
 
@@ -68,7 +73,7 @@ def join_collections(
     parts: dict[str, xr.Dataset] = {}
     about: dict[str, str] = {}
     for name, cube in cubes.items():
-        chosen = cube[[names.SCORE, *_coords_of_topics(cube)]].sel(
+        chosen = cube[[names.SCORE, *({names.TOPIC_GROUP} & {*cube.coords})]].sel(
             {names.METRIC: metrics, names.GAIN: settings[name], names.RUN: runs}
         )
         part = by_group(select(chosen, drop_missing=drop_missing, by_topic=by_topic))
@@ -101,10 +106,6 @@ def in_board_order(collections: Iterable[str]) -> list[str]:
     return sorted(collections, key=lambda name: f"{name}{BETWEEN}")
 
 
-def _coords_of_topics(cube: xr.Dataset) -> list[str]:
-    return [names.TOPIC_GROUP] if names.TOPIC_GROUP in cube.coords else []
-
-
 def _common_runs(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> list[str]:
     """Return the runs that all collections have, sorted; note which collection lacks the others."""
     own = {name: set(schema.labels_of(cube, names.RUN)) for name, cube in cubes.items()}
@@ -113,10 +114,8 @@ def _common_runs(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> list[str]
     for run in sorted(set().union(*own.values()) - set(common)):
         lacking = [name for name, runs in own.items() if run not in runs]
         verb = "lacks" if len(lacking) == 1 else "lack"
-        lacked.setdefault(f"{listed_labels(lacking)} {verb}", []).append(run)
-    notes += [
-        f"left out, as {where} them (run): {listed_labels(out)}" for where, out in lacked.items()
-    ]
+        lacked.setdefault(f"{listed(lacking)} {verb}", []).append(run)
+    notes += [f"left out, as {where} them (run): {listed(out)}" for where, out in lacked.items()]
     if len(common) < MIN_COMMON:
         counts = ", ".join(f"{name} {len(runs)}" for name, runs in own.items())
         raise BadPlan(

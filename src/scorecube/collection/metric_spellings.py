@@ -89,7 +89,7 @@ def _respelled(text: str) -> str | None:
     plain = _plain(shape["name"])
     if plain in DIFFERENT:
         raise BadName(f"metric {text!r}: {DIFFERENT[plain].format(cut=cut)}")
-    name = SPELLINGS.get(plain) or _known_names().get(plain)
+    name = SPELLINGS.get(plain) or {_plain(each): each for each in DEFINITIONS}.get(plain)
     if name is None:
         return None
     inside = _settings_here(shape["inside"] or "") if name == "nDCG" else shape["inside"] or ""
@@ -112,11 +112,6 @@ def _settings_here(inside: str) -> str:
     ]
     kept = ",".join(part for part in here if part)
     return f"({kept})" if kept else ""
-
-
-def _known_names() -> dict[str, str]:
-    """Return all names here by their plain spelling."""
-    return {_plain(name): name for name in DEFINITIONS}
 
 
 def _unknown(text: str, error: BadName) -> BadName:

@@ -279,111 +279,69 @@ COORDINATES = (
 )
 """What rows of results are about; a table may name others of these names, which then say so themselves."""
 
+CELL = (names.METRIC, names.GAIN)
+"""Dims of metrics under gain settings."""
+_JUDGED = (names.TOPIC, names.DOCUMENT)
 RANKINGS = (
-    Variable(
-        names.LEVEL + "_at_rank",
-        (names.RUN, names.TOPIC, names.RANK),
-        "i",
-        "level",
-        "relevance level of the document at a rank; -1 unjudged or behind the end of the list",
+    *variables(
+        *((names.RUN, names.TOPIC, names.RANK), "", "level", "i"),
+        level_at_rank="relevance level of the document at a rank; -1 unjudged or behind the end of the list",
     ),
-    Variable(
-        names.N_RETRIEVED,
-        (names.RUN, names.TOPIC),
-        "iu",
-        "documents",
-        "documents returned for a topic",
+    *variables(
+        *((names.RUN, names.TOPIC), "", "documents", "iu"),
+        n_retrieved="documents returned for a topic",
     ),
-    Variable(
-        names.N_JUDGED, (names.TOPIC, names.LEVEL), "iu", "documents", "documents judged at a level"
+    *variables(
+        *((names.TOPIC, names.LEVEL), "", "documents", "iu"), n_judged="documents judged at a level"
     ),
 )
 DOCUMENTS = (
-    Variable(
-        names.DOCUMENT_AT_RANK,
-        (names.RUN, names.TOPIC, names.RANK),
-        "i",
-        "1",
-        "number, within its topic, of the judged document at a rank; -1 unjudged or behind the end of the list",
+    *variables(
+        *((names.RUN, names.TOPIC, names.RANK), "", "1", "i"),
+        document_at_rank="number, within its topic, of the judged document at a rank; -1 unjudged or behind the end of the list",
     ),
-    Variable(
-        names.LEVEL_OF_DOCUMENT,
-        (names.TOPIC, names.DOCUMENT),
-        "i",
-        "level",
-        "relevance level of a judged document; -1 pooled but not judged, or behind the topic's last document",
+    *variables(
+        *(_JUDGED, "", "level", "i"),
+        level_of_document="relevance level of a judged document; -1 pooled but not judged, or behind the topic's last document",
     ),
 )
 """Documents at ranks; absent from rankings stored by the first versions."""
-KEYS = (
-    Variable(
-        names.DOCUMENT_KEY,
-        (names.TOPIC, names.DOCUMENT),
-        "i",
-        "1",
-        "hash of the id of a judged document; 0 behind the topic's last document",
-    ),
+KEYS = variables(
+    *(_JUDGED, "", "1", "i"),
+    document_key="hash of the id of a judged document; 0 behind the topic's last document",
 )
 """Documents under other judgements; absent from rankings stored by earlier versions, and from digests."""
 INTENTS = (
-    Variable(
-        names.INTENT_LEVEL,
-        (names.TOPIC, names.DOCUMENT, names.INTENT),
-        "i",
-        "level",
-        "relevance level of a judged document for an intent; -1 not judged",
+    *variables(
+        *((*_JUDGED, names.INTENT), "", "level", "i"),
+        intent_level="relevance level of a judged document for an intent; -1 not judged",
     ),
-    Variable(
-        names.INTENT_LABEL,
-        (names.TOPIC, names.INTENT),
-        "OUT",
-        "1",
-        "id of an intent; empty for none",
+    *variables(
+        *((names.TOPIC, names.INTENT), "", "1", "OUT"),
+        intent_label="id of an intent; empty for none",
     ),
-    Variable(
-        names.INTENT_PROBABILITY, (names.TOPIC, names.INTENT), "f", "1", "probability of an intent"
+    *variables(
+        *((names.TOPIC, names.INTENT), "", "1", "f"), intent_probability="probability of an intent"
     ),
 )
 """Additional variables of rankings with judgements by intent."""
-CUBE = (
-    Variable(
-        names.SCORE,
-        (names.METRIC, names.GAIN, names.RUN, names.TOPIC),
-        "f",
-        "1",
-        "effectiveness score",
-    ),
-)
-SAMPLES = (
-    Variable(
-        names.TOPIC_SAMPLE,
-        (names.TRIAL, names.HALF, names.DRAW),
-        "OUT",
-        "1",
-        "topic drawn in a trial's sample",
-    ),
+CUBE = variables((*CELL, names.RUN, names.TOPIC), "", score="effectiveness score")
+SAMPLES = variables(
+    *((names.TRIAL, names.HALF, names.DRAW), "", "1", "OUT"),
+    topic_sample="topic drawn in a trial's sample",
 )
 TEAM_SAMPLES = (
-    Variable(
-        names.TEAM_LEFT_OUT,
-        (names.LEAVE, names.TRIAL, names.TEAM),
-        "b",
-        "1",
-        "whether a team is left out in a trial",
+    *variables(
+        *((names.LEAVE, names.TRIAL, names.TEAM), "", "1", "b"),
+        team_left_out="whether a team is left out in a trial",
     ),
-    Variable(
-        names.TOPIC_KEPT,
-        (names.TOPIC_STEP, names.TOPIC),
-        "b",
-        "1",
-        "whether a topic is in a step of the chain",
+    *variables(
+        *((names.TOPIC_STEP, names.TOPIC), "", "1", "b"),
+        topic_kept="whether a topic is in a step of the chain",
     ),
-    Variable(
-        names.TOPIC_PLACE,
-        (names.LEAVE, names.TRIAL, names.TOPIC),
-        "i",
-        "1",
-        "place of a topic in the order of a trial, from 0: a step keeps the first ones that are not lost",
+    *variables(
+        *((names.LEAVE, names.TRIAL, names.TOPIC), "", "1", "i"),
+        topic_place="place of a topic in the order of a trial, from 0: a step keeps the first ones that are not lost",
     ),
 )
 LEVEL_AT_RANK = RANKINGS[0].name

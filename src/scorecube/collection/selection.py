@@ -126,18 +126,7 @@ def parse_known(text: str) -> Metric | str:
 
 
 def uses_gains(cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return which metrics depend on the gain setting; all, if the cube does not have them.
-
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-
-    Returns
-    -------
-    uses_gains
-        bool (metric,).
-    """
+    """Return which metrics depend on the gain setting, bool (metric,); all, if the cube does not have them."""
     if names.USES_GAINS in cube.coords:
         return np.asarray(cube.variables[names.USES_GAINS].values, bool)
     return np.ones(cube.sizes[names.METRIC], bool)
@@ -146,76 +135,47 @@ def uses_gains(cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
 def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the distinct (metric, gain) cells of a cube; a metric that uses no gains has one.
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-
-    Returns
-    -------
-    scores
-        float64 (cell, run, topic).
-    cell_of
-        int64 (metric, gain): the cell with the scores of a metric and gain setting.
+    Their scores are float64 (cell, run, topic); the cell with the scores of a metric and gain setting is int64 (metric, gain).
     """
-    distinct, cell_of = _distinct_cells(cube)
+    distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
     return cube.variables[names.SCORE].values[distinct].astype(np.float64, copy=False), cell_of
 
 
 def n_cells(cube: xr.Dataset) -> int:
-    """Return the number of distinct cells, without loading scores.
-
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-
-    Returns
-    -------
-    count
-        Number of cells of `cells`.
-    """
-    return int(_distinct_cells(cube)[0].sum())
+    """Return the number of distinct cells, those of `cells`, without loading scores."""
+    return int(distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])[0].sum())
 
 
 def cell_kinds(cube: xr.Dataset) -> list[str]:
-    """Return the summary over topics of each distinct cell, one of `scorecube.metrics.registry.SUMMARIES`.
-
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-
-    Returns
-    -------
-    kinds
-        One a cell, in the order of `cells`.
-    """
+    """Return the summary over topics of each distinct cell, in the order of `cells`: one of `scorecube.metrics.registry.SUMMARIES`."""
     kinds = dict(zip(schema.labels_of(cube, names.METRIC), kinds_of(cube), strict=True))
     return [kinds[metric] for metric in cell_metrics(cube)]
 
 
 def cell_metrics(cube: xr.Dataset) -> list[str]:
-    """Return the metric of each distinct cell, in the order of `cells`.
+    """Return the metric of each distinct cell, in the order of `cells`."""
+    metrics = schema.labels_of(cube, names.METRIC)
+    distinct, _ = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
+    return [metrics[place] for place in np.nonzero(distinct)[0].tolist()]
+
+
+def distinct_cells(uses: Any, n_gains: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return which cells have scores of their own, and the cell with the scores of each.
 
     Parameters
     ----------
-    cube
-        Scores (metric, gain, run, topic).
+    uses
+        bool (metric,): whether a metric depends on the gain setting.
+    n_gains
+        Number of gain settings.
 
     Returns
     -------
-    metrics
-        One a cell.
+    distinct, cell_of
+        bool and int64 (metric, gain).
     """
-    metrics = schema.labels_of(cube, names.METRIC)
-    return [metrics[place] for place in np.nonzero(_distinct_cells(cube)[0])[0].tolist()]
-
-
-def _distinct_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return which (metric, gain) have scores of their own, and the cell with the scores of each."""
-    distinct = np.ones((cube.sizes[names.METRIC], cube.sizes[names.GAIN]), bool)
-    distinct[:, 1:] = uses_gains(cube)[:, np.newaxis]
+    distinct = np.ones((len(uses), n_gains), bool)
+    distinct[:, 1:] = uses[:, np.newaxis]
     return distinct, (np.cumsum(distinct) - 1).reshape(distinct.shape)
 
 

@@ -37,14 +37,9 @@ def with_topic_groups(
 ) -> xr.Dataset:
     """Return scores or rankings with the group of each topic; a topic without a group is a group of its own.
 
-    Parameters
-    ----------
-    dataset
-        Has the dim topic.
-    groups
-        Topic -> group; None or nothing leaves the dataset as it is.
-    path, notify
-        As of `scorecube.collection.teams.teams_of`.
+    dataset: Has the dim topic.
+    groups: Topic -> group; None or nothing leaves the dataset as it is.
+    path, notify: As of `scorecube.collection.teams.teams_of`.
     """
     if not groups:
         return dataset
@@ -77,21 +72,10 @@ def by_group(cube: xr.Dataset) -> xr.Dataset:
     Groups of different sizes have fewer degrees of freedom than their number less 1; those of t tests are the attribute ``degrees_of_freedom``, see
     `effective_freedom`.
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic); groups are its coordinate ``topic_group`` (topic).
-
-    Returns
-    -------
-    cube
-        Scores (metric, gain, run, topic) whose topics are the groups, sorted, with the coordinate ``group_size`` (topic) and the attribute
-        ``topic_groups``: what is to be said of results.
-
-    Raises
-    ------
-    BadPlan
-        Missing scores, metrics with another summary than the mean, variables of single topics, a single group.
+    cube: Scores (metric, gain, run, topic); groups are its coordinate ``topic_group`` (topic).
+    Returns cube: Scores (metric, gain, run, topic) whose topics are the groups, sorted, with the coordinate ``group_size`` (topic) and
+        the attribute ``topic_groups``: what is to be said of results.
+    Raises BadPlan: Missing scores, metrics with another summary than the mean, variables of single topics, a single group.
 
     Examples
     --------
@@ -142,10 +126,7 @@ def effective_freedom(sizes: Any) -> float:
     Those of Satterthwaite's approximation to the variance estimate if scores of a group are all alike (Bell and McCaffrey 2002, Survey Methodology
     28; Imbens and Kolesar 2016): the number of groups less 1 if sizes are equal, fewer if a few groups have most topics.
 
-    Parameters
-    ----------
-    sizes
-        Topics of each group.
+    sizes: Topics of each group.
 
     Examples
     --------
@@ -161,8 +142,7 @@ def effective_freedom(sizes: Any) -> float:
 def _group_scores(scores: np.ndarray[Any, Any], group_of: Any, sizes: Any) -> Any:
     """Return scores of groups (..., group) from those of topics (..., topic)."""
     order = np.argsort(group_of, kind="stable")
-    starts = np.cumsum(sizes) - sizes
-    sums = np.add.reduceat(scores[..., order], starts, axis=-1)
+    sums = np.add.reduceat(scores[..., order], np.cumsum(sizes) - sizes, axis=-1)
     if (sizes == sizes[0]).all():
         return sums / sizes[0]
     mean = scores.mean(axis=-1, keepdims=True)

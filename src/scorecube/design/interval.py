@@ -71,9 +71,10 @@ def interval_size(
         allowed = width / np.sqrt(2.0 * variance)
         first = (2.0 * scipy.special.ndtri(alpha / 2.0) / allowed) ** 2
 
-    def narrow_enough(n: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        return np.asarray(unit_width(n, alpha) <= allowed * (1.0 + TOLERANCE), bool)
-
     return smallest_integer(
-        narrow_enough, np.full_like(allowed, 2.0), np.ceil(first), maximum, "the number of topics"
+        lambda n: np.asarray(unit_width(n, alpha) <= allowed * (1.0 + TOLERANCE), bool),
+        np.full_like(allowed, 2.0),
+        np.ceil(first),
+        maximum,
+        "the number of topics",
     )

@@ -131,8 +131,7 @@ def topic_set_size(
         return _interval_sizes(variances, widths, alpha, attrs)
     _refuse_argument(method, MIN_DIFF, WIDTH, width)
     difference = labelled_numbers(MIN_DIFF, DEFAULT_SIZE if min_diff is None else min_diff)
-    settings = _settings(systems, alpha, beta, attrs)
-    parameters = [variances, difference, *settings.values()]
+    parameters = [variances, difference, *_settings(systems, alpha, beta, attrs).values()]
     arrays = _by_name(parameters)
     model = _model(arrays, attrs, paired)
     v = arrays[VARIANCE].values
@@ -193,8 +192,7 @@ def detectable_difference(
     attrs = _method_attrs(method, mode, sided)
     _refuse_intervals(method, "expected_width")
     variances, n = labelled_numbers(VARIANCE, variance), labelled_numbers(TOPICS, topics)
-    settings = _settings(systems, alpha, beta, attrs)
-    parameters = [variances, n, *settings.values()]
+    parameters = [variances, n, *_settings(systems, alpha, beta, attrs).values()]
     if mode == "sakai":
         arrays = _by_name(parameters)
         model = _model(arrays, attrs)
@@ -209,8 +207,7 @@ def detectable_difference(
         model = _model(arrays, attrs)
         n_topics = arrays[TOPICS].values
         noncentrality = root(lambda candidate: model.power(n_topics, candidate), model.target)
-        per_topic = arrays[TOPICS].copy(data=noncentrality / n_topics)
-        difference = (2.0 * variances * per_topic) ** 0.5
+        difference = (2.0 * variances * arrays[TOPICS].copy(data=noncentrality / n_topics)) ** 0.5
         reached = model.power(n_topics, noncentrality)
         power = xr.broadcast(variances, arrays[TOPICS].copy(data=reached))[1].where(
             variances > 0, 1.0

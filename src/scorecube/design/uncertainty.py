@@ -37,7 +37,6 @@ FEWEST = 2
 """Number of topics where a variance is 0."""
 ENDS = ("low", "high")
 ASSURED = "assured"
-_CELL = (names.METRIC, names.GAIN)
 VARIABLES = tuple(
     each
     for name, meaning in (
@@ -45,10 +44,10 @@ VARIABLES = tuple(
         (RESIDUAL, "variance of scores left after systems and topics (two-way)"),
     )
     for each in (
-        *schema.variables(_CELL, "estimate", **{name: meaning}),
-        *schema.limits(name, _CELL, "1", f"{{}} limit of the {meaning}"),
+        *schema.variables(schema.CELL, "estimate", **{name: meaning}),
+        *schema.limits(name, schema.CELL, "1", f"{{}} limit of the {meaning}"),
         *schema.variables(
-            _CELL,
+            schema.CELL,
             "estimate",
             **{f"{name}_{ASSURED}": f"{meaning}, exceeded with probability 1 - assurance"},
         ),
@@ -116,7 +115,9 @@ def variance_intervals(
         if assurance is not None:
             level = float(labelled_numbers(ASSURANCE, assurance))
             values[f"{name}_{ASSURED}"] = assured_variance(scores, teams, estimate, level)
-    result = xr.Dataset({name: (_CELL, found) for name, found in values.items()}, one_way.coords)
+    result = xr.Dataset(
+        {name: (schema.CELL, found) for name, found in values.items()}, one_way.coords
+    )
     if assurance is not None:
         result = result.assign_coords({ASSURANCE: assurance})
     groups = {key: cube.attrs[key] for key in names.ABOUT_TOPICS if key in cube.attrs}

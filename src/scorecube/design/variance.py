@@ -16,18 +16,17 @@ from scorecube.errors import BadPlan, option
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 VARIANCE = "variance"
 RESIDUAL = "residual_variance"
-_CELL = (names.METRIC, names.GAIN)
 VARIABLES = (
     *schema.variables(
-        *(_CELL, "estimate"),
+        *(schema.CELL, "estimate"),
         variance="within-system variance of scores over topics (one-way ANOVA)",
         residual_variance="variance left after runs and topics (two-way ANOVA); not for topic set size design",
     ),
     *schema.variables(
-        _CELL, "count", "runs", "i", n_runs="runs with a score on at least one topic"
+        schema.CELL, "count", "runs", "i", n_runs="runs with a score on at least one topic"
     ),
     *schema.variables(
-        _CELL, "count", "topics", "i", n_topics="topics with a score of at least one run"
+        schema.CELL, "count", "topics", "i", n_topics="topics with a score of at least one run"
     ),
 )
 
@@ -70,7 +69,7 @@ def variances(cube: xr.Dataset) -> xr.Dataset:
         "n_runs": present.any(axis=-1).sum(axis=-1),
         "n_topics": present.any(axis=-2).sum(axis=-1),
     }
-    coords = {dim: cube[dim] for dim in _CELL}
+    coords = {dim: cube[dim] for dim in schema.CELL}
     result = xr.Dataset(
         {item.name: (item.dims, values[item.name]) for item in VARIABLES}, coords=coords
     )

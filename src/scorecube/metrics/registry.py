@@ -136,10 +136,7 @@ DEFINITIONS: dict[str, Definition] = {}
 def register(definition: Definition) -> None:
     """Add a metric to `DEFINITIONS`; a function that is declared again, e.g. in a notebook, replaces its former self.
 
-    Raises
-    ------
-    BadName
-        Another function has the name; the name cannot be parsed; a parameter has a name that all metrics use.
+    Raises BadName: Another function has the name; the name cannot be parsed; a parameter has a name that all metrics use.
     """
     name, function = definition.name, definition.function
     where = f"{function.__module__}.{function.__qualname__}"
@@ -305,8 +302,7 @@ class Metric:
             low = judged[..., : self.rel].sum(axis=-1, keepdims=True)
             zeros = np.zeros_like(judged[..., 1 : self.rel])
             judged = np.concatenate([low, zeros, judged[..., self.rel :]], axis=-1)
-        self._check_levels(judged.shape[-1] - 1)
-        self._check_exponents(gains)
+        self._check(judged.shape[-1] - 1, gains)
         # Vectorised code evaluates both sides of a condition, and raises flags on the side that is not taken.
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             scores: npt.NDArray[np.float64] = self.definition.kernel(
@@ -326,21 +322,18 @@ class Metric:
         ]
         return np.array(numbers or [0.0], dtype=np.float64)
 
-    def _check_exponents(self, gains: npt.NDArray[np.float64]) -> None:
-        """Refuse gains whose power of 2 is no finite number."""
-        if dict(self.settings).get("form") == "exp2" and gains.max(initial=0.0) > LARGEST_EXPONENT:
-            raise BadName(
-                f"metric {self} raises 2 to the gain, and a gain is {gains.max():g}; use gains of at most {LARGEST_EXPONENT:,}"
-            )
-
-    def _check_levels(self, n_levels: int) -> None:
-        """Refuse a parameter with one value a level that has more or fewer values than there are levels."""
+    def _check(self, n_levels: int, gains: npt.NDArray[np.float64]) -> None:
+        """Refuse a parameter with one value a level that has more or fewer values than there are levels, and gains whose power of 2 is no finite number."""
         for key, value in self.settings:
             if isinstance(value, tuple) and len(value) != n_levels:
                 raise BadName(
                     f"metric {self}: {key} has {len(value)} values, but the collection has {n_levels} relevant levels; "
                     "give one value for each level, highest level first"
                 )
+        if dict(self.settings).get("form") == "exp2" and gains.max(initial=0.0) > LARGEST_EXPONENT:
+            raise BadName(
+                f"metric {self} raises 2 to the gain, and a gain is {gains.max():g}; use gains of at most {LARGEST_EXPONENT:,}"
+            )
 
 
 def has_known_name(text: str) -> bool:

@@ -24,6 +24,7 @@ from scorecube.statistics.bounded_means import (
     n_varied,
     unit_scores,
 )
+from scorecube.statistics.proportion_intervals import student_quantile
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 LEAST_LABELLED = 4
@@ -72,8 +73,6 @@ def corrected_means(
     Returns means: With all of the judge's topics labelled, the mean and interval of the truth alone, as there is
         nothing to correct.
     """
-    from scipy.special import stdtrit  # imported here, as it takes long to import
-
     n, m = truth.shape[1] + others.shape[1], int(chosen[0].sum())
     weights = np.ascontiguousarray(chosen, np.float64) / m
     every = np.concatenate([judge, others], axis=1)
@@ -87,7 +86,7 @@ def corrected_means(
         few = sum_hh < CANCELLED * m * mean_h**2, sum_ff < CANCELLED * m * mean_f**2
         _add_again((h, f), chosen, few, (sum_hh, sum_ff, sum_hf))
         human, error = centre_h + mean_h, np.sqrt(sum_hh / ((m - 1) * m)) if m > 1 else np.nan
-        reach = stdtrit(m - 1, (1 + confidence) / 2) * error if m > 1 else np.nan
+        reach = student_quantile(m - 1, confidence) * error if m > 1 else np.nan
         alone = (human, human - reach, human + reach)
         if m == n:
             return CorrectedMeans(*alone, np.zeros_like(human), *alone)
@@ -100,7 +99,7 @@ def corrected_means(
         away = np.where(varies, mean_f**2 / np.where(varies, sum_ff, 1.0), 0.0)
         variance = slope**2 * every.var(axis=1, ddof=1) / n + residual * (1 / m + away)
         mean = human - slope * mean_f
-        half = stdtrit(m - 2, (1 + confidence) / 2) * np.sqrt(variance)
+        half = student_quantile(m - 2, confidence) * np.sqrt(variance)
     low, high = mean - half, mean + half
     if bounds is not None:
         labels = np.swapaxes(truth[:, np.nonzero(chosen)[1].reshape(-1, m)], 0, 1)
@@ -161,12 +160,9 @@ def labels_needed(
     Returns with_judge, without: Expected numbers of topics, from the variances of all items on all common topics. The
         first is infinite where even the labels of all of the judge's topics leave wider intervals.
     """
-    from scipy.special import stdtrit  # imported here, as it takes long to import
-
     common, n = truth.shape[1], truth.shape[1] + others.shape[1]
     if common < LEAST_LABELLED:
         return np.nan, np.nan
-    level = (1 + confidence) / 2
     every = np.concatenate([judge, others], axis=1)
     spread_f = every.var(axis=1, ddof=1)
     h, f = (each - each.mean(axis=1, keepdims=True) for each in (truth, judge))
@@ -177,7 +173,7 @@ def labels_needed(
     total = truth.var(axis=1, ddof=1)
 
     def alone(m: Any) -> Any:
-        return 2 * stdtrit(m - 1, level) * np.sqrt(total).mean() / np.sqrt(m)
+        return 2 * student_quantile(m - 1, confidence) * np.sqrt(total).mean() / np.sqrt(m)
 
     sizes = np.arange(2, MOST_TOPICS + 1, dtype=np.float64)
     without = _first(sizes, alone(sizes) <= width)
@@ -186,7 +182,7 @@ def labels_needed(
     variances = (
         residual[:, np.newaxis] * (1 / some + away) + (slope**2 * spread_f / n)[:, np.newaxis]
     )
-    widths = 2 * stdtrit(some - 2, level) * np.sqrt(variances).mean(axis=0)
+    widths = 2 * student_quantile(some - 2, confidence) * np.sqrt(variances).mean(axis=0)
     found = _first(some, widths <= width)
     # With all topics labelled there is nothing to correct.
     return min(found, without if without <= n else np.inf), without

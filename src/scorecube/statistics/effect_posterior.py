@@ -18,24 +18,25 @@ so that two metrics whose true means are any smooth increasing functions of each
 
 All three take the systems for one kind. Where there are two, such as lexical and neural systems, the difference of the kinds makes the metrics agree more than they do
 within a kind, and the correlation is too large for its pairs. `TWO_KINDS` are the same models of the differences from the centre of a system's kind, as `two_kinds` tells
-them; centres are those observed, and ``matched`` is ``linear``. Without two kinds they are `MODELS`.
+them; centres are those observed, and ``matched`` is ``linear``. Without two kinds they are `MODELS`. The kinds are a mixture of two normal distributions of the
+observed means, with one covariance; the likelihood is maximised by EM from several cuts along the sum of both standardised metrics.
 
 References: Robinson 1991, "That BLUP is a good thing", Statistical Science 6 (linear estimates of random effects, and their errors); Efron and
 Morris 1973 (empirical Bayes); Gelman et al. 2013, "Bayesian data analysis", section 3.6 (inverse Wishart); Smith and Hocking 1972, AS 53
-(Bartlett's decomposition); Srivastava 2005, "Some tests concerning the covariance matrix in high dimensional data" (tr C^2 from few topics).
+(Bartlett's decomposition); Srivastava 2005, "Some tests concerning the covariance matrix in high dimensional data" (tr C^2 from few topics);
+McLachlan and Peel 2000, "Finite mixture models"; Schwarz 1978, "Estimating the dimension of a model", Annals of Statistics 6 (BIC).
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from scorecube.statistics.kendall_tau import tau_b
-from scorecube.statistics.two_kinds import kinds_of
 
 Floats = NDArray[np.float64]
 MODELS = ("linear", "rank", "matched")
@@ -334,3 +335,93 @@ def _independent_systems(residuals: Floats) -> float:
 def _ratio(above: Floats, below: Floats) -> Floats:
     """Return quotients, 0 where the divisor is 0."""
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+
+
+FEWEST_SYSTEMS, LEAST_OF_KIND = 12, 4.0
+"""Fewest systems that are divided, and the fewest of a kind."""
+STEPS = 200
+"""Most steps of the fit of two kinds."""
+SETTLED = 1e-8
+"""Largest change of a probability of belonging to a kind at which it ends."""
+SMALLEST_VARIANCE = 1e-6
+"""Added to variances of standardised means, which may all be on one line."""
+N_CUTS = 3
+MORE_PARAMETERS = 3
+"""Of two kinds beside one: another mean under both metrics, and a share."""
+
+
+def kinds_of(means: Floats, near: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the kind of each system, 0 or 1: int64 (system,); all 0 where one normal distribution has the better BIC.
+
+    means: float64 (2, system): observed means.
+    near: bool (system,): systems that the mixture is fitted to; others belong to the kind whose centre is nearest.
+    """
+    one_kind = np.zeros(means.shape[1], np.int64)
+    chosen = means[:, near]
+    deviation = chosen.std(axis=1, keepdims=True)
+    n = chosen.shape[1]
+    if n < FEWEST_SYSTEMS or not (np.ptp(chosen, axis=1) > 0).all():
+        return one_kind
+    x = (chosen - chosen.mean(axis=1, keepdims=True)) / deviation
+    alone = _log_densities(x, np.ones((1, n)))
+    best, shares = -np.inf, np.zeros((2, n))
+    total = x.sum(axis=0)
+    for cut in _cuts(total):
+        above = np.where(total > cut, 0.99, 0.01)
+        likelihood, found = _em(x, np.array([above, 1.0 - above]))
+        if likelihood > best:
+            best, shares = likelihood, found
+    if not 2.0 * (best - float(alone.sum())) > MORE_PARAMETERS * np.log(n):
+        return one_kind
+    inside = (shares[1] > 0.5).astype(np.int64)
+    if not 0 < inside.sum() < n:
+        return one_kind
+    kinds = one_kind
+    kinds[near] = inside
+    centres = np.array([chosen[:, inside == kind].mean(axis=1) for kind in (0, 1)])
+    for system in np.flatnonzero(~near):
+        distance = (np.abs(means[:, system] - centres) / deviation[:, 0]).sum(axis=1)
+        kinds[system] = int(np.argmin(distance))
+    return kinds
+
+
+def _cuts(total: Floats) -> list[float]:
+    """Return where systems are divided at first: at the widest gaps, and at the median."""
+    ordered, least = np.sort(total), int(LEAST_OF_KIND) - 1
+    gaps = np.diff(ordered)[least : len(ordered) - 1 - least]
+    widest = least + np.argsort(-gaps, kind="stable")[:N_CUTS]
+    return [*((ordered[widest] + ordered[widest + 1]) / 2).tolist(), float(np.median(total))]
+
+
+def _em(x: Floats, shares: Floats) -> tuple[float, Floats]:
+    """Return the log-likelihood and the shares of kinds (2, system), from those to begin with."""
+    total = np.zeros(x.shape[1])
+    for _ in range(STEPS):
+        if shares.sum(axis=1).min() < LEAST_OF_KIND:
+            return -np.inf, shares
+        logs = _log_densities(x, shares)
+        most = logs.max(axis=0)
+        total = most + np.log(np.exp(logs - most).sum(axis=0))
+        new = np.exp(logs - total)
+        if np.abs(new - shares).max() < SETTLED:
+            break
+        shares = new
+    return float(total.sum()), shares
+
+
+def _log_densities(x: Floats, shares: Floats) -> Any:
+    """Return the logarithms of the weighted densities of kinds (kind, system), fitted with these shares."""
+    # Sums, not matrix products: their last digits depend on the number of threads.
+    weights = shares.sum(axis=1, keepdims=True)
+    centres = (shares[:, np.newaxis] * x).sum(axis=2) / weights
+    away = x - centres[:, :, np.newaxis]
+    n = x.shape[1]
+    first, second, both = (
+        (shares * away[:, i] * away[:, j]).sum() / n + (SMALLEST_VARIANCE if i == j else 0.0)
+        for i, j in ((0, 0), (1, 1), (0, 1))
+    )
+    determinant = first * second - both**2
+    squares = second * away[:, 0] ** 2 + first * away[:, 1] ** 2
+    squares -= 2 * both * away[:, 0] * away[:, 1]
+    constant = np.log(2 * np.pi) + np.log(determinant) / 2
+    return np.log(weights / n) - squares / determinant / 2 - constant

@@ -34,8 +34,7 @@ def tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     if n_pairs in (tied_first, tied_second):
         return math.nan
     x = np.sort(x)
-    both = _tied(x * n_items + y)
-    score = n_pairs - tied_first - tied_second + both - 2 * discordant
+    score = n_pairs - tied_first - tied_second + _tied(x * n_items + y) - 2 * discordant
     tau = score / math.sqrt(n_pairs - tied_first) / math.sqrt(n_pairs - tied_second)
     return min(1.0, max(-1.0, tau))
 

@@ -298,10 +298,8 @@ def _beta_kernel(scores: FloatArray) -> Candidate:
 
 def _discrete(scores: FloatArray, support: FloatArray) -> Iterator[Margin]:
     """Yield fitted margins on a discrete support."""
-    at = np.searchsorted(support, scores)
-    counts = np.bincount(at, minlength=len(support)).astype(float)
-    steps = np.diff(support)
-    if np.ptp(steps) < EDGE:
+    counts = np.bincount(np.searchsorted(support, scores), minlength=len(support)).astype(float)
+    if np.ptp(np.diff(support)) < EDGE:
         yield _beta_binomial(counts, support)
     best = _bandwidth(counts)
     for multiplier in MULTIPLIERS:

@@ -25,21 +25,13 @@ def adjusted(p: NDArray[np.float64], method: str) -> NDArray[np.float64]:
     """
     if method == "none":
         return p
-    known = ~np.isnan(p)
+    known = np.flatnonzero(~np.isnan(p))
+    order, left = known[np.argsort(p[known])], np.arange(len(known), 0, -1)
+    if method == "holm":
+        steps = np.maximum.accumulate(p[order] * left)
+    else:  # as `scipy.stats.false_discovery_control`, which takes long to import
+        order = order[::-1]
+        steps = np.minimum.accumulate(p[order] * (len(known) / left))
     found = np.full(len(p), np.nan)
-    found[known] = {"holm": _holm, "bh": _benjamini_hochberg}[method](p[known])
+    found[order] = np.minimum(steps, 1.0)
     return found
-
-
-def _holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    order = np.argsort(p)
-    found = np.empty(len(p))
-    found[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
-    return found
-
-
-def _benjamini_hochberg(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    order, count = np.argsort(p)[::-1], len(p)
-    found = np.empty(count)  # as `scipy.stats.false_discovery_control`, which takes long to import
-    found[order] = np.minimum.accumulate(p[order] * (count / np.arange(count, 0, -1)))
-    return np.minimum(found, 1.0)

@@ -94,17 +94,17 @@ def effective_size(
     return count / design, np.maximum(_ratio(c * c, cc) - 1, T_RANGE[0])
 
 
-def student_quantile(freedom: ArrayLike) -> FloatArray:
-    """Return the two-sided 95 % quantile of Student's t distribution.
+def student_quantile(freedom: ArrayLike, confidence: float = LEVEL) -> FloatArray:
+    """Return the two-sided quantile of Student's t distribution, for 95 % by default.
 
     Examples
     --------
     >>> student_quantile([1.0, 1e9]).round(3).tolist()
     [12.706, 1.96]
     """
-    from scipy.special import stdtrit
+    from scipy.special import stdtrit  # imported here, as it takes long to import
 
-    return np.asarray(stdtrit(freedom, (1 + LEVEL) / 2))
+    return np.asarray(stdtrit(freedom, (1 + confidence) / 2))
 
 
 def _ratio(above: NDArray[Any], below: NDArray[Any]) -> FloatArray:

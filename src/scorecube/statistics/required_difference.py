@@ -116,8 +116,7 @@ def isotonic_bins(
     >>> isotonic_bins(count, swaps, [0.95, 0.9, 0.99]).tolist()
     [[1, 1, -1]]
     """
-    n_bins = count.shape[-1]
-    position = np.arange(n_bins)
+    position = np.arange(count.shape[-1])
     found = np.full((*count.shape[:-1], len(confidence)), -1, np.int64)
     for k, level in enumerate(confidence):
         accepted = 1 - Fraction(str(level))
@@ -170,8 +169,7 @@ def crossing(
     >>> crossing(count, swaps, isotonic_bins(count, swaps, [0.95]), [0.95]).tolist()
     [2.125]
     """
-    n_bins = count.shape[-1]
-    position = np.arange(n_bins)
+    position = np.arange(count.shape[-1])
     found = np.full(bins.shape, np.nan)
     total, swapped = (np.cumsum(each, axis=-1, dtype=np.float64) for each in (count, swaps))
     zero = np.zeros_like(total[..., :1])
@@ -194,8 +192,7 @@ def crossing(
             low = np.where(position >= above, after, -np.inf).max(axis=-1)
             high = np.where((position <= below) & (count > 0), before, np.inf).min(axis=-1)
             middle = below[..., 0] + 0.5 + (high - rate) / (high - low) * (above - below)[..., 0]
-        inside = (below[..., 0] >= 0) & (high > rate)
-        reached = np.where(inside, middle, above[..., 0])
+        reached = np.where((below[..., 0] >= 0) & (high > rate), middle, above[..., 0])
         found[..., k] = np.where(above[..., 0] >= 0, reached, np.nan)
     return found
 

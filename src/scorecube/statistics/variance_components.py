@@ -8,6 +8,10 @@ References: Brennan 2001, "Generalizability theory", Springer (components, coeff
 Psychometrika 30(3) (interval of E rho^2); Arteaga, Jeyaratnam and Franklin 1982, Communications in Statistics - Theory and Methods
 11(15) (interval of Phi); Bodoff and Li 2007, SIGIR, and Urbano, Marrero and Martin 2013, SIGIR (test collections); Searle, Casella and
 McCulloch 1992, "Variance components", Wiley (unequal numbers in nested classes).
+
+The jackknife of the ratios leaves out each topic, and each team with all its systems, in turn. A table without a topic or team is not made again: with the table
+less its means, all sums of squares without one part follow from the sums of that part (deletion formulas of least squares), in one pass over the table.
+References: Efron and Tibshirani 1993, chapter 11 (jackknife); Belsley, Kuh and Welsch 1980, "Regression diagnostics", section 2.1 (deletion).
 """
 
 from fractions import Fraction
@@ -83,40 +87,24 @@ def ratio_limits(found: MeanSquares, confidence: float) -> tuple[FloatArray, Flo
     Returns low, high: float64 (coefficient, ...), at least 0; NaN if all scores are equal.
     """
     tail = (1 - confidence) / 2
-    low, high = (
-        np.stack([_relative_limit(found, level), _absolute_limit(found, level)])
-        for level in (1 - tail, tail)
-    )
-    return low, high
+    return _limits(found, 1 - tail), _limits(found, tail)
 
 
-def _quantiles(found: MeanSquares, level: float) -> tuple[float, float, float]:
-    """Return the quantiles of F with p - 1 and infinitely many, (p - 1)(n - 1), and n - 1 degrees of freedom."""
+def _limits(found: MeanSquares, level: float) -> FloatArray:
+    """Return the relative and the absolute limit at a level."""
     p1, n1 = int(found.n_systems) - 1, found.n_topics - 1
+    # Quantiles of F with p - 1 and infinitely many, (p - 1)(n - 1), and n - 1 degrees of freedom.
     unlimited = float(scipy.special.chdtri(p1, 1 - level)) / p1
-    return (
-        unlimited,
-        float(scipy.special.fdtri(p1, p1 * n1, level)),
-        float(scipy.special.fdtri(p1, n1, level)),
-    )
-
-
-def _relative_limit(found: MeanSquares, level: float) -> FloatArray:
-    _, quantile, _ = _quantiles(found, level)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        limit = (found.systems / (found.interaction * quantile) - 1) / found.n_topics
-    return np.maximum(limit, 0.0)
-
-
-def _absolute_limit(found: MeanSquares, level: float) -> FloatArray:
-    unlimited, quantile, of_topics = _quantiles(found, level)
+    quantile, of_topics = (float(scipy.special.fdtri(p1, k, level)) for k in (p1 * n1, n1))
     s, t, e = found[:3]
     # s^2 - f s e + (f - q) q e^2, in factors; it is 0 where the test of systems by F is at its quantile q.
     above = (s - quantile * e) * (s - (unlimited - quantile) * e)
     below = (found.n_systems - 1) * unlimited * s * e + of_topics * s * t
     with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.maximum((s / (e * quantile) - 1) / found.n_topics, 0.0)
         limit = found.n_systems / found.n_topics * above / below
-        return np.where(s <= quantile * e, np.where(below > 0, 0.0, limit), limit)
+    absolute = np.where(s <= quantile * e, np.where(below > 0, 0.0, limit), limit)
+    return np.stack([relative, absolute])
 
 
 def coefficient(ratio: Any, n_topics: Any) -> FloatArray:
@@ -323,3 +311,139 @@ def facet_coefficients(components: FloatArray, n_levels: int, n_topics: int) -> 
                 fixed / (fixed + of_all),
             ]
         )
+
+
+FEWEST = 3
+"""Topics, and teams, for a jackknife."""
+LEAST_LEFT = 1e-4
+"""Least share of a sum of squares that is left without a topic or team: a difference of sums then keeps 12 of 16 digits. Below it the table without that part is summed again."""
+
+
+class Jackknife(NamedTuple):
+    """Logarithms of ratios, their jackknife variances over topics and teams, and degrees of freedom; each (`RATIOS`,)."""
+
+    log_ratio: FloatArray
+    variance: FloatArray
+    freedom: FloatArray
+
+    def limits(self, confidence: float) -> tuple[FloatArray, FloatArray]:
+        """Return the limits of the ratios; NaN where a ratio is 0 or infinite, also with a topic or team left out."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            reach = scipy.special.stdtrit(self.freedom, (1 + confidence) / 2) * np.sqrt(
+                self.variance
+            )
+            known = np.isfinite(self.log_ratio) & np.isfinite(reach)
+            low, high = np.exp(self.log_ratio - reach), np.exp(self.log_ratio + reach)
+        return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def jackknife(scores: FloatArray, team_of: Any) -> Jackknife:
+    """Return the jackknife of `all_ratios` that leaves out each topic, and each team with all its systems, in turn.
+
+    The logarithm of a ratio is taken as Student's t with the sum of both jackknife variances, and degrees of freedom by Satterthwaite
+    1946. No effect need be normal, and systems of a team may be alike.
+
+    scores: float64 (system, topic).
+    team_of: Number of the team of each system, or any labels.
+    Returns jackknife: NaN with fewer than 3 topics or teams.
+    """
+    _, groups = np.unique(np.asarray(team_of), return_inverse=True)
+    n_topics, n_teams = scores.shape[1], int(groups.max()) + 1
+    if n_topics < FEWEST or n_teams < FEWEST:
+        return Jackknife(*np.full((3, len(RATIOS)), np.nan))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.log(all_ratios(scores, groups))
+        parts = []
+        for logs in map(np.log, ratios_without(scores, groups)):
+            n, away = logs.shape[1], logs - logs.mean(axis=1, keepdims=True)
+            parts.append((away**2).sum(axis=1) * (n - 1) / n)
+        total = parts[0] + parts[1]
+        freedom = total**2 / (parts[0] ** 2 / (n_topics - 1) + parts[1] ** 2 / (n_teams - 1))
+    return Jackknife(value, total, freedom)
+
+
+def ratios_without(scores: FloatArray, groups: Any) -> tuple[FloatArray, FloatArray]:
+    """Return `all_ratios` of the tables without each topic, and without each team: (ratio, topic) and (ratio, team).
+
+    scores: float64 (system, topic), at least 3 topics.
+    groups: int64 (system,): number of the team of each system, of at least 3 teams.
+    """
+    effects = _effects(scores, groups)
+    topics, few = _without_topics(effects)
+    for topic in np.flatnonzero(few):
+        topics[:, topic] = all_ratios(np.delete(scores, topic, axis=1), groups)
+    teams, few = _without_teams(effects)
+    for team in np.flatnonzero(few):
+        teams[:, team] = all_ratios(scores[groups != team], groups[groups != team])
+    return topics, teams
+
+
+class _Effects(NamedTuple):
+    """A table whose systems are ordered by team: effects of systems and topics, the rest, and its squares (team, topic)."""
+
+    systems: FloatArray
+    topics: FloatArray
+    rest: FloatArray
+    rest_between: FloatArray
+    rest_within: FloatArray
+    sizes: Any
+    """Systems of each team."""
+
+
+def _effects(scores: FloatArray, groups: Any) -> _Effects:
+    order = np.argsort(groups, kind="stable")
+    rest = scores[order]
+    rest -= scores.mean()  # Means of small numbers have more exact digits.
+    systems, topics = rest.mean(axis=1), rest.mean(axis=0)
+    systems -= systems.mean()
+    rest -= systems[:, np.newaxis]
+    rest -= topics
+    sizes = np.bincount(groups)
+    return _Effects(systems, topics - topics.mean(), rest, *_by_team(rest, sizes), sizes)
+
+
+def _by_team(values: FloatArray, sizes: Any) -> tuple[FloatArray, FloatArray]:
+    """Return each team's part of the sums of squares of values (system, topic) between and within teams, (team, topic).
+
+    The mean of the values over systems is 0.
+    """
+    starts, each = np.cumsum(sizes) - sizes, sizes[:, np.newaxis]
+    means = np.add.reduceat(values, starts, axis=0) / each
+    within = values - np.repeat(means, sizes, axis=0)
+    np.square(within, out=within)
+    return each * means**2, np.add.reduceat(within, starts, axis=0)
+
+
+def _without_topics(effects: _Effects) -> tuple[FloatArray, Any]:
+    """Return the ratios without each topic, and which of them lost digits."""
+    (p, n), sizes = effects.rest.shape, effects.sizes
+    left, few = _left(
+        [effects.topics**2, effects.rest_between.sum(axis=0), effects.rest_within.sum(axis=0)],
+        n / (n - 1),
+    )
+    systems = effects.systems[:, np.newaxis] - effects.rest / (n - 1)
+    squares = TeamSquares(*(part.sum(axis=0) for part in _by_team(systems, sizes)), *left)
+    return squares.ratios(Numbers(p, n - 1, len(sizes), (sizes**2).sum() / p)), few
+
+
+def _without_teams(effects: _Effects) -> tuple[FloatArray, Any]:
+    """Return the ratios without each team, and which of them lost digits."""
+    (p, n), sizes = effects.rest.shape, effects.sizes
+    q = p - sizes
+    between, within = (part[:, 0] for part in _by_team(effects.systems[:, np.newaxis], sizes))
+    left, few = _left(
+        [between, within, effects.rest_between.sum(axis=1), effects.rest_within.sum(axis=1)],
+        np.array([p / q, np.ones_like(q), p / q, np.ones_like(q)]),
+    )
+    means = np.add.reduceat(effects.rest, np.cumsum(sizes) - sizes, axis=0)
+    topics = ((effects.topics - means / q[:, np.newaxis]) ** 2).sum(axis=1)
+    squares = TeamSquares(left[0], left[1], topics, left[2], left[3])
+    evenness = ((sizes**2).sum() - sizes**2) / q
+    return squares.ratios(Numbers(q, n, len(sizes) - 1, evenness)), few
+
+
+def _left(parts: list[FloatArray], factor: float | FloatArray) -> tuple[FloatArray, Any]:
+    """Return sums of squares less each part times a factor, (sum, part), and for which part one has too few digits."""
+    total = np.sum(parts, axis=1, keepdims=True)
+    left: FloatArray = total - factor * np.array(parts)
+    return left, (left < LEAST_LEFT * total).any(axis=0)

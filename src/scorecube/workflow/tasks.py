@@ -23,9 +23,8 @@ from scorecube.analyses.plan import (
     new_seed,
 )
 from scorecube.collection.arguments import labels
-from scorecube.collection.judgement_sets import judgement_sets
+from scorecube.collection.judgement_sets import judgement_sets, many_judgement_sets
 from scorecube.collection.many_collections import in_board_order, join_collections
-from scorecube.collection.many_judgements import many_judgement_sets
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select

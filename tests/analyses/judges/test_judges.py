@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 
 import scorecube as sc
 from scorecube.analyses.judges.one_judge import half_taus, judge_part
-from scorecube.collection.many_judgements import label_counts
+from scorecube.collection.judgement_sets import label_counts
 from scorecube.errors import BadInput, BadName, BadPlan
 from scorecube.ingest.judge_labels import is_label_table, read_labels
 from scorecube.kernels.random.philox import stream_key
@@ -25,8 +25,11 @@ from scorecube.names import Purpose
 from scorecube.report.results import headline
 from scorecube.report.views import view_of
 from scorecube.statistics.corrected_means import corrected_means, labels_needed
-from scorecube.statistics.judge_errors import effective_judges
-from scorecube.statistics.label_agreement import label_coefficients, label_intervals
+from scorecube.statistics.label_agreement import (
+    effective_judges,
+    label_coefficients,
+    label_intervals,
+)
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
 from tests.oracles import correlation

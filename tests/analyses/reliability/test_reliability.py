@@ -21,8 +21,8 @@ from scorecube.collection import schema
 from scorecube.errors import BadPlan
 from scorecube.report.results import headline
 from scorecube.report.views import view_of
-from scorecube.statistics.ratio_jackknife import Jackknife
 from scorecube.statistics.variance_components import (
+    Jackknife,
     facet_coefficients,
     facet_components,
     mean_squares,

@@ -12,7 +12,8 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.simulation import check, claims
-from scorecube.analyses.simulation.check import CHECKED, cell_labels, middle, summary
+from scorecube.analyses.simulation.check import TEAMS, cell_labels, middle, summary
+from scorecube.analyses.simulation.claims import SUBJECTS
 from scorecube.analyses.simulation.populations import Population, fit_population
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.selection import cells
@@ -23,7 +24,7 @@ from scorecube.testing import simulate_cube, simulate_rankings
 Array = np.ndarray[Any, Any]
 N = 20
 SMALL: dict[str, Any] = {"n": N, "n_resamples": 60, "at": (20, 40)}
-OF_SCORES = [name for name in CHECKED if name != "teams"]
+OF_SCORES = [*SUBJECTS]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def subject_of(name: str, cube: xr.Dataset) -> claims.Subject:
     return claims.SUBJECTS[name](N, 60, (20, 40), cell_labels(cube))
 
 
-@pytest.mark.parametrize("subject", CHECKED)
+@pytest.mark.parametrize("subject", [*SUBJECTS, TEAMS])
 def test_numbers_do_not_depend_on_blocks(
     cube: xr.Dataset, pooled: xr.Dataset, subject: str
 ) -> None:

@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from scorecube.analyses import Swap
 from scorecube.analyses.plan import make_plan
-from scorecube.analyses.topic_samples.left_out_groups import (
+from scorecube.analyses.topic_samples.swap_limits import (
     n_replicates,
     random_groups,
     runs_left_out,

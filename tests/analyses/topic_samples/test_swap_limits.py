@@ -12,8 +12,13 @@ import xarray as xr
 
 from scorecube.analyses import Swap
 from scorecube.analyses.plan import make_plan
-from scorecube.analyses.topic_samples.left_out_groups import random_groups, units_of_runs
-from scorecube.analyses.topic_samples.swap_limits import Functionals, counts_and_swaps, tie_shares
+from scorecube.analyses.topic_samples.swap_limits import (
+    Functionals,
+    counts_and_swaps,
+    random_groups,
+    tie_shares,
+)
+from scorecube.collection.teams import units_of_runs
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose

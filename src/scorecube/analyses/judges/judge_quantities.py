@@ -8,10 +8,13 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.rank_agreement.agreement_quantities import population_variables
-from scorecube.collection.schema import Derived, derived, labels_of, limits, variables
+from scorecube.analyses.rank_agreement.agreement_quantities import (
+    contained,
+    moved_run,
+    population_variables,
+)
+from scorecube.collection.schema import CELL, Derived, derived, labels_of, limits, variables
 
-CELL = (names.METRIC, names.GAIN)
 ENSEMBLE = "ensemble"
 """Name of the judge whose scores are the means of those of all judges."""
 _JUDGE = (*CELL, names.JUDGE)
@@ -163,27 +166,11 @@ OPTIONAL = (tuple(each.name for each in TOGETHER),)
 """Absent from results before 0.3.0."""
 
 
-def _contained(result: xr.Dataset, end: str) -> xr.DataArray:
-    value, low, high = (result[name] for name in ("agreement", "population_low", "population_high"))
-    return result[f"population_{end}"].where((low <= value) & (value <= high))
-
-
-def _moved_run(result: xr.Dataset, move: str) -> xr.DataArray:
-    runs = np.array(labels_of(result, names.RUN), object)
-    ranks = result[move]
-    return ranks.copy(data=np.where(ranks > 0, runs[result[f"{move}_run"].values], ""))
-
-
 def _mean_level(result: xr.Dataset, dim: str, other: str) -> xr.DataArray:
     counts = result["confusion"]
     levels = xr.DataArray(np.arange(counts.sizes[dim]), dims=dim)
     n = counts.sum((dim, other))
     return (counts.sum(other).drop_vars(dim) * levels).sum(dim) / n.where(n > 0)
-
-
-def _share_of_level(result: xr.Dataset) -> xr.DataArray:
-    of_level = result["confusion"].sum(names.JUDGE_LEVEL)
-    return result["confusion"] / of_level.where(of_level > 0)
 
 
 def _labelled(result: xr.Dataset) -> xr.DataArray:
@@ -223,7 +210,11 @@ DERIVED = (
         compared_in="collection of the result; the truth where it has no name",
     ),
     *(
-        Derived(each, partial(_contained, end=each.role), ("population_low", "population_high"))
+        Derived(
+            each,
+            partial(contained, end=each.role, before="population_"),
+            ("population_low", "population_high"),
+        )
         for each in limits(
             *("agreement", _STATISTIC, "1"),
             "{} limit over infinitely many topics, missing where the interval excludes the agreement at hand",
@@ -238,12 +229,12 @@ DERIVED = (
         n_pairs="pairs of runs of both sets",
     ),
     derived(
-        partial(_moved_run, move="drop"),
+        partial(moved_run, move="drop"),
         *(_JUDGE, "label"),
         loser="run that loses most ranks, empty if none does",
     ),
     derived(
-        partial(_moved_run, move="rise"),
+        partial(moved_run, move="rise"),
         *(_JUDGE, "label"),
         winner="run that gains most ranks, empty if none does",
     ),
@@ -273,7 +264,10 @@ DERIVED = (
         mean_level_judge="mean level under the judge of documents that both judged",
     ),
     derived(
-        _share_of_level,
+        lambda result: (
+            result["confusion"]
+            / result["confusion"].sum(names.JUDGE_LEVEL).where(lambda count: count > 0)
+        ),
         *((names.JUDGE, names.LEVEL, names.JUDGE_LEVEL), "share"),
         form=".1%",
         share_of_level="share of the documents of a level of the truth",

@@ -29,7 +29,7 @@ from scorecube.analyses.base import (
     Prepared,
 )
 from scorecube.analyses.judges import one_judge
-from scorecube.analyses.judges.judge_quantities import BY_JUDGE, CELL, ENSEMBLE, VARIABLES
+from scorecube.analyses.judges.judge_quantities import BY_JUDGE, ENSEMBLE, VARIABLES
 from scorecube.analyses.judges.one_judge import HALVES
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
@@ -44,18 +44,19 @@ from scorecube.analyses.rank_agreement.agreement import (
     ties_field,
 )
 from scorecube.collection import schema
-from scorecube.collection.judgement_sets import NOT_COMMON
-from scorecube.collection.many_judgements import JudgedScores, judged_scores
+from scorecube.collection.judgement_sets import NOT_COMMON, judged_scores
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
-from scorecube.statistics.judge_errors import effective_judges
-from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients, label_intervals
+from scorecube.statistics.label_agreement import (
+    COEFFICIENTS,
+    effective_judges,
+    label_coefficients,
+    label_intervals,
+)
 
 ALL_SHARED = 0
 """Number of labelled topics that stands for all topics that the truth and the judge share."""
 SIZES = (10, 20, 30)
-SECONDS_PER_CELL, SECONDS_PER_RUN = 1.2e-2, 3.5e-4
-"""Time of a metric and gain setting, and of each of its runs, beside tests of pairs and draws of true means."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +73,7 @@ class Judges(Analysis):
     --------
     >>> from scorecube.testing import simulate_cube
     >>> from scorecube.workflow.api import analyse
-    >>> from scorecube.collection.many_judgements import many_judgement_sets
+    >>> from scorecube.collection.judgement_sets import many_judgement_sets
     >>> cube = simulate_cube(n_runs=6, seed=3)
     >>> result = analyse(many_judgement_sets({"nist": cube, "machine": cube}), Judges())
     >>> result["agreement"].sel(metric="AP", judge="machine").values.tolist()
@@ -171,7 +172,7 @@ class Judges(Analysis):
         return Prepared(cube, judged)
 
     def check(self, prepared: Prepared) -> list[str]:
-        cube, judged = prepared.cube, _shared(prepared)
+        cube, judged = prepared.cube, prepared.shared
         if self.truth and self.truth != judged.sets[0]:
             raise BadPlan(
                 f"the truth of the cube is {judged.sets[0]}; the plan is for {self.truth}",
@@ -215,7 +216,7 @@ class Judges(Analysis):
 
     def units(self, prepared: Prepared, trials: int) -> int:
         """Return the number of judges."""
-        return len(_shared(prepared).sets) - 1
+        return len(prepared.shared.sets) - 1
 
     def n_compared(self, cube: xr.Dataset) -> int:
         return math.comb(cube.sizes[names.RUN], 2)
@@ -223,33 +224,30 @@ class Judges(Analysis):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        cube, judged = prepared.cube, _shared(prepared)
-        runs = schema.labels_of(cube, names.RUN)
+        cube, judged = prepared.cube, prepared.shared
+        runs, metrics = (schema.labels_of(cube, dim) for dim in (names.RUN, names.METRIC))
+        of_cells = judged.scores.swapaxes(0, 1)
+        metric_of = [
+            metrics[int((judged.cell_of == cell).any(axis=1).argmax())]
+            for cell in range(len(of_cells))
+        ]
+        given = bounds_of(self.bounds, metric_of, of_cells)
         return {
             "scores": judged.scores,
             "labels": _label_counts(cube, len(judged.sets) - 1),
-            "bounds": self._bounds(schema.labels_of(cube, names.METRIC), judged),
+            "bounds": np.array([(np.nan, np.nan) if each is None else each for each in given]),
             "own": family_runs(self.families, judged.sets[1:], runs),
             "baseline": np.array(-1 if self.baseline is None else runs.index(self.baseline)),
         }
 
-    def _bounds(self, metrics: Sequence[str], judged: JudgedScores) -> Array:
-        """Return the bounds of the scores of each cell, NaN for none: float64 (cell, 2)."""
-        of_cells = judged.scores.swapaxes(0, 1)
-        metric_of = [
-            int((judged.cell_of == cell).any(axis=1).argmax()) for cell in range(len(of_cells))
-        ]
-        given = bounds_of(self.bounds, [metrics[place] for place in metric_of], of_cells)
-        return np.array([(np.nan, np.nan) if each is None else each for each in given])
-
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        sizes = self._sizes(prepared)
-        n_cells = _shared(prepared).scores.shape[1]
+        sizes = {dim: len(labels) for dim, labels in self._labels(prepared.cube).items()}
+        n_cells = prepared.shared.scores.shape[1]
         return tuple(
             Output(
                 each.name,
                 (
-                    *([n_cells] if each.dims[:2] == CELL else []),
+                    *([n_cells] if each.dims[:2] == schema.CELL else []),
                     *(sizes[dim] for dim in each.dims if dim in sizes),
                 ),
                 Combine.CONCAT,
@@ -312,10 +310,10 @@ class Judges(Analysis):
         }
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
-        cube, judged = prepared.cube, _shared(prepared)
+        cube, judged = prepared.cube, prepared.shared
         values = {}
         for each in BY_JUDGE:
-            if each.dims[:2] == CELL:  # from (cell, ..., judge)
+            if each.dims[:2] == schema.CELL:  # from (cell, ..., judge)
                 array = np.moveaxis(totals[each.name], -1, 1)[judged.cell_of]
             else:
                 array = np.moveaxis(totals[each.name], -1, 0)
@@ -324,23 +322,13 @@ class Judges(Analysis):
         errors = one_judge.common_errors(judged.scores[: len(judged.sets) - self.ensemble])
         together = np.array([effective_judges(each, self.confidence) for each in errors])
         for k, name in enumerate(("effective", "effective_low", "effective_high")):
-            values[name] = (CELL, together[judged.cell_of, k])
-        n_levels = cube[names.LABEL_COUNTS].shape[-1] if names.LABEL_COUNTS in cube else 1
+            values[name] = (schema.CELL, together[judged.cell_of, k])
         coords = {
             names.METRIC: cube[names.METRIC].drop_vars(names.USES_SETTINGS, errors="ignore"),
             names.USES_GAINS: (names.METRIC, cube[names.USES_SETTINGS].values),
             names.GAIN: schema.label_array(judged.settings),
             names.JUDGE: schema.label_array(judged.sets[1:]),
-            names.RUN: cube[names.RUN],
-            names.TOPIC: cube[names.TOPIC],
-            names.STATISTIC: schema.label_array(STATISTICS),
-            names.RUN_LEVEL: schema.label_array(one_judge.LEVELS),
-            names.N_LABELLED: np.array((*self.labels, ALL_SHARED)),
-            names.QUANTITY: schema.label_array(one_judge.QUANTITIES),
-            names.HALF_STATISTIC: schema.label_array(HALVES),
-            names.LABEL_STATISTIC: schema.label_array(COEFFICIENTS),
-            names.LEVEL: np.arange(n_levels),
-            names.JUDGE_LEVEL: np.arange(n_levels),
+            **self._labels(cube),
         }
         attrs = {
             "trials": 0,
@@ -364,30 +352,28 @@ class Judges(Analysis):
         }
         return schema.annotate(xr.Dataset(values, coords, attrs), VARIABLES)
 
-    def _sizes(self, prepared: Prepared) -> dict[str, int]:
-        """Return the lengths of the dims behind metric, gain setting and judge."""
-        cube = prepared.cube
+    def _labels(self, cube: xr.Dataset) -> dict[str, Any]:
+        """Return the labels along the dims behind metric, gain setting and judge."""
         n_levels = cube[names.LABEL_COUNTS].shape[-1] if names.LABEL_COUNTS in cube else 1
         return {
-            names.RUN: cube.sizes[names.RUN],
-            names.TOPIC: cube.sizes[names.TOPIC],
-            names.STATISTIC: len(STATISTICS),
-            names.RUN_LEVEL: len(one_judge.LEVELS),
-            names.N_LABELLED: len(self.labels) + 1,
-            names.QUANTITY: len(one_judge.QUANTITIES),
-            names.HALF_STATISTIC: len(HALVES),
-            names.LABEL_STATISTIC: len(COEFFICIENTS),
-            names.LEVEL: n_levels,
-            names.JUDGE_LEVEL: n_levels,
+            names.RUN: cube[names.RUN],
+            names.TOPIC: cube[names.TOPIC],
+            names.STATISTIC: schema.label_array(STATISTICS),
+            names.RUN_LEVEL: schema.label_array(one_judge.LEVELS),
+            names.N_LABELLED: np.array((*self.labels, ALL_SHARED)),
+            names.QUANTITY: schema.label_array(one_judge.QUANTITIES),
+            names.HALF_STATISTIC: schema.label_array(HALVES),
+            names.LABEL_STATISTIC: schema.label_array(COEFFICIENTS),
+            names.LEVEL: np.arange(n_levels),
+            names.JUDGE_LEVEL: np.arange(n_levels),
         }
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        n_sets, n_cells, n_runs, n_topics = _shared(prepared).scores.shape
+        n_sets, n_cells, n_runs, n_topics = prepared.shared.scores.shape
         pairs = n_runs * (n_runs - 1) / 2
+        # Of a metric and gain setting, of each of its runs, and of its pairs.
         seconds = n_cells * (
-            SECONDS_PER_CELL
-            + SECONDS_PER_RUN * n_runs
-            + 2 * seconds_per_pair([self.test], n_topics) * pairs
+            1.2e-2 + 3.5e-4 * n_runs + 2 * seconds_per_pair([self.test], n_topics) * pairs
         )
         drawn = n_cells, 2 * n_cells, n_runs, n_topics
         seconds += population.seconds(*drawn)
@@ -403,11 +389,6 @@ class Judges(Analysis):
             result_bytes=3 * n_sets * outputs,
             input_bytes=16.0 * n_sets * n_cells * n_runs * n_topics,
         )
-
-
-def _shared(prepared: Prepared) -> JudgedScores:
-    judged: JudgedScores = prepared.shared
-    return judged
 
 
 def family_runs(families: Sequence[str], judges: Sequence[str], runs: Sequence[str]) -> Array:

@@ -7,27 +7,22 @@ from typing import Any
 import numpy as np
 
 from scorecube.analyses.rank_agreement import population
-from scorecube.analyses.rank_agreement.agreement import STATISTICS, Agreement, rankings_of
+from scorecube.analyses.rank_agreement.agreement import Agreement, rankings_of
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.names import Purpose
 from scorecube.statistics.corrected_means import corrected_means, labels_needed
+from scorecube.statistics.proportion_intervals import student_quantile
 
 HALVES = ("truth", "judge", "both")
 """Tau of a half of the truth's topics with the other half, of the judge's with as many others of the judge's, and of a half with as many topics of the judge."""
 N_SPLITS, GROUPS, SEED = 200, 10, 0
-"""Splits, groups of topics that the jackknife leaves out, and the seed of splits, whatever the seed of the analysis."""
+"""Splits, groups of topics that the jackknife leaves out, and the seed of splits and of the topics whose labels are bought, whatever the seed of the analysis."""
 LEAST_TOPICS = 20
 """Fewest topics of each set."""
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-
-
-def half_size(n_truth: int, n_judge: int) -> int:
-    """Return the number of topics of a half; 0 if there are too few."""
-    least = min(n_truth, n_judge)
-    return least // 2 if least >= LEAST_TOPICS else 0
 
 
 def half_taus(truth: Any, judge: Any) -> Floats:
@@ -36,10 +31,10 @@ def half_taus(truth: Any, judge: Any) -> Floats:
     truth, judge: float64 (cell, run, topic): scores on each set's own topics.
     """
     n_cells, n_runs = truth.shape[:2]
-    size = half_size(truth.shape[2], judge.shape[2])
-    found = np.full((n_cells, len(HALVES)), np.nan)
-    if not size:
-        return found
+    least = min(truth.shape[2], judge.shape[2])
+    if least < LEAST_TOPICS:
+        return np.full((n_cells, len(HALVES)), np.nan)
+    size = least // 2
     ranked = [rankings_of(each) for each in (truth, judge)]
     weights = [_halves(each.shape[2], size, stream) for stream, each in enumerate((truth, judge))]
     tolerances = np.concatenate([ranked[0]["tolerances"]] * 2 + [ranked[1]["tolerances"]] * 2)
@@ -78,8 +73,6 @@ def judge_part(truth: Any, judge: Any, confidence: float) -> tuple[Floats, Float
     Returns taus, part, low, high: (cell, half statistic) and three times (cell,): tau of two halves of the truth less
         that of a half with the judge.
     """
-    from scipy.special import stdtrit  # imported here, as it takes long to import
-
     taus = half_taus(truth, judge)
     part = taus[:, 0] - taus[:, 2]
     variance = np.zeros(len(part))
@@ -92,7 +85,7 @@ def judge_part(truth: Any, judge: Any, confidence: float) -> tuple[Floats, Float
             found = half_taus(*pair)
             left.append(found[:, 0] - found[:, 2])
         variance += (GROUPS - 1) * np.var(left, axis=0)
-    half = stdtrit(GROUPS - 1, (1 + confidence) / 2) * np.sqrt(variance)
+    half = student_quantile(GROUPS - 1, confidence) * np.sqrt(variance)
     return taus, part, part - half, part + half
 
 
@@ -103,8 +96,6 @@ CORRECTED = ("corrected", "difference")
 """Variables of the corrected means and differences."""
 LEAST_SHARED = 2
 """Fewest shared topics for a comparison topic by topic."""
-SEED = 0
-"""Seed of the topics whose labels are bought, whatever the seed of the analysis."""
 COUNTS = {
     "agree": "active_agreement",
     "opposite": "active_disagreement",
@@ -212,8 +203,6 @@ def biases(sets: TwoSets, confidence: float) -> dict[str, Floats]:
 
     Limits are those of Student's t over shared topics; without any, of Welch's t over both sets of topics.
     """
-    from scipy.special import stdtrit  # imported here, as it takes long to import
-
     a, b = (sets.shared_truth, sets.shared_judge) if sets.is_shared else (sets.truth, sets.judge)
     names = ("level_truth", "level_judge", "level_bias", "level_low", "level_high", "level_runs")
     found = {name: np.full((len(a), len(LEVELS)), np.nan) for name in names}
@@ -232,7 +221,7 @@ def biases(sets: TwoSets, confidence: float) -> dict[str, Floats]:
                 sizes = np.array([len(first), len(second)])
                 below = (parts**4 / (sizes - 1)).sum()
                 freedom = error**4 / below if below > 0 else 1
-            half = stdtrit(freedom, (1 + confidence) / 2) * error
+            half = student_quantile(freedom, confidence) * error
             values = (first.mean(), second.mean(), bias, bias - half, bias + half, len(chosen))
             for name, value in zip(names, values, strict=True):
                 found[name][cell, k] = value
@@ -246,8 +235,6 @@ def preference(sets: TwoSets, own: Any, confidence: float) -> dict[str, Any]:
     own: bool (run,): runs of the cube that are of the judge's family.
     confidence: Confidence level.
     """
-    from scipy.special import stdtrit  # imported here, as it takes long to import
-
     of_family = own[sets.runs]
     missing = np.full(len(sets.truth), np.nan)
     n_own = int(of_family.sum())
@@ -258,7 +245,7 @@ def preference(sets: TwoSets, own: Any, confidence: float) -> dict[str, Any]:
     by_topic = biases[:, of_family].mean(axis=1) - biases[:, ~of_family].mean(axis=1)
     n = by_topic.shape[1]
     mean, error = by_topic.mean(axis=1), by_topic.std(axis=1, ddof=1) / np.sqrt(n)
-    half = stdtrit(n - 1, (1 + confidence) / 2) * error
+    half = student_quantile(n - 1, confidence) * error
     return dict(zip(found, (mean, mean - half, mean + half), strict=True)) | {"n_own": n_own}
 
 
@@ -292,7 +279,9 @@ def corrections(
     if not sets.is_shared:
         return found
     of_cube = np.flatnonzero(sets.runs)
-    order = np.argsort(_words(purchases, sets.shared), axis=1)
+    # The same for a topic of the cube whatever topics are shared: (purchase, shared topic).
+    words = uniforms(stream_key(SEED, Purpose.LABELLED_TOPICS), len(sets.shared), 0, purchases)
+    order = np.argsort(words[:, sets.shared], axis=1)
     for cell in range(len(sets.truth)):
         h, f, more = sets.shared_truth[cell], sets.shared_judge[cell], sets.others[cell]
         base = int(np.argmax((np.concatenate([f, more], axis=-1) if by_judge else h).mean(axis=-1)))
@@ -356,12 +345,6 @@ def _correct(
     found["mean_slope"][at] = means.slope.mean()
 
 
-def _words(purchases: int, shared: Any) -> Floats:
-    """Return random numbers (purchase, shared topic): the same for a topic of the cube whatever topics are shared."""
-    key = stream_key(SEED, Purpose.LABELLED_TOPICS)
-    return uniforms(key, len(shared), 0, purchases)[:, shared]
-
-
 def halves(sets: TwoSets, confidence: float) -> dict[str, Floats]:
     """Return the tau of halves and the judge's part, where topics are disjoint; NaN elsewhere."""
     n_cells = len(sets.truth)
@@ -371,6 +354,3 @@ def halves(sets: TwoSets, confidence: float) -> dict[str, Floats]:
         return {"half_tau": taus, "part": missing, "part_low": missing, "part_high": missing}
     values = judge_part(sets.truth, sets.judge, confidence)
     return dict(zip(("half_tau", "part", "part_low", "part_high"), values, strict=True))
-
-
-__all__ = ["HALVES", "LEVELS", "QUANTITIES", "STATISTICS", "TwoSets", "two_sets"]

@@ -20,7 +20,15 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import Derived, Variable, derived, labels_of, limits, variables
+from scorecube.collection.schema import (
+    CELL,
+    Derived,
+    Variable,
+    derived,
+    labels_of,
+    limits,
+    variables,
+)
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 MARGIN = 0.05
@@ -30,18 +38,17 @@ CONFIDENCE = 0.95
 QUANTITIES = ("variance", "tau")
 REQUIREMENTS: dict[str, Any] = {"min_diff": 0.15, "systems": 10, "alpha": 0.05, "beta": 0.2}
 """Requirements of S3 Table 3."""
-_CELL = (names.METRIC, names.GAIN)
-_CHAIN = (*_CELL, names.TOPIC_STEP)
-_LEAVE = (*_CELL, names.LEAVE)
+_CHAIN = (*CELL, names.TOPIC_STEP)
+_LEAVE = (*CELL, names.LEAVE)
 _STEP = (*_LEAVE, names.TOPIC_STEP)
 _TRIAL = (*_LEAVE, names.TRIAL)
 _STEP_TRIAL = (*_STEP, names.TRIAL)
 _CHANGE = (*_LEAVE, names.RUN)
-_RUNS = (*_CELL, names.RUN)
+_RUNS = (*CELL, names.RUN)
 _TEAM = (names.TEAM,)
 _SAMPLE = (names.LEAVE, names.TRIAL)
 _STATEMENT = (names.QUANTITY, names.TOPIC_STEP)
-_STATED = (*_CELL, *_STATEMENT)
+_STATED = (*CELL, *_STATEMENT)
 _BIAS = (*_STATED, names.LEAVE)
 VARIABLES = (
     *variables(
@@ -156,8 +163,7 @@ def _extreme(result: xr.Dataset, name: str, end: str) -> xr.DataArray:
     """Return the smallest or the largest count of the trials that there are."""
     counts, there = result[name], result["n_runs"] > 0
     most = counts.where(there, 0).max(names.TRIAL)
-    least = counts.where(there, most).min(names.TRIAL)
-    return {"min": least, "max": most}[end].astype(np.int64)
+    return {"min": counts.where(there, most).min(names.TRIAL), "max": most}[end].astype(np.int64)
 
 
 def _teams_left_out(result: xr.Dataset) -> xr.DataArray:
@@ -212,8 +218,8 @@ def _bias(
     result: xr.Dataset, error: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return relative bias of the variance and tau along `_BIAS`, with limits and numbers of trials; tau for all topics only."""
-    variance = result["variance"].transpose(*_CELL, names.TOPIC_STEP, names.LEAVE, names.TRIAL)
-    tau = result["tau"].transpose(*_CELL, names.LEAVE, names.TRIAL)
+    variance = result["variance"].transpose(*CELL, names.TOPIC_STEP, names.LEAVE, names.TRIAL)
+    tau = result["tau"].transpose(*CELL, names.LEAVE, names.TRIAL)
     shape = (*variance.shape[:2], len(QUANTITIES), *variance.shape[2:-1])
     mean, deviation, count = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, int)
     for cell in np.ndindex(variance.shape[:2]):  # a copy of all trials takes as much as the result
@@ -238,8 +244,7 @@ def _stated(result: xr.Dataset) -> xr.DataArray:
 
 def _within(result: xr.Dataset, part: int) -> xr.DataArray:
     """Return the largest number of teams up to which all are within the margin: their means, all values of their intervals, or some."""
-    error = (1 - CONFIDENCE) / max(result.sizes[names.LEAVE] - 1, 1)
-    mean, low, high, _ = _bias(result, error)
+    mean, low, high, _ = _bias(result, (1 - CONFIDENCE) / max(result.sizes[names.LEAVE] - 1, 1))
     least, most = np.reshape([(-MARGIN, LEAST_TAU), (MARGIN, np.inf)], (2, -1, 1, 1))
     inside = (
         (mean >= least) & (mean <= most),
@@ -363,14 +368,14 @@ DERIVED = (
         most_left_out="most teams left out",
     ),
     *_with_limits(
-        partial(_absent, of="mean"), "change_mean", _CELL, "1", "relative change of the mean score"
+        partial(_absent, of="mean"), "change_mean", CELL, "1", "relative change of the mean score"
     ),
     *_with_limits(
-        partial(_absent, of="rank"), "rank_change_mean", _CELL, "ranks", "ranks that are lost"
+        partial(_absent, of="rank"), "rank_change_mean", CELL, "ranks", "ranks that are lost"
     ),
     derived(
         lambda result: _own_change(result, "rank").max(names.RUN),
-        _CELL,
+        CELL,
         "count",
         "ranks",
         rank_change_largest="most ranks of a run",
@@ -381,5 +386,5 @@ DERIVED = (
         needs=("judged_share",),
         judged_to_pool_depth="share of judged documents down to the depth of the pool",
     ),
-    derived(_worst_run, _CELL, "label", worst_run="run that loses most ranks"),
+    derived(_worst_run, CELL, "label", worst_run="run that loses most ranks"),
 )

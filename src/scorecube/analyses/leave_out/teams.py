@@ -29,7 +29,15 @@ from scorecube.analyses.base import (
     Prepared,
     labelled_result,
 )
-from scorecube.analyses.leave_out.rescored_runs import check_metrics, rescoring_inputs
+from scorecube.analyses.leave_out.rescored_runs import (
+    check_metrics,
+    compute_trials,
+    first_misses,
+    mean_changes,
+    own_contributions,
+    rescoring_inputs,
+    trial_measures,
+)
 from scorecube.analyses.leave_out.team_quantities import VARIABLES
 from scorecube.analyses.leave_out.team_samples import (
     chain_of,
@@ -37,13 +45,6 @@ from scorecube.analyses.leave_out.team_samples import (
     draw_teams,
     replayed_orders,
     replayed_teams,
-)
-from scorecube.analyses.leave_out.trial_statistics import (
-    compute_trials,
-    first_misses,
-    mean_changes,
-    own_contributions,
-    trial_measures,
 )
 from scorecube.analyses.options import ONLY_TOPICS, level_field, option_field
 from scorecube.collection import schema
@@ -284,7 +285,7 @@ class Teams(Analysis):
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         cube = prepared.cube
-        n_teams = len(prepared.shared.pools.teams)
+        n_teams, n_topics = len(prepared.shared.pools.teams), cube.sizes[names.TOPIC]
         count, n_leaves, n_steps = n_cells(cube), len(self.leaves(n_teams)), len(self.steps(cube))
         runs = (count, n_leaves, cube.sizes[names.RUN])
         return (
@@ -295,19 +296,14 @@ class Teams(Analysis):
                 for name in ("agreeing", "pairs", "rank_drop")
             ),
             Output("left_out", (n_leaves, n_teams), Combine.CONCAT, "bool"),
-            self._order_output(n_leaves, n_steps, cube.sizes[names.TOPIC]),
+            Output("order", (n_leaves + 1, n_topics), Combine.CONCAT, "int32", 0, n_topics - 1)
+            if self._own_chains
+            else Output("kept", (n_steps, n_topics), Combine.MAX, "int8", 0, 1),
             Output("change", runs, Combine.ADD),
             Output("rise", runs, Combine.MAX),
             Output("fall", runs, Combine.MAX),
             Output("stayed", runs, Combine.ADD, least=0, most=1),
         )
-
-    def _order_output(self, n_leaves: int, n_steps: int, n_topics: int) -> Output:
-        if self._own_chains:
-            return Output(
-                "order", (n_leaves + 1, n_topics), Combine.CONCAT, "int32", 0, n_topics - 1
-            )
-        return Output("kept", (n_steps, n_topics), Combine.MAX, "int8", 0, 1)
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         left_out = np.ascontiguousarray(np.moveaxis(inputs["left_out"][:, start:stop], 1, -1))

@@ -7,10 +7,15 @@ and 2022, "How do you test a test? A multifaceted examination of significance te
 Ferro 2023, "How discriminative are your qrels?", CIKM (decisions on pairs of runs); Otero, Parapar and
 Barreiro 2025, "Limitations of automatic relevance assessments with large language models", SIGIR (false
 positives among top runs).
+
+Of decisions on pairs of runs, a pair is active if it is significant under both sets, mixed if under one, passive if under neither. It is a
+disagreement if the two sets order its runs oppositely, else an agreement; a pair with equal means under a set
+is therefore an agreement. Reference: Moffat, Scholer and Thomas 2012, "Models and metrics: IR evaluation as a user process", ADCS.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -22,23 +27,32 @@ from scorecube import names
 from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.options import level_field, option_field, set_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
-from scorecube.analyses.pair_tests.classical import seconds_per_pair
-from scorecube.analyses.pair_tests.pairwise_complete import differences_bytes
+from scorecube.analyses.pair_tests.classical import classical_p_values, seconds_per_pair
+from scorecube.analyses.pair_tests.pairwise_complete import (
+    differences_bytes,
+    pairs_at_once,
+    score_differences,
+    score_rounding,
+)
 from scorecube.analyses.rank_agreement import population
-from scorecube.analyses.rank_agreement.agreement_quantities import VARIABLES
-from scorecube.analyses.rank_agreement.pair_decisions import count_decisions
+from scorecube.analyses.rank_agreement.agreement_quantities import (
+    DECISIONS,
+    TOP_PAIR_COUNTS,
+    VARIABLES,
+)
 from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.analyses.topic_samples.base import WIDTH, grid_of
 from scorecube.collection import schema
-from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_cells, judgement_set_names
+from scorecube.collection.judgement_sets import NOT_COMMON, cells_by_set, judgement_set_names
 from scorecube.errors import BadPlan
+from scorecube.kernels.pairs.pair_order import label_order
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
 from scorecube.kernels.rank.rank_biased_overlap import TieRule, rank_biased_overlap
 from scorecube.kernels.rank.rank_change import rank_changes, tie_bounds
 from scorecube.kernels.swap.dispatch import trials_at_once
-from scorecube.statistics.integer_grid import for_orders
+from scorecube.statistics.integer_scores import for_orders, in_units, single_scores
 from scorecube.statistics.quantiles import defined_mean, tails
 
 STATISTICS = ("tau", "tau_b", "tau_ap", "rbo")
@@ -147,13 +161,13 @@ class Agreement(Analysis):
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
         return {
-            **rankings_of(judgement_set_cells(prepared.cube)[0]),
+            **rankings_of(np.concatenate(cells_by_set(prepared.cube, 2)[0])),
             "key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
             **(samples or {}),
         }
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        shape = (len(judgement_set_cells(prepared.cube)[0]) // 2,)
+        shape = (cells_by_set(prepared.cube, 2)[0].shape[1],)
         most = pairs_of(
             prepared.cube.sizes[names.RUN]
         )  # also of changes of a rank; correlations have room for rounding
@@ -220,9 +234,8 @@ class Agreement(Analysis):
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
-        scores, cell_of = judgement_set_cells(cube)
-        half = len(scores) // 2
-        by_cell = self.observed(scores[:half], scores[half:])
+        (first, second), cell_of = cells_by_set(cube, 2)
+        by_cell = self.observed(first, second)
         replicates = coefficients(totals, pairs_of(cube.sizes[names.RUN]))
         tail = (1 - Fraction(str(self.confidence))) / 2
         agreement, (low, high) = by_cell["agreement"], tails(replicates, tail)
@@ -335,7 +348,8 @@ class Agreement(Analysis):
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         cube = prepared.cube
-        n_rankings, n_runs, n_topics = judgement_set_cells(cube)[0].shape
+        n_cells, n_runs, n_topics = cells_by_set(cube, 2)[0].shape[1:]
+        n_rankings = 2 * n_cells
         words = -(-n_runs // 64)
         seconds = (
             1e-9 * n_rankings * n_runs * (25 + 2 * words)
@@ -345,17 +359,16 @@ class Agreement(Analysis):
         fixed = 96.0 * n_rankings * n_runs * trials_at_once(n_rankings * n_runs)
         score_bytes = 8.0 * n_rankings * n_runs * n_topics
         decisions = 2 * seconds_per_pair([self.test], n_topics) * n_rankings * n_pairs(cube)
-        per_trial = 36.0 * n_rankings / 2
+        per_trial = 36.0 * n_cells
         drawn_bytes = 12.0 * len(STATISTICS) * population.N_DRAWS * n_rankings
-        drawn_bytes += population.held_bytes(n_rankings // 2, n_rankings, n_runs, n_topics)
+        drawn_bytes += population.held_bytes(n_cells, n_rankings, n_runs, n_topics)
         drawn_bytes += differences_bytes(n_topics, n_pairs(cube))
         return Cost(
             seconds,
             per_trial,
             fixed,
             result_bytes=trials * (per_trial + 28.0 * n_rankings) + 4 * score_bytes + drawn_bytes,
-            result_seconds=decisions
-            + population.seconds(n_rankings // 2, n_rankings, n_runs, n_topics),
+            result_seconds=decisions + population.seconds(n_cells, n_rankings, n_runs, n_topics),
             input_bytes=2 * score_bytes,
         )
 
@@ -387,3 +400,83 @@ def coefficients(counts: Inputs, pairs: int) -> Array:
     return np.stack(
         [tau_a(concordant, discordant, pairs), corrected, counts["tau_ap"], counts["rbo"]], axis=1
     )
+
+
+def count_decisions(
+    scores: Sequence[Array],
+    sums: Array,
+    tolerances: Array,
+    ranks: Array,
+    test: str,
+    alphas: Sequence[float],
+    top: int,
+) -> dict[str, Array]:
+    """Count the decisions of each kind on pairs of runs.
+
+    scores: float64 (run, topic), one for each set and cell: the cells of the first set, then those of the second.
+    sums, tolerances: float64 (set * cell, run) and (set * cell,): sums of scores as integers, and the largest
+        difference of tied sums.
+    ranks: int (set * cell, run).
+    test: One of `pair_tests.classical.TESTS`.
+    alphas: Significance levels.
+    top: Number of best runs of the first set for counts of false positives and negatives; ties in run order.
+    Returns counts: int64 (cell, alpha) for each name of `DECISIONS` and `TOP_PAIR_COUNTS`, and the two parts of
+        the mixed pairs: significant under the first, and under the second set only.
+    """
+    half, levels = len(scores) // 2, [float(Fraction(str(alpha))) for alpha in alphas]
+    n_runs = sums.shape[1]
+    first, second = label_order(n_runs)
+    counts = {
+        name: np.zeros((half, len(levels)), np.int64)
+        for name in (*DECISIONS, *TOP_PAIR_COUNTS, "only_first", "only_second")
+    }
+    for cell in range(half):
+        best = np.zeros(n_runs, bool)
+        best[np.argsort(ranks[cell], kind="stable")[:top]] = True
+        step = pairs_at_once(scores[cell].shape[-1])
+        for low in range(0, len(first), step):
+            a, b = first[low : low + step], second[low : low + step]
+            p, orders = zip(
+                *(
+                    p_values_and_signs(scores[k], sums[k], float(tolerances[k]), a, b, test)
+                    for k in (cell, cell + half)
+                ),
+                strict=True,
+            )
+            opposite, top_pairs = orders[0] * orders[1] < 0, best[a] & best[b]
+            for level, alpha in enumerate(levels):
+                under_first, under_second = p[0] < alpha, p[1] < alpha
+                kinds = {
+                    "active": under_first & under_second,
+                    "mixed": under_first ^ under_second,
+                    "passive": ~(under_first | under_second),
+                }
+                masks = {
+                    f"{kind}_{direction}": pairs & mask
+                    for kind, pairs in kinds.items()
+                    for direction, mask in (("agreement", ~opposite), ("disagreement", opposite))
+                } | {
+                    "top_pairs": top_pairs,
+                    "top_significant": top_pairs & under_first,
+                    "top_significant_second": top_pairs & under_second,
+                    "false_positives": top_pairs & under_second & ~under_first,
+                    "false_negatives": top_pairs & under_first & ~under_second,
+                    "only_first": under_first & ~under_second,
+                    "only_second": under_second & ~under_first,
+                }
+                for name, mask in masks.items():
+                    counts[name][cell, level] += int(mask.sum())
+    return counts
+
+
+def p_values_and_signs(
+    scores: Array, sums: Array, tolerance: float, first: Array, second: Array, test: str
+) -> tuple[Array, Array]:
+    """Return p-values of pairs of runs, and signs of their mean differences."""
+    # Integers where possible, so that ties of differences are exact.
+    units = in_units(*single_scores(scores))
+    rounding = score_rounding(units)
+    differences = score_differences(units.whole, rounding, first, second)
+    difference = sums[first] - sums[second]
+    difference[np.abs(difference) <= tolerance] = 0.0
+    return classical_p_values(test, differences, rounding), np.sign(difference).astype(np.int64)

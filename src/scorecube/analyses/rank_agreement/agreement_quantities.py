@@ -9,7 +9,15 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import Derived, Variable, derived, labels_of, limits, variables
+from scorecube.collection.schema import (
+    CELL,
+    Derived,
+    Variable,
+    derived,
+    labels_of,
+    limits,
+    variables,
+)
 
 
 def population_variables(dims: tuple[str, ...]) -> tuple[Variable, ...]:
@@ -38,9 +46,8 @@ TOP_PAIR_COUNTS = {
     "false_negatives": "of these, significant under the first set but not under the second",
 }
 """Names and meanings of the counts over pairs of the best runs."""
-_CELL = (names.METRIC, names.GAIN)
-_STATISTIC = (*_CELL, names.STATISTIC)
-_RUNS = (*_CELL, names.RUN)
+_STATISTIC = (*CELL, names.STATISTIC)
+_RUNS = (*CELL, names.RUN)
 VARIABLES = (
     *variables(
         *(_STATISTIC, "estimate"),
@@ -59,21 +66,21 @@ VARIABLES = (
     ),
     *variables((*_STATISTIC, names.TRIAL), "estimate", replicate="agreement on each topic sample"),
     *variables(
-        *(_CELL, "count", "pairs"),
+        *(CELL, "count", "pairs"),
         tied_first="pairs of runs with equal means under the first set",
         tied_second="pairs of runs with equal means under the second set",
     ),
     *variables(
-        *(_CELL, "count", "ranks"),
+        *(CELL, "count", "ranks"),
         drop="largest number of ranks that a run loses under the second set",
     ),
     *limits(
-        *("drop", _CELL, "ranks"),
+        *("drop", CELL, "ranks"),
         "{} limit of the percentile interval of the largest loss",
         form=".0f",
     ),
     *variables(
-        *(_CELL, "label", "1", "i"),
+        *(CELL, "label", "1", "i"),
         drop_run="index of the run that loses most ranks; of several the best under the first set",
     ),
     *variables(
@@ -86,20 +93,30 @@ VARIABLES = (
         rank_first="rank under the first set; tied runs share the best of their ranks",
         rank_second="rank under the second set",
     ),
-    *variables((*_CELL, names.ALPHA), "count", "pairs", **DECISIONS, **TOP_PAIR_COUNTS),
+    *variables((*CELL, names.ALPHA), "count", "pairs", **DECISIONS, **TOP_PAIR_COUNTS),
 )
 OPTIONAL = (("population", "population_low", "population_high"),)
 
 
-def _contained(result: xr.Dataset, end: str) -> xr.DataArray:
-    value = result["agreement"]
-    return result[end].where((result["low"] <= value) & (value <= result["high"]))
+def contained(
+    result: xr.Dataset, end: str, value: str = "agreement", before: str = ""
+) -> xr.DataArray:
+    """Return a limit of an interval where it holds its value.
+
+    end: ``low`` or ``high``.
+    value: Name of the value.
+    before: What stands before the ends in the names of the limits.
+    """
+    low, high = result[f"{before}low"], result[f"{before}high"]
+    inside = (low <= result[value]) & (result[value] <= high)
+    return result[f"{before}{end}"].where(inside)
 
 
-def _loser(result: xr.Dataset) -> xr.DataArray:
+def moved_run(result: xr.Dataset, move: str) -> xr.DataArray:
+    """Return the run with most ranks of a ``drop`` or ``rise``, empty where no run has any."""
     runs = np.array(labels_of(result, names.RUN), object)
-    found = np.where(result["drop"] > 0, runs[result["drop_run"].values], "")
-    return result["drop"].copy(data=found)
+    ranks = result[move]
+    return ranks.copy(data=np.where(ranks > 0, runs[result[f"{move}_run"].values], ""))
 
 
 def _change(of: str) -> Callable[[xr.Dataset], xr.DataArray]:
@@ -108,14 +125,18 @@ def _change(of: str) -> Callable[[xr.Dataset], xr.DataArray]:
 
 DERIVED = (
     *(
-        Derived(each, partial(_contained, end=each.role))
+        Derived(each, partial(contained, end=each.role))
         for each in limits(
             *("agreement", _STATISTIC, "1"),
             "{} limit over topic samples, missing where the interval excludes its value",
             name="contained",
         )
     ),
-    derived(_loser, _CELL, "label", loser="run that loses most ranks, empty if none does"),
+    derived(
+        partial(moved_run, move="drop"),
+        *(CELL, "label"),
+        loser="run that loses most ranks, empty if none does",
+    ),
     derived(
         lambda result: xr.DataArray(result.attrs["n_runs"] * (result.attrs["n_runs"] - 1) // 2),
         *((), "count", "pairs"),

@@ -9,8 +9,16 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Array
-from scorecube.analyses.rank_agreement.agreement_quantities import population_variables
-from scorecube.collection.schema import Derived, Variable, derived, labels_of, limits, variables
+from scorecube.analyses.rank_agreement.agreement_quantities import contained, population_variables
+from scorecube.collection.schema import (
+    CELL,
+    Derived,
+    Variable,
+    derived,
+    labels_of,
+    limits,
+    variables,
+)
 
 STATISTICS = ("tau", "tau_b", "tau_ap", "tau_ap_b", "spearman")
 METRIC_A, GAIN_A, METRIC_B, GAIN_B, ALONG_NAME = "metric_a", "gain_a", "metric_b", "gain_b", "along"
@@ -22,7 +30,6 @@ _PAIR = (names.COMPARISON,)
 _STATISTIC = (names.STATISTIC, names.COMPARISON)
 _DRAWN = (names.RESAMPLED, *_STATISTIC)
 _TAU_DRAWN = (names.RESAMPLED, names.COMPARISON)
-_CELL = (names.METRIC, names.GAIN)
 _PLACES = (names.GAIN, names.SYSTEM)
 VARIABLES = (
     *variables(
@@ -61,7 +68,7 @@ VARIABLES = (
         _DRAWN, "standard_error", of="value", standard_error="standard deviation over the trials"
     ),
     *variables(
-        *((*_CELL, names.RUN), "estimate", "score"),
+        *((*CELL, names.RUN), "estimate", "score"),
         mean="mean score of a run, or the metric's other summary",
     ),
 )
@@ -73,14 +80,8 @@ def _value(result: xr.Dataset) -> xr.DataArray:
     return xr.DataArray(values, {names.STATISTIC: list(STATISTICS)}, _STATISTIC)
 
 
-def _contained(result: xr.Dataset, end: str) -> xr.DataArray:
-    value = _value(result)
-    inside = (result["low"] <= value) & (value <= result["high"])
-    return result[end].where(inside).transpose(*_DRAWN)
-
-
 def _tau_contained(result: xr.Dataset, end: str) -> xr.DataArray:
-    return _contained(result, end).sel({names.STATISTIC: "tau"}, drop=True)
+    return contained(result, end, "value").sel({names.STATISTIC: "tau"}, drop=True)
 
 
 def _of_tau(result: xr.Dataset, name: str) -> xr.DataArray:
@@ -95,7 +96,7 @@ def _marked(result: xr.Dataset) -> xr.DataArray:
 
 
 def _means(result: xr.Dataset) -> Array:
-    return np.asarray(result["mean"].transpose(*_CELL, names.RUN).values)
+    return np.asarray(result["mean"].transpose(*CELL, names.RUN).values)
 
 
 def _order(result: xr.Dataset) -> Array:
@@ -115,17 +116,17 @@ def _sorted_mean(result: xr.Dataset) -> xr.DataArray:
 
 
 def _quartiles(result: xr.Dataset) -> xr.DataArray:
-    coords = {dim: result[dim].values for dim in _CELL} | {QUARTILE: list(QUARTILES)}
+    coords = {dim: result[dim].values for dim in CELL} | {QUARTILE: list(QUARTILES)}
     values = np.moveaxis(np.quantile(_means(result), QUARTILES, axis=-1), 0, -1)
-    return xr.DataArray(values, coords, (*_CELL, QUARTILE))
+    return xr.DataArray(values, coords, (*CELL, QUARTILE))
 
 
 DERIVED = (
     derived(_value, _STATISTIC, "estimate", value="coefficients on these topics"),
     *(
-        Derived(each, partial(make, end=each.role), ("low",))
+        Derived(each, partial(make, end=each.role), ("low", "value"))
         for of, name, dims, make in (
-            ("value", "contained", _DRAWN, _contained),
+            ("value", "contained", _DRAWN, partial(contained, value="value")),
             ("tau", "tau_contained", _TAU_DRAWN, _tau_contained),
         )
         for each in limits(
@@ -185,10 +186,10 @@ DERIVED = (
     ),
     derived(
         lambda result: (_sorted_mean(result).diff(names.SYSTEM) > EQUAL).sum(names.SYSTEM),
-        *(_CELL, "count", "runs"),
+        *(CELL, "count", "runs"),
         swops='rises between neighbours in the order of the first metric (S4 section 4: "swops")',
     ),
     derived(
-        _quartiles, (*_CELL, QUARTILE), "estimate", "score", mean_quartile="quartiles of the means"
+        _quartiles, (*CELL, QUARTILE), "estimate", "score", mean_quartile="quartiles of the means"
     ),
 )

@@ -125,11 +125,15 @@ def population_rankings(
     places = places.reshape(2, n_pairs)
     at_once = _draws_at_once(2 * n_pairs * n_runs, units.shape[2])
     together = max(1, min(HELD_BYTES // (16 * n_pairs * n_runs), LEAST_DRAWS) // at_once) * at_once
-    chunks = _chunks(n_pairs, n_runs * together)
+    # Enough numbers for one call, and few enough for the cache.
+    length = max(1, CACHED // (n_runs * together))
+    chunks = [slice(start, start + length) for start in range(0, n_pairs, length)]
     effects = []
     for chunk in chunks:
         report(FIT_SHARE * chunk.start / n_pairs)
-        effects.append(_fitted(units, first[chunk], second[chunk], models))
+        cells = zip(first[chunk], second[chunk], strict=True)
+        fitted = [fit_models(units[a], units[b], models) for a, b in cells]
+        effects.append([stacked(of_model) for of_model in zip(*fitted, strict=True)])
     for low in range(0, N_DRAWS, together):
         high = min(low + together, N_DRAWS)
         report(FIT_SHARE + (1 - FIT_SHARE) * low / N_DRAWS)
@@ -146,22 +150,10 @@ def population_rankings(
             own = slice((place - low) % len(models), None, len(models))
             if own.start >= high - low:
                 continue  # the last part may be shorter than one round of the models
-            for chunk, fitted in zip(chunks, effects, strict=True):
-                drawn = _draw(fitted[place], uniforms[own], errors[places[:, chunk], own])
+            for chunk, by_model in zip(chunks, effects, strict=True):
+                drawn = _draw(by_model[place], uniforms[own], errors[places[:, chunk], own])
                 means[own, :, chunk] = np.moveaxis(drawn, 2, 0)
         yield means.reshape(high - low, 2 * n_pairs, n_runs)
-
-
-def _chunks(n_pairs: int, numbers: int) -> list[slice]:
-    """Return intervals of pairs of rankings, given the numbers that are drawn for each: enough for one call, and few enough for the cache."""
-    length = max(1, CACHED // numbers)
-    return [slice(start, start + length) for start in range(0, n_pairs, length)]
-
-
-def _fitted(units: Any, first: Any, second: Any, models: Sequence[str]) -> list[Stacked]:
-    """Return the effects of pairs of rankings by model."""
-    pairs = [fit_models(units[a], units[b], models) for a, b in zip(first, second, strict=True)]
-    return [stacked(of_model) for of_model in zip(*pairs, strict=True)]
 
 
 def summary(draws: Any, confidence: float) -> dict[str, Any]:

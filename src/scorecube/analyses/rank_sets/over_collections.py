@@ -23,7 +23,7 @@ from scorecube.analyses.rank_sets.estimates import mean_of_estimates
 from scorecube.analyses.rank_sets.leaderboard import OwnMeans
 from scorecube.collection import schema
 from scorecube.collection.many_collections import FREEDOMS
-from scorecube.collection.many_judgements import listed_labels
+from scorecube.collection.teams import listed
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.bounded_means import LEAST_VARIED, at_bounds, bounded_limits, n_varied
 from scorecube.statistics.bounded_means import unit_scores as as_unit_scores
@@ -83,7 +83,7 @@ def weights_of(texts: Sequence[str], known: Sequence[str]) -> dict[str, float]:
             weight = math.nan
         if name not in known or name in found or not 0 < weight < math.inf:
             raise BadPlan(
-                f"{option('weights', text)}: expected a collection, each once, and a number above 0, such as {known[0]}=2; the collections are {listed_labels(known)}",
+                f"{option('weights', text)}: expected a collection, each once, and a number above 0, such as {known[0]}=2; the collections are {listed(known)}",
                 option="weights",
             )
         found[name] = weight

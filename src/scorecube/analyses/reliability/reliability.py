@@ -41,8 +41,8 @@ from scorecube.analyses.reliability.reliability_quantities import (
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_names
 from scorecube.collection.selection import cells, n_cells, uses_gains
+from scorecube.collection.teams import units_of_runs
 from scorecube.errors import BadPlan, counted, option
-from scorecube.statistics.ratio_jackknife import Jackknife, jackknife
 from scorecube.statistics.variance_components import (
     COEFFICIENTS,
     DIFFERENT,
@@ -51,10 +51,12 @@ from scorecube.statistics.variance_components import (
     ONE_TEAM,
     RATIOS,
     TEAM_SOURCES,
+    Jackknife,
     MeanSquares,
     coefficient,
     facet_coefficients,
     facet_components,
+    jackknife,
     mean_squares,
     ratio_limits,
     ratios,
@@ -62,9 +64,6 @@ from scorecube.statistics.variance_components import (
     team_ratios,
     topics_for,
 )
-
-SECONDS_PER_SCORE, SECONDS_PER_PART = 1e-7, 1e-6
-"""Time of one score, and of one topic or team that is left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +166,7 @@ class Reliability(Analysis):
         return {
             "scores": scores,
             "kept": np.array([kept_runs(cell, self.drop) for cell in scores]),
-            "teams": teams_of(prepared.cube),
+            "teams": units_of_runs(prepared.cube),
         }
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
@@ -220,7 +219,7 @@ class Reliability(Analysis):
             "trials": 0,
             "n_runs": cube.sizes[names.RUN],
             "n_topics": n_topics,
-            "n_teams": len(np.unique(teams_of(cube))),
+            "n_teams": len(np.unique(units_of_runs(cube))),
             "confidence": self.confidence,
             "drop": self.drop,
             "notes": [],
@@ -271,7 +270,8 @@ class Reliability(Analysis):
         n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         score_bytes = 8.0 * n_runs * n_topics
         return Cost(
-            seconds=SECONDS_PER_SCORE * n_runs * n_topics + SECONDS_PER_PART * (n_runs + n_topics),
+            # Of scores, and of topics and teams that are left out.
+            seconds=1e-7 * n_runs * n_topics + 1e-6 * (n_runs + n_topics),
             bytes=200.0,
             fixed_bytes=6 * score_bytes,
             result_bytes=n_cells(cube) * (score_bytes + 200.0),
@@ -297,12 +297,6 @@ def kept_runs(scores: Array, drop: float) -> Array:
         return np.ones(len(scores), bool)
     sums = comparable(scores)[0].sum(axis=1)
     return np.asarray(sums >= np.sort(sums)[lowest])
-
-
-def teams_of(cube: xr.Dataset) -> Array:
-    """Return the number of the team of each run; each run is a team if none are known."""
-    labels = schema.labels_of(cube, names.TEAM if names.TEAM in cube.coords else names.RUN)
-    return np.unique(np.array(labels, str), return_inverse=True)[1].astype(np.int64)
 
 
 GAINS = "gains"

@@ -9,7 +9,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.quantities import elementwise
-from scorecube.collection.schema import Derived, Variable, derived, variables
+from scorecube.collection.schema import CELL, Derived, Variable, derived, variables
 from scorecube.errors import BadPlan
 from scorecube.statistics.variance_components import DIFFERENT, ERHO2, ONE_TEAM, coefficient
 
@@ -20,8 +20,7 @@ POINTS = 200
 """Of a curve."""
 FARTHEST = 6
 """Times the topics at hand that a curve reaches at most, unless more are asked for."""
-_CELL = (names.METRIC, names.GAIN)
-_RATIO = (*_CELL, names.COEFFICIENT)
+_RATIO = (*CELL, names.COEFFICIENT)
 _FACET = (names.METRIC, names.FACET)
 _OF_TEAMS = ("", "_low", "_high")
 _JACKKNIFE = "(jackknife over topics and teams)"
@@ -54,9 +53,9 @@ def _with_limits(
 
 
 ALWAYS = (
-    *variables(_CELL, "count", "runs", "iu", n_runs="runs that are not left out"),
+    *variables(CELL, "count", "runs", "iu", n_runs="runs that are not left out"),
     *variables(
-        *((*_CELL, names.SOURCE), "estimate", "1"),
+        *((*CELL, names.SOURCE), "estimate", "1"),
         form=".5f",
         component="estimated variance; 0 for a negative one",
         unbounded_component="unbiased variance",
@@ -67,13 +66,13 @@ ALWAYS = (
 )
 TEAM_VARIABLES = (
     *variables(
-        *((*_CELL, names.TEAM_SOURCE), "estimate", "1"),
+        *((*CELL, names.TEAM_SOURCE), "estimate", "1"),
         team_component="estimated variance, runs nested in teams; 0 for a negative one",
     ),
     *(
         Variable(
             f"{name}{end}",
-            (*_CELL, names.N_TOPICS),
+            (*CELL, names.N_TOPICS),
             "f",
             "1",
             f"E rho^2 of runs of {whose}{_INTERVALS[f'_jackknife{end}' if end else '']}",
@@ -108,8 +107,7 @@ def _error(result: xr.Dataset) -> xr.DataArray:
     rest, topics = (
         component.sel({names.SOURCE: name}, drop=True) for name in ("interaction", "topics")
     )
-    is_relative = result[names.COEFFICIENT] == ERHO2
-    return rest.where(is_relative, topics + rest)
+    return rest.where(result[names.COEFFICIENT] == ERHO2, topics + rest)
 
 
 def design_topics(variance: float, paired: bool) -> float:
@@ -215,13 +213,13 @@ DERIVED = (
     ),
     derived(
         lambda result: result["component"].sel({names.SOURCE: "systems"}, drop=True) ** 0.5,
-        *(_CELL, "estimate"),
+        *(CELL, "estimate"),
         form=".3f",
         system_deviation="standard deviation of the systems' effects",
     ),
     derived(
         _share,
-        *((*_CELL, names.SOURCE), "share"),
+        *((*CELL, names.SOURCE), "share"),
         form=".1%",
         component_share="share of the sum of the variances",
     ),
@@ -230,7 +228,7 @@ DERIVED = (
         *((), "condition", "topics", "i"),
         topics_at_hand="topics of the collection",
     ),
-    derived(_negative, _CELL, "label", negative="components whose unbiased estimate is below 0"),
+    derived(_negative, CELL, "label", negative="components whose unbiased estimate is below 0"),
     derived(
         lambda result: result["facet_component"].notnull().any(names.FACET_SOURCE),
         *(_FACET, "flag"),

@@ -22,7 +22,6 @@ from scorecube.analyses.base import (
     labelled_result,
 )
 from scorecube.analyses.options import option_field
-from scorecube.analyses.reliability.reliability import teams_of
 from scorecube.analyses.simulation.check_quantities import VARIABLES
 from scorecube.analyses.simulation.claims import SUBJECTS, VALUES, Claim, Subject, TeamClaims
 from scorecube.analyses.simulation.populations import (
@@ -34,18 +33,14 @@ from scorecube.analyses.simulation.populations import (
 from scorecube.analyses.simulation.samples import sample_cube, seeds_of
 from scorecube.collection import schema
 from scorecube.collection.selection import cells, n_cells, uses_gains
+from scorecube.collection.teams import units_of_runs
 from scorecube.errors import BadPlan, counted, option
 from scorecube.statistics.proportion_intervals import wilson
 from scorecube.statistics.quantiles import defined_mean
 
 TEAMS = "teams"
-CHECKED = (*SUBJECTS, TEAMS)
-INNER_TRIALS = {TEAMS: 10}
-"""Default number of trials of an analysis where it is not that of `OF_OTHERS`."""
-OF_OTHERS = 1000
 OF_ONE_METRIC = 2
 LEAST_RUNS = 3
-SECONDS_PER_SAMPLE, SECONDS_PER_SUBSET = 0.02, 5e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +131,7 @@ class Check(Analysis):
     @property
     def inner_trials(self) -> int:
         """Trials of the analysis on each sample."""
-        return self.n_resamples or INNER_TRIALS.get(self.subject, OF_OTHERS)
+        return self.n_resamples or (10 if self.subject == TEAMS else 1000)
 
     def subject_of(self, cube: xr.Dataset) -> Subject:
         """Return the subject with its claims about a cube."""
@@ -202,7 +197,7 @@ class Check(Analysis):
         parts = drawn.reshape(*population.shape, trials, self.n).transpose(2, 0, 1, 3)
         return {
             "samples": np.ascontiguousarray(parts),
-            "teams": teams_of(cube),
+            "teams": units_of_runs(cube),
             "seed": np.array(seed, np.uint64),
             **true,
         }
@@ -213,8 +208,7 @@ class Check(Analysis):
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         if self.subject == TEAMS:
-            leaves = tuple(inputs["leaves"].tolist())
-            teams = TeamClaims(leaves, self.inner_trials)
+            teams = TeamClaims(tuple(inputs["leaves"].tolist()), self.inner_trials)
             found = [teams.measure(inputs, trial) for trial in range(start, stop)]
             return {"claimed": np.stack(found, axis=-1)}
         samples, found = inputs["samples"], []
@@ -250,11 +244,16 @@ class Check(Analysis):
         count, n_runs, n_topics = cells(prepared.cube)[0].shape
         written = 8.0 * len(VALUES) * count * len(self.claims(prepared))
         if self.subject == TEAMS:
-            seconds = SECONDS_PER_SUBSET * self.inner_trials
-            return Cost(seconds, written, 5e7, result_bytes=2 * trials * written, input_bytes=1e8)
+            return Cost(
+                5e-3 * self.inner_trials,
+                written,
+                5e7,
+                result_bytes=2 * trials * written,
+                input_bytes=1e8,
+            )
         score_bytes = 8.0 * count * n_runs * self.n
         return Cost(
-            seconds=SECONDS_PER_SAMPLE + count * self.subject_of(prepared.cube).seconds(n_runs),
+            seconds=0.02 + count * self.subject_of(prepared.cube).seconds(n_runs),
             bytes=written,
             fixed_bytes=60.0 * count * n_runs**2 + 20 * score_bytes,
             result_bytes=2 * trials * written,

@@ -16,8 +16,8 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Array, Arrays, Inputs, Prepared
+from scorecube.analyses.leave_out.rescored_runs import compute_trials
 from scorecube.analyses.leave_out.teams import Teams
-from scorecube.analyses.leave_out.trial_statistics import compute_trials
 from scorecube.analyses.rank_agreement.correlation import Correlation
 from scorecube.analyses.rank_agreement.correlation_quantities import STATISTICS
 from scorecube.analyses.rank_agreement.ranking_pairs import coefficients
@@ -399,7 +399,6 @@ TRUE_SUBSETS = 2_000
 PARTS = 4
 """Numbers of teams left out: 1, and these parts of all teams."""
 QUANTITIES = ("variance", "tau")
-TRIAL_STATISTICS = ("variance", "agreeing", "pairs")
 
 
 @dataclass(frozen=True)
@@ -455,7 +454,7 @@ class TeamClaims:
     def _values(inputs: Any, start: int, stop: int) -> Array:
         """Return variances and tau: (quantity, cell, leave, subset)."""
         found = compute_trials(inputs, start, stop).by_name()
-        variance, agreeing, pairs = (found[name] for name in TRIAL_STATISTICS)
+        variance, agreeing, pairs = (found[name] for name in ("variance", "agreeing", "pairs"))
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.stack([variance[:, :, 0], agreeing / pairs])
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
@@ -40,31 +39,24 @@ ROWS_AT_ONCE, COLUMNS_AT_ONCE = 128, 1024
 """Experiments and resamples of one matrix product; it stays in the second-level cache."""
 
 
-@dataclass(frozen=True)
-class Critical:
-    """Critical values of the classical tests for one number of topics; see `kernels.experiments.paired_decisions`."""
-
-    t: Array
-    normal: Array
-    exact: Array
-    sign: Array
-
-
 @cache
-def critical_values(n_topics: int, alphas: tuple[float, ...]) -> Critical:
-    """Return the critical values of both sides at ascending significance levels.
+def critical_values(
+    n_topics: int, alphas: tuple[float, ...]
+) -> tuple[Array, tuple[Array, Array], Array]:
+    """Return the critical values of the classical tests for one number of topics, of both sides; see `kernels.experiments.paired_decisions`.
 
     alphas: Significance levels, ascending.
+    Returns t, wilcoxon, sign: Of the signed-rank test the exact and the normal ones.
     """
     levels = np.array(alphas)
     sides = np.stack([levels, levels / 2])
-    empty = np.empty((2, 0), np.int64)
-    return Critical(
-        scipy.stats.t.isf(sides, n_topics - 1),
-        scipy.stats.norm.isf(sides),
-        signed_rank_criticals(n_topics, alphas) if n_topics <= MOST_EXACT else empty,
-        np.array([sign_criticals(n, alphas) for n in range(n_topics + 1)], np.int32),
-    )
+    exact = np.empty((2, 0), np.int64)
+    if n_topics <= MOST_EXACT:
+        exact = signed_rank_criticals(n_topics, alphas)
+    # Of equal signs out of each number.
+    of_signs = (scipy.stats.binom.sf(np.arange(n + 1) - 1, n, 0.5) for n in range(n_topics + 1))
+    sign = np.array([_smallest(upper, alphas) for upper in of_signs], np.int32)
+    return scipy.stats.t.isf(sides, n_topics - 1), (exact, scipy.stats.norm.isf(sides)), sign
 
 
 def signed_rank_criticals(n: int, alphas: Sequence[float]) -> Array:
@@ -73,11 +65,6 @@ def signed_rank_criticals(n: int, alphas: Sequence[float]) -> Array:
     for rank in range(1, n + 1):
         ways = np.append(ways, np.zeros(rank)) + np.append(np.zeros(rank), ways)
     return _smallest(np.cumsum(ways[::-1])[::-1] / 2.0**n, alphas)
-
-
-def sign_criticals(n: int, alphas: Sequence[float]) -> Array:
-    """Return the smallest number of equal signs out of n with a p-value up to each level: int64 (sided, level)."""
-    return _smallest(scipy.stats.binom.sf(np.arange(n + 1) - 1, n, 0.5), alphas)
 
 
 def _smallest(upper: Array, alphas: Sequence[float]) -> Array:
@@ -89,12 +76,6 @@ def _smallest(upper: Array, alphas: Sequence[float]) -> Array:
             if len(small):
                 found[sided - 1, k] = small[0]
     return found
-
-
-def most_tails(alphas: Sequence[float], resamples: int) -> Array:
-    """Return the largest number of resamples in the tails with a p-value up to each level: int64 (level,)."""
-    limits = [math.floor(alpha * resamples * (1.0 + LEVEL_ROUNDING)) for alpha in alphas]
-    return np.array(limits, np.int64)
 
 
 def classical(
@@ -114,14 +95,14 @@ def classical(
     alphas: Ascending.
     counts: int64 (test, row, level).
     """
-    critical = critical_values(n_topics, alphas)
+    of_t, of_wilcoxon, of_sign = critical_values(n_topics, alphas)
     for k, test in enumerate(tests):
         if test == "t":
-            decide_t(differences, n_topics, critical.t, counts[k])
+            decide_t(differences, n_topics, of_t, counts[k])
         elif test == "wilcoxon":
-            decide_wilcoxon(differences, n_topics, critical.exact, critical.normal, counts[k])
+            decide_wilcoxon(differences, n_topics, *of_wilcoxon, counts[k])
         elif test == "sign":
-            decide_sign(differences, n_topics, round(DEAD_ZONE * units), critical.sign, counts[k])
+            decide_sign(differences, n_topics, round(DEAD_ZONE * units), of_sign, counts[k])
 
 
 def resample_weights(test: str, key: Array, group: int, n_topics: int, resamples: int) -> Array:
@@ -161,7 +142,9 @@ def resampling(
     """
     n_topics, resamples = weights.shape
     centred = int(test == "bootstrap")
-    most = most_tails(alphas, (2 if half else 1) * resamples)
+    counted = (2 if half else 1) * resamples
+    # The largest number of resamples in the tails with a p-value up to each level.
+    most = [math.floor(alpha * counted * (1.0 + LEVEL_ROUNDING)) for alpha in alphas]
     products = np.empty((ROWS_AT_ONCE, COLUMNS_AT_ONCE), np.float32)
     for low in range(0, len(differences), ROWS_AT_ONCE):
         part = differences[low : low + ROWS_AT_ONCE]
@@ -178,4 +161,4 @@ def resampling(
             count_tails(sums, totals, centred, 0, tails)
             if half:
                 count_tails(sums, totals, centred, 1, tails)
-        decide_tails(tails, totals, most, counts)
+        decide_tails(tails, totals, np.array(most, np.int64), counts)

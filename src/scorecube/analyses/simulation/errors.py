@@ -42,7 +42,6 @@ from scorecube.analyses.simulation.families import (
 )
 from scorecube.analyses.simulation.pair_models import (
     UNITS,
-    choices_for,
     distinct_systems,
     fit_pair_model,
     pair_model_seconds,
@@ -57,7 +56,6 @@ from scorecube.kernels.random.philox import stream_key
 
 LEVELS = (*(k / 1000 for k in range(1, 10)), *(k / 100 for k in range(1, 11)))
 """Significance levels of the reference."""
-LARGEST_LEVEL = 0.25
 LEAST_TOPICS, FEW_TOPICS = 5, 20
 LEAST_SYSTEMS, FEW_SYSTEMS = 3, 12
 """Fewer than the second number have not ten neighbours of each baseline."""
@@ -65,11 +63,6 @@ GROUP = 1024
 """Consecutive trials that share their resamples of topics and signs, wherever blocks begin."""
 MOST_SUM = 2**24
 """Integers up to this bound are exact in single precision."""
-SECONDS_PER_POINT, SECONDS_PER_TEST, SECONDS_PER_SUM = 4e-7, 4e-6, 3.5e-11
-SECONDS_PER_PRODUCT = 2e-10
-"""A pair of runs, topic and resample of a test of all pairs."""
-SECONDS_PER_PAIR = 2.5e-3
-"""Of fitting models."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +122,7 @@ class Errors(Analysis):
         "Significance levels, ascending.",
         flag="--alpha",
         above=0,
-        maximum=LARGEST_LEVEL,
+        maximum=0.25,
         level=names.ALPHA,
     )
     deltas: tuple[float, ...] = option_field(
@@ -224,7 +217,8 @@ class Errors(Analysis):
                 continue
             model = fit_pair_model(scores[distinct_systems(scores, self.drop_worst)], self.copula)
             inputs |= {f"{name}_{cell}": array for name, array in model.arrays().items()}
-            for k, (choices, exponents) in enumerate(choices_for(model, self.deltas)):
+            for k, delta in enumerate(self.deltas):
+                choices, exponents = model.moved_choices(delta) if delta else model.null_choices()
                 inputs |= {f"choices_{cell}_{k}": choices, f"exponents_{cell}_{k}": exponents}
         inputs["n_cells"] = np.array(n_cells(prepared.cube))
         inputs["seed"] = np.array(seed, np.uint64)
@@ -357,14 +351,15 @@ class Errors(Analysis):
         sums = n_resampling * sum(self.n) * self.n_resamples
         model_bytes = count * n_runs * (8.0 * UNITS + 40.0 * n_runs)
         n_families = sum(test != "holm" for _, test in self.families)
-        family = SECONDS_PER_PRODUCT * n_families * sum(self.n) * n_runs**2 * self.n_resamples
+        # Of a pair of runs, topic and resample of a test of all pairs.
+        family = 2e-10 * n_families * sum(self.n) * n_runs**2 * self.n_resamples
         collections = 16.0 * bool(self.families) * trials * experiments * n_runs * largest
         return Cost(
             seconds=experiments
             * (
-                SECONDS_PER_POINT * largest
-                + SECONDS_PER_TEST * len(self.n) * 3
-                + SECONDS_PER_SUM * sums
+                4e-7 * largest
+                + 4e-6 * len(self.n) * 3
+                + 3.5e-11 * sums
                 + family
                 + 0.01 * len(self.families)
             ),

@@ -1,6 +1,5 @@
 """Models of pairs of systems of one metric: a margin for each system, a copula for each pair."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,8 +48,7 @@ class PairModel:
 
     def null_choices(self) -> tuple[Array, Array]:
         """Return all ordered pairs, the second system with the margin of the first, and exponents that change nothing."""
-        count = len(self.margins)
-        first, second = np.nonzero(~np.eye(count, dtype=bool))
+        first, second = np.nonzero(~np.eye(len(self.margins), dtype=bool))
         choices = np.stack([first, second, first], axis=1).astype(np.int32)
         return choices, np.ones((len(choices), 2))
 
@@ -130,8 +128,7 @@ def fit_pair_model(scores: Array, copula: str) -> PairModel:
         parameters[first, second, 0] = np.clip(correlations, -0.99, 0.99)
         return PairModel(margins, copulas, parameters)
     pairs = np.stack([first, second], axis=1).astype(np.int32)
-    starts = range(0, len(pairs), PAIRS_AT_ONCE)
-    parts = [pairs[start : start + PAIRS_AT_ONCE] for start in starts]
+    parts = [pairs[start : start + PAIRS_AT_ONCE] for start in range(0, len(pairs), PAIRS_AT_ONCE)]
     found = on_threads(lambda part: choose_copulas(ranks, part), parts, LEAST)
     copulas[first, second] = np.concatenate([kinds for kinds, _ in found])
     parameters[first, second] = np.concatenate([values for _, values in found])
@@ -167,8 +164,3 @@ def choose_copulas(ranks: Array, pairs: Array) -> tuple[Array, Array]:
     copulas, parameters = np.empty(len(pairs), np.int32), np.empty((len(pairs), 2))
     fit_pairs(ranks, np.ascontiguousarray(pairs), table, copulas, parameters, np.empty(len(pairs)))
     return copulas, parameters
-
-
-def choices_for(model: PairModel, deltas: Sequence[float]) -> list[tuple[Array, Array]]:
-    """Return the choices of systems for each true difference."""
-    return [model.moved_choices(delta) if delta else model.null_choices() for delta in deltas]

@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -29,12 +28,15 @@ from scorecube.analyses.simulation.topics import (
     scores_of,
 )
 from scorecube.collection import schema
-from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.threads import LEAST, on_threads
-from scorecube.statistics.gaussian_copula import (
+from scorecube.statistics.copulas import (
+    FAMILIES,
+    TRUNCATION,
+    Vine,
+    fit_vine,
     hermite_coefficients,
     loadings,
     normal_correlations,
@@ -42,7 +44,6 @@ from scorecube.statistics.gaussian_copula import (
 )
 from scorecube.statistics.margin_fits import ScoreGrid, fit_margin, margin_seconds, score_grid
 from scorecube.statistics.margins import Margin
-from scorecube.statistics.vine_copula import FAMILIES, TRUNCATION, Vine, fit_vine
 
 COPULAS = ("gaussian", "vine", "independent")
 MOST_TOPICS = 1_000_000
@@ -91,7 +92,7 @@ class Population:
     def covariances(self) -> Array:
         """Return the true covariances of scores, float64 (cell * system, cell * system).
 
-        Variances are exact. Of a covariance the part of Hermite polynomials above degree `gaussian_copula.DEGREES` is left out; it is at most
+        Variances are exact. Of a covariance the part of Hermite polynomials above degree `copulas.DEGREES` is left out; it is at most
         |r|^41 times the root of both variances' parts, for a correlation r of the normal variables.
         """
         if self.vines:
@@ -158,12 +159,13 @@ def fit_population(
     margins: list[Margin] = []
     for cell in scores:
         grid = score_grid(cell)
-        own = each(partial(_own_margin, grid), cell)
+        own = each(partial(_calibrated, grid), cell)
         if null or delta is not None:
             best = int(np.argmax(cell.mean(axis=1)))
             wanted = np.full(n_systems, cell.mean())
             wanted[best] += delta or 0.0
-            own = each(lambda pair: _moved(*pair), list(zip(own, map(float, wanted), strict=True)))
+            pairs = list(zip(own, map(float, wanted), strict=True))
+            own = each(lambda pair: _possible(pair[0].moved, pair[1]), pairs)
         margins += own
     if copula == "independent":
         return Population(tuple(margins), None, (n_cells, n_systems))
@@ -191,22 +193,16 @@ def fit_seconds(n_systems: int, n_topics: int) -> float:
     return n_systems * margin_seconds(n_topics) + pairs
 
 
-def _own_margin(grid: ScoreGrid, scores: Array) -> Margin:
+def _calibrated(grid: ScoreGrid, scores: Array) -> Margin:
     """Return the margin of a system, with the mean and the variance of its scores."""
-    with _refused():
-        return fit_margin(scores, grid).calibrated(float(scores.mean()), float(scores.var(ddof=1)))
+    fitted = fit_margin(scores, grid)
+    return _possible(fitted.calibrated, float(scores.mean()), float(scores.var(ddof=1)))
 
 
-def _moved(margin: Margin, mean: float) -> Margin:
-    with _refused():
-        return margin.moved(mean)
-
-
-@contextmanager
-def _refused() -> Iterator[None]:
-    """Refuse margins that cannot have a mean (BadPlan)."""
+def _possible(make: Callable[..., Margin], *moments: float) -> Margin:
+    """Return a margin with some moments; BadPlan for margins that cannot have them."""
     try:
-        yield
+        return make(*moments)
     except ValueError as error:
         raise BadPlan(f"{error}; leave out runs with almost the same score on all topics") from None
 
@@ -252,12 +248,11 @@ def simulated(
         {"kind": margin.kind, "parameters": margin.parameters, "aic": margin.aic}
         for margin in population.margins
     ]
-    note = (
-        f"simulated: {COPULA_NOTES[copula]}, {_means(null, delta)}, seed {seed}; margins: "
-        + ", ".join(
-            f"{count} {kind}"
-            for kind, count in Counter(each["kind"] for each in chosen).most_common()
-        )
+    means = "equal means" if null else "means of the sample"
+    if delta is not None:
+        means = f"equal means but one that is larger by {delta:g}"
+    note = f"simulated: {COPULA_NOTES[copula]}, {means}, seed {seed}; margins: " + ", ".join(
+        f"{count} {kind}" for kind, count in Counter(each["kind"] for each in chosen).most_common()
     )
     kept = {name: coord for name, coord in cube.coords.items() if names.TOPIC not in coord.dims}
     variables = {
@@ -280,12 +275,6 @@ def _model_bytes(scores: Array, topics: int, copula: str) -> int:
     if copula == "gaussian":
         model += CORRELATION_BYTES * (n_cells * n_systems) ** 2
     return model
-
-
-def _means(null: bool, delta: float | None) -> str:
-    if delta is not None:
-        return f"equal means but one that is larger by {delta:g}"
-    return "equal means" if null else "means of the sample"
 
 
 def check_scores(cube: xr.Dataset, scores: Array) -> None:
@@ -339,18 +328,12 @@ def check_size(cube: xr.Dataset) -> None:
 
 
 VARIABLES = (
-    Variable(
-        TRUE_MEAN,
-        schema.CUBE[0].dims[:-1],
-        "f",
-        "score",
-        "mean score of a run over all topics of the population",
+    *schema.variables(
+        *(schema.CUBE[0].dims[:-1], "estimate", "score"),
+        true_mean="mean score of a run over all topics of the population",
     ),
-    Variable(
-        TRUE_VARIANCE,
-        schema.CUBE[0].dims[:-1],
-        "f",
-        "score^2",
-        "variance of a run's scores over all topics of the population",
+    *schema.variables(
+        *(schema.CUBE[0].dims[:-1], "estimate", "score^2"),
+        true_variance="variance of a run's scores over all topics of the population",
     ),
 )

@@ -19,10 +19,9 @@ from scorecube.kernels.quantiles import Quantiles, quantiles
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
 from scorecube.kernels.threads import on_threads
-from scorecube.statistics.gaussian_copula import BITS
+from scorecube.statistics.copulas import BITS, Vine
+from scorecube.statistics.copulas import TOPICS as VINE_TOPICS
 from scorecube.statistics.margins import Margin
-from scorecube.statistics.vine_copula import TOPICS as VINE_TOPICS
-from scorecube.statistics.vine_copula import Vine
 
 TOPICS_AT_ONCE = 8192
 """Topics of a part that one thread makes."""
@@ -64,7 +63,30 @@ def normal_cuts(margin: Margin) -> Array:
     return np.asarray(scipy.special.ndtri(margin.cumulative[:-1]))
 
 
-class GaussianSource:
+class IndependentSource:
+    """Independent normal variables, one for each system.
+
+    seed, start: Of the random numbers; first topic.
+    """
+
+    ends = NORMAL_ENDS
+    cuts = staticmethod(normal_cuts)
+
+    def __init__(self, seed: int, start: int) -> None:
+        self.seed, self.start = seed, start
+
+    def prepare(self, low: int, high: int) -> None:
+        """Do nothing: all systems need the same, or nothing."""
+
+    def values(self, low: int, high: int, first: int, last: int) -> Array:
+        """Return the variables, see `Source`."""
+        before = low % WORDS_AT_ONCE
+        count = high - low + before
+        drawn = _normal(self.seed, count, self.start + first, self.start + last, low - before)
+        return drawn[before:]
+
+
+class GaussianSource(IndependentSource):
     """Variables with the correlations of a Gaussian copula.
 
     loadings: float64 (system, variable): on independent normal variables; multiples of 2**-BITS.
@@ -72,9 +94,6 @@ class GaussianSource:
     most_bytes: Limit for what is kept of the independent variables; beyond it they are made anew whenever they are
         needed.
     """
-
-    ends = NORMAL_ENDS
-    cuts = staticmethod(normal_cuts)
 
     def __init__(
         self,
@@ -86,7 +105,8 @@ class GaussianSource:
         n_threads: int = 1,
         most_bytes: float = math.inf,
     ) -> None:
-        self.loadings, self.seed, self.start = loadings, seed, start
+        super().__init__(seed, start)
+        self.loadings = loadings
         self._kept: NDArray[np.float32] | None = None
         n_variables, n_topics = loadings.shape[1], stop - start
         if kept_bytes(n_variables, n_topics) > most_bytes:
@@ -103,36 +123,10 @@ class GaussianSource:
     def _made(self, first: int, last: int) -> Array:
         return _normal(self.seed, self.loadings.shape[1], self.start + first, self.start + last)
 
-    def prepare(self, low: int, high: int) -> None:
-        """Do nothing: all systems need the same."""
-
     def values(self, low: int, high: int, first: int, last: int) -> Array:
         """Return the variables, see `Source`."""
         behind = self._made(first, last) if self._kept is None else self._kept[:, first:last]
         return np.asarray(self.loadings[low:high] @ behind.astype(np.float64))
-
-
-class IndependentSource:
-    """Independent normal variables, one for each system.
-
-    seed, start: Of the random numbers; first topic.
-    """
-
-    ends = NORMAL_ENDS
-    cuts = staticmethod(normal_cuts)
-
-    def __init__(self, seed: int, start: int) -> None:
-        self.seed, self.start = seed, start
-
-    def prepare(self, low: int, high: int) -> None:
-        """Do nothing: nothing is kept."""
-
-    def values(self, low: int, high: int, first: int, last: int) -> Array:
-        """Return the variables, see `Source`."""
-        before = low % WORDS_AT_ONCE
-        count = high - low + before
-        drawn = _normal(self.seed, count, self.start + first, self.start + last, low - before)
-        return drawn[before:]
 
 
 def kept_bytes(n_variables: int, n_topics: int) -> int:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
@@ -20,12 +20,13 @@ from scorecube.analyses.base import Analysis, Array, Arrays, Cost, Inputs, Prepa
 from scorecube.analyses.options import option_field
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection import schema
-from scorecube.collection.selection import cells
+from scorecube.collection.selection import cells, n_cells
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import Sampling, multiplicities, topic_counts, topic_samples
 from scorecube.kernels.random.philox import stream_key
-from scorecube.statistics.integer_grid import Grid, for_orders, make_grid
+from scorecube.kernels.swap.dispatch import trials_at_once
+from scorecube.statistics.integer_scores import Grid, for_orders, make_grid
 
 MAX_SIZES = 1000
 MOST_DRAWS = 1000
@@ -36,27 +37,6 @@ MANY_TOPICS = 50_000
 """Topics from which on counts of all trials that are computed together take more memory than a block of few trials."""
 WIDTH = Fraction(1, 100)
 """Width of the swap method's bins, from which other analyses take the same grid and hence the same ties."""
-
-
-def seconds_per_draw(n_topics: int) -> float:
-    """Return the time of one topic of a sample: counts of many topics, in no order, are not in the cache."""
-    return 3e-9 + 7e-11 * math.sqrt(n_topics)
-
-
-class CountsMemory(NamedTuple):
-    """Memory of topic counts: of a trial, of a block in addition, and the largest number of trials of a block."""
-
-    bytes: float
-    fixed_bytes: float
-    max_units: int
-
-
-def counts_memory(n_topics: int, at_once: int) -> CountsMemory:
-    """Return the memory of counts of some trials at once; with many topics a block has no more trials than that."""
-    counts = COUNTS_BYTES * n_topics
-    if n_topics < MANY_TOPICS:
-        return CountsMemory(0.0, counts * at_once, Cost.max_units)
-    return CountsMemory(counts, 0.0, at_once)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +86,8 @@ class TopicSampling(Analysis):
             f"did you mean {n_topics:,}, as many as there are?",
         ]
 
-    def check_sampling(self, cube: xr.Dataset) -> list[str]:
-        """Raise BadPlan for sample sizes or scores that are impossible; return warnings."""
+    def check(self, prepared: Prepared) -> list[str]:
+        cube = prepared.cube
         sizes = self.sizes(cube)
         if len(sizes) > MAX_SIZES:
             raise BadPlan(f"{len(sizes)} sample sizes; use 1 to {MAX_SIZES}", option="size")
@@ -161,6 +141,35 @@ class TopicSampling(Analysis):
             "key": stream_key(seed, names.Purpose.SWAP_TOPICS),
             "sampling": np.array(Sampling[self.sampling.upper()]),
         }
+
+    def sampling_cost(
+        self, cube: xr.Dataset, trials: int, per_size: float, width: int, held: float
+    ) -> Cost:
+        """Return the estimated time and memory of samples, their sums and scores, without outputs.
+
+        cube, trials: As of `cost`.
+        per_size: Seconds of one size of a trial, without its draws.
+        width: Numbers of a trial that are held together.
+        held: Bytes of a trial of a chunk, beside counts of topics.
+        """
+        n_topics, scores = cube.sizes[names.TOPIC], 8.0 * n_cells(cube) * cube.sizes[names.RUN]
+        chunk, counts = min(trials, trials_at_once(max(width, n_topics))), COUNTS_BYTES * n_topics
+        many = n_topics >= MANY_TOPICS  # a block has no more trials than are computed together
+        # Counts of many topics, in no order, are not in the cache.
+        seconds_per_draw = 3e-9 + 7e-11 * math.sqrt(n_topics)
+        return Cost(
+            per_size * len(self.sizes(cube)) + seconds_per_draw * sum(self.sizes(cube)),
+            counts if many else 0.0,
+            scores * n_topics + held * chunk + (0.0 if many else counts * chunk),
+            max_units=chunk if many else Cost.max_units,
+            input_bytes=scores * n_topics,
+        )
+
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
+        cube = prepared.cube
+        return self.sampling_inputs(cube, self.grids(cube), seed) | (samples or {})
 
     def scores(self, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the scores of all cells (cell, run, topic); where means only order runs, see `for_orders`."""

@@ -11,7 +11,7 @@ rankings with a tau above 0.9 for equivalent, and sees noticeable changes below 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -30,13 +30,7 @@ from scorecube.analyses.base import (
     labelled_result,
 )
 from scorecube.analyses.options import option_field
-from scorecube.analyses.topic_samples.base import (
-    TopicSampling,
-    counts_memory,
-    counts_of,
-    seconds_per_draw,
-    units_of,
-)
+from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
 from scorecube.analyses.topic_samples.split_quantities import VARIABLES
 from scorecube.collection.selection import cells, n_cells
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
@@ -80,15 +74,6 @@ class Splits(TopicSampling):
         may_be_empty=True,
         finalize=True,
     )
-
-    def check(self, prepared: Prepared) -> list[str]:
-        return self.check_sampling(prepared.cube)
-
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
-        cube = prepared.cube
-        return self.sampling_inputs(cube, self.grids(cube), seed) | (samples or {})
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         cube = prepared.cube
@@ -203,20 +188,13 @@ class Splits(TopicSampling):
         per_size = (
             1e-9 * n_cells * n_runs * (40 + 3 * words) + 2e-10 * n_topics * n_cells * n_runs + 3e-7
         )
-        score_bytes = 8.0 * n_cells * n_runs * n_topics
-        chunk = min(trials, trials_at_once(max(n_cells * n_runs, n_topics)))
-        counts = counts_memory(n_topics, chunk)
-        working_bytes = score_bytes + 96.0 * chunk * n_cells * n_runs + counts.fixed_bytes
-        output_bytes = 29.0 * n_sizes * n_cells
+        columns, output_bytes = n_cells * n_runs, 29.0 * n_sizes * n_cells
         result_bytes = (
             output_bytes + 29.0 * n_sizes * cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
         )
-        seconds = per_size * n_sizes + seconds_per_draw(n_topics) * sum(self.sizes(cube))
-        return Cost(
-            seconds,
-            output_bytes + counts.bytes,
-            working_bytes,
-            result_bytes=trials * result_bytes + score_bytes,
-            input_bytes=score_bytes,
-            max_units=counts.max_units,
+        sampling = self.sampling_cost(cube, trials, per_size, columns, 96.0 * columns)
+        return replace(
+            sampling,
+            bytes=output_bytes + sampling.bytes,
+            result_bytes=trials * result_bytes + sampling.input_bytes,
         )

@@ -5,7 +5,7 @@ Reference: Buckley and Voorhees 2000, "Evaluating evaluation measure stability",
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,13 +14,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Inputs, Output, Prepared, labelled_result
 from scorecube.analyses.options import option_field
-from scorecube.analyses.topic_samples.base import (
-    TopicSampling,
-    counts_memory,
-    counts_of,
-    seconds_per_draw,
-    units_of,
-)
+from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
 from scorecube.analyses.topic_samples.stability_quantities import VARIABLES
 from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.selection import cells, n_cells
@@ -59,15 +53,11 @@ class Stability(TopicSampling):
         below=1,
     )
 
-    def check(self, prepared: Prepared) -> list[str]:
-        return self.check_sampling(prepared.cube)
-
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        cube = prepared.cube
-        inputs = self.sampling_inputs(cube, self.grids(cube), seed)
-        return inputs | (samples or {}) | {"fuzziness": np.array(self.fuzziness)}
+        fuzziness = {"fuzziness": np.array(self.fuzziness)}
+        return super().inputs(prepared, trials, seed, samples) | fuzziness
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         cube = prepared.cube
@@ -148,15 +138,10 @@ class Stability(TopicSampling):
             2.5e-10 * count * pairs * len(self.fuzziness) + 1e-10 * n_topics * count * n_runs + 1e-7
         )
         output_bytes = 8.0 * n_sizes * len(self.fuzziness) * count * pairs
-        score_bytes = 8.0 * count * n_runs * n_topics
-        chunk = min(trials, trials_at_once(max(count * n_runs, n_topics)))
-        counts = counts_memory(n_topics, chunk)
-        working_bytes = score_bytes + 8.0 * chunk * count * n_runs + counts.fixed_bytes
-        return Cost(
-            per_size * n_sizes + seconds_per_draw(n_topics) * sum(self.sizes(cube)),
-            counts.bytes,
-            working_bytes + output_bytes,
+        columns = count * n_runs
+        sampling = self.sampling_cost(cube, trials, per_size, columns, 8.0 * columns)
+        return replace(
+            sampling,
+            fixed_bytes=sampling.fixed_bytes + output_bytes,
             result_bytes=48.0 * pairs + 4 * output_bytes,
-            input_bytes=score_bytes,
-            max_units=counts.max_units,
         )

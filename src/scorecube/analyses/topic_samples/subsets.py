@@ -8,6 +8,7 @@ evaluations", ICTIR.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,23 +27,7 @@ MOST_DIFFERENCES = 1e8
 """Differences of pairs of runs on topics that are in memory."""
 
 
-@dataclass(frozen=True)
-class Subsets:
-    """What subsets of each size from 1 to n topics have.
-
-    best, worst: float64 (size,): Kendall's tau of the runs' means over the subset and over all topics.
-    best_topics, worst_topics: The subsets as positions of topics, by size.
-    random: float64 (subset, size): tau of random subsets.
-    """
-
-    best: NDArray[np.float64]
-    worst: NDArray[np.float64]
-    best_topics: list[list[int]]
-    worst_topics: list[list[int]]
-    random: NDArray[np.float64]
-
-
-def topic_subsets(scores: NDArray[np.float64]) -> Subsets:
+def topic_subsets(scores: NDArray[np.float64]) -> dict[str, Any]:
     """Return the best and the worst subsets that a greedy search finds, and random ones.
 
     Two searches run for each goal: forward, which adds to the subset the topic that gives the best (worst) tau, and backward, which
@@ -50,7 +35,9 @@ def topic_subsets(scores: NDArray[np.float64]) -> Subsets:
     equal topics the first is taken. The search is not exhaustive: a better (worse) subset may exist.
 
     scores: float64 (run, topic), without missing scores.
-    Returns subsets: Of all sizes.
+    Returns best, worst: float64 (size,): Kendall's tau of the runs' means over the subset of each size and over all topics.
+    Returns best_topics, worst_topics: The subsets as positions of topics, by size.
+    Returns random: float64 (subset, size): tau of random subsets.
     Raises BadPlan: A single run, too many runs and topics for the search, missing scores, or ones that sums cannot
         hold.
     """
@@ -76,37 +63,27 @@ def topic_subsets(scores: NDArray[np.float64]) -> Subsets:
     drawn = np.array(
         [agreement.tau(np.cumsum(agreement.differences[order], axis=0)) for order in orders]
     )
-    ends = []
-    for sign in (1.0, -1.0):
+    subsets: dict[str, Any] = {"random": drawn}
+    for end, sign in (("best", 1.0), ("worst", -1.0)):
         places = (sign * drawn).argmax(axis=0)
         by_chance = [
             (float(drawn[place, k]), sorted(orders[place][: k + 1].tolist()))
             for k, place in enumerate(places)
         ]
         found = [search(agreement, sign, add=True), search(agreement, sign, add=False), by_chance]
-        ends.append([max(each, key=lambda one: sign * one[0]) for each in zip(*found, strict=True)])
-    best, worst = ends
-    return Subsets(
-        np.array([value for value, _ in best]),
-        np.array([value for value, _ in worst]),
-        [topics for _, topics in best],
-        [topics for _, topics in worst],
-        drawn,
-    )
+        chosen = [max(each, key=lambda one: sign * one[0]) for each in zip(*found, strict=True)]
+        subsets[end] = np.array([value for value, _ in chosen])
+        subsets[f"{end}_topics"] = [topics for _, topics in chosen]
+    return subsets
 
 
 @dataclass(frozen=True)
 class Agreement:
     """Pairs of runs, each with the better one by mean over all topics first.
 
-    Parameters
-    ----------
-    differences
-        float64 (topic, pair): differences of scores, in whole units; without pairs whose means over all topics are equal.
-    rounding
-        Sums of differences that are no larger are 0.
-    pairs
-        Number of all pairs.
+    differences: float64 (topic, pair): differences of scores, in whole units; without pairs whose means over all topics are equal.
+    rounding: Sums of differences that are no larger are 0.
+    pairs: Number of all pairs.
     """
 
     differences: NDArray[np.float64]

@@ -7,7 +7,7 @@ metrics"; S1 = Sakai 2007, "On the properties of evaluation metrics for finding 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,27 +15,20 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Inputs, Output, Prepared
-from scorecube.analyses.topic_samples.base import (
-    counts_memory,
-    counts_of,
-    seconds_per_draw,
-    units_of,
-)
-from scorecube.analyses.topic_samples.left_out_groups import (
-    group_inputs,
-    n_groups,
-    n_replicates,
-    runs_left_out,
-    topics_left_out,
-)
+from scorecube.analyses.topic_samples.base import counts_of, units_of
 from scorecube.analyses.topic_samples.swap_limits import (
     TOPIC_GROUPS,
     TRIALS_PER_RUN_SAMPLE,
     TRIALS_PER_TOPIC_SAMPLE,
     count_groups,
+    group_inputs,
     has_limits,
     limit_inputs,
     limit_outputs,
+    n_groups,
+    n_replicates,
+    runs_left_out,
+    topics_left_out,
 )
 from scorecube.analyses.topic_samples.swap_options import Bins, SwapOptions
 from scorecube.analyses.topic_samples.swap_result import make_result
@@ -59,7 +52,7 @@ class Swap(SwapOptions):
     Notes
     -----
     Intervals of swap rates are Wilson intervals for the effective number of comparisons, see
-    `scorecube.statistics.proportion_intervals.effective_size` and `scorecube.statistics.population_interval`. In simulations
+    `scorecube.statistics.proportion_intervals.effective_size` and `scorecube.statistics.replicate_limits`. In simulations
     (tests/analyses/topic_samples/test_swap_intervals.py), the coverage of intervals over trials is 91 to 100 % in each bin. That of intervals
     about the population is 93 to 99 % for bins with 2 % of the comparisons, also with runs in teams of three; they are wider than
     necessary where differences are small. Intervals over trials cover the mean rate of the population in 20 to 70 % only.
@@ -100,7 +93,7 @@ class Swap(SwapOptions):
             raise BadPlan(
                 f"{n_runs} runs have too many pairs for the swap method; select at most 46,341 {option('runs')}"
             )
-        warnings = [*self.check_sampling(cube), *prepared.shared.warnings]
+        warnings = [*super().check(prepared), *prepared.shared.warnings]
         if self.interval == "population" and min(n_runs, n_topics) < 4:
             raise BadPlan(
                 f"the interval about the population needs 4 runs and 4 topics, found {n_runs} runs and {n_topics} topics; "
@@ -265,25 +258,28 @@ class Swap(SwapOptions):
         cube = prepared.cube
         count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         comparisons = count * n_runs * (n_runs - 1) / 2
-        draws = 2 * sum(self.sizes(cube))
         n_bins = prepared.shared.number
         places = self.places(n_bins)
-        chunk = min(trials, trials_at_once(max(count * (n_runs + places // 2), n_topics)))
-        score_bytes = 8.0 * count * n_runs * n_topics
-        counts = counts_memory(n_topics, chunk)
-        working_bytes = (
-            2 * score_bytes + 8.0 * chunk * count * (5 * n_runs + places) + counts.fixed_bytes
+        sampling = self.sampling_cost(
+            cube,
+            trials,
+            per_size=0.0,
+            width=count * (n_runs + places // 2),
+            held=8.0 * count * (5 * n_runs + places),
         )
+        score_bytes = sampling.input_bytes
+        fixed_bytes = score_bytes + sampling.fixed_bytes
         repetitions = 1.0
         if self.interval == "population":
             # Without a group of topics, each half of the runs has a quarter of the pairs.
             repetitions += min(self.groups, n_topics) / 2 + min(self.groups, n_runs)
         if self.share == "none":
-            sample_bytes = 24.0 * self.sizes(cube)[-1]  # two samples of a pair and their words
+            drawn = 2 * sum(self.sizes(cube)) * comparisons
             return Cost(
-                repetitions * (draws * comparisons * (2e-9 + 8e-9 / count) + 1e-6),
+                repetitions * (drawn * (2e-9 + 8e-9 / count) + 1e-6),
                 0.0,
-                working_bytes + sample_bytes,
+                # Two samples of a pair and their words.
+                fixed_bytes + 24.0 * self.sizes(cube)[-1],
                 result_bytes=score_bytes,
                 input_bytes=score_bytes,
             )
@@ -293,23 +289,19 @@ class Swap(SwapOptions):
         per_size = (
             comparison_seconds * (1 + self.symmetric) + 1e-10 * 2 * n_topics * count * n_runs + 4e-7
         )
-        seconds = repetitions * (
-            per_size * len(self.sizes(cube)) + seconds_per_draw(n_topics) * draws
-        )
+        seconds = repetitions * (per_size * len(self.sizes(cube)) + 2 * sampling.seconds)
         if self._limited(cube):
             # Each half of the runs has a quarter of the pairs.
             repetitions = 1 / TRIALS_PER_RUN_SAMPLE + TOPIC_GROUPS / 2 / TRIALS_PER_TOPIC_SAMPLE
             seconds += repetitions * 2e-9 * comparisons * len(self.sizes(cube))
-        return Cost(
-            seconds,
-            counts.bytes,
-            working_bytes,
-            max_units=counts.max_units,
+        return replace(
+            sampling,
+            seconds=seconds,
+            fixed_bytes=fixed_bytes,
             # Scores without each group of topics are copied.
             fixed_seconds=5e-9 * TOPIC_GROUPS * score_bytes / 8 if self._limited(cube) else 0.0,
             result_bytes=score_bytes,
             result_seconds=2e-3 * count,
-            input_bytes=score_bytes,
         )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:

@@ -167,8 +167,7 @@ def _fit(result: xr.Dataset) -> xr.DataArray:
 
 
 def _at_curve_sizes(result: xr.Dataset, values: Any, dims: tuple[str, ...]) -> xr.DataArray:
-    sizes = _on_curve(result)[1].astype(int)
-    return xr.DataArray(values, {CURVE_SIZE: sizes}, dims)
+    return xr.DataArray(values, {CURVE_SIZE: _on_curve(result)[1].astype(int)}, dims)
 
 
 def _fitted(result: xr.Dataset) -> xr.DataArray:

@@ -10,20 +10,20 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Array, Inputs, Prepared, labelled_result
-from scorecube.analyses.topic_samples.left_out_groups import n_groups
 from scorecube.analyses.topic_samples.swap_limits import (
     Functionals,
     by_group,
     counts_and_swaps,
     limits,
+    n_groups,
     tie_shares,
 )
 from scorecube.analyses.topic_samples.swap_options import SwapOptions
 from scorecube.analyses.topic_samples.swap_quantities import VARIABLES
 from scorecube.collection.selection import cells
 from scorecube.statistics.integer_scores import usual_difference
-from scorecube.statistics.population_interval import population_interval
 from scorecube.statistics.proportion_intervals import effective_size, student_quantile, wilson
+from scorecube.statistics.replicate_limits import population_interval
 from scorecube.statistics.required_difference import (
     crossing,
     fitted_rates,
@@ -65,7 +65,10 @@ def make_result(swap: SwapOptions, prepared: Prepared, totals: Inputs, trials: i
     )
     grid = swap.grids(cube, swap.width)[0]
     to_score = (float(grid.width) / grid.units_per_bin)[cell_of][..., np.newaxis]
-    tens = np.array([_tens(cell) for cell in cells(cube)[0]])[cell_of][..., np.newaxis]
+    usual = [min(usual_difference(cell), LEAST_DIFFERENCE) for cell in cells(cube)[0]]
+    # Powers of ten by which usual differences are below `LEAST_DIFFERENCE`, at least 1.
+    tens = np.array([10.0 ** math.ceil(math.log10(LEAST_DIFFERENCE / each)) for each in usual])
+    tens = tens[cell_of][..., np.newaxis]
     max_performance, max_difference = (
         np.round(by_cell[name].astype(np.float64) * to_score * tens, DECIMALS) / tens
         for name in ("largest", "widest")
@@ -100,12 +103,6 @@ def make_result(swap: SwapOptions, prepared: Prepared, totals: Inputs, trials: i
         max(int(np.flatnonzero(filled).max(initial=0)) + 1, 2) if bins.automatic else bins.number
     )
     return _labelled(swap, cube, values, trials, (bins.number, shown))
-
-
-def _tens(scores: Array) -> float:
-    """Return the power of ten by which usual differences of the scores (run, topic) are below `LEAST_DIFFERENCE`; at least 1."""
-    usual = min(usual_difference(scores), LEAST_DIFFERENCE)
-    return float(10.0 ** math.ceil(math.log10(LEAST_DIFFERENCE / usual)))
 
 
 def _labelled(

@@ -42,7 +42,7 @@ def count_swaps(
     in bin 0 and are counted separately, so that one pass serves both rules.
 
     first, second: float64 (trial, cell, run): sums in grid units over the first and the second topic sample.
-    units_per_bin: float64 (cell,), of the grid, see `scorecube.statistics.integer_grid`.
+    units_per_bin: float64 (cell,), of the grid, see `scorecube.statistics.integer_scores`.
     tolerance: Of the grid.
     counted: int32 (cell, trial, 2 * bin + 1), added to: comparisons without a swap by bin, swaps by bin, and
         comparisons whose differences are zero in both samples, which are not counted elsewhere. The bin is that of the

@@ -59,15 +59,18 @@ def evaluate_first(values: dict[str, Any]) -> dict[str, Any]:
     files = files_of(values, "", run_files="--run-files", qrels_a="--qrels-a", qrels_b="--qrels-b")
     if not files:
         return values
-    from scorecube.cli.run_analysis import evaluate_two_sets
+    from scorecube.cli.run_analysis import evaluate_sets
 
     labels = values["collection"] or [path.name.split(".")[0] for path in files[1:]]
+    if len(labels) != 2 or labels[0] == labels[1]:
+        raise BadPlan(
+            f"two files of judgements need two different names, found {', '.join(labels)}; name both with --collections A,B"
+        )
     metrics, gains = values["metrics"] or names.DEFAULT_METRICS, values["gains"] or ["auto"]
-    evaluate_two_sets(
+    evaluate_sets(
         values["study"],
-        labels,
+        dict(zip(labels, files[1:], strict=True)),
         files[0],
-        files[1:],
         metrics,
         gains,
         run_name=values["run_name"],

@@ -113,6 +113,3 @@ def missing_scores(cube: xr.Dataset) -> str:
         f"{int(missing.sum())} of {missing.size} scores are missing, the first is {first['metric'].item()} of run {first['run'].item()} "
         f"on topic {first['topic'].item()}"
     )
-
-
-COMMANDS = (import_,)

@@ -179,10 +179,10 @@ def read_rankings(
         "duplicates": duplicates,
     }
     attrs |= {"level_map": print_level_map(level_map), "qrels_format": dialect}
-    rankings = build_rankings(
-        judged_runs, judged, team_of, attrs=attrs, teams_path=path, notify=notify or LOGGER.warning
-    )
     say = notify or LOGGER.warning
+    rankings = build_rankings(
+        judged_runs, judged, team_of, attrs=attrs, teams_path=path, notify=say
+    )
     return _grouped(with_systems(rankings, systems, path=path, notify=say), topic_groups, say)
 
 

@@ -19,6 +19,8 @@ CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 """Characters that give orders to a terminal, break lines or turn their direction, and bytes that are no text."""
+OPPOSITES = {"by_system": "by_run"}
+"""Argument whose value False has a flag of its own -> the name of that flag."""
 
 
 def option(name: str, value: object = None) -> str:
@@ -123,6 +125,7 @@ class ScorecubeError(Exception):
 
         def on_command_line(found: re.Match[str]) -> str:
             name, *value = found[1].split(SEPARATOR)
+            name = OPPOSITES.get(name, name) if value[:1] == ["False"] else name
             return " ".join(filter(None, [flag_of(name), *value[1:]]))
 
         return MARKED.sub(on_command_line, self.marked)

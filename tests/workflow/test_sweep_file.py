@@ -185,6 +185,10 @@ MISTAKES = {
     ),
     "nested values": (ANALYSIS + "size = [[[[5]]]]\n", "expected a whole number or a list"),
     "a long integer": ("seed = " + "1" * 5000 + "\n" + ANALYSIS, "is not TOML"),
+    "no choice": (
+        '[[collection]]\nname = "x"\nruns = "r"\nqrels = "q"\nunjudged = "drop"\n' + ANALYSIS,
+        "sweep.toml:1: unjudged of a collection of runs: 'drop' is not one of nonrelevant, condense",
+    ),
     "impossible": ('impossible = "ignore"\n' + ANALYSIS, "expected one of skip, stop"),
 }
 

@@ -15,6 +15,7 @@ from scorecube.analyses.shared_options import SHARED
 from scorecube.cli import options
 from scorecube.cli.light_imports import postpone_xarray
 from scorecube.errors import BadPlan
+from scorecube.ingest.options import EVALUATE
 
 OF_RESAMPLING = ("trials", "seed", "until_width", "most_trials", "replay", "save_samples")
 """Shared options that analyses without resampling do not use."""
@@ -25,11 +26,13 @@ class Extension:
     """Parameters and help of an analysis command in addition to the options of its record.
 
     parameters: Name -> type and default.
+    evaluating: Names of options that the command evaluate has, too.
     before: Called with the values of all options before the analysis; returns the values to use.
     details, example: Texts for the help.
     """
 
     parameters: Mapping[str, tuple[Any, Any]]
+    evaluating: tuple[str, ...]
     before: Callable[[dict[str, Any]], dict[str, Any]]
     details: str
     example: str
@@ -56,15 +59,18 @@ def evaluate_first(values: dict[str, Any]) -> dict[str, Any]:
     files = files_of(values, "", run_files="--run-files", qrels_a="--qrels-a", qrels_b="--qrels-b")
     if not files:
         return values
-    from scorecube.cli.run_analysis import evaluate_two_sets
+    from scorecube.cli.run_analysis import evaluate_sets
 
     labels = values["collection"] or [path.name.split(".")[0] for path in files[1:]]
+    if len(labels) != 2 or labels[0] == labels[1]:
+        raise BadPlan(
+            f"two files of judgements need two different names, found {', '.join(labels)}; name both with --collections A,B"
+        )
     metrics, gains = values["metrics"] or names.DEFAULT_METRICS, values["gains"] or ["auto"]
-    evaluate_two_sets(
+    evaluate_sets(
         values["study"],
-        labels,
+        dict(zip(labels, files[1:], strict=True)),
         files[0],
-        files[1:],
         metrics,
         gains,
         run_name=values["run_name"],
@@ -147,9 +153,8 @@ EXTENSIONS = {
                 ],
                 None,
             ),
-            "run_name": (options.RunName, "tag"),
-            "teams": (options.Teams, None),
         },
+        ("run_name", "teams"),
         evaluate_judges,
         "The truth and each judge are collections of the study with the same runs. With --runs they are evaluated first, and named by --truth and --judges, or by their "
         "files or, in a table, by their judges.",
@@ -175,8 +180,8 @@ EXTENSIONS = {
                 Annotated[Optional[Path], typer.Option("--qrels-b", help="Second judgements.")],
                 None,
             ),
-            "run_name": (options.RunName, "tag"),
         },
+        ("run_name",),
         evaluate_first,
         "The two sets of judgements are two collections of the study; the first is the truth. In a study of two collections they need "
         "not be named. With --run-files, both collections are evaluated first, and named by --collections or by the files of judgements.",
@@ -194,11 +199,14 @@ def analysis_command(name: str) -> Callable[..., None]:
         key: replace(option, **kind.changed_options.get(key, {})) for key, option in SHARED.items()
     }
 
+    evaluating = {} if extension is None else {key: EVALUATE[key] for key in extension.evaluating}
+
     def command(**parsed: Any) -> None:
         from scorecube.cli.run_analysis import run_analysis
 
         values = parsed | {
-            key: options.value_of(option, parsed[key]) for key, option in (own | shared).items()
+            key: options.value_of(option, parsed[key])
+            for key, option in (own | shared | evaluating).items()
         }
         if extension is not None:
             values = extension.before(values)
@@ -210,6 +218,7 @@ def analysis_command(name: str) -> Callable[..., None]:
     parameters = {"study": (options.StudyPath, inspect.Parameter.empty)}
     parameters |= {key: options.parameter(option) for key, option in own.items()}
     parameters |= {} if extension is None else extension.parameters
+    parameters |= {key: options.parameter(option) for key, option in evaluating.items()}
     drawn = {key: options.parameter(option) for key, option in shared.items()}
     if kind.resamples is False:
         # Nothing is drawn: scripts may pass these flags to all analyses, but this one has no use for them.

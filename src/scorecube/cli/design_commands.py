@@ -15,7 +15,7 @@ from scorecube.analyses.options import Option
 from scorecube.analyses.shared_options import SHARED
 from scorecube.cli import options
 from scorecube.cli.options import check_choice, parse_numbers
-from scorecube.cli.terminal import echo_results, echo_table, notify, split
+from scorecube.cli.terminal import echo_results, echo_table, notify, split, write_figure
 from scorecube.errors import BadPlan, BadStudy, default_flag
 
 if TYPE_CHECKING:
@@ -283,13 +283,8 @@ def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
         echo_results([described(result) for result in results])
     else:
         echo_table(combine([table(result) for result in results]), form)
-    if figure is None:
-        return
-    from scorecube.report.figures.files import save_figure
-
-    for note in save_figure(view_of_result(results[0]).draw_overview(results), figure):
-        notify(f"note: {note}")
-    notify(f"figure written to {figure}")
+    if figure is not None:
+        write_figure(view_of_result(results[0]).draw_overview(results), figure)
 
 
 def check_output(form: str, figure: Path | None) -> None:
@@ -301,6 +296,3 @@ def check_output(form: str, figure: Path | None) -> None:
         from scorecube.report.figures.files import check_figure_path
 
         check_figure_path(figure)
-
-
-COMMANDS = (design, wcw)

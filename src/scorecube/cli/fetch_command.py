@@ -111,6 +111,3 @@ def entry_lines(collection: PublicCollection) -> str:
 def size_of(collection: PublicCollection) -> str:
     """Return the numbers of runs and topics as text."""
     return f"{collection.runs} runs x {collection.topics} topics"
-
-
-COMMANDS = (fetch,)

@@ -106,6 +106,3 @@ def gate(
         echo(found.sentence())
     if not found.passed:
         raise typer.Exit(STATUS)
-
-
-COMMANDS = (gate,)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
 from scorecube.cli import options, terminal
 from scorecube.cli.options import check_choice
-from scorecube.cli.terminal import notify, split
+from scorecube.cli.terminal import notify
 from scorecube.errors import BadPlan, counted, option
 from scorecube.ingest.formats import AUTO, NUMBERS, layouts
-from scorecube.ingest.roles import TAKEN, ColumnOptions
+from scorecube.ingest.options import IMPORT
+from scorecube.ingest.roles import TAKEN
 from scorecube.report.vocabulary import EVALS, MODELS
 
 if TYPE_CHECKING:
@@ -33,88 +32,24 @@ Name = Annotated[
         help="Name of the collection in the study; by default, a column such as benchmark names the collections.",
     ),
 ]
-Metric = Annotated[
-    Optional[str],
-    typer.Option(
-        "--metric",
-        "--metrics",
-        help="Metric of files that do not name it; otherwise the only one to read.",
-    ),
-]
-Gain = Annotated[
-    str,
-    typer.Option(
-        "--gain", help="Gain setting of the scores; with a gain column, the only one to read."
-    ),
-]
-Layout = Annotated[
-    str,
-    typer.Option(
-        "--layout",
-        help="auto, or " + "; ".join(f"{name}: {about}" for name, about in layouts().items()) + ".",
-    ),
-]
-Transpose = Annotated[
-    bool, typer.Option("--transpose", help="Rows of matrices are runs, columns are topics.")
-]
 NoHeader = Annotated[
     bool,
     typer.Option(
         "--no-header", help="Matrices without a line of names, as of NTCIREVAL: runs are numbered."
     ),
 ]
-LowerIsBetter = Annotated[
-    Optional[str],
-    typer.Option(
-        "--lower-is-better",
-        metavar="METRICS",
-        help="Metrics whose smaller values are better, such as last_rel: stored negated, as neg:last_rel.",
-    ),
-]
-COLUMNS = {
-    "run": "runs, such as model_name",
-    "topic": "topics, such as question_id",
-    "collection": "collections, such as benchmark",
-    "seed": "repetitions, such as epoch",
-    "score": "scores, such as value",
-    "topic_group": "what topics come in, such as conversation_id",
-}
-"""What is in the columns that options name, by role."""
 
 
-def _with_columns(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that takes an option for each of `COLUMNS`, behind --transpose."""
-    declared = {
-        name: (each.annotation, each.default)
-        for name, each in inspect.signature(command, eval_str=True).parameters.items()
-        if name != "columns"
-    }
-    columns: dict[str, tuple[Any, Any]] = {}
-    for role, about in COLUMNS.items():
-        flag = f"--{role.replace('_', '-')}-column"
-        kind = Annotated[Optional[str], typer.Option(flag, help=f"Column of {about}.")]
-        columns[f"{role}_column"] = kind, None
-    names = list(declared)
-    behind = names.index("transpose") + 1
-    ordered = [*names[:behind], *columns, *names[behind:]]
-    return options.with_parameters(command, {name: (declared | columns)[name] for name in ordered})
-
-
-@_with_columns
+@options.with_declared(IMPORT)
 def import_(
     study: options.StudyPath,
     files: ScoreFiles,
     name: Name = None,
-    metric: Metric = None,
-    gain: Gain = "auto",
-    layout: Layout = "auto",
-    transpose: Transpose = False,
+    *,
     no_header: NoHeader = False,
-    lower_is_better: LowerIsBetter = None,
-    teams: options.Teams = None,
-    topic_groups: options.TopicGroups = None,
-    replace: options.Replace = False,
-    **columns: Unpack[ColumnOptions],
+    layout: str,
+    replace: bool,
+    **values: Any,
 ) -> None:
     """Add per-topic scores that other tools computed.
 
@@ -126,19 +61,7 @@ def import_(
     layout = numbers_layout(layout) if no_header else layout
     if name is not None:
         api.check_names(name, [])
-    cubes = api.import_scores(
-        files,
-        metric=metric,
-        gain=gain,
-        teams=teams,
-        topic_groups=topic_groups,
-        layout=layout,
-        transpose=transpose,
-        **columns,
-        lower_is_better=split(lower_is_better) or (),
-        collections=True,
-        notify=_notify,
-    )
+    cubes = api.import_scores(files, layout=layout, **values, collections=True, notify=_notify)
     if name is not None:
         cubes = {name: api.only_cube(cubes)}
     api.refuse_unnamed(cubes)
@@ -190,6 +113,3 @@ def missing_scores(cube: xr.Dataset) -> str:
         f"{int(missing.sum())} of {missing.size} scores are missing, the first is {first['metric'].item()} of run {first['run'].item()} "
         f"on topic {first['topic'].item()}"
     )
-
-
-COMMANDS = (import_,)

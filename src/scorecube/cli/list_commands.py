@@ -67,6 +67,3 @@ def gains_of(study: Study | Catalogue) -> str:
         gains = ", ".join(row.facts["cube"]["gains"])
         lines.append(visible(f"{name}: {levels}gains {gains}"))
     return "\n".join(lines) or f"{study.path}: no collections"
-
-
-COMMANDS = (list_,)

@@ -2,52 +2,24 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional, cast
+from typing import Annotated, Any, Optional, cast
 
 import typer
 
-from scorecube import names
 from scorecube.analyses import options
 from scorecube.analyses.options import Option
 from scorecube.analyses.shared_options import SHARED
 from scorecube.cli.completion import metric_names, one_of
 from scorecube.errors import BadPlan
+from scorecube.ingest.options import COLLECTION
 
 StudyPath = Annotated[
     str,
     typer.Argument(metavar="STUDY", help="Study: a directory (zarr store), or s3://bucket/prefix."),
 ]
 Name = Annotated[str, typer.Option("--name", help="Name of the collection in the study.")]
-Teams = Annotated[
-    Optional[Path],
-    typer.Option(
-        "--teams",
-        help="CSV file with the columns run, and team or system (whose repetition the run is) or both.",
-    ),
-]
-TopicGroups = Annotated[
-    Optional[Path],
-    typer.Option(
-        "--topic-groups",
-        help="CSV file with the columns topic and topic_group, such as the conversation that a turn belongs to.",
-    ),
-]
-Replace = Annotated[
-    bool,
-    typer.Option(
-        "--replace",
-        help="Replace the scores of the collection; results of other scores become outdated.",
-    ),
-]
-AddRuns = Annotated[
-    bool,
-    typer.Option(
-        "--add-runs",
-        help="Add runs to the collection, under its own metrics and gain settings; its results become outdated.",
-    ),
-]
-
 RunFiles = Annotated[
     list[str],
     typer.Option(
@@ -62,93 +34,6 @@ QrelsFile = Annotated[
         "--qrels", help="Judgements: a file, or the directory of NTCIREVAL's <topic>.rel files."
     ),
 ]
-DEFAULT_METRICS = ",".join(names.DEFAULT_METRICS)
-Metrics = Annotated[
-    str,
-    typer.Option(
-        "--metrics",
-        "--metric",
-        help="Metric names, separated by commas.",
-        autocompletion=metric_names,
-    ),
-]
-SomeMetrics = Annotated[
-    Optional[str],
-    typer.Option("--metrics", "--metric", help="Metrics, separated by commas; all by default."),
-]
-Collections = Annotated[
-    Optional[str],
-    typer.Option("--collection", help="Collections, separated by commas; all by default."),
-]
-Gains = Annotated[
-    str, typer.Option("--gains", help="Gain settings, highest level first, e.g. 3:2:1,1:1:1.")
-]
-Order = Annotated[
-    Literal["score", "score-docno-desc", "score-docno-asc", "score-stable", "file", "rank"],
-    typer.Option(
-        "--order", help="Order of documents: score as in trec_eval, file as in NTCIREVAL."
-    ),
-]
-Precision = Annotated[
-    Literal["single", "double"],
-    typer.Option(
-        "--score-precision",
-        help="Compare scores as 32-bit (trec_eval up to 9) or 64-bit floats (trec_eval 10).",
-    ),
-]
-Depth = Annotated[Optional[int], typer.Option("--depth", min=1, help="Ranks kept per topic.")]
-RunName = Annotated[
-    Literal["tag", "file"],
-    typer.Option("--run-name", help="Name runs by their last column or by file name."),
-]
-Duplicates = Annotated[
-    Literal["error", "first", "ntcireval"],
-    typer.Option(
-        "--duplicates",
-        help="Document listed twice in a topic: an error, the first counts, or both.",
-    ),
-]
-QrelsFormat = Annotated[
-    Literal["auto", "trec", "ntcir", "ntcir-grades", "trec-intents", "trec-classes"],
-    typer.Option(
-        "--qrels-format",
-        help="Line format of the judgements: ntcir is 'topic doc L2', ntcir-grades has S, A, B, C; the second column of "
-        "trec-intents is an intent, that of trec-classes a class of equivalent answers.",
-    ),
-]
-Intents = Annotated[
-    Optional[Path],
-    typer.Option(
-        "--intents",
-        help="CSV file with the columns topic,intent,probability; equally likely by default.",
-    ),
-]
-Levels = Annotated[
-    Optional[str],
-    typer.Option(
-        "--levels",
-        help="Map levels of the judgements, e.g. 2:3,1:1, or real numbers to levels, e.g. '>=0.5:1,>=0.8:2'.",
-    ),
-]
-NoRelevant = Annotated[
-    Literal["exclude", "zero"],
-    typer.Option(
-        "--no-relevant",
-        help="Topics without relevant documents: excluded, or score 0 (as in trec_eval).",
-    ),
-]
-MissingTopic = Annotated[
-    Literal["zero", "nan"],
-    typer.Option("--missing-topic", help="Score of a judged topic that a run lacks."),
-]
-Unjudged = Annotated[
-    Literal["nonrelevant", "condense"],
-    typer.Option(
-        "--unjudged",
-        help="Unjudged documents: not relevant, or removed from the lists (judged_only=True for all metrics).",
-    ),
-]
-
 FORMAT_WORDS = one_of("text", "csv", "json", "markdown", "latex")
 Format = Annotated[
     str,
@@ -190,6 +75,29 @@ def parameter(option: Option) -> tuple[Any, Any]:
     return Annotated[kind if default is not None else Optional[kind], declared], default
 
 
+def with_declared(
+    declared: Mapping[str, Option],
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command declared options, behind its own and before those that it takes by name only."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def parsed(**values: Any) -> None:
+            read = {key: value_of(option, values[key]) for key, option in declared.items()}
+            command(**(values | read))
+
+        first: dict[str, tuple[Any, Any]] = {}
+        last: dict[str, tuple[Any, Any]] = {}
+        for each in inspect.signature(command, eval_str=True).parameters.values():
+            if each.kind is not each.VAR_KEYWORD and each.name not in declared:
+                part = last if each.kind is each.KEYWORD_ONLY else first
+                part[each.name] = each.annotation, each.default
+        options = {key: parameter(option) for key, option in declared.items()}
+        return with_parameters(parsed, first | options | last)
+
+    return decorate
+
+
 def with_parameters(
     command: Callable[..., None], declared: Mapping[str, tuple[Any, Any]]
 ) -> Callable[..., None]:
@@ -229,12 +137,15 @@ def parse_numbers(flag: str, text: str) -> tuple[float, ...]:
         raise BadPlan(f"{flag} {text!r} is not numbers separated by commas") from None
 
 
-def _declaration(name: str) -> Any:
-    """Return the declaration of a shared option for the parser."""
-    return parameter(SHARED[name])[0].__metadata__[0]
+def _declaration(option: Option) -> Any:
+    """Return the declaration of an option for the parser."""
+    return parameter(option)[0].__metadata__[0]
 
 
-Workers = Annotated[Optional[int], _declaration("workers")]
-Cluster = Annotated[Optional[Path], _declaration("cluster")]
-Scheduler = Annotated[Optional[str], _declaration("scheduler")]
-Memory = Annotated[Optional[str], _declaration("memory")]
+Collections = Annotated[Optional[str], _declaration(SHARED["collection"])]
+SomeMetrics = Annotated[Optional[str], _declaration(SHARED["metrics"])]
+Workers = Annotated[Optional[int], _declaration(SHARED["workers"])]
+Cluster = Annotated[Optional[Path], _declaration(SHARED["cluster"])]
+Scheduler = Annotated[Optional[str], _declaration(SHARED["scheduler"])]
+Memory = Annotated[Optional[str], _declaration(SHARED["memory"])]
+Replace = Annotated[bool, _declaration(COLLECTION["replace"])]

@@ -93,6 +93,3 @@ def write_example(path: Path) -> None:
     """
     write_new(path, data_file(EXAMPLE).read_text(encoding="utf-8"))
     notify(f"{path}: an example; edit it, then run: scorecube sweep {path}")
-
-
-COMMANDS = (profile,)

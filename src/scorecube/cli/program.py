@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -42,15 +42,11 @@ from scorecube.cli.flags import flags_of
 from scorecube.cli.import_command import describe
 from scorecube.cli.options import check_choice
 from scorecube.cli.plugins import load_plugins
-from scorecube.cli.terminal import discard_stdout, echo, notify, split, track_progress, wrap_lines
+from scorecube.cli.terminal import discard_stdout, echo, notify, track_progress, wrap_lines
 from scorecube.errors import BadPlan, CorruptStudy, ScorecubeError, counted
+from scorecube.ingest.options import EVALUATE
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
 from scorecube.report.vocabulary import EVALS, FIELD
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from scorecube.execute.profiles import Profile
 
 CHUNK_DAMAGED = "decompression error"
 """Message of the decompressor for damaged bytes of a large result, which is read chunk by chunk."""
@@ -208,69 +204,48 @@ def repeat_option(words: list[str], option: str) -> list[str]:
     return result
 
 
+@options.with_declared(EVALUATE)
 def evaluate(
     study: options.StudyPath,
     name: options.Name,
     runs: options.RunFiles,
     qrels: options.QrelsFile,
-    teams: options.Teams = None,
-    topic_groups: options.TopicGroups = None,
-    metrics: options.Metrics = options.DEFAULT_METRICS,
-    gains: options.Gains = "auto",
-    order: options.Order = "score",
-    precision: options.Precision = "single",
-    depth: options.Depth = None,
-    run_name: options.RunName = "tag",
-    duplicates: options.Duplicates = "error",
-    qrels_format: options.QrelsFormat = "auto",
-    intents: options.Intents = None,
-    levels: options.Levels = None,
-    no_relevant: options.NoRelevant = "exclude",
-    missing_topic: options.MissingTopic = "zero",
-    unjudged: options.Unjudged = "nonrelevant",
-    replace: options.Replace = False,
-    add_runs: options.AddRuns = False,
+    *,
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     scheduler: options.Scheduler = None,
+    **values: Any,
 ) -> None:
     """Score run files against judgements and add them to a study.
 
     Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --metrics AP,nDCG@20 --gains 2:1,1:1
     """
-    from scorecube.execute.clusters import choose_profile
-    from scorecube.ingest.qrels import parse_level_map
+    from scorecube.execute.clusters import choose_profile, open_executor
     from scorecube.workflow import api
 
     opened = api.open_study(study, mode="a")
-    api.check_names(name, split(metrics) or [])
-    reading: dict[str, Any] = {
-        "topic_groups": topic_groups,
-        "order": order,
-        "precision": precision,
-        "depth": depth,
-        "run_name": run_name,
-        "duplicates": duplicates,
-        "dialect": qrels_format,
-        "level_map": None if levels is None else parse_level_map(levels),
-        "intents": intents,
-    }
+    api.check_names(name, values["metrics"])
+    reading, scoring = api.arguments_of(values)
     profile = choose_profile(cluster, scheduler, workers)
     noted: list[str] = []
-    scoring: dict[str, Any] = {
-        "no_relevant": no_relevant,
-        "missing_topic": missing_topic,
-        "replace": replace,
-        "add_runs": add_runs,
-    }
-    chosen = api.condensed(split(metrics) or []) if unjudged == "condense" else split(metrics) or []
     with announced_compilation("evaluate", COMPILE_SECONDS):
-        rankings = read_rankings(profile, runs, qrels, teams, reading, noted.append)
-        with track_progress("evaluating", "metrics") as progress:
-            cube = api.evaluate_into(
-                opened, name, rankings, chosen, split(gains) or [], progress=progress, **scoring
+        with (
+            open_executor(profile) as executor,
+            track_progress("reading runs", "files") as progress,
+        ):
+            rankings = api.read_rankings(
+                runs,
+                qrels,
+                workers=executor.workers,
+                client=executor.client,
+                progress=progress,
+                notify=noted.append,
+                **reading,
             )
-    say_evaluated(opened[name], rankings, cube, noted, f"ties by {order}, {precision} precision")
+        with track_progress("evaluating", "metrics") as progress:
+            cube = api.evaluate_into(opened, name, rankings, progress=progress, **scoring)
+    ties = f"ties by {values['order']}, {values['precision']} precision"
+    say_evaluated(opened[name], rankings, cube, noted, ties)
 
 
 def say_evaluated(collection: Any, rankings: Any, cube: Any, noted: list[str], ties: str) -> None:
@@ -292,31 +267,6 @@ def outdated_results(collection: Any) -> list[str]:
         f"{collection.name}: outdated, as they are of scores that were replaced: {outdated_text(outdated)}; kept until they are "
         "computed again"
     ]
-
-
-def read_rankings(
-    profile: Profile,
-    runs: list[str],
-    qrels: Path,
-    teams: Path | None,
-    settings: dict[str, Any],
-    remark: Callable[[str], None],
-) -> xr.Dataset:
-    """Read runs and judgements in the workers of a profile and show the progress; `remark` takes notes about them."""
-    from scorecube.execute.clusters import open_executor
-    from scorecube.workflow import api
-
-    with open_executor(profile) as executor, track_progress("reading runs", "files") as progress:
-        return api.read_rankings(
-            runs,
-            qrels,
-            teams,
-            workers=executor.workers,
-            client=executor.client,
-            progress=progress,
-            notify=remark,
-            **settings,
-        )
 
 
 def info(
@@ -421,22 +371,18 @@ def remarks(rankings: Any, cube: Any, noted: list[str]) -> list[str]:
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(evaluate, info, verify, demo),
-    *import_command.COMMANDS,
-    *design_commands.COMMANDS,
-    *sweep_command.COMMANDS,
-    *profile_command.COMMANDS,
-    study_commands.merge,
-    study_commands.unpack,
-    study_commands.export,
-    *fetch_command.COMMANDS,
-    study_commands.standardise,
-    study_commands.preferences,
-    study_commands.replicate,
-    *simulate_command.COMMANDS,
-    *report_commands.COMMANDS,
-    *show_command.COMMANDS,
-    *gate_command.COMMANDS,
-    *warm_command.COMMANDS,
-    *list_commands.COMMANDS,
+    import_command.import_,
+    *(design_commands.design, design_commands.wcw),
+    sweep_command.sweep,
+    profile_command.profile,
+    *(study_commands.merge, study_commands.unpack, study_commands.export),
+    fetch_command.fetch,
+    *(study_commands.standardise, study_commands.preferences, study_commands.replicate),
+    simulate_command.simulate,
+    *(report_commands.report, report_commands.figure, report_commands.design_curves),
+    show_command.show,
+    gate_command.gate,
+    warm_command.warm,
+    list_commands.list_,
 )
 """All but those of the analyses, named as their functions; ``import_`` and ``list_`` without the underscore."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 import typer
 
 from scorecube.cli import options, terminal
-from scorecube.cli.terminal import notify, split, track_progress
+from scorecube.cli.terminal import notify, split, track_progress, write_figure
 from scorecube.errors import BadPlan, counted
 
 if TYPE_CHECKING:
@@ -184,8 +184,7 @@ def figure(
 
     Example: scorecube figure study.zarr swap --by sampling --as curves --out samplings.png
     """
-    from scorecube.errors import BadPlan
-    from scorecube.report.figures.files import check_figure_path, save_figure
+    from scorecube.report.figures.files import check_figure_path
     from scorecube.report.study_overview import draw
     from scorecube.storage import open_study
 
@@ -193,9 +192,7 @@ def figure(
     if form != "panels" and by is None:
         raise BadPlan(f"--as {form} is about --by; state what the {form} are of", option="by")
     drawn = draw(open_study(study), analysis, split(collection), gain, split(metrics), by, form)
-    for note in save_figure(drawn, out):
-        notify(f"note: {note}")
-    notify(f"figure written to {out}")
+    write_figure(drawn, out)
 
 
 def design_curves(
@@ -226,7 +223,7 @@ def design_curves(
     from scorecube.analyses.designs import EXTREME_VARIANCES
     from scorecube.report import design
     from scorecube.report.figures.canvas import drawn
-    from scorecube.report.figures.files import check_figure_path, save_figure
+    from scorecube.report.figures.files import check_figure_path
 
     check_figure_path(out)
     if curves == "tools":
@@ -238,9 +235,4 @@ def design_curves(
         )
     else:
         figure = drawn(design.noncentrality_curves)
-    for note in save_figure(figure, out):
-        notify(f"note: {note}")
-    notify(f"figure written to {out}")
-
-
-COMMANDS = (report, figure, design_curves)
+    write_figure(figure, out)

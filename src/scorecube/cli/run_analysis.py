@@ -140,39 +140,6 @@ def refuse_large_samples(task: Task, allowed: int, *, announce: bool) -> None:
         )
 
 
-def evaluate_two_sets(
-    study: str,
-    labels: Sequence[str],
-    runs: Sequence[str],
-    qrels: Sequence[Path],
-    metrics: Sequence[str],
-    gains: Sequence[str],
-    *,
-    run_name: str,
-    workers: int | None,
-) -> None:
-    """Evaluate the same runs with two files of judgements into two collections.
-
-    study: Path or address of the study.
-    labels: Names of both collections.
-    runs, qrels: Run files, and both files of judgements.
-    metrics, gains, run_name, workers: As of the command evaluate.
-    """
-    if len(labels) != len(qrels) or len(set(labels)) != len(labels):
-        raise BadPlan(
-            f"two files of judgements need two different names, found {', '.join(labels)}; name both with --collections A,B"
-        )
-    evaluate_sets(
-        study,
-        dict(zip(labels, qrels, strict=True)),
-        runs,
-        metrics,
-        gains,
-        run_name=run_name,
-        workers=workers,
-    )
-
-
 def evaluate_sets(
     study: str,
     qrels: Mapping[str, Any],

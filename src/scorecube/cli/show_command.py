@@ -263,6 +263,3 @@ def named_format(form: str | None, out: Path | None) -> str:
         check_choice("--format", form, FORMATS)
         return form
     return "text" if out is None else format_of(out)
-
-
-COMMANDS = (show,)

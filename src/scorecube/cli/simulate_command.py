@@ -83,6 +83,3 @@ def simulate(
     sizes = f"{counted(cube.sizes['run'], 'run')} x {counted(topics, 'topic')}"
     notify(f"{study}: {name}: {sizes}, {', '.join(map(str, cube['metric'].values))}")
     notify(f"{name}: {attributes['note']}; from {chosen}")
-
-
-COMMANDS = (simulate,)

@@ -75,13 +75,7 @@ def notes(merged: Merged) -> list[str]:
 
 def source_of(study: Study, chosen: str | None, flag: str, name: str, kind: str) -> str:
     """Return the collection that another one, `name`, is made of: the chosen one, or the only one of a study."""
-    stored = list(study)
-    if chosen is None and len(stored) != 1:
-        raise BadPlan(
-            f"{study.path} holds {counted(len(stored), 'collection')}; choose one with {flag}"
-            + (f": {', '.join(stored)}" if stored else "")
-        )
-    source = stored[0] if chosen is None else chosen
+    source = only_collection(list(study), chosen, study.path, flag)
     if source == name:
         raise BadStudy(
             f"{name}: the {kind} scores are another collection; give it a --name of its own"
@@ -228,7 +222,6 @@ def preferences(
 
     Example: scorecube preferences study.zarr people.csv --name agreement
     """
-    from scorecube.errors import BadStudy
     from scorecube.ingest.preferences import agreement_with_preferences, read_preferences
     from scorecube.workflow import api
 
@@ -296,7 +289,6 @@ def export(
 
     Example: scorecube export study.zarr scores --table cells --out cells.parquet
     """
-    from scorecube.errors import BadPlan
     from scorecube.report.study_overview import collect_table, find_view
     from scorecube.storage import open_study
     from scorecube.storage.export import PARQUET, check_export, export_dataset
@@ -322,13 +314,13 @@ def export(
     notify(f"{out}: {what} of {name}, {sizes}")
 
 
-def only_collection(stored: list[str], chosen: str | None, study: str) -> str:
+def only_collection(
+    stored: list[str], chosen: str | None, study: str, flag: str = "--collection"
+) -> str:
     """Return the collection that is chosen, or the only one that is stored (BadPlan if there are others)."""
-    from scorecube.errors import BadPlan
-
     if chosen is None and len(stored) != 1:
         raise BadPlan(
-            f"{study} holds {counted(len(stored), 'collection')}; choose one with --collection"
+            f"{study} holds {counted(len(stored), 'collection')}; choose one with {flag}"
             + (f": {', '.join(stored)}" if stored else "")
         )
     return stored[0] if chosen is None else chosen

@@ -338,6 +338,3 @@ def skipped_lines(skipped: Sequence[tuple[str, str, str]]) -> list[str]:
         subject = shown if len(collections) == 1 else f"{len(collections)} collections ({shown})"
         lines.append(f"left out: {analysis} of {subject}: {reason}")
     return lines
-
-
-COMMANDS = (sweep,)

@@ -157,6 +157,15 @@ def echo_results(results: Sequence[Any], study: str = "") -> None:
         echo(("   " if one_line else "\n").join(commands), "next")
 
 
+def write_figure(figure: Any, path: Path) -> None:
+    """Write a figure into a file, and say so."""
+    from scorecube.report.figures.files import save_figure
+
+    for note in save_figure(figure, path):
+        notify(f"note: {note}")
+    notify(f"figure written to {path}")
+
+
 def _header_in_words(line: str, vocabulary: str) -> str:
     """Return a line of headings in the words of a vocabulary; columns keep their places where the blanks allow."""
     if vocabulary != EVALS:

@@ -29,6 +29,3 @@ def warm(
         compiled = compile_all(workers or default_workers(), progress)
     seconds = f"all kernels are compiled ({time.monotonic() - start:.0f} s)"
     notify(seconds if compiled else "all kernels were compiled before")
-
-
-COMMANDS = (warm,)

@@ -216,7 +216,8 @@ def delimiter_of(text: str) -> str:
     [',', ';', '\t', ',']
     """
     lines = [line for line in text[:10_000_000].split("\n", 50) if line.strip()][:2] or [""]
-    counts = {mark: [_outside_quotes(line).count(mark) for line in lines] for mark in DELIMITERS}
+    outside = ["".join(line.split('"')[::2]) for line in lines]  # quotes
+    counts = {mark: [line.count(mark) for line in outside] for mark in DELIMITERS}
     fitting = [mark for mark in DELIMITERS if counts[mark][0] and len(set(counts[mark])) == 1]
     return max(fitting or DELIMITERS[::-1], key=lambda mark: counts[mark][0])
 
@@ -255,7 +256,3 @@ def is_score(text: str) -> bool:
     except BadInput:
         return False
     return True
-
-
-def _outside_quotes(line: str) -> str:
-    return "".join(line.split('"')[::2])

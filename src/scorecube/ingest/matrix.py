@@ -290,11 +290,8 @@ def _detect(head: FileHead) -> bool:
     word = header_word(head.header[0])
     if word in RUN_HEADERS or (word in ("", *TOPIC_HEADERS) and len(head.header) > 1):
         return True
-    return any(_looks_like_score(cell) for _, cells in head.rows[1:2] for cell in cells)
-
-
-def _looks_like_score(cell: str) -> bool:
-    return bool(cell) and (is_score(cell) or DECIMAL_COMMA.fullmatch(cell) is not None)
+    second = filter(None, (cell for _, cells in head.rows[1:2] for cell in cells))
+    return any(is_score(cell) or DECIMAL_COMMA.fullmatch(cell) for cell in second)
 
 
 def _format(name: str, detect: Callable[[FileHead], bool], *, header: bool) -> Format:

@@ -95,8 +95,6 @@ TAKEN = "columns"
 FRAME = "; or, for a data frame of runs x topics, pass {metric: data frame}; PyTerrier names topics with perquery=True"
 Where = tuple[()] | tuple[PathLike | None, int | None]
 """File and line of a header, for messages."""
-CHOSEN = ("run", "topic", "collection", "seed", "score", "topic_group")
-"""Roles whose column an option names: ``run_column``, ..."""
 
 
 class ColumnOptions(TypedDict, total=False):
@@ -108,6 +106,10 @@ class ColumnOptions(TypedDict, total=False):
     seed_column: str | None
     score_column: str | None
     topic_group_column: str | None
+
+
+CHOSEN = tuple(name.removesuffix("_column") for name in ColumnOptions.__annotations__)
+"""Roles whose column an option names: ``run_column``, ..."""
 
 
 def chosen_columns(columns: ColumnOptions) -> dict[str, str]:

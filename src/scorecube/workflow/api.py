@@ -32,8 +32,8 @@ from scorecube.report.results import findings, table
 from scorecube.storage import open_study
 from scorecube.storage.merge import merge
 from scorecube.workflow.inputs import (
+    arguments_of,
     check_names,
-    condensed,
     evaluate,
     evaluate_into,
     import_scores,
@@ -302,8 +302,8 @@ def replicability(
 
 __all__ = [
     "analyse",
+    "arguments_of",
     "check_names",
-    "condensed",
     "cube_from_scores",
     "digest",
     "doubts",

@@ -170,7 +170,10 @@ def gate(
     shares = weights_of(weights, list(cubes))
     wanted = None if metrics is None else [str(each) for each in metric_names("metrics", metrics)]
     _check_names(cubes, run, baseline, wanted)
-    n_cells = [_n_cells(cube, wanted) for cube in cubes.values()]
+    n_cells = [
+        (cube.sizes[names.METRIC] if wanted is None else len(wanted)) * cube.sizes[names.GAIN]
+        for cube in cubes.values()
+    ]
     n_rows = sum(n_cells) + (min(n_cells) if len(cubes) > 1 else 0)
     alpha = (1 - confidence) / 2 / (1 if require else n_rows)
     found: dict[tuple[str, str], list[Comparison]] = {}
@@ -299,11 +302,6 @@ def _check_names(
                 f"no metric {metric!r} in {', '.join(cubes)}; nearest: {nearest(metric, sorted(known))}",
                 option="metrics",
             )
-
-
-def _n_cells(cube: xr.Dataset, metrics: Sequence[str] | None) -> int:
-    n_metrics = cube.sizes[names.METRIC] if metrics is None else len(metrics)
-    return n_metrics * cube.sizes[names.GAIN]
 
 
 def _compared(

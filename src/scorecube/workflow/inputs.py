@@ -33,7 +33,14 @@ from scorecube.ingest.formats import read_collections
 from scorecube.ingest.in_memory import read_objects, with_axes
 from scorecube.ingest.judge_labels import Judgements, is_label_table, read_labels
 from scorecube.ingest.ntcireval import read_judgements, run_sources
-from scorecube.ingest.qrels import Dialect, LevelMap, Probabilities, print_level_map
+from scorecube.ingest.options import EVALUATE
+from scorecube.ingest.qrels import (
+    Dialect,
+    LevelMap,
+    Probabilities,
+    parse_level_map,
+    print_level_map,
+)
 from scorecube.ingest.roles import ColumnOptions, chosen_columns
 from scorecube.ingest.run_reader import FileJudge, good_runs
 from scorecube.ingest.tables import is_frame
@@ -46,6 +53,11 @@ if TYPE_CHECKING:
     from distributed import Client
 
 LOGGER = logging.getLogger("scorecube")
+READING = (
+    *("teams", "topic_groups", "order", "precision", "depth", "run_name", "duplicates", "intents"),
+)
+SCORING = ("metrics", "gains", "no_relevant", "missing_topic", "replace", "add_runs")
+"""Options of the command evaluate that are arguments of `read_rankings` and of `evaluate_into`."""
 Progress = Callable[[int, int], None]
 
 
@@ -167,10 +179,10 @@ def read_rankings(
         "duplicates": duplicates,
     }
     attrs |= {"level_map": print_level_map(level_map), "qrels_format": dialect}
-    rankings = build_rankings(
-        judged_runs, judged, team_of, attrs=attrs, teams_path=path, notify=notify or LOGGER.warning
-    )
     say = notify or LOGGER.warning
+    rankings = build_rankings(
+        judged_runs, judged, team_of, attrs=attrs, teams_path=path, notify=say
+    )
     return _grouped(with_systems(rankings, systems, path=path, notify=say), topic_groups, say)
 
 
@@ -300,6 +312,19 @@ def condensed(metrics: Sequence[Any]) -> list[str]:
         str(dataclasses.replace(read_metric(metric), judged_only=True))
         for metric in metric_names("metrics", metrics)
     ]
+
+
+def arguments_of(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of `read_rankings` and of `evaluate_into` for values of `EVALUATE`; the defaults for others."""
+    found = {name: each.default for name, each in EVALUATE.items()} | dict(values)
+    reading = {name: found[name] for name in READING} | {
+        "dialect": found["qrels_format"],
+        "level_map": None if found["levels"] is None else parse_level_map(found["levels"]),
+    }
+    scoring = {name: found[name] for name in SCORING}
+    if found["unjudged"] == "condense":
+        scoring["metrics"] = condensed(found["metrics"])
+    return reading, scoring
 
 
 def evaluate_into(

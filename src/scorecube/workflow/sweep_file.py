@@ -41,7 +41,7 @@ from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.collection.arguments import labels, metric_names
 from scorecube.errors import BadInput, BadPlan, ScorecubeError, nearest, option
 from scorecube.execute.memory import parse_memory
-from scorecube.ingest.roles import CHOSEN
+from scorecube.ingest.options import EVALUATE, IMPORT
 from scorecube.storage.location import below
 from scorecube.workflow.tasks import Until
 
@@ -61,40 +61,13 @@ SWEEP_SETTINGS: dict[str, tuple[type, ...]] = {
     ANALYSIS: (list,),
 }
 """Top-level settings of a sweep file, with their types."""
-EVALUATE_SETTINGS = (
-    *("order", "precision", "run_name", "duplicates", "qrels_format", "levels", "intents"),
-    *("no_relevant", "missing_topic", "unjudged"),
-)
-"""Options of the command evaluate whose values are text."""
+SOURCE_OPTIONS = {"runs": EVALUATE, "scores": IMPORT, STUDY: {}}
 SOURCE_SETTINGS: dict[str, dict[str, tuple[type, ...]]] = {
-    "runs": {
-        "runs": (str, list),
-        "qrels": (str,),
-        "replace": (bool,),
-        "add_runs": (bool,),
-        "teams": (str,),
-        "topic_groups": (str,),
-        "metrics": (list,),
-        "gains": (list,),
-        "depth": (int,),
-        **dict.fromkeys(EVALUATE_SETTINGS, (str,)),
-    },
-    "scores": {
-        "scores": (str, list),
-        "replace": (bool,),
-        "metric": (str,),
-        "gain": (str,),
-        "layout": (str,),
-        "transpose": (bool,),
-        **dict.fromkeys((f"{role}_column" for role in CHOSEN), (str,)),
-        "lower_is_better": (list,),
-        "teams": (str,),
-        "topic_groups": (str,),
-        "exclude": (str, list),
-    },
+    "runs": {"runs": (str, list), "qrels": (str,)},
+    "scores": {"scores": (str, list), "exclude": (str, list)},
     STUDY: {STUDY: (str,), "collections": (list,), "replace": (bool,)},
 }
-"""Settings of a collection by the kind of its source."""
+"""Declared options of a collection, and its other settings, by the kind of its source."""
 COLLECTION_SETTINGS: dict[str, tuple[type, ...]] = {"name": (str,), "each": (str,)}
 """Settings of a collection of any kind."""
 PATH_SETTINGS = ("runs", "qrels", "teams", "topic_groups", "scores", "study", "intents", "exclude")
@@ -319,9 +292,13 @@ def _read_sources(
             *location,
         )
     kind = kinds[0]
-    _check_table(
-        table, SOURCE_SETTINGS[kind] | COLLECTION_SETTINGS, f"a collection of {kind}", location
-    )
+    declared, what = SOURCE_OPTIONS[kind], f"a collection of {kind}"
+    of_scalar = {Path: str, None: list}
+    known = {name: (of_scalar.get(each.scalar, each.scalar),) for name, each in declared.items()}
+    _check_table(table, SOURCE_SETTINGS[kind] | known | COLLECTION_SETTINGS, what, location)
+    for name in table.keys() & declared.keys():
+        if problem := declared[name].problem(table[name]):
+            raise BadInput(f"{name} of {what}: {problem}", *location)
     if kind == "runs" and "qrels" not in table:
         raise BadInput("a collection of runs needs judgements; add qrels = FILE", *location)
     defaults = {

@@ -16,11 +16,11 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import BadInput, BadStudy, counted, nearest, option
 from scorecube.execute.processes import run_portions
 from scorecube.ingest.files import expand
-from scorecube.ingest.qrels import parse_level_map
+from scorecube.ingest.options import IMPORT
 from scorecube.storage import Study, open_study
 from scorecube.storage.index import Row
 from scorecube.workflow import api
-from scorecube.workflow.sweep_file import SOURCE_SETTINGS, Source
+from scorecube.workflow.sweep_file import Source
 from scorecube.workflow.sweep_journal import READING as UNREAD
 from scorecube.workflow.sweep_journal import Ending, Journal, failures_noted, noted
 
@@ -30,8 +30,6 @@ FEWEST, AT_ONCE, LISTED_AT_ONCE = 32, 16, 512
 """Imports from which on processes are worth their start, imports that one gets at a time, and collections that are listed together."""
 LINE_SECONDS = 3.0
 """Time between two lines of progress."""
-READING = ("order", "precision", "depth", "run_name", "duplicates", "intents")
-SCORING = ("no_relevant", "missing_topic")
 
 
 def add_collections(
@@ -158,11 +156,7 @@ def _import(
 
 def _import_scores(source: Source, notify: Callable[[str], None]) -> Any:
     settings = source.settings
-    importing = {
-        key: settings[key]
-        for key in SOURCE_SETTINGS["scores"]
-        if key in settings and key not in ("scores", "replace", "exclude")
-    }
+    importing = {key: settings[key] for key in IMPORT if key in settings and key != "replace"}
     return api.import_scores(files_of(source, "scores"), notify=notify, **importing)
 
 
@@ -210,23 +204,10 @@ def _read(study: Study, source: Source, *, notify: Callable[[str], None], **opti
         cube = _import_scores(source, notify)
         study.add(source.name, cube=cube, replace=settings.get("replace", False))
         return cube
-    reading = {key: settings[key] for key in READING if key in settings}
-    levels = parse_level_map(settings["levels"]) if "levels" in settings else None
+    reading, scoring = api.arguments_of(settings)
     rankings = api.read_rankings(
-        settings["runs"],
-        settings["qrels"],
-        settings.get("teams"),
-        topic_groups=settings.get("topic_groups"),
-        dialect=settings.get("qrels_format", "auto"),
-        level_map=levels,
-        notify=notify,
-        **reading,
-        **options,
+        settings["runs"], settings["qrels"], notify=notify, **reading, **options
     )
-    metrics = settings.get("metrics", list(names.DEFAULT_METRICS))
-    if settings.get("unjudged") == "condense":
-        metrics = api.condensed(metrics)
-    scoring = {key: settings[key] for key in SCORING if key in settings}
     if settings.get("add_runs") and source.name in study:
         what = f"{study.path}: collection {source.name!r}"
         for line in _left(
@@ -237,17 +218,11 @@ def _read(study: Study, source: Source, *, notify: Callable[[str], None], **opti
             notify(line)
         rankings = new_runs(study[source.name].rankings, rankings, what)
         scoring["add_runs"] = bool(rankings.sizes[names.RUN])
+    else:
+        scoring["add_runs"] = False
     if not rankings.sizes[names.RUN]:
         return study[source.name].cube
-    return api.evaluate_into(
-        study,
-        source.name,
-        rankings,
-        metrics,
-        settings.get("gains", ["auto"]),
-        replace=settings.get("replace", False),
-        **scoring,
-    )
+    return api.evaluate_into(study, source.name, rankings, **scoring)
 
 
 def _copy(

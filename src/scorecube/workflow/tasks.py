@@ -7,7 +7,6 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import xarray as xr
@@ -96,13 +95,13 @@ class Origin:
     """Where the scores of a plan were read.
 
     versions: Collections and the versions of their cubes when they were read.
-    read: Reads and selects the scores anew.
+    read: Reads and selects the scores.
     labels: Of the scores that were read, by dim: metrics and gain settings that were added since do not matter.
     digest: Of these scores.
     """
 
     versions: tuple[tuple[Collection, str], ...]
-    read: Callable[[], xr.Dataset]
+    read: Callable[[ReadCubes], xr.Dataset]
     labels: Mapping[str, Sequence[str]]
     digest: str
 
@@ -113,7 +112,7 @@ class Origin:
             for collection, version in self.versions
             if collection.cube_version != version
         ]
-        if changed and not self._is_same(self.read()):
+        if changed and not self._is_same(self.read(ReadCubes())):
             raise BadStudy(
                 f"{changed[0].study.path}: {changed[0].name}: its scores were replaced while this command ran, so its result is not "
                 "stored; run the same command again"
@@ -357,8 +356,7 @@ def plan_in_study(
             prepared = prepared.with_seed(_seed_of_stored(collection, prepared.plan))
         versions = tuple((study[each], cache.version(study[each])) for each in used or [name])
         known = {dim: labels_of(cube, dim) for dim in (METRIC, GAIN, RUN, TOPIC)}
-        anew = partial(_read_anew, read)
-        origin = Origin(versions, anew, known, prepared.plan.cube_digest)
+        origin = Origin(versions, read, known, prepared.plan.cube_digest)
         tasks.append(Task(study, collection, prepared, origin=origin))
     return tasks
 
@@ -467,10 +465,6 @@ def selected_from_all(
         except (BadName, BadPlan) as error:
             raise type(error)(f"{name}: {error.marked}", option=error.option) from None
     return select(join_collections(parts, **how), topics=topics)
-
-
-def _read_anew(read: Callable[[ReadCubes], xr.Dataset]) -> xr.Dataset:
-    return read(ReadCubes())
 
 
 def _selected_from_both(

@@ -112,7 +112,7 @@ def systems_by_default(analysis: Any, cube: xr.Dataset) -> tuple[Any, list[str]]
         systems.prepare_checked(cube)
     except (BadPlan, BadName) as error:
         return by_run, [f"{have}, and runs are compared: {error}"]
-    how = f"see {option('by_system')} for runs"
+    how = f"see {option('by_system', False)} for runs"
     return systems, [f"{have}: systems are compared, by means over their runs; {how}"]
 
 

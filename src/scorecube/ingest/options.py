@@ -1,0 +1,121 @@
+"""Options of what is read into a collection, which the commands evaluate and import and sweep files have: each declared once."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from scorecube import names
+from scorecube.analyses.options import option_field, options_of, split_list
+from scorecube.ingest.formats import AUTO, layouts
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectionOptions:
+    """Options of collections of run files and of scores."""
+
+    teams: Path | None = option_field(  # noqa: RUF009
+        None,
+        "CSV file with the columns run, and team or system (whose repetition the run is) or both.",
+    )
+    topic_groups: Path | None = option_field(  # noqa: RUF009
+        None,
+        "CSV file with the columns topic and topic_group, such as the conversation that a turn belongs to.",
+    )
+    replace: bool = option_field(
+        False, "Replace the scores of the collection; results of other scores become outdated."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions:
+    """Options of run files and judgements; see `scorecube.read_rankings` and `scorecube.evaluate`."""
+
+    metrics: tuple[str, ...] = option_field(
+        names.DEFAULT_METRICS,
+        "Metric names, separated by commas.",
+        flags=("--metrics", "--metric"),
+        convert=split_list,
+    )
+    gains: tuple[str, ...] = option_field(
+        (names.AUTO,), "Gain settings, highest level first, e.g. 3:2:1,1:1:1.", convert=split_list
+    )
+    order: Literal[
+        "score", "score-docno-desc", "score-docno-asc", "score-stable", "file", "rank"
+    ] = option_field("score", "Order of documents: score as in trec_eval, file as in NTCIREVAL.")
+    precision: Literal["single", "double"] = option_field(
+        "single",
+        "Compare scores as 32-bit (trec_eval up to 9) or 64-bit floats (trec_eval 10).",
+        flag="--score-precision",
+    )
+    depth: int | None = option_field(None, "Ranks kept per topic.", minimum=1)
+    run_name: Literal["tag", "file"] = option_field(
+        "tag", "Name runs by their last column or by file name."
+    )
+    duplicates: Literal["error", "first", "ntcireval"] = option_field(
+        "error", "Document listed twice in a topic: an error, the first counts, or both."
+    )
+    qrels_format: Literal[
+        "auto", "trec", "ntcir", "ntcir-grades", "trec-intents", "trec-classes"
+    ] = option_field(
+        "auto",
+        "Line format of the judgements: ntcir is 'topic doc L2', ntcir-grades has S, A, B, C; the second column of "
+        "trec-intents is an intent, that of trec-classes a class of equivalent answers.",
+    )
+    intents: Path | None = option_field(  # noqa: RUF009
+        None, "CSV file with the columns topic,intent,probability; equally likely by default."
+    )
+    levels: str | None = option_field(
+        None,
+        "Map levels of the judgements, e.g. 2:3,1:1, or real numbers to levels, e.g. '>=0.5:1,>=0.8:2'.",
+    )
+    no_relevant: Literal["exclude", "zero"] = option_field(
+        "exclude", "Topics without relevant documents: excluded, or score 0 (as in trec_eval)."
+    )
+    missing_topic: Literal["zero", "nan"] = option_field(
+        "zero", "Score of a judged topic that a run lacks."
+    )
+    unjudged: Literal["nonrelevant", "condense"] = option_field(
+        "nonrelevant",
+        "Unjudged documents: not relevant, or removed from the lists (judged_only=True for all metrics).",
+    )
+    add_runs: bool = option_field(
+        False,
+        "Add runs to the collection, under its own metrics and gain settings; its results become outdated.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions:
+    """Options of files of scores; see `scorecube.import_scores`."""
+
+    metric: str | None = option_field(
+        None,
+        "Metric of files that do not name it; otherwise the only one to read.",
+        flags=("--metric", "--metrics"),
+    )
+    gain: str = option_field(
+        names.AUTO, "Gain setting of the scores; with a gain column, the only one to read."
+    )
+    layout: str = option_field(
+        AUTO, "auto, or " + "; ".join(f"{name}: {about}" for name, about in layouts().items()) + "."
+    )
+    transpose: bool = option_field(False, "Rows of matrices are runs, columns are topics.")
+    run_column: str | None = option_field(None, "Column of runs, such as model_name.")
+    topic_column: str | None = option_field(None, "Column of topics, such as question_id.")
+    collection_column: str | None = option_field(None, "Column of collections, such as benchmark.")
+    seed_column: str | None = option_field(None, "Column of repetitions, such as epoch.")
+    score_column: str | None = option_field(None, "Column of scores, such as value.")
+    topic_group_column: str | None = option_field(
+        None, "Column of what topics come in, such as conversation_id."
+    )
+    lower_is_better: tuple[str, ...] = option_field(
+        (),
+        "Metrics whose smaller values are better, such as last_rel: stored negated, as neg:last_rel.",
+        convert=split_list,
+    )
+
+
+COLLECTION = options_of(CollectionOptions)
+EVALUATE = {**options_of(EvaluateOptions), **COLLECTION}
+IMPORT = {**options_of(ImportOptions), **COLLECTION}
+"""Name -> declaration."""

@@ -67,6 +67,10 @@ def test_runs_are_as_far_apart_as_the_populations_say() -> None:
     (equal,) = samples(truths.exchanged(scores, 5000), 1, 1)
     assert np.isin(np.unique(equal.scores), np.arange(11) / 10).all()
     np.testing.assert_allclose(equal.means[::2], equal.means[1::2])
+    (moved,) = samples(truths.replaced(scores, 5000), 1, 1)
+    np.testing.assert_allclose(moved.means, scores.mean())
+    (near,) = samples(truths.replaced(scores[[0, 0, 1, 2, 3, 4]], 5000), 1, 1)
+    np.testing.assert_array_equal(near.scores[0], near.scores[1])
 
 
 def test_an_absent_collection_is_a_row_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,9 @@ def test_the_power_of_a_design_is_that_of_the_estimated_variance() -> None:
     assert "or less in one design of 20" in view_of("design").about
 
 
-@pytest.mark.parametrize("analysis", [sc.MaxT(), sc.Ranks(), sc.Leaderboard()])
+@pytest.mark.parametrize(
+    "analysis", [sc.MaxT(), sc.Ranks(), sc.Leaderboard(), sc.Bootstrap(), sc.Paired()]
+)
 def test_binary_scores_of_few_topics_are_refused_or_warned_of(analysis: Analysis) -> None:
     """Families of pairs of runs with equal means erred in .22 to .88 with 3 to 5 topics."""
     for n_topics in (3, 5):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import logging
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -137,6 +138,8 @@ def _statistics() -> Iterator[tuple[str, Row]]:
         yield f"{_label(file)}, runs moved to mean 0", Row(of(population, scores, 50, True), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
     for file in EXCHANGED:
         yield f"{_label(file)}, scores exchanged", Row(of(truths.exchanged, real_scores(file), 50), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
+    for file in (*ERRORS, "adhoc8/p10.csv", "adhoc7/rr.csv"):
+        yield f"{_label(file)}, scores replaced", Row(of(truths.replaced, real_scores(file), 50), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
     for n_runs in (30, 100):
         yield f"{n_runs} normal runs of one mean", Row(of(truths.near_equal_field, n_runs, 50, 0.0), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
     yield "20 runs, RR of mean 0.95", Row(of(truths.lenient_reciprocal_ranks, [0.9] * 20, 50), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
@@ -262,15 +265,50 @@ ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
 }
 """Rows of the table by name."""
 
+TOGETHER = "before_after"
+BEFORE_AFTER: dict[str, tuple[str, str, str]] = {
+    "groups": (
+        "(10 groups of 5 topics, .*|.* in 10 groups): family-wise error",
+        "max-T",
+        "max-T by group",
+    ),
+    "ablations": (".*", "max-T", "max-T, balanced"),
+    "bounded": ("RR, .*|.* nist-RR, .*", "bootstrap-t", "within bounds"),
+    "equivalence": (".*", "two one-sided t", "within bounds"),
+    "winners": (".*", "own interval", "winner's interval"),
+    "tau": (".*", "one kind", "two kinds"),
+    "corrected": (".*RR, .*", "corrected mean", "within bounds"),
+}
+"""What is shown before and after, by name: which rows, the method of before 0.3.0, and the default of today or its option."""
+
+
+def before_after(samples: int | None = None) -> Iterator[str]:
+    """Yield a table with the old and the new method of `BEFORE_AFTER` side by side."""
+    yield "| name | truth | goal | before | before: rate | after | after: rate | samples |"
+    yield "|---" * 8 + "|"
+    for name, (rows, before, after) in BEFORE_AFTER.items():
+        found: dict[str, dict[str, list[str]]] = {}
+        for line in lines(name, samples, rows):
+            _, label, method, *cells = (each.strip() for each in line.strip("| ").split(" | "))
+            found.setdefault(label, {})[method] = cells
+        for label, methods in found.items():
+            if before not in methods:
+                yield f"| {name} | {label} | | skipped: ../shared/data is absent | | | | |"
+                continue
+            (goal, rate, error, number), (_, now, now_error, _) = methods[before], methods[after]
+            yield f"| {name} | {label} | {goal} | {before} | {rate} ({error}) | {after} | {now} ({now_error}) | {number} |"
+
 
 def _label(file: str) -> str:
     collection, metric = file.removesuffix(".csv").split("/")
     return f"{collection} {metric}"
 
 
-def lines(name: str, samples: int | None = None) -> Iterator[str]:
-    """Yield the lines of the table of one name."""
+def lines(name: str, samples: int | None = None, rows: str = ".*") -> Iterator[str]:
+    """Yield the lines of the table of one name, of rows whose name matches a regular expression."""
     for label, row in ROWS[name]():
+        if not re.fullmatch(rows, label):
+            continue
         number = samples or row.samples
         try:
             truth = row.truth()
@@ -308,14 +346,25 @@ def wide(rows: Iterable[str]) -> Iterator[str]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulations", description="Print measured rates on known truths.")  # fmt: skip
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(ROWS)}")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"some of {', '.join(ROWS)}; or {TOGETHER}: old and new methods side by side",
+    )
     parser.add_argument("--samples", type=int, help="samples of each row")
     parser.add_argument("--wide", action="store_true", help="a row a truth, as on the pages")
     options = parser.parse_args()
-    unknown = set(options.names) - set(ROWS)
+    unknown = set(options.names) - {*ROWS, TOGETHER}
     if unknown:
-        parser.error(f"no such name: {', '.join(sorted(unknown))}; known: {', '.join(ROWS)}")
+        parser.error(
+            f"no such name: {', '.join(sorted(unknown))}; known: {', '.join(ROWS)}, {TOGETHER}"
+        )
     logging.disable(logging.WARNING)
+    if options.names == [TOGETHER]:
+        for line in before_after(options.samples):
+            print(line, flush=True)
+        return
     if not options.wide:
         print("| " + " | ".join(HEADINGS) + " |\n" + "|---" * len(HEADINGS) + "|", flush=True)
     for name in options.names or ROWS:

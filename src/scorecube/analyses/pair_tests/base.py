@@ -46,6 +46,7 @@ from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.pairs.pair_order import SIDE, pair_place
 from scorecube.kernels.pairs.tail_counts import EQUAL, observed_t
 from scorecube.kernels.threads import on_threads
+from scorecube.statistics.bounded_means import at_bounds
 from scorecube.statistics.integer_scores import Units, in_units
 
 TILE = 128
@@ -54,6 +55,8 @@ TILE_BYTES = 2**25
 """Largest size of a tile's array (pair, trial)."""
 TIED_ROUNDINGS = 4
 """Relative roundings in the comparison of two squared statistics: those of both differences, each of which counts twice."""
+REFUSED_BINARY, FEW_BINARY = 5, 10
+"""Numbers of topics up to which scores 0 and 1 are refused, and warned of."""
 MAX_SUMS_BYTES = 2**28
 """Largest size of the array (run, trial) of sums over resamples in a block."""
 
@@ -319,6 +322,26 @@ def check_runs(
         )
     if means_only:
         refuse_other_summaries(cube, subject)
+
+
+def few_binary_topics(cube: xr.Dataset, subject: str) -> list[str]:
+    """Refuse scores 0 and 1 of up to `REFUSED_BINARY` topics, and return a warning of up to `FEW_BINARY`: a difference that is the same on all of few topics is no rare event, and has an infinite t.
+
+    subject: Name of the analysis in messages.
+    """
+    n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+    if n_topics > FEW_BINARY or not at_bounds(cells(cube)[0]).all(axis=-1).any():
+        return []
+    if n_topics <= REFUSED_BINARY:
+        raise BadPlan(
+            f"{subject} of scores 0 and 1 needs more than {REFUSED_BINARY} topics, found {n_topics}: some pair of many equal runs differs on all of so few; "
+            "the randomisation and the sign test are exact, and find nothing at 0.05 there"
+        )
+    share = min(n_runs * (n_runs - 1) * 0.25**n_topics, 1.0)
+    return [
+        f"scores 0 and 1 of {n_topics} topics: of {n_runs} equal runs with mean 0.5 some pair differs on every topic, and is called different, with "
+        f"probability of about {share:.2g}"
+    ]
 
 
 @cache

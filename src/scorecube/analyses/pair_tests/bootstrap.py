@@ -15,7 +15,13 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Inputs, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import TILE, TILE_BYTES, PairTest, tie_widths
+from scorecube.analyses.pair_tests.base import (
+    TILE,
+    TILE_BYTES,
+    PairTest,
+    few_binary_topics,
+    tie_widths,
+)
 from scorecube.analyses.pair_tests.family import refuse_systems, refused_by_system_field
 from scorecube.analyses.pair_tests.pairwise_complete import (
     NOT_TESTED,
@@ -98,7 +104,11 @@ class Bootstrap(PairTest):
             self.by_system,
             "with topics and repetitions drawn the test finds too many differences, .06 to .24 of pairs of equal systems at .05",
         )
-        warnings, n_topics = super().check(prepared), prepared.cube.sizes[names.TOPIC]
+        warnings = [
+            *super().check(prepared),
+            *few_binary_topics(prepared.cube, "the bootstrap test"),
+        ]
+        n_topics = prepared.cube.sizes[names.TOPIC]
         if n_topics < FEW_TOPICS:
             warnings.append(
                 f"{n_topics} topics are few for a bootstrap test: with 10 topics and skewed differences it rejected a true hypothesis in 6% to 60% of "

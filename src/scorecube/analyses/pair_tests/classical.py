@@ -14,7 +14,12 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import alphas_field, check_runs, residual_variances
+from scorecube.analyses.pair_tests.base import (
+    alphas_field,
+    check_runs,
+    few_binary_topics,
+    residual_variances,
+)
 from scorecube.analyses.pair_tests.bounds import (
     KNOWN,
     bounds_field,
@@ -155,7 +160,7 @@ class Paired(Analysis):
         check_baseline(prepared.cube, self.baseline)
         check_levels(self.equivalence, self.alphas)
         self.check_bounds(prepared)
-        return remarks
+        return remarks + (few_binary_topics(prepared.cube, "the t test") if T in self.tests else [])
 
     def check_bounds(self, prepared: Prepared) -> None:
         """Raise BadPlan for bounds that are none, or of which nothing here makes use."""

@@ -25,6 +25,7 @@ from scorecube.analyses.pair_tests.base import (
     cell_units,
     check_runs,
     exact_level,
+    few_binary_topics,
     n_pairs,
     pair_result_bytes,
 )
@@ -45,8 +46,8 @@ from scorecube.analyses.pair_tests.repetitions import (
 )
 from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.collection.schema import labels_of
-from scorecube.collection.selection import cells, n_cells
-from scorecube.errors import BadPlan, counted
+from scorecube.collection.selection import n_cells
+from scorecube.errors import counted
 from scorecube.kernels.pairs.running_maximum import (
     TILE,
     Family,
@@ -58,13 +59,12 @@ from scorecube.kernels.pairs.tail_counts import EQUAL
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.registers import has_wide_registers
-from scorecube.statistics.bounded_means import at_bounds
 
 AT_ONCE = 512
 """Trials whose sums are in memory at a time. Without wide registers the library's product rounds by the shape of its arguments, so it
 always gets the same trials together, wherever a block begins."""
-FEW_TOPICS, REFUSED_BINARY, FEW_BINARY = 25, 5, 10
-"""Numbers of topics below which error rates are not known, up to which scores 0 and 1 are refused, and up to which they are warned of."""
+FEW_TOPICS = 25
+"""Number of topics below which error rates are not known."""
 MODERATION = 4.0
 """Default of the moderation. Chosen on adhoc6 AP, web2012 ERR@20 and web2013 AP among 0, 1, 2 and 4."""
 _STATISTICS: weakref.WeakKeyDictionary[Prepared, list[Moderated]] = weakref.WeakKeyDictionary()
@@ -132,19 +132,9 @@ class StepDown(Analysis):
         check_baseline(cube, getattr(self, "baseline", None))
         n_topics = cube.sizes[names.TOPIC]
         repetitions: Repetitions | None = prepared.shared
-        binary = at_bounds(cells(cube)[0]).all(axis=-1).any()
-        if binary and n_topics <= REFUSED_BINARY:
-            raise BadPlan(
-                f"{self.subject} of scores 0 and 1 needs more than {REFUSED_BINARY} topics, found {n_topics}: some pair of many equal runs differs on all of so few"
-            )
-        remarks = [] if repetitions is None else repetitions.remarks(labels_of(cube, names.RUN))
-        if binary and n_topics <= FEW_BINARY:
-            n_runs = cube.sizes[names.RUN]
-            share = min(n_runs * (n_runs - 1) * 0.25**n_topics, 1.0)
-            remarks.append(
-                f"scores 0 and 1 of {n_topics} topics: of {n_runs} equal runs with mean 0.5 some pair differs on every topic, and is called different, with "
-                f"probability of about {share:.2g}"
-            )
+        remarks = few_binary_topics(cube, self.subject)
+        if repetitions is not None:
+            remarks = [*repetitions.remarks(labels_of(cube, names.RUN)), *remarks]
         if n_topics < FEW_TOPICS:
             remarks.append(
                 f"{counted(n_topics, 'topic')}: with fewer than {FEW_TOPICS} the family-wise error rate is not known to be close "

@@ -47,8 +47,7 @@ collections with any error.
 
 def shown(frame: pd.DataFrame) -> pd.DataFrame:
     """Return two-sided rates at .05, or at the level that is nearest to it."""
-    levels = frame["alpha"].unique()
-    level = min(levels, key=lambda alpha: abs(alpha - LEVEL))
+    level = min(frame["alpha"].unique(), key=lambda alpha: abs(alpha - LEVEL))
     part: pd.DataFrame = frame[(frame["alpha"] == level) & (frame["sided"] == 2)]
     return part
 

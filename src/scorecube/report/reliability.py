@@ -260,8 +260,7 @@ def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """
     cells = result.isel(gain=0)
     coefficients = labels_of(cells, names.COEFFICIENT)
-    figure = canvas.figure(FIGURE_SIZE)
-    panels = figure.subplots(1, len(coefficients), sharey=True)
+    panels = canvas.figure(FIGURE_SIZE).subplots(1, len(coefficients), sharey=True)
     for axes, name in zip(panels, coefficients, strict=True):
         _curves(axes, cells.sel({names.COEFFICIENT: name}), curve_topics(cells))
         axes.set_title(TITLES[name])
@@ -273,8 +272,7 @@ def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:
 def _lowest(cells: xr.Dataset) -> float:
     """Return the lower end of the axis: twice as far below 1 as the lowest limit for the topics at hand, in tenths."""
     limits = coefficient_at(shown_limit(cells, "low"), cells.attrs["n_topics"])
-    lowest = np.nan_to_num(limits.values).min()
-    return max(0.0, float(np.floor(10 * (2 * lowest - 1)) / 10))
+    return max(0.0, float(np.floor(10 * (2 * np.nan_to_num(limits.values).min() - 1)) / 10))
 
 
 def _curves(axes: Axes, at: xr.Dataset, topics: xr.DataArray) -> None:

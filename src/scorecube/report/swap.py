@@ -193,8 +193,13 @@ def required_differences(group: ResultGroup) -> Iterator[Finding]:
     at, samples = f"at {frame['confidence'].iloc[0]:.0%} confidence", _samples(group, frame)
     known = frame.dropna(subset="required_difference")
     if known.empty:
-        none = f"{at} no metric has a required difference{_open_bins(frame)}; {samples}"
-        yield Finding(none, table="sensitivity")
+        # The only accepted rate of some metrics may be that of the open bin.
+        rows = frame[frame["open_bin"] & frame["required_low"].notna()].to_dict("records")
+        least = first_of([f"{row['label']} >= {row['required_low']:.2f}" for row in rows])
+        beyond = f" below the open bin ({least})" if rows else ""
+        yield Finding(
+            f"{at} no metric has a required difference{beyond}; {samples}", table="sensitivity"
+        )
         return
     needs = [_need(label, frame[frame["label"] == label]) for label in labels_by_share(frame)]
     named = first_of(needs, rest=", and {} more in the table")
@@ -270,13 +275,6 @@ def _need(label: str, rows: pd.DataFrame) -> str:
 def _required(row: pd.Series) -> str:
     limits = row["required_low"], row["required_high"]
     return ">= " * bool(row["open_bin"]) + with_limits(row["required_difference"], *limits, ".2f")
-
-
-def _open_bins(strictest: pd.DataFrame) -> str:
-    """Return what is known of metrics whose only accepted rate is that of the open bin."""
-    known = strictest[strictest["open_bin"] & strictest["required_low"].notna()]
-    named = [f"{row['label']} >= {row['required_low']:.2f}" for _, row in known.iterrows()]
-    return f" below the open bin ({first_of(named)})" if named else ""
 
 
 def _strictest(frame: pd.DataFrame) -> pd.DataFrame:

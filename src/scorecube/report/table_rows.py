@@ -64,8 +64,12 @@ def select_rows(
         columns = [column for column in known if column in frame]
         if values is None:
             continue
-        if name == "metrics" and not columns and {*values} <= {*map(_metric_of, frame.columns)}:
-            continue  # a column for each metric
+        if (
+            name == "metrics"
+            and not columns
+            and {*values} <= {str(column).partition(" (")[0] for column in frame.columns}
+        ):
+            continue  # a column for each metric, perhaps with its gain setting
         if not columns:
             raise BadPlan(f"{option(name)}: this table has no column {known[0]}", option=name)
         chosen = _known(name, pd.concat([frame[column] for column in columns]), values)
@@ -86,11 +90,6 @@ def select_rows(
         within = [key for key in cells if key in frame]
         frame = frame.groupby(within, sort=False).head(top) if within else frame.head(top)
     return frame.reset_index(drop=True)
-
-
-def _metric_of(column: object) -> str:
-    """Return the metric of a column that is named after one, perhaps with its gain setting."""
-    return str(column).partition(" (")[0]
 
 
 def brief_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:

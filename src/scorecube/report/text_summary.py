@@ -70,7 +70,9 @@ def summaries(
         own = summary.title and found
         title = summary.title if own else _conditions(view, results)
         if summary.first_metric and LABEL in frames[0]:
-            title = f"{title}, {frames[0][LABEL].iloc[0]}" if own else _with_metric(title, frames)
+            label = frames[0][LABEL].iloc[0]
+            where, gap, rest = title.partition("  ")  # the metric behind the collection
+            title = f"{title}, {label}" if own else f"{where}{gap}{label}{gap}{rest}"
         found.append(_shown(textwrap.wrap(title, width), frames, summary, width, bars, every))
     return found
 
@@ -88,12 +90,6 @@ def sentence(results: Sequence[xr.Dataset]) -> str:
 def _beginning(view: View, result: xr.Dataset) -> Summary:
     frame = view.frame(view.find_table(None)[1], result)
     return Summary({str(name): str(name) for name in frame.columns if name != COLLECTION})
-
-
-def _with_metric(title: str, frames: Sequence[pd.DataFrame]) -> str:
-    """Return the conditions with the metric that a table is about behind the name of the collection."""
-    where, gap, rest = title.partition("  ")
-    return f"{where}{gap}{frames[0][LABEL].iloc[0]}{gap}{rest}"
 
 
 def _conditions(view: View, results: Sequence[xr.Dataset]) -> str:

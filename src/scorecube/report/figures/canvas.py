@@ -226,7 +226,9 @@ def direct_labels(axes: Axes) -> None:
         axes.legend(ncols=-(-len(lines) // MOST), fontsize=7)
         return
     (left, right), top = axes.get_xlim(), axes.get_ylim()[1]
-    lines.sort(key=lambda line: -_area(line))
+    lines.sort(
+        key=lambda line: -float(_values(line)[1].sum())
+    )  # falling curves, from right to left
     place, gap = left + 0.72 * (right - left), 0.008 * (right - left)
     ways, colours = [], []
     for k, line in enumerate(lines):
@@ -255,11 +257,6 @@ def _values(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
     x, y = (np.asarray(each, float) for each in (line.get_xdata(), line.get_ydata()))
     known = np.isfinite(x) & np.isfinite(y)
     return x[known], y[known]
-
-
-def _area(line: Line2D) -> float:
-    """Return the sum of a line's values: the order of falling curves from right to left."""
-    return float(_values(line)[1].sum())
 
 
 def _crossing(line: Line2D, level: float) -> tuple[float, float]:

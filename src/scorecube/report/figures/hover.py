@@ -120,8 +120,7 @@ def _series(axes: Axes) -> list[tuple[str, int, str, list[Any]]]:
     found: list[tuple[str, int, str, list[Any]]] = []
 
     def add(kind: str, label: object, artists: list[Any]) -> None:
-        name = "" if str(label).startswith("_") else str(label)
-        found.append((kind, len(found), name, artists))
+        found.append((kind, len(found), "" if str(label).startswith("_") else str(label), artists))
 
     for line in axes.get_lines():
         # A line across the whole axes is in other coordinates than the data.

@@ -106,10 +106,9 @@ def boards(
     for (collection, label), rows in with_labels(frame).groupby([COLLECTION, "label"], sort=False):
         records = as_records(rows)
         ends = scale([(row.get("mean_low"), row.get("mean_high"), row["mean"]) for row in records])
-        bands = bands_of(records)
         parts = [
             _row(row, ends, len(records), band, link)
-            for row, band in zip(records[:most], bands, strict=False)
+            for row, band in zip(records[:most], bands_of(records), strict=False)
         ]
         found.append(
             Board(

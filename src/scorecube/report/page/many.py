@@ -32,7 +32,6 @@ from scorecube.report.view import Order
 from scorecube.report.views import view_of
 from scorecube.storage import Study
 from scorecube.storage.catalogue import ATTRIBUTES, in_order
-from scorecube.storage.index import Row
 
 BINS = 24
 SIZES = ("runs", "topics", "results", "warnings")
@@ -52,7 +51,9 @@ def overview_rows(study: Study, names: Iterable[str]) -> list[dict[str, Any]]:
     found: dict[tuple[str, str], list[Found]] = {}
     for name in rows:
         for kind in indexed[name].texts:
-            for options, facts in _latest(indexed[name], kind).items():
+            results = in_order(indexed[name].results(kind))
+            latest = {options_text(facts[ATTRIBUTES]): facts for facts in results}
+            for options, facts in latest.items():
                 found.setdefault((kind, options), []).append((name, facts))
     for kind in in_report_order({kind for kind, _ in found}):
         for options in sorted(options for known, options in found if known == kind):
@@ -68,11 +69,6 @@ def _row(facts: Mapping[str, Any]) -> dict[str, Any]:
     cautions = [each.text for each in cautions_of_collection(facts)]
     sizes = {name: facts[name] for name in ("name", "runs", "topics")}
     return sizes | {"cautions": cautions, "results": []}
-
-
-def _latest(row: Row, kind: str) -> dict[str, dict[str, Any]]:
-    results = in_order(row.results(kind))
-    return {options_text(facts[ATTRIBUTES]): facts for facts in results}
 
 
 def _results(

@@ -160,8 +160,7 @@ def _boards(
 ) -> list[Board]:
     if board is None or (links is not None and collections > 1):
         return []
-    baseline = str(board.options.get("baseline") or "")
-    return boards(board.first_table, escaped, baseline, collections)
+    return boards(board.first_table, escaped, str(board.options.get("baseline") or ""), collections)
 
 
 def _joined(sections: Sequence[Section]) -> Section | None:
@@ -259,8 +258,7 @@ def _script_data(sections: Sequence[Section]) -> Markup:
     """Return what the script of a page computes with, by the anchors of chapters."""
     found: dict[str, list[dict[str, Any]]] = {}
     for section in sections:
-        used = len(json.dumps(found))
-        kept = within(section.live, used)
+        kept = within(section.live, len(json.dumps(found)))
         if kept:
             found[section.anchor] = kept
     return Markup(embedded_json(found))  # noqa: S704 - escaped there

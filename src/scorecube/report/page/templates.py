@@ -15,8 +15,7 @@ from scorecube.errors import visible
 
 def page_file(name: str) -> str:
     """Return the text of a template, style sheet or script of a page."""
-    folder = files("scorecube").joinpath("report/page")
-    return folder.joinpath(name).read_text(encoding="utf-8")
+    return files("scorecube").joinpath("report/page").joinpath(name).read_text(encoding="utf-8")
 
 
 def script_and_hash(script: str) -> dict[str, Any]:

@@ -255,9 +255,7 @@ def draw(
         raise BadName(no_figure(view))
     results = {each.attrs[COLLECTION]: each for each in _sources(study, view, collections)}
     if not results:
-        raise BadStudy(
-            f"{study.path}: no result of {analysis} yet; run: scorecube {analysis} {study.path}"
-        )
+        raise _without_results(study, analysis)
     if len(results) == 1:
         (result,) = results.values()
         settings = labels_of(result, names.GAIN)

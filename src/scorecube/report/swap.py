@@ -94,22 +94,12 @@ see `scorecube.statistics.decay_curve` for its error.
 """
 OVERLAP = declared("size", "size sampling unique common")
 """Mean numbers of distinct and of common topics of the two samples (S0 Table 5)."""
+# Of the swap rates, by the attribute of a result.
 INTERVAL_NOTES = {
     "trials": "95% intervals of the rate over infinitely many trials with these topics and runs",
     "population": "95% intervals of the mean rate of collections with as many other topics and teams, drawn in the same way",
     "independent": "95% intervals as if comparisons were independent (too narrow; computed by an older version)",
 }
-
-
-def interval_note(result: xr.Dataset) -> str:
-    """Describe the 95 % intervals of the swap rates.
-
-    Examples
-    --------
-    >>> interval_note(xr.Dataset(attrs={"interval": "trials"}))
-    '95% intervals of the rate over infinitely many trials with these topics and runs'
-    """
-    return INTERVAL_NOTES[result.attrs.get("interval", "independent")]
 
 
 def support_note(result: xr.Dataset) -> str:
@@ -146,7 +136,7 @@ def caption(result: xr.Dataset) -> str:
     support = support_note(result)
     if result.sizes[names.SIZE] == 1:
         return (
-            f"{sample_conditions(result)}. Bands are {interval_note(result)}, of bins with 0.1% of the comparisons "
+            f"{sample_conditions(result)}. Bands are {INTERVAL_NOTES[result.attrs.get('interval', 'independent')]}, of bins with 0.1% of the comparisons "
             f"or more; gaps are empty bins.{support}"
         )
     return (

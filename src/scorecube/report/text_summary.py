@@ -15,13 +15,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.errors import counted, visible
 from scorecube.report.phrases import noun, value_range
-from scorecube.report.results import (
-    Tables,
-    Together,
-    findings_of,
-    options_of_result,
-    view_of_result,
-)
+from scorecube.report.results import Tables, findings_of, options_of_result, view_of_result
 from scorecube.report.tables import COLLECTION, as_records, combine
 from scorecube.report.tables import where as where_of
 from scorecube.report.text_formats import NONE, cell_texts, with_labels
@@ -79,9 +73,7 @@ def summaries(
 
 def sentence(results: Sequence[xr.Dataset]) -> str:
     """Return what may be concluded from results of one analysis, in one sentence; nothing of results that are not read."""
-    tables = [Tables(each) for each in results]
-    said = findings_of(results, tables[0] if len(tables) == 1 else Together(tables))
-    found = next((each.sentence for each in said), "")
+    found = next((each.sentence for each in findings_of(results, Tables(*results))), "")
     if not found or found.endswith(names_of_variables(results[0])[0].sentence):
         return ""
     return found if found.endswith((".", "?")) else f"{found}."

@@ -18,10 +18,15 @@ from scorecube.errors import counted, visible
 from scorecube.report.cautions import cautions_of, cautions_of_collection
 from scorecube.report.page.board import TO
 from scorecube.report.page.freshness import source_digest
-from scorecube.report.page.html import embedded_json, headings_of
+from scorecube.report.page.html import (
+    embedded_json,
+    headings_of,
+    page_file,
+    script_and_hash,
+    template,
+)
 from scorecube.report.page.options import PageOptions
 from scorecube.report.page.sections import in_report_order, options_text
-from scorecube.report.page.templates import page_file, script_and_hash, template
 from scorecube.report.results import Tables
 from scorecube.report.stored_tables import CAUTIONS, rows_with_facts
 from scorecube.report.study_contents import contents_of
@@ -85,16 +90,10 @@ def _results(
     for name, facts in found:
         cautions = facts.get(CAUTIONS)
         if cautions is None:
-            cautions = _cautions(study, name, kind, facts["digest"])
+            result = study[name].find_result(kind, facts["digest"])
+            made = [] if result is None else cautions_of(kind, result, Tables(result))
+            cautions = [each.text for each in made]  # none if it was replaced since
         yield name, shown | {"column": columns, "numbers": numbers.get(name, {})}, cautions
-
-
-def _cautions(study: Study, name: str, kind: str, digest: str) -> list[str]:
-    """Return the texts of the cautions of a result of which the index has none."""
-    result = study[name].find_result(kind, digest)
-    if result is None:  # replaced since
-        return []
-    return [each.text for each in cautions_of(kind, result, Tables(result))]
 
 
 def key_numbers(frame: pd.DataFrame, order: Order) -> dict[str, dict[str, float]]:

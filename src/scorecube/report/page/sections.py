@@ -60,22 +60,18 @@ class PartSource:
 
     def read(self, study: Study, options: PageOptions) -> xr.Dataset | None:
         """Return the result, of the metrics that are shown; None if the analysis does not suit the scores."""
-        result = self._whole(study)
+        collection, result = study[self.collection], None
+        if self.facts is not None:
+            result = collection.find_result(self.kind, str(self.facts["digest"]))
+            assert result is not None
+            result = result.assign_attrs({COLLECTION: self.collection})
+        elif make := view_of(self.kind).page_result:
+            result = make(collection.cube, self.collection)
         if result is None or names.METRIC not in result.dims:
             return result
         known = labels_of(result, names.METRIC)
         chosen = options.chosen(known)
         return result if chosen == known else of_metrics(result, chosen)
-
-    def _whole(self, study: Study) -> xr.Dataset | None:
-        collection = study[self.collection]
-        if self.facts is None:
-            make = view_of(self.kind).page_result
-            assert make is not None
-            return make(collection.cube, self.collection)
-        result = collection.find_result(self.kind, str(self.facts["digest"]))
-        assert result is not None
-        return result.assign_attrs({COLLECTION: self.collection})
 
 
 def part_sources(collection: Collection) -> list[PartSource]:

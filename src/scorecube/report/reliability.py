@@ -264,15 +264,12 @@ def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:
     for axes, name in zip(panels, coefficients, strict=True):
         _curves(axes, cells.sel({names.COEFFICIENT: name}), curve_topics(cells))
         axes.set_title(TITLES[name])
-    panels[0].set(ylim=(_lowest(cells), 1.0), ylabel="coefficient")
+    limits = coefficient_at(shown_limit(cells, "low"), cells.attrs["n_topics"])
+    # The axis ends twice as far below 1 as the lowest limit for the topics at hand, in tenths.
+    least = max(0.0, float(np.floor(10 * (2 * np.nan_to_num(limits.values).min() - 1)) / 10))
+    panels[0].set(ylim=(least, 1.0), ylabel="coefficient")
     canvas.name(f"{conditions(result)}, gains {cells[names.GAIN].item()}")
     canvas.legend_outside(panels[0], "lower center", 6, fontsize=8)
-
-
-def _lowest(cells: xr.Dataset) -> float:
-    """Return the lower end of the axis: twice as far below 1 as the lowest limit for the topics at hand, in tenths."""
-    limits = coefficient_at(shown_limit(cells, "low"), cells.attrs["n_topics"])
-    return max(0.0, float(np.floor(10 * (2 * np.nan_to_num(limits.values).min() - 1)) / 10))
 
 
 def _curves(axes: Axes, at: xr.Dataset, topics: xr.DataArray) -> None:

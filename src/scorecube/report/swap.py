@@ -438,7 +438,14 @@ def sensitivity_bars(
     from scorecube.report.figures.panels import by_collection
 
     chosen = float(max(results[0][names.CONFIDENCE].values)) if confidence is None else confidence
-    frame = combine([_shares(result, gain, chosen) for result in results])
+    settings = [gain or labels_of(result, names.GAIN)[0] for result in results]
+    frame = combine(
+        [
+            SENSITIVITY.make(result.isel(size=[-1]).sel(gain=[setting]))
+            for result, setting in zip(results, settings, strict=True)
+        ]
+    )
+    frame = frame[np.isclose(frame["confidence"], chosen, rtol=SAME_LEVEL, atol=0.0)]
     metrics = list(
         dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC))
     )
@@ -454,12 +461,6 @@ def sensitivity_bars(
     label = f"% of comparisons with the difference\nrequired at {chosen:.0%} confidence"
     shown = {metric: shares[metric] for metric in metrics if metric in shares}
     by_collection(canvas, shown, collections, label, limits=limits)
-
-
-def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataFrame:
-    setting = gain or labels_of(result, names.GAIN)[0]
-    frame = SENSITIVITY.make(result.isel(size=[-1]).sel(gain=[setting]))
-    return frame[np.isclose(frame["confidence"], confidence, rtol=SAME_LEVEL, atol=0.0)]
 
 
 def size_curves(canvas: Canvas, result: xr.Dataset) -> None:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from scorecube import names
 from scorecube.errors import BadName, BadPlan, option, visible
-from scorecube.files import check_target, is_formula, spreadsheet_label, write_file
+from scorecube.files import is_formula, spreadsheet_label, write_file
 from scorecube.report.columns import (
     UNKNOWN,
     Layout,
@@ -442,11 +442,6 @@ def format_of(path: Path) -> str:
             option="out",
         )
     return SUFFIXES[suffix]
-
-
-def check_table_path(path: Path) -> None:
-    """Refuse a file to which no table can be written, before the table is made."""
-    check_target(path)
 
 
 def write_table(frame: pd.DataFrame, form: str, path: Path, **how: Any) -> None:

@@ -17,7 +17,6 @@ from markupsafe import Markup
 from scorecube.errors import counted, visible
 from scorecube.report.cautions import cautions_of, cautions_of_collection
 from scorecube.report.page.board import TO
-from scorecube.report.page.freshness import source_digest
 from scorecube.report.page.html import (
     embedded_json,
     headings_of,
@@ -52,7 +51,12 @@ def overview_rows(study: Study, names: Iterable[str]) -> list[dict[str, Any]]:
         (see `key_numbers`).
     """
     indexed = rows_with_facts(study)
-    rows = {name: _row(contents_of(name, indexed[name])) for name in names}
+    rows: dict[str, dict[str, Any]] = {}
+    for name in names:
+        sizes = contents_of(name, indexed[name])
+        rows[name] = {key: sizes[key] for key in ("name", "runs", "topics")}
+        rows[name]["cautions"] = [each.text for each in cautions_of_collection(sizes)]
+        rows[name]["results"] = []
     found: dict[tuple[str, str], list[Found]] = {}
     for name in rows:
         for kind in indexed[name].texts:
@@ -68,12 +72,6 @@ def overview_rows(study: Study, names: Iterable[str]) -> list[dict[str, Any]]:
     for row in rows.values():
         row["cautions"] = list(dict.fromkeys(row["cautions"]))
     return list(rows.values())
-
-
-def _row(facts: Mapping[str, Any]) -> dict[str, Any]:
-    cautions = [each.text for each in cautions_of_collection(facts)]
-    sizes = {name: facts[name] for name in ("name", "runs", "topics")}
-    return sizes | {"cautions": cautions, "results": []}
 
 
 def _results(
@@ -215,13 +213,6 @@ def table_data(rows: Sequence[Mapping[str, Any]], links: Mapping[str, str]) -> d
         "cautions": [visible(text) for text in cautions],
         "rows": data,
     }
-
-
-def overview_digest(
-    study: Study, rows: Sequence[Mapping[str, Any]], links: Mapping[str, str], options: PageOptions
-) -> str:
-    """Return a digest of everything that the overview is made from."""
-    return source_digest(study, (), json.dumps([rows, links, options.words()]))
 
 
 def _glance(

@@ -73,9 +73,14 @@ def render(
     joined = _joined(sections)
     shown = [each for each in sections if each is not board]
     contents = _contents(shown, links is None, several, ordered_map)
-    cautions = merge_cautions(_cautions(collections, sections))
+    of_results = [each for section in sections for part in section.parts for each in part.cautions]
+    of_collections = [each for facts in collections for each in cautions_of_collection(facts)]
+    cautions = merge_cautions([*of_collections, *of_results])
     _say_once(contents, cautions, board)
-    leaderboards = _boards(board, len(collections), links)
+    leaderboards: list[Board] = []
+    if board is not None and (links is None or not several):
+        baseline = str(board.options.get("baseline") or "")
+        leaderboards = boards(board.first_table, escaped, baseline, len(collections))
     labels = _labels(leaderboards, sections)
     text = template().render(
         name=name,
@@ -161,14 +166,6 @@ def _facts(collections: Sequence[Mapping[str, Any]], sections: Sequence[Section]
     return [*sizes, *sorted(confidences)]
 
 
-def _boards(
-    board: Section | None, collections: int, links: Mapping[str, str] | None
-) -> list[Board]:
-    if board is None or (links is not None and collections > 1):
-        return []
-    return boards(board.first_table, escaped, str(board.options.get("baseline") or ""), collections)
-
-
 def _joined(sections: Sequence[Section]) -> Section | None:
     """Return the board of several collections, if there is one: of scores as they are, if there are several."""
     found = [each for each in sections if each.kind == JOINED and PER_COLLECTION in each.frames]
@@ -233,13 +230,6 @@ def _place(section: Section, order: Mapping[Question, int]) -> tuple[int, bool]:
     if question is None:
         return len(order) + 1, False
     return order.get(question, len(order)), section.kind != question.analysis
-
-
-def _cautions(collections: Sequence[Mapping[str, Any]], sections: Sequence[Section]) -> list[Any]:
-    return [
-        *(caution for each in collections for caution in cautions_of_collection(each)),
-        *(caution for section in sections for part in section.parts for caution in part.cautions),
-    ]
 
 
 def further(

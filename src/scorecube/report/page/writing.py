@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 from scorecube.errors import BadStudy, option
 from scorecube.files import check_target, staged_files, write_file
 from scorecube.report.page.freshness import is_current, sealed, source_digest
-from scorecube.report.page.many import overview_digest, overview_page, overview_rows
+from scorecube.report.page.many import overview_page, overview_rows
 from scorecube.report.page.options import PageOptions
 from scorecube.report.page.render import render
 from scorecube.report.page.sections import Part, Sections, part_sources, read_part
@@ -63,11 +64,12 @@ def write_page(
         return False
     if not index.many:
         sources = [source for name in index.names for source in part_sources(study[name])]
-        count = _counter(progress, len(sources))
-        for part in ordered_map(partial(read_part, study, options=index.options), sources):
+        parts = ordered_map(partial(read_part, study, options=index.options), sources)
+        for done, part in enumerate(parts, 1):
             if part is not None:
                 index.sections.add(part)
-            count()
+            if progress is not None:
+                progress(done, len(sources))
     write_file(target, index.page())
     return True
 
@@ -94,7 +96,8 @@ class _Index:
         """Results of few collections, which are added one by one."""
         if self.many:
             self._rows = overview_rows(study, names)
-            self.digest = overview_digest(study, self._rows, links or {}, options)
+            made_from = json.dumps([self._rows, links or {}, options.words()])
+            self.digest = source_digest(study, (), made_from)
         else:
             kind = [] if links is None else [INDEX]
             self.digest = source_digest(study, names, *kind, *options.words())
@@ -158,18 +161,18 @@ def write_pages(
     drawn = [
         each for each in _facts(study, links) if not (index.many and links[each["name"]] in current)
     ]
-    count = _counter(progress, len(drawn))
     make = partial(_collection_page, study, links, current, index.many, index.options)
-    made = zip(drawn, ordered_map(make, drawn), strict=True)
+    made = enumerate(zip(drawn, ordered_map(make, drawn), strict=True), 1)
     for start in range(0, max(1, len(drawn)), MOST_PAGES):
         removed = "*.html" if start + MOST_PAGES >= len(drawn) else None
         with staged_files(target, remove=removed, keep={INDEX, *links.values()}) as write:
-            for each, (page, parts) in islice(made, MOST_PAGES):
+            for done, (each, (page, parts)) in islice(made, MOST_PAGES):
                 if page is not None:
                     write(links[each["name"]], page)
                 for part in parts:
                     index.sections.add(part)
-                count()
+                if progress is not None:
+                    progress(done, len(drawn))
             if start == 0:
                 write(INDEX, index.page())
     return len(links) + 1 - len(current)
@@ -266,15 +269,3 @@ def _chosen(study: Study, collections: Sequence[str] | None) -> list[str]:
 
 def _facts(study: Study, names: Container[str]) -> list[dict[str, Any]]:
     return [each for each in overview(study)["collections"] if each["name"] in names]
-
-
-def _counter(progress: Progress | None, total: int) -> Callable[[], None]:
-    done = 0
-
-    def count() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, total)
-
-    return count

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -28,6 +30,8 @@ OrderedMap = Callable[..., Iterable[Any]]
 INDEX = "index.html"
 GENERATOR = '<meta name="generator" content="scorecube'
 """Marks a page as a report of this package."""
+RESULTS_AT_ONCE = 16
+"""After so many results their figures, which hold circles, are collected."""
 OVERVIEW = 50
 """With more collections a report shows distributions over them."""
 MOST_PAGES = 200
@@ -62,16 +66,31 @@ def write_page(
     index = _Index(study, _chosen(study, collections), None, options or PageOptions(), ordered_map)
     if is_current(target, index.digest):
         return False
-    if not index.many:
-        sources = [source for name in index.names for source in part_sources(study[name])]
-        parts = ordered_map(partial(read_part, study, options=index.options), sources)
-        for done, part in enumerate(parts, 1):
-            if part is not None:
-                index.sections.add(part)
-            if progress is not None:
-                progress(done, len(sources))
-    write_file(target, index.page())
+    with _without_collector():
+        if not index.many:
+            sources = [source for name in index.names for source in part_sources(study[name])]
+            parts = ordered_map(partial(read_part, study, options=index.options), sources)
+            for done, part in enumerate(parts, 1):
+                if part is not None:
+                    index.sections.add(part)
+                if not done % RESULTS_AT_ONCE:
+                    gc.collect()
+                if progress is not None:
+                    progress(done, len(sources))
+        write_file(target, index.page())
     return True
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Collect cyclic garbage only where it is asked for: Python looks for it so often that it takes a tenth of the time of a page."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _Index:

@@ -57,8 +57,6 @@ LEAST_MEASURED = 25
 """Fewest topics that these rates are shown with; of fewer a warning says that none are known."""
 FEW = 30
 """Pairs whose p-values are marked one by one."""
-POINTS = 1000
-"""Of a curve over very many pairs."""
 TEST_NAMES = {"t": "paired t test", "wilcoxon": "Wilcoxon test", "sign": "sign test"}
 ESTIMATES = ("estimated_difference", "largest_not_significant")
 UNDECIDED, OWN_ERRORS = "undecided_pairs", "own_error_pairs"
@@ -430,7 +428,8 @@ def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
     for k, label in enumerate(labels_of(result, names.METRIC)):
         p = np.sort(cells["p_value"].isel(metric=k).values)
         p = p[~np.isnan(p)]  # of tested pairs
-        shown = np.unique(np.linspace(0, max(len(p) - 1, 0), min(POINTS, len(p))).astype(int))
+        # Of a curve over very many pairs a thousand points.
+        shown = np.unique(np.linspace(0, max(len(p) - 1, 0), min(1000, len(p))).astype(int))
         axes.plot(shown + 1, p[shown], label=label, linewidth=1.4, **line_style(k), **few)
     for alpha in alphas:
         axes.axhline(alpha, linestyle=":", linewidth=0.9, color="0.35")

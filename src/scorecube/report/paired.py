@@ -32,7 +32,6 @@ from scorecube.report.text_formats import with_labels
 from scorecube.report.view import DISCRIMINATION, Frames, HeadedTables, Order, Remarks, View
 
 MARGIN = "equivalence"
-VERDICTS = ("equivalent", "different", "inconclusive")
 POWER = declared(
     "metric gain test adjustment alpha",
     "metric gain test alpha adjustment significant=adjusted_significant pairs=n_tested "
@@ -88,7 +87,10 @@ def equivalences(result: xr.Dataset) -> Iterator[Finding]:
     margin, baseline = result.attrs[MARGIN], result.attrs.get("baseline")
     compared = "pairs" if baseline is None else f"{noun(result.attrs)}s compared with {baseline}"
     for row in frame.to_dict("records")[:MOST_NAMED]:
-        trivial, pairs = row["trivial"], sum(row[each] for each in VERDICTS)
+        trivial, pairs = (
+            row["trivial"],
+            sum(row[each] for each in ("equivalent", "different", "inconclusive")),
+        )
         smaller = f" ({trivial:,} with a difference that is significant but smaller)" * bool(
             trivial
         )

@@ -47,7 +47,6 @@ from scorecube.report.view import (
 )
 
 NAMES = {"erho2": "E rho^2", "phi": "Phi"}
-TITLES = {"erho2": "E rho^2: differences between systems", "phi": "Phi: absolute means"}
 DESIGN = f"topic set size design for a difference of {DIFFERENCE:g} between the best and the worst of 10 systems"
 BY_F, BY_JACKKNIFE = ("_low", "_high"), ("_jackknife_low", "_jackknife_high")
 COEFFICIENTS = declared(
@@ -263,7 +262,8 @@ def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:
     panels = canvas.figure(FIGURE_SIZE).subplots(1, len(coefficients), sharey=True)
     for axes, name in zip(panels, coefficients, strict=True):
         _curves(axes, cells.sel({names.COEFFICIENT: name}), curve_topics(cells))
-        axes.set_title(TITLES[name])
+        of = "differences between systems" if name == "erho2" else "absolute means"
+        axes.set_title(f"{NAMES[name]}: {of}")
     limits = coefficient_at(shown_limit(cells, "low"), cells.attrs["n_topics"])
     # The axis ends twice as far below 1 as the lowest limit for the topics at hand, in tenths.
     least = max(0.0, float(np.floor(10 * (2 * np.nan_to_num(limits.values).min() - 1)) / 10))

@@ -17,8 +17,6 @@ from scorecube.report.phrases import with_limits
 
 DESCENDING = ":desc"
 CONFIDENCE = "confidence"
-BRIEF = 24
-"""Rows that a table of several confidence levels may have on a screen."""
 METRICS = ("metric", "metric_a", "metric_b")
 """Columns with metrics; a row of two metrics is of both, where several are chosen, and of either, where one is."""
 MANY = ("run", "run_a", "topic")
@@ -104,7 +102,8 @@ def brief_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     >>> brief_rows(frame)[1]
     'the 30 of 60 rows at 0.95 confidence'
     """
-    if len(frame) <= BRIEF or CONFIDENCE not in frame or frame[CONFIDENCE].nunique() < 2:
+    # A table of several levels may have so many rows on a screen.
+    if len(frame) <= 24 or CONFIDENCE not in frame or frame[CONFIDENCE].nunique() < 2:
         return frame, ""
     highest = frame[CONFIDENCE].max()
     kept = frame[frame[CONFIDENCE] == highest].reset_index(drop=True)

@@ -212,8 +212,6 @@ def _shift_colours(artist: Any, places: int) -> None:
 
 MOST = 15
 """Curves that are labelled directly; of more there is a legend."""
-STEP = 0.055
-"""Share of the axis between two labels."""
 
 
 def direct_labels(axes: Axes) -> None:
@@ -232,7 +230,8 @@ def direct_labels(axes: Axes) -> None:
     place, gap = left + 0.72 * (right - left), 0.008 * (right - left)
     ways, colours = [], []
     for k, line in enumerate(lines):
-        level, colour = (0.92 - STEP * k) * top, line.get_color()
+        # Labels stand so far apart, as a share of the axis.
+        level, colour = (0.92 - 0.055 * k) * top, line.get_color()
         label = axes.text(
             place,
             level,
@@ -304,12 +303,8 @@ def without_grid() -> AbstractContextManager[None]:
     return rc_context({"axes.grid": False})
 
 
-DPI = 110
-"""Pixels of an inch on a screen."""
-
-
 class ShownFigure(Figure):
     """A figure with the picture that Jupyter asks for."""
 
     def _repr_png_(self) -> bytes:
-        return draw_figure(self, "png", dpi=DPI)[0]
+        return draw_figure(self, "png", dpi=110)[0]  # of a screen

@@ -67,15 +67,12 @@ def render(
     options = options or PageOptions()
     several = len(collections) > 1
     name = options.name(study)
-    title = name if up is None else str(collections[0]["name"])
     found = cards(sections, several)
     board = next((each for each in sections if is_board(each.first_table)), None)
     joined = _joined(sections)
     shown = [each for each in sections if each is not board]
     contents = _contents(shown, links is None, several, ordered_map)
-    of_results = [each for section in sections for part in section.parts for each in part.cautions]
-    of_collections = [each for facts in collections for each in cautions_of_collection(facts)]
-    cautions = merge_cautions([*of_collections, *of_results])
+    cautions = merge_cautions(_cautions(collections, sections))
     _say_once(contents, cautions, board)
     leaderboards: list[Board] = []
     if board is not None and (links is None or not several):
@@ -84,7 +81,7 @@ def render(
     labels = _labels(leaderboards, sections)
     text = template().render(
         name=name,
-        title=title,
+        title=name if up is None else str(collections[0]["name"]),
         study=study.path,
         study_word=shlex.quote(study.path),
         version=version("scorecube"),
@@ -230,6 +227,13 @@ def _place(section: Section, order: Mapping[Question, int]) -> tuple[int, bool]:
     if question is None:
         return len(order) + 1, False
     return order.get(question, len(order)), section.kind != question.analysis
+
+
+def _cautions(collections: Sequence[Mapping[str, Any]], sections: Sequence[Section]) -> list[Any]:
+    return [
+        *(each for facts in collections for each in cautions_of_collection(facts)),
+        *(each for section in sections for part in section.parts for each in part.cautions),
+    ]
 
 
 def further(

@@ -41,9 +41,6 @@ from scorecube.storage import Collection, Study
 
 LARGE = 1 << 20
 """Bytes of an array that is not kept beyond its result's own part of the page."""
-NO_ARRAY = "no_array"
-FIRST = "leaderboard"
-"""Analysis whose rank sets the script computes at other numbers of topics."""
 
 
 @dataclass(frozen=True)
@@ -278,7 +275,7 @@ def read_part(
     frames = dict(tables)
     facts = result.attrs if source.facts is None else source.facts
     live: tuple[Any, ...] = ()
-    if draw and source.kind == FIRST:
+    if draw and source.kind == "leaderboard":
         live = (leaderboard_data(study[source.collection].cube, result),)
     elif draw and source.kind == "design" and source.facts is None:
         live = design_data(result)[::-1]
@@ -338,10 +335,7 @@ def without_large(result: xr.Dataset) -> xr.Dataset:
     lost = {dim: size for dim, size in result.sizes.items() if dim not in small.sizes}
     # A broadcast array takes no memory.
     return small.assign(
-        {
-            f"{NO_ARRAY}_{dim}": (dim, np.broadcast_to(np.int8(0), size))
-            for dim, size in lost.items()
-        }
+        {f"no_array_{dim}": (dim, np.broadcast_to(np.int8(0), size)) for dim, size in lost.items()}
     )
 
 

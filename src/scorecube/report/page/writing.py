@@ -28,8 +28,6 @@ Progress = Callable[[int, int], None]
 OrderedMap = Callable[..., Iterable[Any]]
 """Like `map` of one iterable."""
 INDEX = "index.html"
-GENERATOR = '<meta name="generator" content="scorecube'
-"""Marks a page as a report of this package."""
 RESULTS_AT_ONCE = 16
 """After so many results their figures, which hold circles, are collected."""
 OVERVIEW = 50
@@ -240,9 +238,8 @@ def _check_folder(target: Path) -> None:
         )
     inside = sorted(path.name for path in target.iterdir())
     index = target / INDEX
-    ours = (
-        index.is_file() and GENERATOR in index.read_text(encoding="utf-8", errors="replace")[:2000]
-    )
+    mark = '<meta name="generator" content="scorecube'
+    ours = index.is_file() and mark in index.read_text("utf-8", errors="replace")[:2000]
     foreign = [name for name in inside if not (ours and name.endswith(".html"))]
     if foreign:
         raise BadStudy(

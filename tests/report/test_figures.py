@@ -18,8 +18,7 @@ import scorecube as sc
 from scorecube.errors import BadPlan
 from scorecube.report.figures.canvas import drawn
 from scorecube.report.figures.style import COLOURS, PAGE_HEIGHT, STYLE
-from scorecube.report.page.html import picture
-from scorecube.report.page.templates import page_file
+from scorecube.report.page.html import page_file, picture
 from scorecube.report.study_overview import draw
 from scorecube.report.swap import sensitivity_bars, swap_rates
 from scorecube.testing import simulate_cube

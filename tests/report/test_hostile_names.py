@@ -19,8 +19,7 @@ from scorecube.errors import CONTROL, visible
 from scorecube.files import is_formula, label_of_spreadsheet
 from scorecube.report.figures.files import save_figure
 from scorecube.report.figures.labels import LONGEST, figure_labels
-from scorecube.report.page.html import picture
-from scorecube.report.page.templates import page_file, script_and_hash
+from scorecube.report.page.html import page_file, picture, script_and_hash
 from scorecube.report.page.writing import page_names, write_page
 from scorecube.report.study_overview import draw
 from scorecube.report.text_formats import formulas, render

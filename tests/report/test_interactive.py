@@ -23,6 +23,7 @@ from scorecube.design import achieved_power, expected_width
 from scorecube.report.columns import decimals_of
 from scorecube.report.leaderboard import systems
 from scorecube.report.page.board import TO
+from scorecube.report.page.html import page_file
 from scorecube.report.page.render import MOST_VALUES
 from scorecube.report.page.script_data import (
     MOST_BYTES,
@@ -31,7 +32,6 @@ from scorecube.report.page.script_data import (
     numbers_of_topics,
     within,
 )
-from scorecube.report.page.templates import page_file
 from scorecube.report.page.writing import write_page
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api

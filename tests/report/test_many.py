@@ -21,8 +21,8 @@ from scorecube.report import report, stored_tables
 from scorecube.report.page import freshness, many
 from scorecube.report.page import render as rendering
 from scorecube.report.page import writing as pages
+from scorecube.report.page.html import page_file
 from scorecube.report.page.sections import part_sources, read_part
-from scorecube.report.page.templates import page_file
 from scorecube.report.views import view_of
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube

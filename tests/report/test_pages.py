@@ -26,10 +26,9 @@ from scorecube.report.page import sections as made_of
 from scorecube.report.page import writing as pages
 from scorecube.report.page.board import limited
 from scorecube.report.page.cards import Card, cards, metrics_table
-from scorecube.report.page.comparisons import consistency
 from scorecube.report.page.html import MOST_SHOWN, html_table
 from scorecube.report.page.options import PageOptions
-from scorecube.report.page.render import further
+from scorecube.report.page.render import consistency, further
 from scorecube.report.page.sections import Section, Sections, part_sources, read_part, without_large
 from scorecube.report.study_contents import overview
 from scorecube.report.study_overview import draw

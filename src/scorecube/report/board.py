@@ -44,16 +44,14 @@ def matrix(result: xr.Dataset) -> pd.DataFrame:
             names.RUN: runs,
             "mean over collections": [_marked(each, means, f"{each:.4f}") for each in means],
         }
-        of_label = single[single["label"] == label]
-        for name, own in of_label.groupby(names.COLLECTION, sort=False):
-            cells = own.set_index(names.RUN).loc[runs].to_dict("records")
+        for name, own in single[single["label"] == label].groupby(names.COLLECTION, sort=False):
             columns[str(name)] = [
                 _marked(
                     each["mean"],
                     own["mean"],
                     with_limits(each["mean"], each["mean_low"], each["mean_high"]),
                 )
-                for each in cells
+                for each in own.set_index(names.RUN).loc[runs].to_dict("records")
             ]
         frames.append(pd.DataFrame(columns))
     return pd.concat(frames, ignore_index=True)

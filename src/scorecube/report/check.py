@@ -160,8 +160,7 @@ def _offset(k: int, count: int) -> float:
 
 def _coverage(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
     places = _names(axes, data)
-    nominal = data["nominal"].values
-    axes.vlines(nominal, places - 0.4, places + 0.4, color="0.4", linewidth=1.0)
+    axes.vlines(data["nominal"].values, places - 0.4, places + 0.4, color="0.4", linewidth=1.0)
     for k, metric in enumerate(metrics):
         part = data.isel({names.METRIC: k})
         held = part["held"].values

@@ -155,7 +155,7 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
             continue
         row, tied = rows[0], int(max(each["tied_pairs"] for each in rows))
         ends = [
-            f"{_sides(each, name)}{on_collection(each, group.several)} ({each['tau']:.3f}, {_discordant(each):.0%} of the pairs in different "
+            f"{_sides(each, name)}{on_collection(each, group.several)} ({each['tau']:.3f}, {each['discordant'] / (each['n_runs'] * (each['n_runs'] - 1) // 2):.0%} of the pairs in different "
             f"order{estimate_text(each, confidence=confidence)})"
             for each in (rows[0], rows[-1])
         ]
@@ -185,12 +185,6 @@ def _by_tau(frame: pd.DataFrame) -> list[dict[str, Any]]:
         merge_gains(frame).dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
     )
     return [{str(key): value for key, value in row.items()} for row in rows]
-
-
-def _discordant(row: Mapping[str, Any]) -> float:
-    """Return the share of pairs of runs that two rankings order differently; pairs with equal means are not."""
-    n_runs = int(row["n_runs"])
-    return float(row["discordant"]) / (n_runs * (n_runs - 1) // 2)
 
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
@@ -251,8 +245,7 @@ def correlation_figure(canvas: Canvas, result: xr.Dataset) -> None:
         matrix_height(len(metrics)) if compared else 0.0,
         3.0 + 0.17 * -(-len(metrics) // LEGEND_COLUMNS),
     )
-    figure = canvas.figure((WIDTH, height + below))
-    rows = figure.subfigures(
+    rows = canvas.figure((WIDTH, height + below)).subfigures(
         2 if compared else 1, 1, height_ratios=[height, below] if compared else None, squeeze=False
     )[:, 0]
     if compared:

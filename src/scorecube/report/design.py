@@ -28,7 +28,14 @@ from scorecube.analyses.designs import (
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import about, number_of, on_collection, topics_and_teams, value_range
+from scorecube.report.phrases import (
+    about,
+    listed,
+    number_of,
+    on_collection,
+    topics_and_teams,
+    value_range,
+)
 from scorecube.report.tables import COLLECTION, Table
 from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.view import (
@@ -326,13 +333,17 @@ def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
         if inverse:
             axes.plot(required, found, label=label, marker="o", markersize=4, **style)
             continue
-        words = f"{label}: {found[0]} topics" if len(required) == 1 else label
-        axes.plot(line["nearby"], line["nearby_topics"], linewidth=1.2, label=words, **style)
+        name = f"{label}: {found[0]} topics" if len(required) == 1 else label
+        axes.plot(line["nearby"], line["nearby_topics"], linewidth=1.2, label=name, **style)
         axes.plot(required, found, "o", markersize=5, color=style["color"])
     axes.set(xlabel=WORDS[x], ylabel=WORDS[y], ylim=(0.0, None))
-    axes.set_title(
-        ", ".join(filter(None, (_title(chosen), setting))), loc="left", fontsize=9, wrap=True
-    )
+    words = [str(chosen.attrs.get(name, "")) for name in (COLLECTION, "method", "mode")]
+    words += [
+        f"{name} {chosen[name].item():g}"
+        for name in ("systems", "alpha", "beta")
+        if name in chosen.coords and chosen[name].size == 1
+    ]
+    axes.set_title(listed(*words, setting), loc="left", fontsize=9, wrap=True)
     many = len(axes.get_lines()) > 2 * 15  # curves whose legend has one column
     axes.legend(fontsize=5.5 if many else 8, ncols=3 if many else 1)
 
@@ -370,16 +381,6 @@ def _at_gain(result: xr.Dataset) -> tuple[xr.Dataset, str]:
         return result, ""
     chosen = result.isel({names.GAIN: 0})
     return chosen, f"gains {chosen[names.GAIN].item()}"
-
-
-def _title(result: xr.Dataset) -> str:
-    words = [str(result.attrs.get(name, "")) for name in (COLLECTION, "method", "mode")]
-    words += [
-        f"{name} {result[name].item():g}"
-        for name in ("systems", "alpha", "beta")
-        if name in result.coords and result[name].size == 1
-    ]
-    return ", ".join(filter(None, words))
 
 
 DESIGN = View(

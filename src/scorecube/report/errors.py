@@ -47,8 +47,7 @@ collections with any error.
 
 def shown(frame: pd.DataFrame) -> pd.DataFrame:
     """Return two-sided rates at .05, or at the level that is nearest to it."""
-    levels = frame["alpha"].unique()
-    level = min(levels, key=lambda alpha: abs(alpha - LEVEL))
+    level = min(frame["alpha"].unique(), key=lambda alpha: abs(alpha - LEVEL))
     part: pd.DataFrame = frame[(frame["alpha"] == level) & (frame["sided"] == 2)]
     return part
 
@@ -121,19 +120,22 @@ def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
     )
     exceeding = null[null["rate_low"] > 1.1 * null["alpha"]]
     family = frame[(frame["kind"] == FAMILY) & (frame["rate_low"] > frame["alpha"])]
+
+    def largest(rows: pd.DataFrame) -> str:
+        worst = rows.sort_values("rate", ascending=False).iloc[0]
+        return f"largest: {TEST_NAMES[worst['test']]} {_rate(worst)} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}"
+
     if len(family):
-        worst = family.sort_values("rate", ascending=False).iloc[0]
         yield (
             "Tests of all pairs are to err in at most alpha of the collections. Tukey's test asks that runs without differences can be exchanged for each other, and the t "
             "distribution does not hold so far out as Holm's adjustment needs it.",
-            f"largest: {TEST_NAMES[worst['test']]} {_rate(worst)} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
+            largest(family),
         )
     if len(exceeding):
-        worst = exceeding.sort_values("rate", ascending=False).iloc[0]
         yield (
             "The null hypothesis is that means are equal. Wilcoxon and sign tests are about symmetric differences, so that they reject more often where differences are "
             "skewed, all the more with more topics.",
-            f"largest: {TEST_NAMES[worst['test']]} {_rate(worst)} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
+            largest(exceeding),
         )
 
 

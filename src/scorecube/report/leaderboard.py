@@ -328,7 +328,10 @@ def leaderboard(canvas: Canvas, result: xr.Dataset) -> None:
     draw_ranks(panels[1], shown, len(order))
     if groups:
         draw_groups(panels[2], groups)
-    name_runs(panels[0], labels_of(shown, names.RUN))
+    runs = labels_of(shown, names.RUN)
+    labels = [run if len(run) <= LONGEST else run[: LONGEST - 1] + "…" for run in runs]
+    panels[0].set_yticks(range(n), labels, fontsize=7)
+    panels[0].tick_params(axis="y", length=0)
     panels[0].set_ylim(n - 0.4, -0.6)
     percent = f"{100 * (1 - float(result.attrs['alpha'])):g}%"
     first = f"the first {n} of " if n < len(order) else ""
@@ -384,13 +387,6 @@ def draw_groups(axes: Axes, brackets: list[tuple[int, int, int]]) -> None:
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
     axes.spines["bottom"].set_visible(False)
-
-
-def name_runs(axes: Axes, runs: list[str]) -> None:
-    """Label the rows with the names of runs."""
-    shown = [run if len(run) <= LONGEST else run[: LONGEST - 1] + "…" for run in runs]
-    axes.set_yticks(range(len(runs)), shown, fontsize=7)
-    axes.tick_params(axis="y", length=0)
 
 
 _RANKS = View(

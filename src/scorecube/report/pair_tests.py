@@ -57,8 +57,6 @@ LEAST_MEASURED = 25
 """Fewest topics that these rates are shown with; of fewer a warning says that none are known."""
 FEW = 30
 """Pairs whose p-values are marked one by one."""
-POINTS = 1000
-"""Of a curve over very many pairs."""
 TEST_NAMES = {"t": "paired t test", "wilcoxon": "Wilcoxon test", "sign": "sign test"}
 ESTIMATES = ("estimated_difference", "largest_not_significant")
 UNDECIDED, OWN_ERRORS = "undecided_pairs", "own_error_pairs"
@@ -67,6 +65,12 @@ UNDECIDED, OWN_ERRORS = "undecided_pairs", "own_error_pairs"
 def at_largest_alpha(result: xr.Dataset) -> xr.Dataset:
     """Return the part of a result at its largest significance level."""
     return result.isel({names.ALPHA: int(result[names.ALPHA].values.argmax())})
+
+
+def legend(facts: Mapping[str, Any]) -> str:
+    """Return which comparisons p-values and limits of pairs are about, for captions."""
+    what = f"Differences: first minus second {noun(facts)}, estimates for infinitely many topics like these"
+    return f"{what}; p-values: {family(facts)}"
 
 
 COUNTS = Summary(
@@ -103,38 +107,30 @@ ADJUSTED = declared(
     "share=adjusted_share",
 )
 """Significant pairs under each adjustment for testing many pairs. Holm's needs more trials than pairs / alpha to find any pair."""
-P_VALUE_PAIRS = declared(
-    "metric gain pair",
-    "metric gain run_a run_b n_topics?=common_topics mean_difference p_value p_value_holm "
-    "p_value_bh difference_low difference_high effect_size d_z?",
-    long=True,
-    part=at_largest_alpha,
+ADJUSTABLE, EFFECT = (
+    "p_value p_value_holm p_value_bh",
+    "difference_low difference_high effect_size d_z?",
 )
-"""Every pair of runs with its p-value; differences are first minus second run."""
-ASL_PAIRS = declared(
-    "metric gain pair",
-    "metric gain run_a run_b n_topics?=common_topics mean_difference t asl=p_value "
-    "asl_holm=p_value_holm asl_bh=p_value_bh p_value p_value_holm p_value_bh difference_low "
-    "difference_high effect_size d_z?",
-    long=True,
-    part=at_largest_alpha,
+
+
+def _pairs(columns: str) -> Table:
+    """Return the table of all pairs of runs with some columns; differences are first minus second run."""
+    words = f"metric gain run_a run_b {columns}"
+    return replace(
+        declared("metric gain pair", words, long=True, part=at_largest_alpha), legend=legend
+    )
+
+
+P_VALUE_PAIRS = _pairs(f"n_topics?=common_topics mean_difference {ADJUSTABLE} {EFFECT}")
+"""Every pair of runs with its p-value."""
+ASL_PAIRS = _pairs(
+    "n_topics?=common_topics mean_difference t asl=p_value asl_holm=p_value_holm "
+    f"asl_bh=p_value_bh {ADJUSTABLE} {EFFECT}"
 )
 """The same with the achieved significance level, which is the p-value under another name."""
-JOINT_PAIRS = declared(
-    "metric gain pair",
-    "metric gain run_a run_b n_topics?=common_topics mean_difference p_value difference_low "
-    "difference_high effect_size d_z? p_single?",
-    long=True,
-    part=at_largest_alpha,
-)
+JOINT_PAIRS = _pairs(f"n_topics?=common_topics mean_difference p_value {EFFECT} p_single?")
 """Every pair of runs with its p-value, which accounts for all pairs together and takes no adjustment."""
-SIMULTANEOUS_PAIRS = declared(
-    "metric gain pair",
-    "metric gain run_a run_b mean_difference difference_low difference_high effect_size d_z? "
-    "p_value p_single?",
-    long=True,
-    part=at_largest_alpha,
-)
+SIMULTANEOUS_PAIRS = _pairs(f"mean_difference {EFFECT} p_value p_single?")
 """Every pair of runs with the simultaneous interval of its difference, first minus second run, and effect sizes.
 
 All intervals of a metric together hold the true differences with probability 1 - the largest alpha.
@@ -176,12 +172,6 @@ def title(options: Mapping[str, Any]) -> str:
 def against(facts: Mapping[str, Any]) -> str:
     """Return the run that others are compared with, for titles; nothing for all pairs."""
     return "" if facts.get("baseline") is None else f"against {facts['baseline']}"
-
-
-def legend(facts: Mapping[str, Any]) -> str:
-    """Return which comparisons p-values and limits of pairs are about, for captions."""
-    what = f"Differences: first minus second {noun(facts)}, estimates for infinitely many topics like these"
-    return f"{what}; p-values: {family(facts)}"
 
 
 def what_is_compared(facts: Mapping[str, Any]) -> str:
@@ -438,7 +428,8 @@ def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
     for k, label in enumerate(labels_of(result, names.METRIC)):
         p = np.sort(cells["p_value"].isel(metric=k).values)
         p = p[~np.isnan(p)]  # of tested pairs
-        shown = np.unique(np.linspace(0, max(len(p) - 1, 0), min(POINTS, len(p))).astype(int))
+        # Of a curve over very many pairs a thousand points.
+        shown = np.unique(np.linspace(0, max(len(p) - 1, 0), min(1000, len(p))).astype(int))
         axes.plot(shown + 1, p[shown], label=label, linewidth=1.4, **line_style(k), **few)
     for alpha in alphas:
         axes.axhline(alpha, linestyle=":", linewidth=0.9, color="0.35")
@@ -491,7 +482,7 @@ def _view(name: str, heading: str, about: str, pairs: Table, *, joint: bool = Fa
         about=about,
         tables={
             "power": POWER,
-            "pairs": replace(pairs, legend=legend),
+            "pairs": pairs,
             "curve": CURVE,
             **({} if joint else {"adjusted": ADJUSTED}),
         },

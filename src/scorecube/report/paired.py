@@ -29,10 +29,9 @@ from scorecube.report.pair_tests import (
 from scorecube.report.phrases import MOST_NAMED, about_repetitions, by_system, listed, noun
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import DISCRIMINATION, Canvas, Frames, HeadedTables, Order, Remarks, View
+from scorecube.report.view import DISCRIMINATION, Frames, HeadedTables, Order, Remarks, View
 
 MARGIN = "equivalence"
-VERDICTS = ("equivalent", "different", "inconclusive")
 POWER = declared(
     "metric gain test adjustment alpha",
     "metric gain test alpha adjustment significant=adjusted_significant pairs=n_tested "
@@ -88,7 +87,10 @@ def equivalences(result: xr.Dataset) -> Iterator[Finding]:
     margin, baseline = result.attrs[MARGIN], result.attrs.get("baseline")
     compared = "pairs" if baseline is None else f"{noun(result.attrs)}s compared with {baseline}"
     for row in frame.to_dict("records")[:MOST_NAMED]:
-        trivial, pairs = row["trivial"], sum(row[each] for each in VERDICTS)
+        trivial, pairs = (
+            row["trivial"],
+            sum(row[each] for each in ("equivalent", "different", "inconclusive")),
+        )
         smaller = f" ({trivial:,} with a difference that is significant but smaller)" * bool(
             trivial
         )
@@ -147,11 +149,6 @@ def page_tables(frames: Frames) -> HeadedTables:
     return [*tables, ("Adjusted for the number of pairs", others), *shown]
 
 
-def classical_curves(canvas: Canvas, result: xr.Dataset) -> None:
-    """Sorted p-values of the first of the classical tests."""
-    p_value_curves(canvas, result.isel({names.TEST: 0}))
-
-
 VIEW = View(
     name="paired",
     heading="Classical tests",
@@ -172,7 +169,7 @@ VIEW = View(
     caption=lambda result: f"{conditions(result.isel({names.TEST: 0}))}. Sorted p-values.",
     findings=findings,
     page_tables=page_tables,
-    figure=classical_curves,
+    figure=lambda canvas, result: p_value_curves(canvas, result.isel({names.TEST: 0})),
     column=COLUMN,
     order=Order("share", more_is_better=True, conditions=("test", "alpha")),
     answers={DISCRIMINATION: discrimination},

@@ -115,8 +115,7 @@ def _text(
     view, result = view_of_result(result), as_cube(result)
     table = view.find_table(name, [result])[1]
     columns = None if columns is None else labels("columns", columns)
-    frame = view.frame(table, of_metrics(result, metrics))
-    shown = select_rows(frame, top=top)
+    shown = select_rows(view.frame(table, of_metrics(result, metrics)), top=top)
     above = caption(view, table, [_facts(result)], shown, form, columns)
     return render(shown, form, columns=columns, caption=above)
 

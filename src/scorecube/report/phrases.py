@@ -91,8 +91,7 @@ def first_of(parts: Sequence[str], most: int = MOST_NAMED, rest: str = " and {} 
     >>> first_of(["AP", "Q", "RR"], 2)
     'AP, Q and 1 more'
     """
-    more = rest.format(len(parts) - most) if len(parts) > most else ""
-    return ", ".join(parts[:most]) + more
+    return ", ".join(parts[:most]) + (rest.format(len(parts) - most) if len(parts) > most else "")
 
 
 def enumerated(parts: Sequence[str], most: int = MOST_NAMED) -> str:
@@ -234,15 +233,13 @@ def topics_and_teams(*facts: Mapping[str, Any]) -> str:
     >>> topics_and_teams({"plan": '{"teams": "d3e8", "options": {}}'}), topics_and_teams({"plan": '{"options": {}}'})
     ('topics and teams', 'topics and runs')
     """
-    known = {_has_teams(each) for each in facts}
+    known = {
+        "teams" in plan and plan["options"].get("run_groups", "teams") == "teams"
+        for plan in map(plan_of, facts)
+    }
     if len(known) > 1:
         return "topics and teams (runs where no teams are known)"
     return "topics and teams" if known == {True} else "topics and runs"
-
-
-def _has_teams(facts: Mapping[str, Any]) -> bool:
-    plan = plan_of(facts)
-    return "teams" in plan and plan["options"].get("run_groups", "teams") == "teams"
 
 
 def noun(facts: Mapping[str, Any]) -> str:

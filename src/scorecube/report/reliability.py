@@ -47,7 +47,6 @@ from scorecube.report.view import (
 )
 
 NAMES = {"erho2": "E rho^2", "phi": "Phi"}
-TITLES = {"erho2": "E rho^2: differences between systems", "phi": "Phi: absolute means"}
 DESIGN = f"topic set size design for a difference of {DIFFERENCE:g} between the best and the worst of 10 systems"
 BY_F, BY_JACKKNIFE = ("_low", "_high"), ("_jackknife_low", "_jackknife_high")
 COEFFICIENTS = declared(
@@ -260,21 +259,17 @@ def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """
     cells = result.isel(gain=0)
     coefficients = labels_of(cells, names.COEFFICIENT)
-    figure = canvas.figure(FIGURE_SIZE)
-    panels = figure.subplots(1, len(coefficients), sharey=True)
+    panels = canvas.figure(FIGURE_SIZE).subplots(1, len(coefficients), sharey=True)
     for axes, name in zip(panels, coefficients, strict=True):
         _curves(axes, cells.sel({names.COEFFICIENT: name}), curve_topics(cells))
-        axes.set_title(TITLES[name])
-    panels[0].set(ylim=(_lowest(cells), 1.0), ylabel="coefficient")
+        of = "differences between systems" if name == "erho2" else "absolute means"
+        axes.set_title(f"{NAMES[name]}: {of}")
+    limits = coefficient_at(shown_limit(cells, "low"), cells.attrs["n_topics"])
+    # The axis ends twice as far below 1 as the lowest limit for the topics at hand, in tenths.
+    least = max(0.0, float(np.floor(10 * (2 * np.nan_to_num(limits.values).min() - 1)) / 10))
+    panels[0].set(ylim=(least, 1.0), ylabel="coefficient")
     canvas.name(f"{conditions(result)}, gains {cells[names.GAIN].item()}")
     canvas.legend_outside(panels[0], "lower center", 6, fontsize=8)
-
-
-def _lowest(cells: xr.Dataset) -> float:
-    """Return the lower end of the axis: twice as far below 1 as the lowest limit for the topics at hand, in tenths."""
-    limits = coefficient_at(shown_limit(cells, "low"), cells.attrs["n_topics"])
-    lowest = np.nan_to_num(limits.values).min()
-    return max(0.0, float(np.floor(10 * (2 * lowest - 1)) / 10))
 
 
 def _curves(axes: Axes, at: xr.Dataset, topics: xr.DataArray) -> None:

@@ -160,56 +160,34 @@ def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
 
 
 class Tables(Mapping[str, pd.DataFrame]):
-    """The tables of a result that are not too long for a page, each made when it is first asked for.
+    """The tables of a result that are not too long for a page, each made when it is first asked for; of several results one below the other.
 
     Parameters
     ----------
-    result
-        A result of an analysis.
+    results
+        One of an analysis, or one of each of several collections.
     """
 
-    def __init__(self, result: xr.Dataset) -> None:
-        self._result = result
-        self._view = view_of_result(result)
+    def __init__(self, *results: xr.Dataset) -> None:
+        self._results, self._view = results, view_of_result(results[0])
         self._made: dict[str, pd.DataFrame] = {}
-        self.rows = {name: table.rows(result) for name, table in self._view.tables.items()}
-        """Rows of all tables; of some more or less, until they are made."""
+        self.rows = {
+            name: max(table.rows(each) for each in results)
+            for name, table in self._view.tables.items()
+        }
+        """Rows of all tables, of the result with most; of some more or less, until they are made."""
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self._made:
             if self.rows[name] > most_rows(self._view, name):
                 raise KeyError(name)
-            self._made[name] = self._view.frame(self._view.tables[name], self._result)
-            self.rows[name] = len(self._made[name])
+            frames = [self._view.frame(self._view.tables[name], each) for each in self._results]
+            self.rows[name] = max(map(len, frames))
+            self._made[name] = frames[0] if len(frames) == 1 else combine(frames)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
         return (name for name, rows in self.rows.items() if rows <= most_rows(self._view, name))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-class Together(Mapping[str, pd.DataFrame]):
-    """The tables that results of several collections share, one below the other, each made when it is first asked for.
-
-    Parameters
-    ----------
-    tables
-        Of each result.
-    """
-
-    def __init__(self, tables: Sequence[Tables]) -> None:
-        self._tables = tables
-        self._made: dict[str, pd.DataFrame] = {}
-
-    def __getitem__(self, name: str) -> pd.DataFrame:
-        if name not in self._made:
-            self._made[name] = combine([each[name] for each in self._tables])
-        return self._made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name in self._tables[0] if all(name in {*each} for each in self._tables))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -301,8 +279,7 @@ def findings(results: xr.Dataset | Sequence[xr.Dataset]) -> list[Finding]:
         raise BadPlan(
             f"results of one analysis are needed; found {', '.join(sorted(kinds)) or 'none'}"
         )
-    tables = [Tables(each) for each in several]
-    return list(findings_of(several, tables[0] if len(tables) == 1 else Together(tables)))
+    return list(findings_of(several, Tables(*several)))
 
 
 def findings_of(results: Sequence[xr.Dataset], frames: Frames) -> Iterator[Finding]:

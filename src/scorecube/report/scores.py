@@ -23,7 +23,6 @@ MOST_METRICS = 4
 """In one figure, one below the other."""
 ROW, COLUMN = 0.09, 0.15
 """Inches of a run and of a topic; less if the figure became larger than `MOST_INCHES`."""
-CURVES_HEIGHT = 2.8
 LEAST_INCHES, MOST_INCHES = 2.2, 14.0
 LETTER_INCHES = 1 / 72
 """Of one point of a letter's size."""
@@ -167,7 +166,7 @@ def mean_curves(canvas: Canvas, cubes: Sequence[xr.Dataset]) -> None:
     if not metrics:
         raise BadPlan("these collections have no metric in common; choose others")
     shown = metrics[:MOST_METRICS]
-    size = (FIGURE_SIZE[0], CURVES_HEIGHT * -(-len(shown) // 2))
+    size = (FIGURE_SIZE[0], 2.8 * -(-len(shown) // 2))
     panels = [canvas.panel(FIGURE_SIZE)] if len(shown) == 1 else canvas.grid(len(shown), 2, size)
     frames = [MEANS.make(cube.isel({names.GAIN: [0]})) for cube in cubes]
     for axes, metric in zip(panels, shown, strict=True):

@@ -89,8 +89,7 @@ def page_tables(frames: Frames) -> HeadedTables:
         "Tau between two samples": "quantiles",
         "Number of topics from which on the 5% quantile of tau reaches a value": "settled",
     }
-    settled = frames["settled"]
-    if settled["settled_at"].isna().all():
+    if frames["settled"]["settled_at"].isna().all():
         frames = {name: frame for name, frame in frames.items() if name != "settled"}
     return select_tables(frames, headings, without=("trials", "sampling"))
 
@@ -104,8 +103,7 @@ def split_curves(canvas: Canvas, result: xr.Dataset) -> None:
     several = result.sizes[names.SIZE] > 1
     title = f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}"
     if several:
-        figure = canvas.figure(FIGURE_SIZE)
-        left, right = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
+        left, right = canvas.figure(FIGURE_SIZE).subplots(1, 2, width_ratios=(1.6, 1.0))
         _curves(left, cells)
         canvas.name(title)
     else:

@@ -71,21 +71,15 @@ def result_facts(result: xr.Dataset) -> dict[str, Any]:
     facts: dict[str, Any] = {MADE_BY: package_version(), TABLE: None, CAUTIONS: None}
     try:
         tables, view = Tables(result), view_of_result(result)
-        facts[TABLE] = _table(result, tables)
+        name, table = view.find_table(None)
+        if table.source is Source.RESULT and table.rows(result) <= MOST_INDEXED:
+            encoded = encode(tables[name]) if len(tables[name]) <= MOST_INDEXED else None
+            facts[TABLE] = None if len(json.dumps(encoded)) > MOST_BYTES else encoded
         texts = [each.text for each in cautions_of(view.name, result, tables)]
         facts[CAUTIONS] = list(dict.fromkeys(texts))
     except Exception as error:  # of a plugin's view; raised again where the result is shown
         facts[GAP] = f"{type(error).__name__}: {error}"
     return facts
-
-
-def _table(result: xr.Dataset, tables: Tables) -> dict[str, Any] | None:
-    name, table = view_of_result(result).find_table(None)
-    if table.source is not Source.RESULT or table.rows(result) > MOST_INDEXED:
-        return None
-    frame = tables[name]
-    encoded = encode(frame) if len(frame) <= MOST_INDEXED else None
-    return None if len(json.dumps(encoded)) > MOST_BYTES else encoded
 
 
 def encode(frame: pd.DataFrame) -> dict[str, Any] | None:

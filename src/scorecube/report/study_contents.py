@@ -58,15 +58,11 @@ def overview_text(facts: dict[str, Any]) -> str:
         if not each["rankings"]:
             lines.append("  imported scores, no rankings")
     if facts["collections"]:
-        lines.append(leaderboard_line(facts))
+        words, first = ", with rank sets", f"leaderboard {facts['study']}"
+        if any("leaderboard" in each["results"] for each in facts["collections"]):
+            words, first = "", f"show {facts['study']} leaderboard"
+        lines.append(f"runs, best first{words}: scorecube {first}")
     return "\n".join(map(visible, lines))
-
-
-def leaderboard_line(facts: dict[str, Any]) -> str:
-    """Return the command that shows the leaderboard, or computes it where there is none."""
-    if any("leaderboard" in each["results"] for each in facts["collections"]):
-        return f"runs, best first: scorecube show {facts['study']} leaderboard"
-    return f"runs, best first, with rank sets: scorecube leaderboard {facts['study']}"
 
 
 def outdated_text(outdated: Mapping[str, int]) -> str:

@@ -101,10 +101,9 @@ def collect_findings(
     analysis, collections, every: As of `collect_table`.
     Raises BadStudy: No result of the analysis in any of the collections.
     """
-    view = find_view(study, analysis)
     records = [
         {COLLECTION: source.attrs[COLLECTION], **asdict(each), "cautions": "; ".join(each.cautions)}
-        for source in _sources(study, view, collections, every)
+        for source in _sources(study, find_view(study, analysis), collections, every)
         for each in findings(source)
     ]
     if not records:
@@ -256,9 +255,7 @@ def draw(
         raise BadName(no_figure(view))
     results = {each.attrs[COLLECTION]: each for each in _sources(study, view, collections)}
     if not results:
-        raise BadStudy(
-            f"{study.path}: no result of {analysis} yet; run: scorecube {analysis} {study.path}"
-        )
+        raise _without_results(study, analysis)
     if len(results) == 1:
         (result,) = results.values()
         settings = labels_of(result, names.GAIN)

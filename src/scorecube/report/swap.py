@@ -94,22 +94,12 @@ see `scorecube.statistics.decay_curve` for its error.
 """
 OVERLAP = declared("size", "size sampling unique common")
 """Mean numbers of distinct and of common topics of the two samples (S0 Table 5)."""
+# Of the swap rates, by the attribute of a result.
 INTERVAL_NOTES = {
     "trials": "95% intervals of the rate over infinitely many trials with these topics and runs",
     "population": "95% intervals of the mean rate of collections with as many other topics and teams, drawn in the same way",
     "independent": "95% intervals as if comparisons were independent (too narrow; computed by an older version)",
 }
-
-
-def interval_note(result: xr.Dataset) -> str:
-    """Describe the 95 % intervals of the swap rates.
-
-    Examples
-    --------
-    >>> interval_note(xr.Dataset(attrs={"interval": "trials"}))
-    '95% intervals of the rate over infinitely many trials with these topics and runs'
-    """
-    return INTERVAL_NOTES[result.attrs.get("interval", "independent")]
 
 
 def support_note(result: xr.Dataset) -> str:
@@ -146,7 +136,7 @@ def caption(result: xr.Dataset) -> str:
     support = support_note(result)
     if result.sizes[names.SIZE] == 1:
         return (
-            f"{sample_conditions(result)}. Bands are {interval_note(result)}, of bins with 0.1% of the comparisons "
+            f"{sample_conditions(result)}. Bands are {INTERVAL_NOTES[result.attrs.get('interval', 'independent')]}, of bins with 0.1% of the comparisons "
             f"or more; gaps are empty bins.{support}"
         )
     return (
@@ -193,8 +183,13 @@ def required_differences(group: ResultGroup) -> Iterator[Finding]:
     at, samples = f"at {frame['confidence'].iloc[0]:.0%} confidence", _samples(group, frame)
     known = frame.dropna(subset="required_difference")
     if known.empty:
-        none = f"{at} no metric has a required difference{_open_bins(frame)}; {samples}"
-        yield Finding(none, table="sensitivity")
+        # The only accepted rate of some metrics may be that of the open bin.
+        rows = frame[frame["open_bin"] & frame["required_low"].notna()].to_dict("records")
+        least = first_of([f"{row['label']} >= {row['required_low']:.2f}" for row in rows])
+        beyond = f" below the open bin ({least})" if rows else ""
+        yield Finding(
+            f"{at} no metric has a required difference{beyond}; {samples}", table="sensitivity"
+        )
         return
     needs = [_need(label, frame[frame["label"] == label]) for label in labels_by_share(frame)]
     named = first_of(needs, rest=", and {} more in the table")
@@ -270,13 +265,6 @@ def _need(label: str, rows: pd.DataFrame) -> str:
 def _required(row: pd.Series) -> str:
     limits = row["required_low"], row["required_high"]
     return ">= " * bool(row["open_bin"]) + with_limits(row["required_difference"], *limits, ".2f")
-
-
-def _open_bins(strictest: pd.DataFrame) -> str:
-    """Return what is known of metrics whose only accepted rate is that of the open bin."""
-    known = strictest[strictest["open_bin"] & strictest["required_low"].notna()]
-    named = [f"{row['label']} >= {row['required_low']:.2f}" for _, row in known.iterrows()]
-    return f" below the open bin ({first_of(named)})" if named else ""
 
 
 def _strictest(frame: pd.DataFrame) -> pd.DataFrame:
@@ -450,7 +438,14 @@ def sensitivity_bars(
     from scorecube.report.figures.panels import by_collection
 
     chosen = float(max(results[0][names.CONFIDENCE].values)) if confidence is None else confidence
-    frame = combine([_shares(result, gain, chosen) for result in results])
+    settings = [gain or labels_of(result, names.GAIN)[0] for result in results]
+    frame = combine(
+        [
+            SENSITIVITY.make(result.isel(size=[-1]).sel(gain=[setting]))
+            for result, setting in zip(results, settings, strict=True)
+        ]
+    )
+    frame = frame[np.isclose(frame["confidence"], chosen, rtol=SAME_LEVEL, atol=0.0)]
     metrics = list(
         dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC))
     )
@@ -466,12 +461,6 @@ def sensitivity_bars(
     label = f"% of comparisons with the difference\nrequired at {chosen:.0%} confidence"
     shown = {metric: shares[metric] for metric in metrics if metric in shares}
     by_collection(canvas, shown, collections, label, limits=limits)
-
-
-def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataFrame:
-    setting = gain or labels_of(result, names.GAIN)[0]
-    frame = SENSITIVITY.make(result.isel(size=[-1]).sel(gain=[setting]))
-    return frame[np.isclose(frame["confidence"], confidence, rtol=SAME_LEVEL, atol=0.0)]
 
 
 def size_curves(canvas: Canvas, result: xr.Dataset) -> None:

@@ -17,8 +17,6 @@ from scorecube.report.phrases import with_limits
 
 DESCENDING = ":desc"
 CONFIDENCE = "confidence"
-BRIEF = 24
-"""Rows that a table of several confidence levels may have on a screen."""
 METRICS = ("metric", "metric_a", "metric_b")
 """Columns with metrics; a row of two metrics is of both, where several are chosen, and of either, where one is."""
 MANY = ("run", "run_a", "topic")
@@ -64,8 +62,12 @@ def select_rows(
         columns = [column for column in known if column in frame]
         if values is None:
             continue
-        if name == "metrics" and not columns and {*values} <= {*map(_metric_of, frame.columns)}:
-            continue  # a column for each metric
+        if (
+            name == "metrics"
+            and not columns
+            and {*values} <= {str(column).partition(" (")[0] for column in frame.columns}
+        ):
+            continue  # a column for each metric, perhaps with its gain setting
         if not columns:
             raise BadPlan(f"{option(name)}: this table has no column {known[0]}", option=name)
         chosen = _known(name, pd.concat([frame[column] for column in columns]), values)
@@ -88,11 +90,6 @@ def select_rows(
     return frame.reset_index(drop=True)
 
 
-def _metric_of(column: object) -> str:
-    """Return the metric of a column that is named after one, perhaps with its gain setting."""
-    return str(column).partition(" (")[0]
-
-
 def brief_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the rows of a long table that one reads first, those of the highest confidence, and a note on the others.
 
@@ -105,7 +102,8 @@ def brief_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     >>> brief_rows(frame)[1]
     'the 30 of 60 rows at 0.95 confidence'
     """
-    if len(frame) <= BRIEF or CONFIDENCE not in frame or frame[CONFIDENCE].nunique() < 2:
+    # A table of several levels may have so many rows on a screen.
+    if len(frame) <= 24 or CONFIDENCE not in frame or frame[CONFIDENCE].nunique() < 2:
         return frame, ""
     highest = frame[CONFIDENCE].max()
     kept = frame[frame[CONFIDENCE] == highest].reset_index(drop=True)

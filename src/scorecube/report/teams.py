@@ -263,8 +263,7 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
     Horizontal lines are the variance of all runs; the last number of teams up to which the mean is near it has a ring.
     """
     within = quantity(result, "within").isel({names.QUANTITY: 0}, drop=True)
-    whole = result.assign(within=within)
-    cells = whole.isel({names.GAIN: 0})
+    cells = result.assign(within=within).isel({names.GAIN: 0})
     chain = result.sizes[names.TOPIC_STEP] > 1
     metrics = labels_of(result, names.METRIC)
     panels: list[Any] = [["variance", "variance"], ["tau", "drop"], *[["fewest", "topics"]] * chain]

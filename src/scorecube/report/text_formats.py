@@ -18,7 +18,7 @@ import pandas as pd
 
 from scorecube import names
 from scorecube.errors import BadName, BadPlan, option, visible
-from scorecube.files import check_target, is_formula, spreadsheet_label, write_file
+from scorecube.files import is_formula, spreadsheet_label, write_file
 from scorecube.report.columns import (
     UNKNOWN,
     Layout,
@@ -121,8 +121,7 @@ def estimates_first(frame: pd.DataFrame) -> pd.DataFrame:
 
 def merge_note(frame: pd.DataFrame) -> list[str]:
     """Return a note on rows that text joins and csv does not."""
-    merged = merge_gains(frame)
-    if len(merged) == len(frame):
+    if len(merge_gains(frame)) == len(frame):
         return []
     return [
         f"gain {ANY_GAIN}: the same at every gain setting; csv and json have all {len(frame)} rows"
@@ -258,8 +257,7 @@ def render_parts(
         yield from _data_parts(data_columns(frame, columns), form)
         return
     frame = merge_gains(estimates_first(without_second_names(frame)))
-    joined = form != "text"
-    layout = printed_columns(frame, columns, joined=joined, without_common=bool(caption))
+    layout = printed_columns(frame, columns, joined=form != "text", without_common=bool(caption))
     shown = Columns(frame, layout, form)
     if form == "latex":
         yield from _latex_parts(frame, shown, caption)
@@ -400,17 +398,18 @@ def _csv(frame: pd.DataFrame) -> str:
     texts = list(frame.select_dtypes(exclude=["number", "bool"]).columns)
     safe = frame.assign(
         **{name: frame[name].map(_plain) for name in frame.select_dtypes("float").columns},
-        **{name: frame[name].map(_without_formula) for name in texts},
+        **{
+            name: frame[name].map(
+                lambda value: spreadsheet_label(value) if isinstance(value, str) else value
+            )
+            for name in texts
+        },
     )
     # Before Python 3.13 a carriage return gets no quotes, and is read as the end of a line.
     returns = any("\r" in str(value) for name in texts for value in safe[name].unique())
     quoting: Literal[0, 2] = 2 if returns else 0  # csv.QUOTE_NONNUMERIC, csv.QUOTE_MINIMAL
     text = safe.to_csv(index=False, quoting=quoting, float_format=float.__repr__)
     return str(text).removesuffix("\n")
-
-
-def _without_formula(value: Any) -> Any:
-    return spreadsheet_label(value) if isinstance(value, str) else value
 
 
 def _plain(value: Any) -> Any:
@@ -430,8 +429,7 @@ def _latex_parts(frame: pd.DataFrame, columns: Columns, caption: str) -> Iterato
     yield "\n".join([*above, *head, " & ".join(columns.head) + r" \\", r"\midrule"])
     for portion in _portions(frame):
         if len(portion):
-            rows = zip(*columns(portion), strict=True)
-            yield "\n".join(" & ".join(row) + r" \\" for row in rows)
+            yield "\n".join(" & ".join(row) + r" \\" for row in zip(*columns(portion), strict=True))
     yield "\n".join([r"\bottomrule", r"\end{tabular}", *([r"\end{table}"] if caption else [])])
 
 
@@ -444,11 +442,6 @@ def format_of(path: Path) -> str:
             option="out",
         )
     return SUFFIXES[suffix]
-
-
-def check_table_path(path: Path) -> None:
-    """Refuse a file to which no table can be written, before the table is made."""
-    check_target(path)
 
 
 def write_table(frame: pd.DataFrame, form: str, path: Path, **how: Any) -> None:

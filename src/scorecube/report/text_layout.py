@@ -10,8 +10,6 @@ from scorecube.errors import CONTROL
 GAP = 2
 LEAST = 14
 """Columns that a shortened label keeps."""
-LEAST_HEADING = 8
-"""Columns that a shortened heading keeps."""
 CUT = "…"
 
 
@@ -160,7 +158,7 @@ def block(
     """
     widths = [narrowest(column, right) for column, right in zip(table, numeric, strict=True)]
     least = [
-        max(least_cells(column, right), min(len(column[0]), LEAST_HEADING))
+        max(least_cells(column, right), min(len(column[0]), 8))  # a shortened heading
         for column, right in zip(table, numeric, strict=True)
     ]
     room = width - GAP * (len(widths) - 1)

@@ -15,13 +15,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.errors import counted, visible
 from scorecube.report.phrases import noun, value_range
-from scorecube.report.results import (
-    Tables,
-    Together,
-    findings_of,
-    options_of_result,
-    view_of_result,
-)
+from scorecube.report.results import Tables, findings_of, options_of_result, view_of_result
 from scorecube.report.tables import COLLECTION, as_records, combine
 from scorecube.report.tables import where as where_of
 from scorecube.report.text_formats import NONE, cell_texts, with_labels
@@ -70,16 +64,16 @@ def summaries(
         own = summary.title and found
         title = summary.title if own else _conditions(view, results)
         if summary.first_metric and LABEL in frames[0]:
-            title = f"{title}, {frames[0][LABEL].iloc[0]}" if own else _with_metric(title, frames)
+            label = frames[0][LABEL].iloc[0]
+            where, gap, rest = title.partition("  ")  # the metric behind the collection
+            title = f"{title}, {label}" if own else f"{where}{gap}{label}{gap}{rest}"
         found.append(_shown(textwrap.wrap(title, width), frames, summary, width, bars, every))
     return found
 
 
 def sentence(results: Sequence[xr.Dataset]) -> str:
     """Return what may be concluded from results of one analysis, in one sentence; nothing of results that are not read."""
-    tables = [Tables(each) for each in results]
-    said = findings_of(results, tables[0] if len(tables) == 1 else Together(tables))
-    found = next((each.sentence for each in said), "")
+    found = next((each.sentence for each in findings_of(results, Tables(*results))), "")
     if not found or found.endswith(names_of_variables(results[0])[0].sentence):
         return ""
     return found if found.endswith((".", "?")) else f"{found}."
@@ -88,12 +82,6 @@ def sentence(results: Sequence[xr.Dataset]) -> str:
 def _beginning(view: View, result: xr.Dataset) -> Summary:
     frame = view.frame(view.find_table(None)[1], result)
     return Summary({str(name): str(name) for name in frame.columns if name != COLLECTION})
-
-
-def _with_metric(title: str, frames: Sequence[pd.DataFrame]) -> str:
-    """Return the conditions with the metric that a table is about behind the name of the collection."""
-    where, gap, rest = title.partition("  ")
-    return f"{where}{gap}{frames[0][LABEL].iloc[0]}{gap}{rest}"
 
 
 def _conditions(view: View, results: Sequence[xr.Dataset]) -> str:

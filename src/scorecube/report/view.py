@@ -253,11 +253,6 @@ def by_collection(answer: Answer) -> Answer:
     return of_each
 
 
-def _of_groups(group: ResultGroup) -> Iterator[Finding]:
-    """Yield what it means that topics come in groups, and which are left out, where that is so."""
-    yield from (Finding(group.facts[0][key]) for key in names.ABOUT_TOPICS if key in group.facts[0])
-
-
 def title_of_options(options: Mapping[str, Any]) -> str:
     """Return all options that have a value.
 
@@ -381,9 +376,14 @@ class View:
         """Yield what results say, answers first."""
         for question in self.answers:
             yield from self.answered(question, group)
-        others = by_collection(lambda own: [*self.findings(own.results[0]), *_of_groups(own)])
-        for each in others(group):
+        for each in by_collection(self._others)(group):
             yield replace(each, conditions=each.conditions or group.conditions)
+
+    def _others(self, group: ResultGroup) -> Iterator[Finding]:
+        """Yield what one result says beside answers, and which topics are grouped or left out."""
+        (result,) = group.results
+        yield from self.findings(result)
+        yield from (Finding(result.attrs[key]) for key in names.ABOUT_TOPICS if key in result.attrs)
 
     def answered(self, question: Question, group: ResultGroup) -> Iterator[Finding]:
         """Yield what results say on a question that they answer."""

@@ -11,11 +11,10 @@ if TYPE_CHECKING:
     from scorecube.report.view import View
 
 __path__: list[str] = []  # see `report.MOVED`
-PAIR_TESTS = ("bootstrap", "randomisation", "tukey", "maxt", "unpaired")
 MODULES = {
     "scores": "scores",
     **{entry.name: entry.name for entry in registry.BUILT_IN},
-    **dict.fromkeys(PAIR_TESTS, "pair_tests"),
+    **dict.fromkeys(("bootstrap", "randomisation", "tukey", "maxt", "unpaired"), "pair_tests"),
     "ranks": "leaderboard",
     "design": "design",
     "wcw": "design",

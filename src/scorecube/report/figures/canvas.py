@@ -212,8 +212,6 @@ def _shift_colours(artist: Any, places: int) -> None:
 
 MOST = 15
 """Curves that are labelled directly; of more there is a legend."""
-STEP = 0.055
-"""Share of the axis between two labels."""
 
 
 def direct_labels(axes: Axes) -> None:
@@ -226,11 +224,14 @@ def direct_labels(axes: Axes) -> None:
         axes.legend(ncols=-(-len(lines) // MOST), fontsize=7)
         return
     (left, right), top = axes.get_xlim(), axes.get_ylim()[1]
-    lines.sort(key=lambda line: -_area(line))
+    lines.sort(
+        key=lambda line: -float(_values(line)[1].sum())
+    )  # falling curves, from right to left
     place, gap = left + 0.72 * (right - left), 0.008 * (right - left)
     ways, colours = [], []
     for k, line in enumerate(lines):
-        level, colour = (0.92 - STEP * k) * top, line.get_color()
+        # Labels stand so far apart, as a share of the axis.
+        level, colour = (0.92 - 0.055 * k) * top, line.get_color()
         label = axes.text(
             place,
             level,
@@ -255,11 +256,6 @@ def _values(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
     x, y = (np.asarray(each, float) for each in (line.get_xdata(), line.get_ydata()))
     known = np.isfinite(x) & np.isfinite(y)
     return x[known], y[known]
-
-
-def _area(line: Line2D) -> float:
-    """Return the sum of a line's values: the order of falling curves from right to left."""
-    return float(_values(line)[1].sum())
 
 
 def _crossing(line: Line2D, level: float) -> tuple[float, float]:
@@ -307,12 +303,8 @@ def without_grid() -> AbstractContextManager[None]:
     return rc_context({"axes.grid": False})
 
 
-DPI = 110
-"""Pixels of an inch on a screen."""
-
-
 class ShownFigure(Figure):
     """A figure with the picture that Jupyter asks for."""
 
     def _repr_png_(self) -> bytes:
-        return draw_figure(self, "png", dpi=DPI)[0]
+        return draw_figure(self, "png", dpi=110)[0]  # of a screen

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-LINEAR_OR_LOG = ("linear", "log")
-MOST_SERIES = 60
-"""Of one figure; a figure with more is a picture of its own kind, whose single lines nobody asks for."""
 MOST_VALUES = 800
 """Of a series whose values the page holds; those of a longer one are read from its picture."""
 SMALL_SPAN = 10.0
@@ -53,7 +50,7 @@ def hover_data(figure: Figure) -> list[list[Any]]:
             [kind, number, name, *_values(kind, artists, scales, spans)]
             for kind, number, name, artists in _series(axes)
         ]
-        if not series or any(scale not in LINEAR_OR_LOG for scale in scales):
+        if not series or any(scale not in ("linear", "log") for scale in scales):
             continue
         box = axes.get_position()
         corners = [box.x0 * width, (1 - box.y1) * height, box.x1 * width, (1 - box.y0) * height]
@@ -63,7 +60,8 @@ def hover_data(figure: Figure) -> list[list[Any]]:
         values = [float(f"{each:.7g}") for each in limits]
         labels = [axes.get_xlabel(), axes.get_ylabel()]
         found.append([place, *places, *values, logs, named[0] + 2 * named[1], *labels, series])
-    return found if sum(len(axes[-1]) for axes in found) <= MOST_SERIES else []
+    # A figure with more series is a picture of its own kind, whose single lines nobody asks for.
+    return found if sum(len(axes[-1]) for axes in found) <= 60 else []
 
 
 def _has_names(axis: Axis) -> bool:
@@ -120,8 +118,7 @@ def _series(axes: Axes) -> list[tuple[str, int, str, list[Any]]]:
     found: list[tuple[str, int, str, list[Any]]] = []
 
     def add(kind: str, label: object, artists: list[Any]) -> None:
-        name = "" if str(label).startswith("_") else str(label)
-        found.append((kind, len(found), name, artists))
+        found.append((kind, len(found), "" if str(label).startswith("_") else str(label), artists))
 
     for line in axes.get_lines():
         # A line across the whole axes is in other coordinates than the data.

@@ -32,8 +32,6 @@ from scorecube.report.results import options_of_result
 COLUMNS = 3
 PANEL = 4.4, 3.9
 """Width and height of a panel in inches."""
-LINE = 62
-"""Letters in a line of a panel's title."""
 
 
 def draw_together(
@@ -101,7 +99,9 @@ def draw_panels(
                 draw(result, setting, axes)
             except BadPlan:  # it has several panels
                 return stacked(draw, panels, by)
-            conditions = textwrap.fill(" ".join(axes.get_title(loc="left").split()), LINE)
+            conditions = textwrap.fill(
+                " ".join(axes.get_title(loc="left").split()), 62
+            )  # letters in a line
             axes.set_title(f"{by} {value}\n{conditions}", loc="left", fontsize=8)
             axes.tick_params(labelbottom=True, labelleft=True)
         for axes in grid[len(panels) :]:

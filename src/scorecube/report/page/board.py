@@ -106,10 +106,9 @@ def boards(
     for (collection, label), rows in with_labels(frame).groupby([COLLECTION, "label"], sort=False):
         records = as_records(rows)
         ends = scale([(row.get("mean_low"), row.get("mean_high"), row["mean"]) for row in records])
-        bands = bands_of(records)
         parts = [
             _row(row, ends, len(records), band, link)
-            for row, band in zip(records[:most], bands, strict=False)
+            for row, band in zip(records[:most], bands_of(records), strict=False)
         ]
         found.append(
             Board(
@@ -156,11 +155,7 @@ def _row(
     band: int,
     escape: Callable[[str], str],
 ) -> str:
-    low, high = row.get("mean_low"), row.get("mean_high")
-    mean, limits = limited(row["mean"], low, high)
-    interval = (
-        bar(low, high, row["mean"], ends) if low is not None and high is not None else "<i></i>"
-    )
+    mean, interval, limits = _interval(row, ends)
     team = row.get(names.TEAM)
     beside = [str(team)] if team is not None and team != row[names.RUN] else []
     if row.get("repetitions") is not None:
@@ -177,7 +172,7 @@ def _row(
     return (
         f'<tr class="band{band % 2}"><td class="n">{row["rank"]}</td>'
         f'<th scope="row">{escape(str(row[names.RUN]))}{small}</th>'
-        f'<td class="bar"><b>{mean}</b>{interval}<span>{limits}</span></td>'
+        f'<td class="bar"><b>{mean}</b>{interval or "<i></i>"}<span>{limits}</span></td>'
         f'<td class="bar">{ranks}<span>{first}{TO}{last}</span></td>{extra}</tr>'
     )
 
@@ -250,10 +245,16 @@ def _rank_cell(row: Mapping[str, Any]) -> str:
 
 
 def _cell(row: Mapping[str, Any], ends: tuple[float, float]) -> str:
+    mean, drawn, limits = _interval(row, ends)
+    return f'<td class="bar cell"><b>{mean}</b>{drawn}<span>{limits}</span></td>'
+
+
+def _interval(row: Mapping[str, Any], ends: tuple[float, float]) -> tuple[str, str, str]:
+    """Return the mean of a row, its interval as a bar, and its limits; empty where there are none."""
     low, high = row.get("mean_low"), row.get("mean_high")
     mean, limits = limited(row["mean"], low, high)
     drawn = bar(low, high, row["mean"], ends) if low is not None and high is not None else ""
-    return f'<td class="bar cell"><b>{mean}</b>{drawn}<span>{limits}</span></td>'
+    return mean, drawn, limits
 
 
 def escaped(text: str) -> str:

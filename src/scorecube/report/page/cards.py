@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,7 +68,15 @@ def cards(sections: Sequence[Section], several: bool) -> list[Card]:
             made.append(Card(question, _leads(joined)))
             continue
         says = _BY_METRIC[question](own) if question in _BY_METRIC and not several else []
-        says = says or [each for section in own[:1] for each in _of_findings(section, question)]
+        says = (
+            says
+            or [
+                Says("", *numbers(each), each.subject)
+                for section in own[:1]
+                for each in section.answered(question)
+                if each.estimate is not None
+            ][:1]
+        )
         if says:
             made.append(Card(question, says))
     return made
@@ -82,13 +90,6 @@ def answering(sections: Sequence[Section], question: Question) -> list[Section]:
             by_analysis.setdefault(section.kind, []).append(section)
     chosen = [max(each, key=lambda one: len(one.parts)) for each in by_analysis.values()]
     return sorted(chosen, key=lambda section: section.kind != question.analysis)
-
-
-def _of_findings(section: Section, question: Question) -> Iterator[Says]:
-    for each in section.answered(question):
-        if each.estimate is not None:
-            yield Says("", *numbers(each), each.subject)
-            return
 
 
 def numbers(found: Finding) -> tuple[str, str]:
@@ -156,8 +157,7 @@ def _leads(own: Sequence[Section]) -> list[Says]:
 
 def _separates(own: Sequence[Section]) -> list[Says]:
     section = _section(own, "swap", "maxt", *(each.kind for each in own))
-    rows = _rows(section)
-    known = {label: row for label, row in rows.items() if row.get("share") is not None}
+    known = {label: row for label, row in _rows(section).items() if row.get("share") is not None}
     if section is None or not known:
         return []
     ordered = sorted(known, key=lambda label: -known[label]["share"])
@@ -182,8 +182,7 @@ def _separates(own: Sequence[Section]) -> list[Says]:
 
 def _differences(own: Sequence[Section]) -> list[Says]:
     found = []
-    swap = _section(own, "swap")
-    for label, row in _rows(swap).items():
+    for label, row in _rows(_section(own, "swap")).items():
         if row["required_difference"] is None:
             found.append(
                 Says(label, "none", clause=f"that {row['confidence']:.0%} of comparisons confirm")

@@ -17,11 +17,15 @@ from markupsafe import Markup
 from scorecube.errors import counted, visible
 from scorecube.report.cautions import cautions_of, cautions_of_collection
 from scorecube.report.page.board import TO
-from scorecube.report.page.freshness import source_digest
-from scorecube.report.page.html import embedded_json, headings_of
+from scorecube.report.page.html import (
+    embedded_json,
+    headings_of,
+    page_file,
+    script_and_hash,
+    template,
+)
 from scorecube.report.page.options import PageOptions
 from scorecube.report.page.sections import in_report_order, options_text
-from scorecube.report.page.templates import page_file, script_and_hash, template
 from scorecube.report.results import Tables
 from scorecube.report.stored_tables import CAUTIONS, rows_with_facts
 from scorecube.report.study_contents import contents_of
@@ -32,7 +36,6 @@ from scorecube.report.view import Order
 from scorecube.report.views import view_of
 from scorecube.storage import Study
 from scorecube.storage.catalogue import ATTRIBUTES, in_order
-from scorecube.storage.index import Row
 
 BINS = 24
 SIZES = ("runs", "topics", "results", "warnings")
@@ -48,11 +51,18 @@ def overview_rows(study: Study, names: Iterable[str]) -> list[dict[str, Any]]:
         (see `key_numbers`).
     """
     indexed = rows_with_facts(study)
-    rows = {name: _row(contents_of(name, indexed[name])) for name in names}
+    rows: dict[str, dict[str, Any]] = {}
+    for name in names:
+        sizes = contents_of(name, indexed[name])
+        rows[name] = {key: sizes[key] for key in ("name", "runs", "topics")}
+        rows[name]["cautions"] = [each.text for each in cautions_of_collection(sizes)]
+        rows[name]["results"] = []
     found: dict[tuple[str, str], list[Found]] = {}
     for name in rows:
         for kind in indexed[name].texts:
-            for options, facts in _latest(indexed[name], kind).items():
+            results = in_order(indexed[name].results(kind))
+            latest = {options_text(facts[ATTRIBUTES]): facts for facts in results}
+            for options, facts in latest.items():
                 found.setdefault((kind, options), []).append((name, facts))
     for kind in in_report_order({kind for kind, _ in found}):
         for options in sorted(options for known, options in found if known == kind):
@@ -62,17 +72,6 @@ def overview_rows(study: Study, names: Iterable[str]) -> list[dict[str, Any]]:
     for row in rows.values():
         row["cautions"] = list(dict.fromkeys(row["cautions"]))
     return list(rows.values())
-
-
-def _row(facts: Mapping[str, Any]) -> dict[str, Any]:
-    cautions = [each.text for each in cautions_of_collection(facts)]
-    sizes = {name: facts[name] for name in ("name", "runs", "topics")}
-    return sizes | {"cautions": cautions, "results": []}
-
-
-def _latest(row: Row, kind: str) -> dict[str, dict[str, Any]]:
-    results = in_order(row.results(kind))
-    return {options_text(facts[ATTRIBUTES]): facts for facts in results}
 
 
 def _results(
@@ -89,16 +88,10 @@ def _results(
     for name, facts in found:
         cautions = facts.get(CAUTIONS)
         if cautions is None:
-            cautions = _cautions(study, name, kind, facts["digest"])
+            result = study[name].find_result(kind, facts["digest"])
+            made = [] if result is None else cautions_of(kind, result, Tables(result))
+            cautions = [each.text for each in made]  # none if it was replaced since
         yield name, shown | {"column": columns, "numbers": numbers.get(name, {})}, cautions
-
-
-def _cautions(study: Study, name: str, kind: str, digest: str) -> list[str]:
-    """Return the texts of the cautions of a result of which the index has none."""
-    result = study[name].find_result(kind, digest)
-    if result is None:  # replaced since
-        return []
-    return [each.text for each in cautions_of(kind, result, Tables(result))]
 
 
 def key_numbers(frame: pd.DataFrame, order: Order) -> dict[str, dict[str, float]]:
@@ -220,13 +213,6 @@ def table_data(rows: Sequence[Mapping[str, Any]], links: Mapping[str, str]) -> d
         "cautions": [visible(text) for text in cautions],
         "rows": data,
     }
-
-
-def overview_digest(
-    study: Study, rows: Sequence[Mapping[str, Any]], links: Mapping[str, str], options: PageOptions
-) -> str:
-    """Return a digest of everything that the overview is made from."""
-    return source_digest(study, (), json.dumps([rows, links, options.words()]))
 
 
 def _glance(

@@ -41,13 +41,9 @@ def short_reference(key: str) -> str:
     ('Smucker et al. 2007', 'Sakai and Shang 2016')
     """
     fields: dict[str, str] = dict(FIELD.findall(references()[key]))
-    names = [_family(each) for each in fields["author"].split(" and ")]
+    names = [re.sub(r"[{}\\']", "", each).split()[-1] for each in fields["author"].split(" and ")]
     who = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
     return f"{who} {fields['year']}"
-
-
-def _family(author: str) -> str:
-    return re.sub(r"[{}\\']", "", author).split()[-1]
 
 
 def methods(

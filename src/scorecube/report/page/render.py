@@ -10,23 +10,29 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+import pandas as pd
 from markupsafe import Markup
 
 from scorecube.analyses import registry
-from scorecube.errors import counted, visible
+from scorecube.errors import BadName, counted, visible
 from scorecube.report.cautions import cautions_of_collection, merge_cautions
+from scorecube.report.orderings import orderings
 from scorecube.report.page.board import JOINED, Board, Matrix, boards, escaped, is_board, matrices
 from scorecube.report.page.cards import Card, cards, metrics_table
-from scorecube.report.page.comparisons import comparisons
 from scorecube.report.page.heat_maps import heat_maps
-from scorecube.report.page.html import embedded_json
+from scorecube.report.page.html import (
+    embedded_json,
+    html_table,
+    page_file,
+    script_and_hash,
+    template,
+)
 from scorecube.report.page.methods import methods
 from scorecube.report.page.options import PageOptions
 from scorecube.report.page.script_data import within
 from scorecube.report.page.sections import Part, Section
-from scorecube.report.page.templates import page_file, script_and_hash, template
-from scorecube.report.tables import COLLECTION
-from scorecube.report.text_formats import with_labels
+from scorecube.report.tables import COLLECTION, averages
+from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.view import DISCRIMINATION, LEADERBOARD, QUESTIONS, Question
 from scorecube.storage import Study
 from scorecube.storage.fact_types import plan_of
@@ -61,7 +67,6 @@ def render(
     options = options or PageOptions()
     several = len(collections) > 1
     name = options.name(study)
-    title = name if up is None else str(collections[0]["name"])
     found = cards(sections, several)
     board = next((each for each in sections if is_board(each.first_table)), None)
     joined = _joined(sections)
@@ -69,11 +74,14 @@ def render(
     contents = _contents(shown, links is None, several, ordered_map)
     cautions = merge_cautions(_cautions(collections, sections))
     _say_once(contents, cautions, board)
-    leaderboards = _boards(board, len(collections), links)
+    leaderboards: list[Board] = []
+    if board is not None and (links is None or not several):
+        baseline = str(board.options.get("baseline") or "")
+        leaderboards = boards(board.first_table, escaped, baseline, len(collections))
     labels = _labels(leaderboards, sections)
     text = template().render(
         name=name,
-        title=title,
+        title=name if up is None else str(collections[0]["name"]),
         study=study.path,
         study_word=shlex.quote(study.path),
         version=version("scorecube"),
@@ -155,15 +163,6 @@ def _facts(collections: Sequence[Mapping[str, Any]], sections: Sequence[Section]
     return [*sizes, *sorted(confidences)]
 
 
-def _boards(
-    board: Section | None, collections: int, links: Mapping[str, str] | None
-) -> list[Board]:
-    if board is None or (links is not None and collections > 1):
-        return []
-    baseline = str(board.options.get("baseline") or "")
-    return boards(board.first_table, escaped, baseline, collections)
-
-
 def _joined(sections: Sequence[Section]) -> Section | None:
     """Return the board of several collections, if there is one: of scores as they are, if there are several."""
     found = [each for each in sections if each.kind == JOINED and PER_COLLECTION in each.frames]
@@ -232,8 +231,8 @@ def _place(section: Section, order: Mapping[Question, int]) -> tuple[int, bool]:
 
 def _cautions(collections: Sequence[Mapping[str, Any]], sections: Sequence[Section]) -> list[Any]:
     return [
-        *(caution for each in collections for caution in cautions_of_collection(each)),
-        *(caution for section in sections for part in section.parts for caution in part.cautions),
+        *(each for facts in collections for each in cautions_of_collection(facts)),
+        *(each for section in sections for part in section.parts for each in part.cautions),
     ]
 
 
@@ -259,8 +258,7 @@ def _script_data(sections: Sequence[Section]) -> Markup:
     """Return what the script of a page computes with, by the anchors of chapters."""
     found: dict[str, list[dict[str, Any]]] = {}
     for section in sections:
-        used = len(json.dumps(found))
-        kept = within(section.live, used)
+        kept = within(section.live, len(json.dumps(found)))
         if kept:
             found[section.anchor] = kept
     return Markup(embedded_json(found))  # noqa: S704 - escaped there
@@ -307,3 +305,84 @@ def _facts_of_result(part: Part) -> dict[str, Any]:
         "scores": plan["cube"][:16],
         "samples": plan["samples"][:16],
     }
+
+
+LEAST_P = 0.001
+"""A smaller p-value in a sentence is printed as smaller than this."""
+
+
+def comparisons(sections: Sequence[Section]) -> list[dict[str, Any]]:
+    """Return, for each section with several collections, its means over them and how consistently they order the metrics."""
+    compared = []
+    for section in sections:
+        frame = section.first_table
+        if not len(frame) or frame[COLLECTION].nunique() < 2:
+            continue
+        tables, sentence = [], ""
+        if section.view.order is not None:
+            try:
+                found = orderings(section.kind, frame)
+            except BadName:
+                found = pd.DataFrame()
+            if len(found):
+                sentence = consistency(found)
+                # Many names would make the table too wide.
+                counts = found["collections"].map(lambda names: name_collections(str(names)))
+                found = found.assign(collections=counts)
+                tables.append(
+                    (
+                        "Consistency of orderings",
+                        html_table(found, f"{section.name}: consistency of orderings"),
+                    )
+                )
+        means = averages(merge_gains(frame))
+        if len(means):
+            tables.append(
+                (
+                    "Means over the collections",
+                    html_table(means, f"{section.name}: means over collections"),
+                )
+            )
+        compared.append({"section": section, "tables": tables, "sentence": sentence})
+    return compared
+
+
+def name_collections(collections: str) -> str:
+    """Return the names of collections, or of many their number.
+
+    Examples
+    --------
+    >>> name_collections("x, y"), name_collections("a, b, c, d, e, f, g")
+    ('x, y', '7 in all')
+    """
+    names = collections.split(", ")
+    return collections if len(names) <= 5 else f"{len(names)} in all"
+
+
+def consistency(found: pd.DataFrame) -> str:
+    """Return how consistently the collections order the metrics, at the largest alpha, confidence and size.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"metric": ["Q", "AP"], "gain": ["any", "any"], "collections": ["x, y"] * 2, "mean_rank": [1.0, 2.0],
+    ...                      "kendall_w": [1.0, 1.0], "p_value": [0.04, 0.04]})
+    >>> consistency(rows)
+    'First by mean rank is Q, then AP; the collections (x, y) order the metrics with Kendall W = 1.00 (1: equal orders, 0: unrelated; p = 0.040).'
+    """
+    first = found.iloc[-1]
+    conditions = [*found.columns[: list(found.columns).index("metric")], "collections"]
+    equal = (found[conditions] == first[conditions]) | (
+        found[conditions].isna() & first[conditions].isna()
+    )
+    rows = with_labels(found[equal.all(axis=1)].assign(**{COLLECTION: ""})).sort_values(
+        "mean_rank", kind="stable"
+    )
+    ranked = ", then ".join(rows["label"][:3])
+    if pd.isna(first["kendall_w"]):
+        return f"The collections ({name_collections(first['collections'])}) do not order the metrics: all are equal."
+    p_value = float(first["p_value"])
+    p = f"p = {p_value:.3f}" if p_value >= LEAST_P else f"p < {LEAST_P}"
+    return (
+        f"First by mean rank is {ranked}; the collections ({name_collections(first['collections'])}) order the metrics with Kendall W = {first['kendall_w']:.2f} "
+        f"(1: equal orders, 0: unrelated; {p})."
+    )

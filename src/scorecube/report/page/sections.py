@@ -41,9 +41,6 @@ from scorecube.storage import Collection, Study
 
 LARGE = 1 << 20
 """Bytes of an array that is not kept beyond its result's own part of the page."""
-NO_ARRAY = "no_array"
-FIRST = "leaderboard"
-"""Analysis whose rank sets the script computes at other numbers of topics."""
 
 
 @dataclass(frozen=True)
@@ -60,22 +57,18 @@ class PartSource:
 
     def read(self, study: Study, options: PageOptions) -> xr.Dataset | None:
         """Return the result, of the metrics that are shown; None if the analysis does not suit the scores."""
-        result = self._whole(study)
+        collection, result = study[self.collection], None
+        if self.facts is not None:
+            result = collection.find_result(self.kind, str(self.facts["digest"]))
+            assert result is not None
+            result = result.assign_attrs({COLLECTION: self.collection})
+        elif make := view_of(self.kind).page_result:
+            result = make(collection.cube, self.collection)
         if result is None or names.METRIC not in result.dims:
             return result
         known = labels_of(result, names.METRIC)
         chosen = options.chosen(known)
         return result if chosen == known else of_metrics(result, chosen)
-
-    def _whole(self, study: Study) -> xr.Dataset | None:
-        collection = study[self.collection]
-        if self.facts is None:
-            make = view_of(self.kind).page_result
-            assert make is not None
-            return make(collection.cube, self.collection)
-        result = collection.find_result(self.kind, str(self.facts["digest"]))
-        assert result is not None
-        return result.assign_attrs({COLLECTION: self.collection})
 
 
 def part_sources(collection: Collection) -> list[PartSource]:
@@ -137,11 +130,6 @@ class Section:
         digest = hashlib.sha256(json.dumps(self.options).encode()).hexdigest()[:6]
         return re.sub(r"\W+", "-", f"{self.kind}-{self.title}-{digest}")
 
-    @property
-    def collections(self) -> list[str]:
-        """Names, in the order of the study."""
-        return [part.collection for part in self.parts]
-
     def add(self, part: Part) -> None:
         """Add the part of one more collection; drop tables that have become too long for a page."""
         self.parts.append(part)
@@ -177,19 +165,12 @@ class Section:
         """What the script of the page computes with, of each part that has it."""
         return [part.live for part in self.parts if part.live is not None]
 
-    def live_tables(self, *, curves: bool) -> list[tuple[str, pd.DataFrame]]:
-        """Return the table of widths and power that the script computes at other numbers of topics, if there is one."""
-        frames = [part.at_hand for part in self.parts if part.at_hand is not None]
-        heading = "Widths and power with the topics at hand"
-        return [(heading, combine(frames))] if frames and curves else []
-
     @cached_property
     def findings(self) -> list[Finding]:
         """What the results say: of one collection all of it, of several the answers."""
         if len(self.parts) == 1 and self.parts[0].curve:
             return list(self.parts[0].findings)
-        results = [part.small for part in self.parts]
-        group = ResultGroup(self.name, self.title, self.frames, results)
+        group = ResultGroup(self.name, self.title, self.frames, [part.small for part in self.parts])
         return [each for own in self.view.answers for each in self.view.answered(own, group)]
 
     def answered(self, question: Question) -> list[Finding]:
@@ -220,7 +201,10 @@ class Section:
         if curves and len(self.parts) == 1 and self.parts[0].curve.get("picture"):
             drawn = False
         shown = view.page_tables(frames) if view.first_table in frames and not board else []
-        words = f"{view.heading}, {', '.join(self.collections)}"
+        if at_hand := [each.at_hand for each in self.parts if curves and each.at_hand is not None]:
+            # What the script computes at other numbers of topics.
+            shown = [*shown, ("Widths and power with the topics at hand", combine(at_hand))]
+        words = f"{view.heading}, {', '.join(part.collection for part in self.parts)}"
         return {
             "name": view.heading,
             "title": self.title,
@@ -238,7 +222,7 @@ class Section:
             ],
             "tables": [
                 (heading, html_table(frame, f"{heading}, {view.heading}: {self.title}"))
-                for heading, frame in [*shown, *self.live_tables(curves=curves)]
+                for heading, frame in shown
             ],
             "live": curves and bool(self.live),
             "too_long": [
@@ -290,6 +274,11 @@ def read_part(
     tables = Tables(result)
     frames = dict(tables)
     facts = result.attrs if source.facts is None else source.facts
+    live: tuple[Any, ...] = ()
+    if draw and source.kind == "leaderboard":
+        live = (leaderboard_data(study[source.collection].cube, result),)
+    elif draw and source.kind == "design" and source.facts is None:
+        live = design_data(result)[::-1]
     return Part(
         source.collection,
         source.kind,
@@ -301,20 +290,8 @@ def read_part(
         without_large(result),
         cautions_of(source.kind, result, tables),
         {**facts, COLLECTION: source.collection},
-        *(_live(study, source, result) if draw else ()),
+        *live,
     )
-
-
-def _live(
-    study: Study, source: PartSource, result: xr.Dataset
-) -> tuple[dict[str, Any] | None, pd.DataFrame | None]:
-    """Return what the script of the page computes with, and its table at the topics of the collection."""
-    if source.kind == FIRST:
-        return leaderboard_data(study[source.collection].cube, result), None
-    if source.kind == "design" and source.facts is None:
-        table, data = design_data(result)
-        return data, table
-    return None, None
 
 
 def curve(result: xr.Dataset) -> dict[str, Any]:
@@ -358,10 +335,7 @@ def without_large(result: xr.Dataset) -> xr.Dataset:
     lost = {dim: size for dim, size in result.sizes.items() if dim not in small.sizes}
     # A broadcast array takes no memory.
     return small.assign(
-        {
-            f"{NO_ARRAY}_{dim}": (dim, np.broadcast_to(np.int8(0), size))
-            for dim, size in lost.items()
-        }
+        {f"no_array_{dim}": (dim, np.broadcast_to(np.int8(0), size)) for dim, size in lost.items()}
     )
 
 

@@ -27,6 +27,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("statistics.integer_grid", "MAX_BITS"),
         ("statistics.integer_grid", "FINEST_BITS"),
         ("statistics.integer_grid", "ROUNDING"),
+        ("analyses.topic_samples.base", "LOG_UNITS"),
         ("analyses.topic_samples.swap_result", "DECIMALS"),
         ("analyses.topic_samples.swap_result", "LEAST_DIFFERENCE"),
         ("analyses.topic_samples.swap_limits", "SHARE_FLOOR"),

@@ -34,6 +34,7 @@ from scorecube.analyses.topic_samples.base import (
     TopicSampling,
     counts_memory,
     counts_of,
+    sample_sums,
     seconds_per_draw,
     units_of,
 )
@@ -116,10 +117,9 @@ class Splits(TopicSampling):
             )
             for low in range(start, stop, chunk):
                 counts = counts_of(inputs, size, low, min(low + chunk, stop))
-                # From (half, trial, cell * run) to (trial, half * cell, run).
-                sums = np.moveaxis(counts @ units, 0, 1).reshape(
-                    counts.shape[1], 2 * n_cells, n_runs
-                )
+                # From (cell, run, half, trial) to (trial, half * cell, run).
+                sums = sample_sums(inputs, step, units, counts).transpose(3, 2, 0, 1)
+                sums = sums.reshape(counts.shape[1], 2 * n_cells, n_runs)
                 pairs = compare(sums, tolerances, first, first + n_cells)
                 rank_change, _, same_best = rank_changes(
                     tie_bounds(sums, tolerances)[0], first, first + n_cells

@@ -18,6 +18,7 @@ from scorecube.analyses.topic_samples.base import (
     TopicSampling,
     counts_memory,
     counts_of,
+    sample_sums,
     seconds_per_draw,
     units_of,
 )
@@ -96,8 +97,8 @@ class Stability(TopicSampling):
         for step, size in enumerate(map(int, inputs["sizes"])):
             units = units_of(inputs, step)
             for low in range(start, stop, chunk):
-                counts = counts_of(inputs, size, low, min(low + chunk, stop))[0]
-                sums = (units.T @ counts.T).reshape(n_cells, n_runs, len(counts))
+                counts = counts_of(inputs, size, low, min(low + chunk, stop))[:1]
+                sums = sample_sums(inputs, step, units, counts)[:, :, 0]
                 tolerance = float(inputs["tolerances"][step])
                 count_orders(sums, tolerance, inputs["fuzziness"], first[step], second[step])
         return {"first_better": first, "second_better": second}

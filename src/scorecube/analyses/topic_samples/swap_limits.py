@@ -15,7 +15,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Array, Arrays, Combine, Inputs, Output
-from scorecube.analyses.topic_samples.base import counts_of, units_of
+from scorecube.analyses.topic_samples.base import counts_of, sample_sums, units_of
 from scorecube.analyses.topic_samples.left_out_groups import group_inputs, n_groups, topics_left_out
 from scorecube.collection.selection import cells, n_cells
 from scorecube.kernels.random.philox import stream_key
@@ -100,8 +100,7 @@ def _count(inputs: Inputs, step: int, start: int, stop: int, groups: Array) -> A
     chunk = trials_at_once(max(n_cells * n_runs, n_topics))
     for low in range(start, stop, chunk):
         counts = counts_of(inputs, size, low, min(low + chunk, stop))
-        rows = counts.reshape(-1, n_topics)
-        sums = (units.T @ rows.T).reshape(n_cells, n_runs, 2, -1)
+        sums = sample_sums(inputs, step, units, counts)
         tolerance = float(inputs["tolerances"][step])
         count_by_group(sums, groups, inputs["units_per_bin"], tolerance, counted)
     return counted

@@ -27,6 +27,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("statistics.integer_scores", "MAX_BITS"),
         ("statistics.integer_scores", "FINEST_BITS"),
         ("statistics.integer_scores", "ROUNDING"),
+        ("analyses.topic_samples.base", "LOG_UNITS"),
         ("analyses.topic_samples.swap_result", "DECIMALS"),
         ("analyses.topic_samples.swap_result", "LEAST_DIFFERENCE"),
         ("analyses.topic_samples.swap_limits", "SHARE_FLOOR"),

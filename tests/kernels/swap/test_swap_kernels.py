@@ -34,13 +34,10 @@ FIELDS = ("count", "swap", "both_zero", "products", "largest", "widest")
 def tally(
     kernel: Kernel, sums: Array, n_bins: int, widths: Array, *, symmetric: bool = False
 ) -> Tally:
-    """Count swaps of given sums (half, trial, cell, run), by a matrix product that leaves them as they are."""
-    _, n_trials, n_cells, n_runs = sums.shape
-    # One "topic" for each half and trial.
-    counts = np.eye(2 * n_trials).reshape(2, n_trials, 2 * n_trials)
-    result = Tally.empty(n_cells, 2 * n_bins if kernel is Kernel.SIGNED else n_bins)
-    units = np.ascontiguousarray(sums.reshape(2 * n_trials, n_cells * n_runs))
-    add_trials(kernel, counts, units, n_runs, widths, TOLERANCE, result, symmetric=symmetric)
+    """Count swaps of given sums (half, trial, cell, run)."""
+    result = Tally.empty(sums.shape[2], 2 * n_bins if kernel is Kernel.SIGNED else n_bins)
+    by_run = np.ascontiguousarray(sums.transpose(2, 3, 0, 1))
+    add_trials(kernel, by_run, widths, TOLERANCE, result, symmetric=symmetric)
     if kernel is Kernel.SIGNED:
         return folded(result, sums, n_bins, widths, symmetric=symmetric)
     return result

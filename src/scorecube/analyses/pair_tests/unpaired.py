@@ -26,7 +26,7 @@ from scorecube.collection.topic_means import area_weights, log_scores, summarise
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.pairs.tail_counts import EQUAL, Levels, Tails
 from scorecube.kernels.pairs.unpaired import resampled_areas, resampled_moments, tail_unpaired
-from scorecube.kernels.random.draws import Sampling, topic_samples
+from scorecube.kernels.random.draws import Sampling, multiplicities, topic_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.metrics.registry import GEOMETRIC, MEAN, SUMMARIES
 from scorecube.statistics.integer_scores import in_units
@@ -50,6 +50,7 @@ class Unpaired(PairTest):
 
     name: ClassVar[str] = "unpaired"
     seconds_per_score: ClassVar[float] = 2e-9
+    bytes_per_draw: ClassVar[float] = 32.0
     examples: ClassVar[tuple[str, ...]] = ("--metrics geo:AP --seed 1",)
     means_only: ClassVar[bool] = False
 
@@ -231,7 +232,7 @@ def area_tables(
     weights = area_weights(scores.shape[1])
     values = np.empty((2, len(scores), len(samples)))
     order = np.argsort(scores, axis=1, kind="stable")
-    resampled_areas(scores, order, samples, weights, values)
+    resampled_areas(scores, order, multiplicities(samples, scores.shape[1]), weights, values)
     areas = np.take_along_axis(scores, order, axis=1)[:, : len(weights)] @ weights
     values -= areas[:, np.newaxis]
     size = np.abs(scores).max(axis=1)

@@ -20,12 +20,14 @@ from scorecube.analyses.base import Analysis, Array, Arrays, Cost, Inputs, Prepa
 from scorecube.analyses.options import option_field
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection import schema
-from scorecube.collection.selection import cells, n_cells
-from scorecube.collection.topic_means import refuse_other_summaries
+from scorecube.collection.selection import cell_kinds, cells, n_cells
+from scorecube.collection.topic_means import area_weights, log_scores
 from scorecube.errors import BadPlan, option
+from scorecube.kernels.pairs.unpaired import resampled_areas
 from scorecube.kernels.random.draws import Sampling, multiplicities, topic_counts, topic_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.swap.dispatch import trials_at_once
+from scorecube.metrics.registry import AREA, GEOMETRIC, MEAN
 from scorecube.statistics.integer_scores import Grid, for_orders, make_grid
 
 MAX_SIZES = 1000
@@ -37,6 +39,11 @@ MANY_TOPICS = 50_000
 """Topics from which on counts of all trials that are computed together take more memory than a block of few trials."""
 WIDTH = Fraction(1, 100)
 """Width of the swap method's bins, from which other analyses take the same grid and hence the same ties."""
+LIFTS = {MEAN: 0.0, AREA: -1.0}
+"""What stands for a factor of logarithms where the summary is another."""
+LOG_UNITS = 2.0
+"""Units of a mean logarithm in a unit of the geometric mean, at least: rounding of logarithms and of the geometric mean together
+stays within the tolerance of the grid, as that of scores does in means."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +117,6 @@ class TopicSampling(Analysis):
                 option="size",
             )
         refuse_missing(cube)
-        refuse_other_summaries(cube, f"the {self.name} method")
         if self.sampling == "disjoint" and 2 * largest == n_topics:
             return [
                 f"disjoint samples of {largest} out of {n_topics} topics halve the topic set: trials are independent given the collection, "
@@ -131,7 +137,13 @@ class TopicSampling(Analysis):
         """
         scores = self.scores(cube)
         n_cells, n_runs, n_topics = scores.shape
+        lifts = [
+            LIFTS[kind] if kind in LIFTS else lift_of(cell)
+            for kind, cell in zip(cell_kinds(cube), cells(cube)[0], strict=True)
+        ]
         return {
+            # Logarithms order runs as geometric means do.
+            "lifts": np.minimum(lifts, 0.0 if self.only_orders else math.inf),
             "scores": np.ascontiguousarray(scores.reshape(n_cells * n_runs, n_topics).T),
             "scales": np.repeat([grid.scales for grid in grids], n_runs, axis=1),
             "shape": np.array([n_cells, n_runs, n_topics]),
@@ -172,9 +184,17 @@ class TopicSampling(Analysis):
         return self.sampling_inputs(cube, self.grids(cube), seed) | (samples or {})
 
     def scores(self, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Return the scores of all cells (cell, run, topic); where means only order runs, see `for_orders`."""
+        """Return what is summed over samples, of all cells (cell, run, topic): scores, or logarithms times `lift_of`.
+
+        Where means only order runs, see `for_orders`.
+        """
         scores = cells(cube)[0]
-        return for_orders(self.sizes(cube)[-1], WIDTH, scores) if self.only_orders else scores
+        for k, kind in enumerate(cell_kinds(cube)):
+            if kind == GEOMETRIC:
+                scores[k] = log_scores(scores[k]) * lift_of(scores[k])
+            elif kind == MEAN and self.only_orders:
+                scores[k] = for_orders(self.sizes(cube)[-1], WIDTH, scores[k : k + 1])[0]
+        return scores
 
     def grids(self, cube: xr.Dataset, width: Fraction | None = None) -> list[Grid]:
         """Return the integer grid of the sample means for each size; without a width nothing is counted by bin."""
@@ -200,6 +220,37 @@ def grid_of(size: int, width: Fraction | None, scores: Array) -> Grid:
         return make_grid(size, width or WIDTH, scores, binned=width is not None)
     except OverflowError as error:
         raise BadPlan(str(error)) from None
+
+
+def lift_of(scores: Array) -> float:
+    """Return the power of two by which logarithms of the scores are multiplied: twice the largest score or more, see `LOG_UNITS`."""
+    return LOG_UNITS * 2.0 ** math.ceil(math.log2(max(float(scores.max()), 1.0)))
+
+
+def sample_sums(inputs: Inputs, step: int, units: Array, counts: Array) -> Array:
+    """Return the sums of scores over topic samples in grid units, float64 (cell, run, half, trial), which are exact.
+
+    For geometric means and area measures it is the summary times the size, rounded to a unit: of exact sums of logarithms, and of
+    scores in ascending order. Summaries that differ by no more than the tolerance of the grid tie, as means do.
+
+    units: Of `units_of`.
+    counts: float64 (half, trial, topic): of `counts_of`.
+    """
+    n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
+    sums = (units.T @ counts.reshape(-1, n_topics).T).reshape(n_cells, n_runs, *counts.shape[:2])
+    size = int(inputs["sizes"][step])
+    for cell in np.flatnonzero(inputs["lifts"]):
+        lift = inputs["lifts"][cell]
+        if lift > 0:
+            in_one = size * inputs["scales"][step][cell * n_runs]
+            sums[cell] = np.rint(np.exp(sums[cell] / (lift * in_one)) * in_one)
+            continue
+        scores = np.ascontiguousarray(units[:, cell * n_runs : (cell + 1) * n_runs].T)
+        order = np.argsort(scores, axis=1, kind="stable")
+        areas = np.empty((len(counts), n_runs, counts.shape[1]))
+        resampled_areas(scores, order, counts, area_weights(size), areas)
+        sums[cell] = np.rint(areas.swapaxes(0, 1) * size)
+    return np.asarray(sums)
 
 
 def units_of(inputs: Inputs, step: int) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -30,7 +30,7 @@ from scorecube.analyses.base import (
     labelled_result,
 )
 from scorecube.analyses.options import option_field
-from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
+from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, sample_sums, units_of
 from scorecube.analyses.topic_samples.split_quantities import VARIABLES
 from scorecube.collection.selection import cells, n_cells
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
@@ -101,10 +101,9 @@ class Splits(TopicSampling):
             )
             for low in range(start, stop, chunk):
                 counts = counts_of(inputs, size, low, min(low + chunk, stop))
-                # From (half, trial, cell * run) to (trial, half * cell, run).
-                sums = np.moveaxis(counts @ units, 0, 1).reshape(
-                    counts.shape[1], 2 * n_cells, n_runs
-                )
+                # From (cell, run, half, trial) to (trial, half * cell, run).
+                sums = sample_sums(inputs, step, units, counts).transpose(3, 2, 0, 1)
+                sums = sums.reshape(counts.shape[1], 2 * n_cells, n_runs)
                 pairs = compare(sums, tolerances, first, first + n_cells)
                 rank_change, _, same_best = rank_changes(
                     tie_bounds(sums, tolerances)[0], first, first + n_cells

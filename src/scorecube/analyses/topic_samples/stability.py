@@ -14,7 +14,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Inputs, Output, Prepared, labelled_result
 from scorecube.analyses.options import option_field
-from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
+from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, sample_sums, units_of
 from scorecube.analyses.topic_samples.stability_quantities import VARIABLES
 from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.selection import cells, n_cells
@@ -86,8 +86,8 @@ class Stability(TopicSampling):
         for step, size in enumerate(map(int, inputs["sizes"])):
             units = units_of(inputs, step)
             for low in range(start, stop, chunk):
-                counts = counts_of(inputs, size, low, min(low + chunk, stop))[0]
-                sums = (units.T @ counts.T).reshape(n_cells, n_runs, len(counts))
+                counts = counts_of(inputs, size, low, min(low + chunk, stop))[:1]
+                sums = sample_sums(inputs, step, units, counts)[:, :, 0]
                 tolerance = float(inputs["tolerances"][step])
                 count_orders(sums, tolerance, inputs["fuzziness"], first[step], second[step])
         return {"first_better": first, "second_better": second}

@@ -15,7 +15,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Inputs, Output, Prepared
-from scorecube.analyses.topic_samples.base import counts_of, units_of
+from scorecube.analyses.topic_samples.base import counts_of, sample_sums, units_of
 from scorecube.analyses.topic_samples.swap_limits import (
     TOPIC_GROUPS,
     TRIALS_PER_RUN_SAMPLE,
@@ -33,11 +33,13 @@ from scorecube.analyses.topic_samples.swap_limits import (
 from scorecube.analyses.topic_samples.swap_options import Bins, SwapOptions
 from scorecube.analyses.topic_samples.swap_result import make_result
 from scorecube.collection.selection import n_cells
+from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.swap.dispatch import Kernel, Tally, add_trials, choose_kernel, trials_at_once
 from scorecube.kernels.swap.per_pair import BinRules, TrialRange, count_swaps_apart
+from scorecube.statistics.integer_scores import ROOM_BITS
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -47,7 +49,8 @@ class Swap(SwapOptions):
     """Swap method: how large a difference does another set of topics confirm?
 
     Every trial draws two topic samples for all metrics, gain settings and pairs of runs. A comparison of a pair falls into the bin
-    of the absolute difference in mean score on the first sample; it is a swap if the second sample disagrees.
+    of the absolute difference in mean score on the first sample; it is a swap if the second sample disagrees. Metrics ``geo:`` and ``area:`` compare
+    geometric means and area measures of the samples, except with ``share="none"``.
 
     Notes
     -----
@@ -94,6 +97,8 @@ class Swap(SwapOptions):
                 f"{n_runs} runs have too many pairs for the swap method; select at most 46,341 {option('runs')}"
             )
         warnings = [*super().check(prepared), *prepared.shared.warnings]
+        if self.share == "none":
+            refuse_other_summaries(cube, f"{self.name} with {option('share', 'none')}")
         if self.interval == "population" and min(n_runs, n_topics) < 4:
             raise BadPlan(
                 f"the interval about the population needs 4 runs and 4 topics, found {n_runs} runs and {n_topics} topics; "
@@ -206,6 +211,8 @@ class Swap(SwapOptions):
         places = self.places(n_bins)
         units, tally = units_of(inputs, step), Tally.empty(n_cells, places)
         largest_sum = size * float(np.abs(units).max())
+        if inputs["lifts"].any():  # geometric means near 1 exceed their logarithms
+            largest_sum = 2.0**ROOM_BITS
         kernel = (
             Kernel.SIGNED
             if self.signed
@@ -215,9 +222,8 @@ class Swap(SwapOptions):
         chunk = trials_at_once(max(n_cells * (n_runs + places // 2), n_topics))
         for low in range(start, stop, chunk):
             counts = counts_of(inputs, size, low, min(low + chunk, stop))
-            add_trials(
-                kernel, counts, units, n_runs, widths, tolerance, tally, symmetric=self.symmetric
-            )
+            sums = sample_sums(inputs, step, units, counts)
+            add_trials(kernel, sums, widths, tolerance, tally, symmetric=self.symmetric)
             overlaps += overlap(counts)
         return tally, overlaps
 

@@ -17,7 +17,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Array, Arrays, Combine, Inputs, Output
-from scorecube.analyses.topic_samples.base import counts_of, units_of
+from scorecube.analyses.topic_samples.base import counts_of, sample_sums, units_of
 from scorecube.collection.selection import cells, n_cells
 from scorecube.collection.teams import units_of_runs
 from scorecube.kernels.random.draws import Sampling, topic_samples
@@ -211,8 +211,8 @@ def _count(inputs: Inputs, step: int, start: int, stop: int, groups: Array) -> A
     counted = np.zeros((n_cells, 2 + int(groups.max()), n_places(int(inputs["n_bins"]))), np.int64)
     chunk = trials_at_once(max(n_cells * n_runs, n_topics))
     for low in range(start, stop, chunk):
-        rows = counts_of(inputs, size, low, min(low + chunk, stop)).reshape(-1, n_topics)
-        sums = (units.T @ rows.T).reshape(n_cells, n_runs, 2, -1)
+        counts = counts_of(inputs, size, low, min(low + chunk, stop))
+        sums = sample_sums(inputs, step, units, counts)
         tolerance = float(inputs["tolerances"][step])
         count_by_group(sums, groups, inputs["units_per_bin"], tolerance, counted)
     return counted

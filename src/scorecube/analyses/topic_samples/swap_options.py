@@ -13,8 +13,9 @@ from scorecube import names
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.topic_samples.base import TopicSampling
 from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
-from scorecube.collection.selection import cells
+from scorecube.collection.selection import cell_kinds, cells
 from scorecube.errors import option
+from scorecube.metrics.registry import MEAN
 
 SMALLEST_WIDTH = SMALLEST_MAXIMUM / 1000
 """Narrowest bins: of the smallest scores they are a thousandth."""
@@ -183,10 +184,13 @@ def largest_difference(cube: xr.Dataset, sampling: str, sizes: tuple[int, ...]) 
     """Return a bound of the differences in mean score of two runs on a sample, over all cells.
 
     On each topic, runs differ at most by the range of their scores; a sample without repeated topics has at most the
-    topics with the largest ranges.
+    topics with the largest ranges. Geometric means and area measures differ at most by the range of all scores.
     """
     scores = cells(cube)[0]
     ranges = np.sort(scores.max(axis=1) - scores.min(axis=1), axis=-1)
+    for k, kind in enumerate(cell_kinds(cube)):
+        if kind != MEAN:
+            ranges[k] = scores[k].max() - scores[k].min()
     # Topics without a score, and infinite scores, are refused later.
     ranges = np.nan_to_num(ranges, nan=0.0, posinf=0.0)
     smallest = 1 if sampling == "replacement" else max(min(sizes), 1)

@@ -56,29 +56,25 @@ def resampled_moments(
 def resampled_areas(
     scores: Float64Array2,
     order: Int64Array2,
-    samples: Int32Array3,
+    counts: Float64Array3,
     weights: Float64Array1,
     areas: Float64Array3,
 ) -> None:
     """Write the weighted mean of the worst scores of every run over every sample.
 
     scores, order: float64 and int64 (run, topic): scores, and topics by ascending score.
-    samples: int32 (trial, half, draw): positions of topics.
+    counts: float64 (half, trial, topic): of `multiplicities`, at least as many as weights in each trial.
     weights: float64 (worst,): weights of the worst, second worst, ... score of a sample.
     areas: float64 (half, run, trial), written.
     """
-    n_topics = scores.shape[1]
-    counts = np.empty(n_topics, np.int64)
-    for half in range(2):
-        for trial in range(samples.shape[0]):
-            counts[:] = 0
-            for draw in samples[trial, half]:
-                counts[draw] += 1
+    for half in range(counts.shape[0]):
+        for trial in range(counts.shape[1]):
+            drawn = counts[half, trial]
             for run in range(scores.shape[0]):
                 used, total, place = 0, 0.0, 0
                 while used < weights.shape[0]:
                     topic = order[run, place]
-                    for _ in range(min(counts[topic], weights.shape[0] - used)):
+                    for _ in range(min(int(drawn[topic]), weights.shape[0] - used)):
                         total += weights[used] * scores[run, topic]
                         used += 1
                     place += 1

@@ -9,8 +9,7 @@ import numpy as np
 
 from scorecube.kernels.arrays import (
     Float64Array1,
-    Float64Array2,
-    Float64Array3,
+    Float64Array4,
     Int32Array3,
     Int64Array1,
     Int64Array2,
@@ -109,9 +108,7 @@ def trials_at_once(n_columns: int) -> int:
 
 def add_trials(
     kernel: Kernel,
-    counts: Float64Array3,
-    units: Float64Array2,
-    n_runs: int,
+    sums: Float64Array4,
     units_per_bin: Float64Array1,
     tolerance: float,
     tally: Tally,
@@ -121,25 +118,20 @@ def add_trials(
     """Add the comparisons of some trials to a tally.
 
     kernel: Of `choose_kernel`, or `Kernel.SIGNED`.
-    counts: float64 (half, trial, topic): of `multiplicities`.
-    units: float64 (topic, cell * run): scores in grid units.
+    sums: float64 (cell, run, half, trial): sums over topic samples in grid units.
     units_per_bin, tolerance: Of the grid.
     tally: Added to.
     symmetric: Whether every comparison is also made with the second sample as the first.
     """
-    _, n_trials, n_topics = counts.shape
-    n_cells = units.shape[1] // n_runs
-    rows = counts.reshape(2 * n_trials, n_topics)
-    counted = tally.counted(n_trials)
+    counted = tally.counted(sums.shape[-1])
     directions = (0, 1) if symmetric else (0,)
     if kernel is Kernel.BY_TRIAL:
-        sums = (units.T @ rows.T).reshape(n_cells, n_runs, 2, n_trials)
         for half in directions:
             count_swaps_by_trial(sums, half, units_per_bin, tolerance, counted)
         extremes_by_trial(sums, tally.largest, tally.widest)
         tally.add(counted)
         return
-    sums = (rows @ units).reshape(2, n_trials, n_cells, n_runs)
+    sums = np.ascontiguousarray(sums.transpose(2, 3, 0, 1))
     if kernel is Kernel.SORTED:
         keys = sort_keys(sums)
         for half in directions:

@@ -255,12 +255,8 @@ def fail_if_met(frame: Any, condition: str | None) -> None:
 
 def named_format(form: str | None, out: Path | None) -> str:
     """Return the format of a table: as stated, by the ending of the file, or text; refuse a file that cannot be written."""
-    from scorecube.files import check_target
     from scorecube.report.text_formats import FORMATS, format_of
 
-    if out is not None:
-        check_target(out)
     if form is not None:
         check_choice("--format", form, FORMATS)
-        return form
-    return "text" if out is None else format_of(out)
+    return format_of(out, form) if out is not None else form or "text"

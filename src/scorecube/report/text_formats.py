@@ -18,7 +18,7 @@ import pandas as pd
 
 from scorecube import names
 from scorecube.errors import BadName, BadPlan, option, visible
-from scorecube.files import is_formula, spreadsheet_label, write_file
+from scorecube.files import check_target, is_formula, spreadsheet_label, write_file
 from scorecube.report.columns import (
     UNKNOWN,
     Layout,
@@ -433,8 +433,11 @@ def _latex_parts(frame: pd.DataFrame, columns: Columns, caption: str) -> Iterato
     yield "\n".join([r"\bottomrule", r"\end{tabular}", *([r"\end{table}"] if caption else [])])
 
 
-def format_of(path: Path) -> str:
-    """Return the format that the ending of a file states."""
+def format_of(path: Path, form: str | None) -> str:
+    """Return the format of a table in a file: as stated, or by its ending; refuse a file that cannot be written."""
+    check_target(path)
+    if form is not None:
+        return form
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise BadPlan(

@@ -329,8 +329,9 @@ def few_binary_topics(cube: xr.Dataset, subject: str) -> list[str]:
 
     subject: Name of the analysis in messages.
     """
-    n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
-    if n_topics > FEW_BINARY or not at_bounds(cells(cube)[0]).all(axis=-1).any():
+    n_runs, n_topics, scores = cube.sizes[names.RUN], cube.sizes[names.TOPIC], cells(cube)[0]
+    varied = scores.min((1, 2)) < scores.max((1, 2))  # runs that are 0 everywhere have no difference
+    if n_topics > FEW_BINARY or not (varied & at_bounds(scores).all(axis=-1)).any():
         return []
     if n_topics <= REFUSED_BINARY:
         raise BadPlan(

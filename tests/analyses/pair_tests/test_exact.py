@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -145,6 +145,8 @@ def tables(draw: st.DrawFn) -> Table:
 def test_bootstrap_of_awkward_scores_is_exact(
     table: Table, trials: int, seed: int, **options: Any
 ) -> None:
+    values = {score for row in table for score in row}
+    assume(len(table[0]) > 10 or len(values) == 1 or values - {0, 1})  # refused, or warned of
     test, cube = Bootstrap(**options), as_cube({"m": table})
     result = analyse(cube, test, trials=trials, seed=seed, workers=1)
     drawn = topic_positions(test.samples(cube, seed, trials), cube)

@@ -330,7 +330,8 @@ def few_binary_topics(cube: xr.Dataset, subject: str) -> list[str]:
     subject: Name of the analysis in messages.
     """
     n_runs, n_topics, scores = cube.sizes[names.RUN], cube.sizes[names.TOPIC], cells(cube)[0]
-    varied = scores.min((1, 2)) < scores.max((1, 2))  # runs that are 0 everywhere have no difference
+    # A metric that is 0 for all runs has no difference to get wrong.
+    varied = scores.min((1, 2)) < scores.max((1, 2))
     if n_topics > FEW_BINARY or not (varied & at_bounds(scores).all(axis=-1)).any():
         return []
     if n_topics <= REFUSED_BINARY:

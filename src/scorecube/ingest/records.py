@@ -71,9 +71,6 @@ class _Rows:
             measure
         )
 
-    def name_of_scores(self) -> str:
-        return SCORE if self.path is None else metric_of_file(self.path)
-
 
 Scores = dict[str, tuple[Integers, Floats]]
 """Metric -> sorted keys of rows, and their scores."""
@@ -219,7 +216,7 @@ class Records:
             elif is_one and self._metric is not None:
                 found[header] = self._metric
             elif is_score and len(found) == 1:
-                found[header] = rows.name_of_scores()
+                found[header] = SCORE if rows.path is None else metric_of_file(rows.path)
             else:
                 found[header] = rows.name_of(header)
         if not found:

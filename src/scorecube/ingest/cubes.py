@@ -138,7 +138,9 @@ def _cube(
     systems = found | dict(systems or {})
     for label in [*matrices, *team_of, *systems.values()]:
         _check_text(label, "name")
-    cube = cube_dataset(stacked, list(matrices), [gain], *labels.values(), team_of)
+    cube = cube_dataset(
+        stacked, list(matrices), [gain], labels[names.RUN], labels[names.TOPIC], team_of
+    )
     return with_systems(cube, systems, notify=notify)
 
 

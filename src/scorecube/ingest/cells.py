@@ -154,7 +154,11 @@ class Cells:
                 some = others[: SHOWN - len(self.others)]
                 self.others += [(path, lines[k], cells[k]) for k in some]
             if self.flag is None:
-                flags = {key for key, cell in cell_of.items() if _is_flag(cell)}
+                flags = {
+                    key
+                    for key, cell in cell_of.items()
+                    if isinstance(cell, bool | str) and str(cell).strip().lower() in FLAGS
+                }
                 first = next((k for k, key in enumerate(keys) if flags and key in flags), None)
                 self.flag = None if first is None else (path, lines[first])
         self.n_numbers += int(np.count_nonzero(~np.isnan(values)))
@@ -182,10 +186,6 @@ def _plain(cells: Sequence[Any], kinds: set[type]) -> Floats | None:
         return None
     is_plain = bool((np.abs(values) <= LARGEST_SCORE).all())  # NaN is not
     return values if is_plain and not (kinds == {str} and "_" in "".join(cells)) else None
-
-
-def _is_flag(cell: Any) -> bool:
-    return isinstance(cell, bool | str) and str(cell).strip().lower() in FLAGS
 
 
 def _number(cell: Any) -> float | None:

@@ -103,60 +103,45 @@ def _cube(
 ) -> xr.Dataset:
     """Return the cube of matrices of one gain setting."""
     arrays: list[np.ndarray[Any, np.dtype[np.float64]]] = []
-    runs: list[str] = []
-    topics: list[str] = []
+    labels: dict[str, list[str]] = {}
     found: dict[str, str] = {}
     for metric, rows in matrices.items():
         frame, of_rows = without_levels(rows, metric)
         found |= of_rows
         ordered = frame.rename(index=str, columns=str).sort_index(axis=0).sort_index(axis=1)
-        new_runs, new_topics = list(ordered.index), list(ordered.columns)
-        _check_labels(new_runs, names.RUN, metric)
-        _check_labels(new_topics, names.TOPIC, metric)
-        if arrays:
-            _refuse_other_labels(
-                {names.RUN: (runs, new_runs), names.TOPIC: (topics, new_topics)},
-                next(iter(matrices)),
-                metric,
+        new = {names.RUN: list(ordered.index), names.TOPIC: list(ordered.columns)}
+        for dim, own in new.items():
+            if not own:
+                raise BadInput(f"the matrix of {metric} has no {dim}")
+            for label in own:
+                _check_text(label, dim)
+            schema.check_labels(own, dim, f"matrix of {metric}")
+        first = next(iter(matrices))
+        only = [
+            f"{dim} {listed(sorted(set(some) - set(rest)))} only in {where}"
+            for dim, known in labels.items()
+            for some, rest, where in ((known, new[dim], first), (new[dim], known, metric))
+            if set(some) - set(rest)
+        ]
+        if only:
+            raise BadInput(
+                f"the matrices of {metric} and {first} have different runs or topics: {', '.join(only)}; give those that all have, or one collection for each"
             )
-        runs, topics = new_runs, new_topics
+        labels = new
         try:
             arrays.append(ordered.to_numpy(dtype=np.float64))
         except (TypeError, ValueError) as error:
             raise BadInput(f"matrix of {metric}: a value is not a number: {error}") from None
-        _check_range(arrays[-1], metric, runs, topics)
+        _check_range(arrays[-1], metric, *labels.values())
     stacked = np.stack(arrays)[:, np.newaxis]
-    team_of = teams_of(runs, teams, notify=notify)
+    team_of = teams_of(labels[names.RUN], teams, notify=notify)
     systems = found | dict(systems or {})
     for label in [*matrices, *team_of, *systems.values()]:
         _check_text(label, "name")
-    cube = cube_dataset(stacked, list(matrices), [gain], runs, topics, team_of)
+    cube = cube_dataset(
+        stacked, list(matrices), [gain], labels[names.RUN], labels[names.TOPIC], team_of
+    )
     return with_systems(cube, systems, notify=notify)
-
-
-def _refuse_other_labels(
-    labels: Mapping[str, tuple[list[str], list[str]]], metric: str, other: str
-) -> None:
-    """Refuse matrices of two metrics with different runs or topics; the message names those of one only."""
-    only = [
-        f"{dim} {listed(sorted(set(some) - set(rest)))} only in {where}"
-        for dim, (first, second) in labels.items()
-        for some, rest, where in ((first, second, metric), (second, first, other))
-        if set(some) - set(rest)
-    ]
-    if only:
-        raise BadInput(
-            f"the matrices of {other} and {metric} have different runs or topics: {', '.join(only)}; give those that all have, or one collection for each"
-        )
-
-
-def _check_labels(labels: list[str], dim: str, metric: str) -> None:
-    """Refuse a matrix without runs or topics, and labels that are repeated, empty or not text."""
-    if not labels:
-        raise BadInput(f"the matrix of {metric} has no {dim}")
-    for label in labels:
-        _check_text(label, dim)
-    schema.check_labels(labels, dim, f"matrix of {metric}")
 
 
 def _check_text(label: str, what: str) -> None:

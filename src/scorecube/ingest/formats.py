@@ -162,7 +162,7 @@ BUILT_IN = {
         "scorecube.ingest.long",
         "columns of run and topic, and of a score or of metrics, also as JSON lines or Parquet",
     ),
-    "ndeval": BuiltIn("scorecube.ingest.ndeval", "output of ndeval"),
+    "ndeval": BuiltIn("scorecube.ingest.gdeval", "output of ndeval"),
     "gdeval": BuiltIn("scorecube.ingest.gdeval", "output of gdeval"),
     "trec_eval": BuiltIn(
         "scorecube.ingest.trec_eval", "output of trec_eval -q, also with -o, one file a run"

@@ -1,6 +1,6 @@
-"""Output of TREC's gdeval: CSV with the columns runid and topic and one for each measure; means (``amean``) are left out.
+"""Output of TREC's gdeval and ndeval: CSV with the columns runid and topic and one for each measure; means (``amean``) are left out.
 
-A file holds one or more runs, and a run may have several files with other cut-offs. `ndeval` writes the same form.
+A file holds one or more runs, and a run may have several files with other cut-offs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scorecube.errors import BadInput
 from scorecube.ingest.delimited import read_rows, refuse_other_width
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
-from scorecube.ingest.measure_names import from_gdeval
+from scorecube.ingest.measure_names import NDEVAL, from_gdeval, from_ndeval
 from scorecube.ingest.one_run import Record, ScoreReader
 
 LABELS = ["runid", "topic"]
@@ -88,5 +88,8 @@ class TrecTool:
         return cells
 
 
-GDEVAL = TrecTool("gdeval", re.compile(r"(ndcg|err)@[1-9]\d*"), from_gdeval, "ndcg@20, err@20")
-FORMAT = GDEVAL.format
+TOOLS = (
+    TrecTool("gdeval", re.compile(r"(ndcg|err)@[1-9]\d*"), from_gdeval, "ndcg@20, err@20"),
+    TrecTool("ndeval", NDEVAL, from_ndeval, "ERR-IA@20, alpha-nDCG@20, NRBP, strec@20"),
+)
+FORMATS = {tool.name: tool.format for tool in TOOLS}

@@ -21,7 +21,6 @@ from scorecube.ingest.measure_names import (
     NO_MEASURES,
     from_dictionary,
     from_ir_measures,
-    from_pyterrier,
     is_measure,
 )
 from scorecube.ingest.one_run import matrices_of as matrices_of
@@ -37,7 +36,7 @@ from scorecube.ingest.roles import (
     header_word,
 )
 from scorecube.ingest.tables import is_frame, table_of_frame
-from scorecube.ingest.tool_objects import REPRO_EVAL, is_measure_object, package_of, scores_of_tools
+from scorecube.ingest.tool_objects import is_measure_object, scores_of_tools
 
 NO_SCORES = "no score matrix"
 SCORE_NAME = "score"
@@ -77,7 +76,7 @@ def to_matrices(scores: Any) -> Matrices:
     a  0.50
     b  0.25
     """
-    scores = _with_names_here(scores_of_tools(scores), package_of(scores))
+    scores = scores_of_tools(scores)
     if is_frame(scores):
         (scores,) = Records().read([table_of_frame(scores)]).only().values()
     if not isinstance(scores, Mapping):
@@ -101,23 +100,6 @@ def to_matrices(scores: Any) -> Matrices:
     raise BadInput(f"scores hold {kinds}; expected {FORMS}{_advice(scores)}", option="scores")
 
 
-def _with_names_here(scores: Any, package: str) -> Any:
-    """Return the scores of repro_eval, whose measures are those of trec_eval or, from version 0.5, of ir_measures, under the names here."""
-    if package != REPRO_EVAL:
-        return scores
-    return {
-        run: {
-            topic: {
-                from_pyterrier(str(measure)): value
-                for measure, value in values.items()
-                if not IR_COUNTS.fullmatch(str(measure))
-            }
-            for topic, values in by_topic.items()
-        }
-        for run, by_topic in scores.items()
-    }
-
-
 def _label(metric: Any) -> str:
     """Return the name of a metric that is a text, a metric here, or a measure of ir_measures."""
     return from_ir_measures(str(metric)) if is_measure_object(metric) else str(metric)
@@ -137,7 +119,11 @@ def _runs_down(frame: pd.DataFrame, metric: object) -> pd.DataFrame:
     """Return a data frame with runs as index: names of its axes decide, else labels that look exchanged are refused."""
     if frame.index.nlevels > 1 or frame.columns.nlevels > 1:
         return frame
-    down, across = (_role(axis.name) for axis in (frame.index, frame.columns))
+    words = (header_word(str(axis.name)) for axis in (frame.index, frame.columns))
+    down, across = (
+        names.RUN if word in RUN_HEADERS else names.TOPIC if word in TOPIC_HEADERS else ""
+        for word in words
+    )
     if down == across != "":
         raise BadInput(
             f"both axes of the matrix of {metric} are called {down}; expected runs as index and topics as columns"
@@ -155,12 +141,6 @@ def _runs_down(frame: pd.DataFrame, metric: object) -> pd.DataFrame:
     return frame
 
 
-def _role(name: object) -> str:
-    """Return ``run`` or ``topic`` for the name of an axis; '' for others."""
-    word = header_word(name) if isinstance(name, str) else ""
-    return names.RUN if word in RUN_HEADERS else names.TOPIC if word in TOPIC_HEADERS else ""
-
-
 def _look_like_topics(labels: pd.Index[Any]) -> bool:
     """Return whether all labels are integers, as most ids of topics are and names of runs are not."""
     return len(labels) > 0 and all(str(label).isdecimal() for label in labels)
@@ -168,10 +148,14 @@ def _look_like_topics(labels: pd.Index[Any]) -> bool:
 
 def _by_level(scores: Mapping[Any, Any]) -> Matrices:
     """Return the matrices of nested dictionaries with metrics on any level, and runs above topics."""
-    paths = [
-        (_label(first), _label(second), _label(third), value)
-        for first, second, third, value in _leaves(scores)
-    ]
+    paths: list[tuple[str, str, str, Any]] = []
+    for first, middle in scores.items():
+        for second, values in middle.items():
+            if not isinstance(values, Mapping):
+                problem = f"scores[{first!r}][{second!r}] is a {type(values).__name__}"
+                raise BadInput(f"{problem}; expected {FORMS}{_advice(middle)}")
+            above = _label(first), _label(second)
+            paths += [(*above, _label(third), value) for third, value in values.items()]
     if not paths:
         raise BadInput(NO_SCORES, option="scores")
     levels = [sorted({path[k] for path in paths}) for k in range(3)]
@@ -203,15 +187,6 @@ def _collected(
     if not rows:
         raise BadInput(NO_SCORES, option="scores")
     return matrices_of_rows(rows)
-
-
-def _leaves(scores: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
-    for first, middle in scores.items():
-        for second, values in middle.items():
-            if not isinstance(values, Mapping):
-                problem = f"scores[{first!r}][{second!r}] is a {type(values).__name__}"
-                raise BadInput(f"{problem}; expected {FORMS}{_advice(middle)}")
-            yield from ((first, second, third, value) for third, value in values.items())
 
 
 def _advice(values: Mapping[Any, Any]) -> str:

@@ -58,7 +58,14 @@ def runs_in_memory(runs: Any, *, with_ranks: bool = False) -> list[RunLines] | N
         return None
     runs, run_of = named_objects(runs), partial(_run, with_ranks=with_ranks)
     if isinstance(runs, pd.DataFrame):
-        return [run_of(name, frame) for name, frame in _by_run(runs)]
+        columns = [column for column in runs.columns if header_word(str(column)) in TAGS]
+        if len(columns) != 1:
+            raise BadInput(
+                f"the frame has {len(columns)} columns that name the run ({', '.join(TAGS[:3])}, name, ...); expected one, or "
+                "{run: data frame}",
+                option="runs",
+            )
+        return [run_of(name, part) for name, part in runs.groupby(columns[0], sort=True)]
     if isinstance(runs, Mapping):
         if not runs:
             raise BadInput(f"no run; expected {RUN_FORMS}", option="runs")
@@ -189,65 +196,36 @@ def _numbers(
     return floats(values), lambda row: str(values[row]), lambda row: row + 1
 
 
-def _by_run(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the runs of one frame by the column that names them."""
-    columns = [column for column in frame.columns if header_word(str(column)) in TAGS]
-    if len(columns) != 1:
-        raise BadInput(
-            f"the frame has {len(columns)} columns that name the run ({', '.join(TAGS[:3])}, name, ...); expected one, or "
-            "{run: data frame}",
-            option="runs",
-        )
-    for name, part in frame.groupby(columns[0], sort=True):
-        yield str(name), part
-
-
 def _rows(
     value: Any, headers: tuple[str, ...], field: str, forms: str, argument: str
 ) -> Iterator[Row]:
-    """Return rows of one run, or of judgements, in any form."""
+    """Yield rows of one run, or of judgements, in any form."""
+
+    def refused(found: str) -> BadInput:
+        return BadInput(f"{argument}: {found}; expected {forms}", option=argument)
+
     value = contents_of(value)
     if isinstance(value, pd.DataFrame):
-        return _rows_of_frame(value, headers, forms, argument)
-    if isinstance(value, Mapping):
-        return _rows_of_mapping(value, forms, argument)
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise BadInput(
-            f"{argument}: found {type(value).__name__}; expected {forms}", option=argument
-        )
-    return _rows_of_records(value, field, forms, argument)
-
-
-def _rows_of_mapping(value: Mapping[Any, Any], forms: str, argument: str) -> Iterator[Row]:
-    for topic, documents in value.items():
-        if not isinstance(documents, Mapping):
-            raise BadInput(
-                f"{argument}: {topic!r} holds {type(documents).__name__}, not documents; expected {forms}",
-                option=argument,
-            )
-        for document, item in documents.items():
-            if isinstance(item, Mapping):
-                raise BadInput(
-                    f"{argument}: {topic!r} has one level of dictionaries too many; expected {forms}",
-                    option=argument,
-                )
-            yield topic, document, item, None
-
-
-def _rows_of_records(
-    records: Iterable[Any], field: str, forms: str, argument: str
-) -> Iterator[Row]:
-    for record in records:
-        if not all(hasattr(record, name) for name in ("query_id", "doc_id", field)):
-            raise BadInput(
-                f"{argument}: {record!r:.80} has no query_id, doc_id and {field}; expected {forms}",
-                option=argument,
-            )
-        yield record.query_id, record.doc_id, getattr(record, field), None
+        yield from _rows_of_frame(value, headers, refused)
+    elif isinstance(value, Mapping):
+        for topic, documents in value.items():
+            if not isinstance(documents, Mapping):
+                raise refused(f"{topic!r} holds {type(documents).__name__}, not documents")
+            for document, item in documents.items():
+                if isinstance(item, Mapping):
+                    raise refused(f"{topic!r} has one level of dictionaries too many")
+                yield topic, document, item, None
+    elif isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise refused(f"found {type(value).__name__}")
+    else:
+        for record in value:
+            if not all(hasattr(record, name) for name in ("query_id", "doc_id", field)):
+                raise refused(f"{record!r:.80} has no query_id, doc_id and {field}")
+            yield record.query_id, record.doc_id, getattr(record, field), None
 
 
 def _rows_of_frame(
-    frame: pd.DataFrame, headers: tuple[str, ...], forms: str, argument: str
+    frame: pd.DataFrame, headers: tuple[str, ...], refused: Callable[[str], BadInput]
 ) -> Iterator[Row]:
     words = [header_word(str(column)) for column in frame.columns]
     chosen = []
@@ -256,10 +234,9 @@ def _rows_of_frame(
         # PyTerrier has the text of the query beside its id.
         found = [k for k in found if words[k] != "query"] or found
         if len(found) != 1:
-            raise BadInput(
-                f"{argument}: {len(found)} columns of the frame are called {', '.join(known[:4])}, ...; found "
-                f"{', '.join(map(str, frame.columns))[:200]}; expected {forms}",
-                option=argument,
+            raise refused(
+                f"{len(found)} columns of the frame are called {', '.join(known[:4])}, ...; found "
+                f"{', '.join(map(str, frame.columns))[:200]}"
             )
         chosen.append(frame.iloc[:, found[0]])
     ranks = frame.iloc[:, words.index("rank")] if "rank" in words else [None] * len(frame)

@@ -7,7 +7,6 @@ One file holds one metric and is named after it. Without a first column called t
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -217,21 +216,16 @@ def _label_columns(
             path,
             line,
         )
-    if word not in TOPIC_HEADERS:
-        _refuse_topics_elsewhere(header, path, line)
-    return 1 if word in ("", *TOPIC_HEADERS) else 0
-
-
-def _refuse_topics_elsewhere(header: list[str], path: PathLike, line: int) -> None:
-    """Refuse a column of topics behind another one, such as the line numbers that pandas writes: it would be a run."""
     places = [k for k, cell in enumerate(header) if header_word(cell) in TOPIC_HEADERS]
-    if places:
+    if places and word not in TOPIC_HEADERS:
+        # Behind another column, such as the line numbers that pandas writes, topics would be a run.
         raise BadInput(
             f"column {places[0] + 1} is called {header[places[0]]!r}, and topics are expected in the first column: remove the columns before "
             "it, or, if it is a run, call the first column topic",
             path,
             line,
         )
+    return 1 if word in ("", *TOPIC_HEADERS) else 0
 
 
 def _refuse_means(header: list[str], beginning: list[str], path: PathLike, line: int) -> None:
@@ -240,22 +234,17 @@ def _refuse_means(header: list[str], beginning: list[str], path: PathLike, line:
     if not names or len(beginning) != len(header) or is_score(beginning[names[0]]):
         return
     metrics = header[names[0] + 1 :]
-    if metrics and all(_is_metric(cell) for cell in metrics):
+    try:
+        known = [parse_metric(from_pyterrier(cell)) for cell in metrics]
+    except BadName:
+        return
+    if known:
         raise BadInput(
             f"a table of runs by metrics ({', '.join(metrics[:3])}) has means, not scores of single topics; export these "
             "(PyTerrier: Experiment(..., perquery=True))",
             path,
             line,
         )
-
-
-def _is_metric(cell: str) -> bool:
-    """Return whether a header names a metric, as scorecube, trec_eval or ir_measures spell it."""
-    try:
-        parse_metric(from_pyterrier(cell))
-    except BadName:
-        return False
-    return True
 
 
 def _numbers(cells: list[str], path: PathLike, line: int) -> list[float]:
@@ -271,16 +260,11 @@ def _numbers(cells: list[str], path: PathLike, line: int) -> list[float]:
 
 
 def _refuse_repeated(labels: list[str], what: str, path: PathLike, lines: list[int]) -> None:
-    if len(set(labels)) == len(labels):
-        return
-    repeated = sorted(label for label, count in Counter(labels).items() if count > 1)
-    seen: set[str] = set()
-    second = min(
-        line
-        for label, line in zip(labels, lines, strict=True)
-        if label in seen or seen.add(label)  # type: ignore[func-returns-value]
-    )
-    raise BadInput(f"repeated {what}: {', '.join(repeated[:5])}", path, second)
+    again = np.flatnonzero(pd.Index(labels).duplicated()).tolist()
+    if again:
+        repeated = sorted({labels[k] for k in again})
+        second = min(lines[k] for k in again)
+        raise BadInput(f"repeated {what}: {', '.join(repeated[:5])}", path, second)
 
 
 def _detect(head: FileHead) -> bool:

@@ -14,7 +14,7 @@ from scorecube.collection.judgements import Qrels, RunLines
 from scorecube.collection.rankings import Duplicates
 from scorecube.errors import BadInput, counted
 from scorecube.ingest.columns import packed
-from scorecube.ingest.files import MAGIC, PathLike, bare_name, expand, read_bytes
+from scorecube.ingest.files import MAGIC, PathLike, bare_name, expand, opened, read_bytes
 from scorecube.ingest.in_memory_runs import qrels_in_memory, runs_in_memory, runs_of_json
 from scorecube.ingest.judge_labels import is_label_table, qrels_of_table
 from scorecube.ingest.qrels import (
@@ -85,11 +85,11 @@ def read_judgements(
         if intents is not None:
             refuse_intents(in_memory.path)
         return in_memory
-    by_topic = rel_files(path) if Dialect(dialect) is Dialect.AUTO and intents is None else []
-    if by_topic:
-        return read_rel(by_topic, level_map=level_map)
-    if Dialect(dialect) is Dialect.AUTO and intents is None and is_label_table(path):
-        return qrels_of_table(path, level_map)
+    if Dialect(dialect) is Dialect.AUTO and intents is None:
+        if by_topic := rel_files(path):
+            return read_rel(by_topic, level_map=level_map)
+        if is_label_table(path):
+            return qrels_of_table(path, level_map)
     return read_qrels(path, dialect=dialect, level_map=level_map, intents=intents)
 
 
@@ -145,7 +145,8 @@ def read_rel(paths: Sequence[Path], *, level_map: LevelMap | None = None) -> Qre
     check_level_map(level_map)
     origin: dict[str, Path] = {}
     for path in paths:
-        topic = _topic_of_rel(path)
+        base, folder = _base(path), path.absolute().parent.name
+        topic = folder if base.startswith(f"{folder}.") or base.endswith(f".{folder}") else base
         if topic in origin:
             raise BadInput(f"a second file of topic {topic}; the first is {origin[topic]}", path)
         origin[topic] = path
@@ -316,11 +317,8 @@ def _ranked_lists(files: Iterable[Path]) -> list[Path]:
 
 def _first_fields(path: Path) -> int:
     """Return the number of fields of the first line that is not empty."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(BEGINNING)
-    except OSError:
-        content = read_bytes(path)  # raises BadInput with the reason
+    with opened(path) as file:
+        content = file.read(BEGINNING)
     if content.startswith(MAGIC):
         content = read_bytes(path, may_be_empty=True)
     return next((len(line.split()) for line in content.split(b"\n") if line.strip()), 0)
@@ -330,11 +328,6 @@ def _is_rel(path: Path) -> bool:
     lines = [line.split() for line in read_bytes(path).split(b"\n")]
     first = next((line for line in lines if line and not line[0].startswith(b"#")), [])
     return len(first) <= 2 or (len(first) == 3 and bool(LEVEL.fullmatch(first[1])))
-
-
-def _topic_of_rel(path: Path) -> str:
-    base, folder = _base(path), path.absolute().parent.name
-    return folder if base.startswith(f"{folder}.") or base.endswith(f".{folder}") else base
 
 
 def _topic_and_run(path: Path, judged: set[str]) -> tuple[str, str]:

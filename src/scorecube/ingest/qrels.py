@@ -290,7 +290,13 @@ def _by_intent(
     qrels: Qrels, labels: Sequence[str], intents: PathLike | Probabilities | None
 ) -> Qrels:
     """Keep one line of each document, with its highest level, and add the levels by intent."""
-    numbers = [{label: k for k, label in enumerate(own)} for own in _own_labels(qrels, labels)]
+    own_labels: list[set[str]] = [set() for _ in qrels.topics]
+    for topic, label in zip(qrels.topic_of, labels, strict=True):
+        own_labels[topic].add(label)
+    # Numbers are sorted by size, so that sums over intents have the order of ndeval.
+    numbers = [
+        {label: k for k, label in enumerate(sorted(own, key=_by_size))} for own in own_labels
+    ]
     n_intents = max(map(len, numbers))
     document_of, topic_of = qrels.document_of, qrels.topic_of
     intent_of = np.array(
@@ -322,14 +328,6 @@ def _by_intent(
         numbers=qrels.numbers[first],
         intents=found,
     )
-
-
-def _own_labels(qrels: Qrels, labels: Sequence[str]) -> list[list[str]]:
-    """Return the labels of each topic; numbers are sorted by size, so that sums over intents have the order of ndeval."""
-    own: list[set[str]] = [set() for _ in qrels.topics]
-    for topic, label in zip(qrels.topic_of, labels, strict=True):
-        own[topic].add(label)
-    return [sorted(group, key=_by_size) for group in own]
 
 
 def _by_size(label: str) -> tuple[bool, int, str, str]:

@@ -71,9 +71,6 @@ class _Rows:
             measure
         )
 
-    def name_of_scores(self) -> str:
-        return SCORE if self.path is None else metric_of_file(self.path)
-
 
 Scores = dict[str, tuple[Integers, Floats]]
 """Metric -> sorted keys of rows, and their scores."""
@@ -110,7 +107,16 @@ class Records:
                 self._tables.append(self._rows(table))
             except BadInput as error:
                 self._problems.add("unreadable file", error)
-        self._refuse_mixtures()
+        for what, kinds in (
+            ("systems", {rows.taken.inner == "system" for rows in self._tables}),
+            ("collections", {"collection" in rows.taken.at for rows in self._tables}),
+        ):
+            if len(kinds) > 1:
+                self._problems.add(
+                    "mixture",
+                    f"one file has a column of {what} and another none; give all files the same columns",
+                    self._tables[0].path,
+                )
         if not self._tables:
             self._problems.refuse()
             raise BadInput("no scores in the files")
@@ -187,21 +193,6 @@ class Records:
                 )
         return numbers
 
-    def _refuse_mixtures(self) -> None:
-        """Refuse tables of which some have a column that tells runs or collections apart, and others none."""
-        for what, kinds in (
-            ("systems", {rows.taken.inner == "system" for rows in self._tables}),
-            ("collections", {"collection" in rows.taken.at for rows in self._tables}),
-        ):
-            if len(kinds) > 1:
-                self._problems.add(
-                    "mixture",
-                    BadInput(
-                        f"one file has a column of {what} and another none; give all files the same columns",
-                        self._tables[0].path,
-                    ),
-                )
-
     def _metrics_of(self, rows: _Rows) -> dict[str, str]:
         """Return the metrics of a table's columns; for a column with scores of several metrics, ''."""
         found: dict[str, str] = {}
@@ -219,7 +210,7 @@ class Records:
             elif is_one and self._metric is not None:
                 found[header] = self._metric
             elif is_score and len(found) == 1:
-                found[header] = rows.name_of_scores()
+                found[header] = SCORE if rows.path is None else metric_of_file(rows.path)
             else:
                 found[header] = rows.name_of(header)
         if not found:

@@ -11,11 +11,6 @@ from scorecube.errors import BadInput
 from scorecube.ingest.roles import RUN_HEADERS, header_word
 
 
-def run_of_seed(system: str, seed: str) -> str:
-    """Return the name of the run of a system with a seed."""
-    return f"{system}#{seed}"
-
-
 def named_runs(pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """Return the name of the run of each system and seed ('' for none): the system itself if no system has two seeds.
 
@@ -27,7 +22,7 @@ def named_runs(pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     for system, seed in found:
         if not seed and sum(system == other for other, _ in found) > 1:
             raise BadInput(f"run {system!r} has rows with a seed and rows without one")
-    return {pair: run_of_seed(*pair) if pair[1] else pair[0] for pair in found}
+    return {pair: "{}#{}".format(*pair) if pair[1] else pair[0] for pair in found}
 
 
 def without_levels(frame: pd.DataFrame, metric: object) -> tuple[pd.DataFrame, dict[str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scorecube.errors import BadInput
+from scorecube.ingest.measure_names import IR_COUNTS, from_pyterrier
 
 RANX, REPRO_EVAL, IR_MEASURES = "ranx", "repro_eval", "ir_measures"
 IR_DATASETS = ("ir_datasets", "irds")
@@ -25,26 +26,18 @@ def package_of(value: Any) -> str:
     return type(value).__module__.partition(".")[0]
 
 
-def runs_of_evaluator(evaluator: Any) -> dict[str, Any]:
-    """Return the runs of an Evaluator of repro_eval by their names there; refuse one without runs."""
-    runs = {name: getattr(evaluator, name, None) for name in EVALUATED}
-    found = {name: run for name, run in runs.items() if run}
-    if not found:
-        raise BadInput(
-            f"the {type(evaluator).__name__} of repro_eval has no runs; make it with the paths of runs, or pass the runs as "
-            "dictionaries",
-            option="runs",
-        )
-    return found
-
-
 def scores_of_evaluator(evaluator: Any) -> dict[str, Any]:
     """Return run -> topic -> measure -> value of an Evaluator of repro_eval.
 
+    Its measures are those of trec_eval or, from version 0.5, of ir_measures; they get their names here.
+
     Raises BadInput: Nothing has been evaluated; replicated runs, which have other topics than the original ones.
     """
-    scores = {name: getattr(evaluator, f"{name}_score", None) for name in EVALUATED}
-    found: dict[str, Any] = {name: by_topic for name, by_topic in scores.items() if by_topic}
+    found: dict[str, Any] = {
+        name: by_topic
+        for name in EVALUATED
+        if (by_topic := getattr(evaluator, f"{name}_score", None))
+    }
     if not found:
         raise BadInput(
             f"the {type(evaluator).__name__} of repro_eval has no scores yet; call its evaluate() first",
@@ -57,7 +50,17 @@ def scores_of_evaluator(evaluator: Any) -> dict[str, Any]:
             "{'b': evaluator.run_b_orig_score, 'a': evaluator.run_a_orig_score}, and compare them with sc.replicability",
             option="scores",
         )
-    return found
+    return {
+        run: {
+            topic: {
+                from_pyterrier(str(measure)): value
+                for measure, value in values.items()
+                if not IR_COUNTS.fullmatch(str(measure))
+            }
+            for topic, values in by_topic.items()
+        }
+        for run, by_topic in found.items()
+    }
 
 
 def scores_of_tools(scores: Any) -> Any:
@@ -113,10 +116,17 @@ def _no_topics(value: Any) -> str:
 
 
 def named_objects(runs: Any) -> Any:
-    """Return the runs of an Evaluator of repro_eval by name; anything else as it is, one Run of ranx in a list."""
-    if package_of(runs) == REPRO_EVAL:
-        return runs_of_evaluator(runs)
-    return [runs] if _of_ranx(runs) else runs
+    """Return the runs of an Evaluator of repro_eval by their names there (BadInput without runs); anything else as it is, one Run of ranx in a list."""
+    if package_of(runs) != REPRO_EVAL:
+        return [runs] if _of_ranx(runs) else runs
+    found = {name: run for name in EVALUATED if (run := getattr(runs, name, None))}
+    if not found:
+        raise BadInput(
+            f"the {type(runs).__name__} of repro_eval has no runs; make it with the paths of runs, or pass the runs as "
+            "dictionaries",
+            option="runs",
+        )
+    return found
 
 
 def contents_of(value: Any) -> Any:

@@ -58,7 +58,11 @@ def read_run(
     columns = read_columns(
         path, RUN, with_ranks=with_ranks, one_tag=run_name == "tag", workspace=workspace
     )
-    name = columns.run(path) if run_name == "tag" else file_label(path)
+    name = (
+        columns.run(path)
+        if run_name == "tag"
+        else label_text(os.fsencode(bare_name(path)), "file name", path)
+    )
     for what, values, at, read in (
         ("score", columns.values, RUN.value, number),
         ("rank", columns.ranks, RUN.rank, finite_number),
@@ -76,11 +80,6 @@ def read_run(
         ranks=columns.ranks,
         numbers=columns.numbers,
     )
-
-
-def file_label(path: PathLike) -> str:
-    """Return a file's name without .gz, as the name of a run. Raises `BadInput` as `label_text`."""
-    return label_text(os.fsencode(bare_name(path)), "file name", path)
 
 
 class RunLabels(NamedTuple):

@@ -7,10 +7,10 @@ mean the same. Counts, gm_ measures and infAP are read only on request.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from scorecube.errors import BadInput, counted
-from scorecube.ingest.delimited import Row, fields_of, is_score, lines_of, read_text
+from scorecube.ingest.delimited import fields_of, is_score, lines_of, read_text
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.measure_names import NO_MEASURES, from_trec_eval
@@ -42,28 +42,17 @@ def _is_line(fields: list[str]) -> bool:
 def _parse(path: PathLike) -> Iterator[Record]:
     text = read_text(path)
     if is_old(lines_of(text)):
-        return old_records(text, path)
-    return _records(_run_name(fields_of(text), path), fields_of(text), path)
-
-
-def _is_name(fields: list[str]) -> bool:
-    return fields[0] == RUNID and len(fields) >= 3
-
-
-def _run_name(rows: Iterable[Row], path: PathLike) -> str:
+        yield from old_records(text, path)
+        return
     run = ""
-    for line, fields in rows:
+    for line, fields in fields_of(text):
         name = " ".join(fields[2:]) if _is_name(fields) else run
         if run not in ("", name):
             raise BadInput(
                 f"a second run, {name!r} after {run!r}; one file holds one run", path, line
             )
         run = name
-    return run
-
-
-def _records(run: str, rows: Iterable[Row], path: PathLike) -> Iterator[Record]:
-    for line, fields in rows:
+    for line, fields in fields_of(text):
         if _is_name(fields):
             continue
         if len(fields) != 3:
@@ -72,6 +61,10 @@ def _records(run: str, rows: Iterable[Row], path: PathLike) -> Iterator[Record]:
             )
         measure, topic, value = fields
         yield line, run, topic, measure, value
+
+
+def _is_name(fields: list[str]) -> bool:
+    return fields[0] == RUNID and len(fields) >= 3
 
 
 def _label(measure: str) -> str:

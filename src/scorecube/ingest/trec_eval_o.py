@@ -24,14 +24,14 @@ SECTIONS = {
 }
 """First words of a line above numbers -> kind of these numbers."""
 COUNTS = {"Retrieved:": "num_ret", "Relevant:": "num_rel", "Rel_ret:": "num_rel_ret"}
-SHAPES = (
-    ("num", re.compile(r"(Retrieved:|Relevant:|Rel_ret:)\s*(\S+)")),
-    ("iprec_at_recall", re.compile(r"at\s+(\d\.\d+)\s+(\S+)")),
-    ("map", re.compile(r"()(\S+)")),
-    ("P", re.compile(r"At\s+(\d+)\s+docs:\s*(\S+)")),
-    ("recall", re.compile(r"At\s+(\d+)\s+docs:\s*(\S+)")),
-    ("Rprec", re.compile(r"(Exact:)\s*(\S+)")),
-)
+SHAPES = {
+    "num": re.compile(r"(Retrieved:|Relevant:|Rel_ret:)\s*(\S+)"),
+    "iprec_at_recall": re.compile(r"at\s+(\d\.\d+)\s+(\S+)"),
+    "map": re.compile(r"()(\S+)"),
+    "P": re.compile(r"At\s+(\d+)\s+docs:\s*(\S+)"),
+    "recall": re.compile(r"At\s+(\d+)\s+docs:\s*(\S+)"),
+    "Rprec": re.compile(r"(Exact:)\s*(\S+)"),
+}
 
 
 @dataclass
@@ -97,13 +97,12 @@ def _blocks(text: str, path: PathLike) -> list[Block]:
 
 def _measure(section: str, content: str) -> tuple[str, str] | None:
     """Return the measure, by its name in later versions, and the value in a line."""
-    for kind, shape in SHAPES:
-        found = shape.fullmatch(content) if kind == section else None
-        if found:
-            if kind == "num":
-                return COUNTS[found[1]], found[2]
-            return (kind if kind in ("map", "Rprec") else f"{kind}_{found[1]}"), found[2]
-    return None
+    found = SHAPES[section].fullmatch(content) if section else None
+    if found is None:
+        return None
+    if section == "num":
+        return COUNTS[found[1]], found[2]
+    return (section if section in ("map", "Rprec") else f"{section}_{found[1]}"), found[2]
 
 
 def _without_summary(blocks: list[Block], path: PathLike) -> list[Block]:

@@ -25,6 +25,7 @@ PAPERS = {
 }
 METRICS = (
     *("AP", "AP(rel=2)", "Q", "O", "P-measure", "P+", "RR", "NWRR", "Rprec", "Rmeasure", "AWP"),
+    *("geo:AP", "geo:Q"),
     *("RWP", "nCG@10", "nDCG@10", "AnDCG@10", "nG@1", "nERR@10", "Hit@5", "Hit@1"),
 )
 GAINS = ("3:2:1", "30:20:10", "0.3:0.2:0.1", "1:1:1", "10:5:1")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from scorecube.analyses import Bootstrap, Paired, Randomisation, Tukey, Unpaired
@@ -138,6 +138,8 @@ def assert_exact(cube: xr.Dataset, holes: Holes, test: Any, seed: int, trials: i
 def test_bootstrap_on_own_topics_is_exact(
     holes: Holes, trials: int, seed: int, **options: Any
 ) -> None:
+    values = {score for row in holes for score in row}
+    assume(len(holes[0]) > 5 or len(values) == 1 or values - {0, 1})  # else refused
     assert_exact(
         cube_of(holes),
         holes,

@@ -210,7 +210,8 @@ def _topics(own: Sequence[Section]) -> list[Says]:
             enough = "are enough"
         elif low is not None and low > at_hand:
             enough = "are too few"
-        words = f"for {row['min_diff']:g} between best and worst of {row['systems']:g} systems; {at_hand} today {enough}"
+        shared = " on the same topics" if column == "paired_topics" else ""
+        words = f"for {row['min_diff']:g} between best and worst of {row['systems']:g} systems{shared}; {at_hand} today {enough}"
         found.append(Says(label, big, limits, words))
     return found
 
@@ -255,7 +256,9 @@ MEASURES = (
     Measure("pairs of runs separated", PAIR_TESTS, "share", form=".0%"),
     Measure("E rho²", ("reliability",), "erho2"),
     # Fewer topics for a difference do not make a metric better: equal differences mean less on a wide range.
-    Measure("topics for the next collection", ("design",), "paired_topics", more=False, form=COUNT),
+    Measure(
+        "topics needed, on the same topics", ("design",), "paired_topics", more=False, form=COUNT
+    ),
 )
 TAU = Measure("tau with {}, over many topics", ("correlate",), "tau_population", more=False)
 

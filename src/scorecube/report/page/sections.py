@@ -297,10 +297,10 @@ def read_part(
 def curve(result: xr.Dataset) -> dict[str, Any]:
     """Return the figures of one result."""
     view = view_of_result(result)
-    caption = view.caption(result)
+    in_rows = "rank_low" in result  # leaderboards have their bars in the rows of the page
+    caption = "" if in_rows else view.caption(result)
     pictures = []
-    # Leaderboards have their bars in the rows of the page.
-    if view.figure is not None and "rank_low" not in result:
+    if view.figure is not None and not in_rows:
         for gain in labels_of(result, names.GAIN):
             pictures.append(
                 (gain, picture(view.draw(result, gain), f"{view.heading}: {caption} Gains {gain}."))

@@ -58,6 +58,16 @@ def sweep(names: Names) -> None:
     assert gain.mean().abs().max() < 0.05
 
 
+def board(names: Names) -> None:
+    table, by_rank, compared = names["table"], names["by_rank"], names["compared"]
+    assert names["by_mean"] == int(names["ranked"]["separated_neighbours"].sum()) == 0
+    assert 0.6 < names["may_lead"] / len(table) < 0.7
+    assert (table["rank_low"] > 1).any()
+    assert table.index[0] != by_rank["rank"].idxmin()
+    assert set(compared["verdict"]) == {"undecided"}
+    assert names["verdict"].passed
+
+
 def judge(names: Names) -> None:
     agreement, labels = names["agreement"], names["labels"]
     assert agreement["tau"].idxmax() == "careful"
@@ -80,6 +90,7 @@ FOUND: dict[str, Callable[[Names], None]] = {
     "a_thousand_topics": thousand_topics,
     "better_than_the_baseline": better,
     "from_pyterrier_to_the_table": pyterrier,
+    "how_sure_is_a_board": board,
     "sweep_on_a_cluster": sweep,
     "trust_an_llm_judge": judge,
     "which_metric_how_many_topics": which_metric,

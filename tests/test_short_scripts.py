@@ -1,7 +1,8 @@
-"""Scripts of at most 10 lines: from other tools' scores to leaderboard and figure; and what notebooks show."""
+"""Scripts of at most 10 lines: from other tools' scores to leaderboard and figure, or a study; and what notebooks show."""
 
 from __future__ import annotations
 
+import json
 import runpy
 from pathlib import Path
 
@@ -46,9 +47,23 @@ def write_inputs(folder: Path) -> None:
         ]
         (folder / f"{name}.run").write_text("".join(lines))
 
+    for k, model in enumerate("abc"):
+        judged_by = folder / "results" / model / "weighted_alpaca_eval_gpt4_turbo"
+        judged_by.mkdir(parents=True)
+        won = [
+            {
+                "dataset": name,
+                "instruction": f"{name}\n{item}",
+                "preference": 1 + (item + k) % 3 / 2,
+            }
+            for name in ("koala", "vicuna")
+            for item in range(6)
+        ]
+        (judged_by / "annotations.json").write_text(json.dumps(won))
+
 
 @pytest.mark.parametrize("script", sorted(SCRIPTS.glob("*.py")), ids=lambda path: path.stem)
-def test_a_short_script_ends_in_a_figure(
+def test_a_short_script_ends_in_a_figure_or_a_study(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if script.stem == "from_ir_measures":
@@ -58,11 +73,16 @@ def test_a_short_script_ends_in_a_figure(
     write_inputs(tmp_path)
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(script))
+    if script.stem == "from_alpaca_eval":
+        study = sc.open_study("alpaca.zarr")
+        means = [study[name].cube["score"].mean().item() for name in ("koala", "vicuna")]
+        assert means == [0.5, 0.5]
+        return
     assert (tmp_path / "leaderboard.png").read_bytes().startswith(PNG)
 
 
-def test_there_are_three_short_scripts() -> None:
-    assert len(list(SCRIPTS.glob("*.py"))) == 3
+def test_there_are_four_short_scripts() -> None:
+    assert len(list(SCRIPTS.glob("*.py"))) == 4
 
 
 def test_notebooks_show_figures_studies_and_collections(tmp_path: Path) -> None:

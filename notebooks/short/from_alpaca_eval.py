@@ -1,0 +1,13 @@
+import pathlib
+
+import pandas as pd
+
+import scorecube as sc
+
+# A checkout of AlpacaEval has results/MODEL/JUDGE/annotations.json; preference: 1 the reference, 2 the model.
+files = pathlib.Path("results").glob("*/weighted_alpaca_eval_gpt4_turbo/annotations.json")
+scores = pd.concat(pd.read_json(path).assign(run=path.parts[1]) for path in files)
+scores = scores.assign(topic=pd.factorize(scores["instruction"])[0])
+scores["win rate"] = scores["preference"] - 1
+scores = scores.rename(columns={"dataset": "collection"})
+sc.import_scores(scores[["collection", "run", "topic", "win rate"]], study="alpaca.zarr")

@@ -173,7 +173,7 @@ def _row(
         f'<tr class="band{band % 2}"><td class="n">{row["rank"]}</td>'
         f'<th scope="row">{escape(str(row[names.RUN]))}{small}</th>'
         f'<td class="bar"><b>{mean}</b>{interval or "<i></i>"}<span>{limits}</span></td>'
-        f'<td class="bar">{ranks}<span>{first}{TO}{last}</span></td>{extra}</tr>'
+        f'<td class="bar">{ranks}<span>{_rank_set(row)}</span></td>{extra}</tr>'
     )
 
 
@@ -241,7 +241,12 @@ def _mean(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _rank_cell(row: Mapping[str, Any]) -> str:
     if "rank_low" not in row:
         return ""
-    return f'<td class="n">{row["rank_low"]}{TO}{row["rank_high"]}</td>'
+    return f'<td class="n">{_rank_set(row)}</td>'
+
+
+def _rank_set(row: Mapping[str, Any]) -> str:
+    first, last = row["rank_low"], row["rank_high"]
+    return f"{first}" if first == last else f"{first}{TO}{last}"
 
 
 def _cell(row: Mapping[str, Any], ends: tuple[float, float]) -> str:

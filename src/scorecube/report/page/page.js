@@ -430,7 +430,7 @@ const shared = (() => {
           const [means, ranks] = row.querySelectorAll("td.bar");
           const count = cell.order.length;
           draws(ranks.querySelector("i"), percent(first[k] - 1, 0, count), percent(last[k], 0, count), percent(k + 0.5, 0, count));
-          ranks.querySelector("span").textContent = `${first[k]}–${last[k]}`;
+          ranks.querySelector("span").textContent = first[k] === last[k] ? first[k] : `${first[k]}–${last[k]}`;
           if (!known(k)) return;
           const [low, high] = [cell.mean[k] - factor * cell.below[k], cell.mean[k] + factor * cell.above[k]];
           const places = decimalsOf((high - low) / 2);

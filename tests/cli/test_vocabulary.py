@@ -54,6 +54,10 @@ def test_columns_of_models_decide_and_the_option_does(scorecube: Cli, tmp_path: 
     heads = [next(line for line in each.stdout.splitlines() if line.startswith("rank")) for each in (field, evals)]  # fmt: skip
     assert [head.split()[1] for head in heads] == ["run", "model"]
     assert len(heads[0]) == len(heads[1])
+    compared = scorecube(
+        "gate", study, "--run", "m0", "--baseline", "m1", "--metrics", "acc", "--collections", "a", "--vocabulary", "evals"
+    )  # fmt: skip
+    assert {"benchmark", "items"} < {*compared.stdout.splitlines()[0].split()}
     rows = [line for line in field.stdout.splitlines() if line.strip()[:1].isdigit()]
     assert rows
     assert all(row in evals.stdout for row in rows)

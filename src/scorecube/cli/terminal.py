@@ -124,7 +124,10 @@ def echo_table(frame: Any, form: str, **how: Any) -> None:
 
     how.setdefault("every", MESSAGES.all_columns)
     for part in render_parts(frame, form, terminal_width(), **how):
-        echo(part)
+        head, line, rows = part.partition("\n")
+        echo(
+            (_header_in_words(head, MESSAGES.vocabulary) if form == "text" else head) + line + rows
+        )
     if form == "csv" and (changed := formulas(frame)):
         notify(
             f"note: {counted(len(changed), 'label')} begin like a formula of a spreadsheet ({changed[0]!r}) and stand behind an apostrophe, "
@@ -172,8 +175,8 @@ def _header_in_words(line: str, vocabulary: str) -> str:
         return line
     found = line
     for word, other in WORDS.items():
-        pattern = rf"\b{word}\b {{0,{max(0, len(other) - len(word))}}}(?= |$)"
-        found = re.sub(pattern, other.ljust(len(word)), found)
+        pattern = rf"\b{word}(s?)\b {{0,{max(0, len(other) - len(word))}}}(?= |$)"
+        found = re.sub(pattern, lambda m, other=other: (other + m[1]).ljust(len(m[0])), found)
     return found
 
 

@@ -175,6 +175,7 @@ def keep_apart(axes: Axes, before: set[Artist], facts: Mapping[str, Any]) -> Non
     labelled = {each: label for each, label in named.items() if label and label[0] != "_"}
     overlays = _OVERLAYS.setdefault(axes, [])
     taken = sum(len(set(each.labelled.values())) for each in overlays)
+    earlier = {label: each for one in overlays for each, label in one.labelled.items()}
     overlays.append(Overlay(facts, labelled, axes.get_title(loc="left")))
     if len(overlays) == 1:
         return
@@ -183,10 +184,18 @@ def keep_apart(axes: Axes, before: set[Artist], facts: Mapping[str, Any]) -> Non
     differing = [
         name for name in facts if len({repr(each.facts.get(name)) for each in overlays}) > 1
     ]
+    for each, label in list(labelled.items()) if differing else ():
+        if same_curve(each, earlier.get(label)):
+            each.remove()
+            labelled[earlier[label]] = labelled.pop(each)
+    places: dict[tuple[Artist, str], list[str]] = {}
     for number, overlay in enumerate(overlays, 1):
         words = [str(overlay.facts.get(name)) for name in differing] or [str(number)]
-        for artist, label in overlay.labelled.items():
-            artist.set_label(f"{label} ({', '.join(words)})")
+        for drawn in overlay.labelled.items():
+            places.setdefault(drawn, []).append(", ".join(words))
+    for (artist, label), found in places.items():
+        everywhere = len(found) == len(overlays)
+        artist.set_label(label if everywhere else f"{label} ({'; '.join(found)})")
     axes.set_title(
         "\n".join(dict.fromkeys(each.title for each in overlays)), loc="left", fontsize=8
     )
@@ -197,6 +206,13 @@ def keep_apart(axes: Axes, before: set[Artist], facts: Mapping[str, Any]) -> Non
         axes.set_ylim(min(low, *axes.get_ylim()) if low else low)
     if axes.get_legend() is not None:
         axes.legend(fontsize=8)
+
+
+def same_curve(one: Artist, other: Artist | None) -> bool:
+    """Return whether a curve has the points of another, such as that of a metric without gains at two gain settings."""
+    if not (isinstance(one, Line2D) and isinstance(other, Line2D)):
+        return False
+    return np.array_equal(one.get_xydata(), other.get_xydata(), equal_nan=True)
 
 
 def _shift_colours(artist: Any, places: int) -> None:

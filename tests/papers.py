@@ -116,7 +116,7 @@ def _of_s2() -> Iterator[Item]:
     yield Item("S2", "section 4, readings at 50 topics", "scorecube wcw --variance 0.0368,0.0824 --topics 50", "8 readings", NOTHING)  # fmt: skip
     yield Item("S2", "section 4, standardised scores", f"scorecube standardise STUDY {FIRST} --name std --method std-AB", "formula", NO_RUNS)  # fmt: skip
     yield Item("S2", "section 2, sorted significance levels", figure(f"bootstrap {FIRST}", "s2-levels"), "form", NO_RUNS)  # fmt: skip
-    yield Item("S2", "section 2, agreement with preferences of people", f"scorecube preferences STUDY preferences.csv {FIRST} --name people\nscorecube tukey STUDY --collection people --metrics agreement --trials 1000 --seed 1", "agreement rate of Sakai and Zeng 2021; coverage with known truth in tests", "preferences")  # fmt: skip
+    yield Item("S2", "section 2, agreement with preferences of people", f"scorecube preferences STUDY preferences.csv {FIRST} --name people\nscorecube tukey STUDY --collection people --metrics agreement --trials 1000 --seed 1", "agreement rate of Sakai and Zeng 2021; coverage with known truth in tests; 2,200 judgements of a public set ([Published numbers](published.md))", "preferences")  # fmt: skip
 
 
 def _of_s3() -> Iterator[Item]:

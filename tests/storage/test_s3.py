@@ -355,7 +355,7 @@ def test_plain_xarray_finds_the_cube_by_the_attributes_of_its_collection(
     study, store, before = open_study(s3, mode="a"), open_location(s3).store, "cube.1"
     for value in (1.0, 2.0, 3.0):
         study.add("demo", cube=make_cube(value), replace=True)
-        attributes = zarr.open_group(store, path="demo", mode="r").attrs.asdict()
+        attributes: Any = zarr.open_group(store, path="demo", mode="r").attrs.asdict()
         path = attributes["manifest"]["entries"]["cube"]["path"]
         found = xr.open_zarr(store, group=f"demo/{path}", consolidated=False)
         np.testing.assert_array_equal(found["score"].values, make_cube(value)["score"].values)

@@ -1,7 +1,6 @@
 """What figures are drawn on: a figure of its own, or axes of the caller; labels, colours and axes that several figures share."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -16,7 +15,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex, to_rgba_array
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogFormatter, MaxNLocator
+from matplotlib.ticker import LogFormatter
 
 from scorecube.errors import BadPlan, option
 from scorecube.report.figures.files import draw_figure
@@ -146,8 +145,6 @@ def stacked(
 
 def shades(count: int) -> Sequence[Any]:
     """Return colours for an ordered quantity, from dark to light."""
-    from matplotlib import colormaps
-
     return list(colormaps["viridis"](np.linspace(0, 0.75, count)))
 
 
@@ -184,18 +181,22 @@ def keep_apart(axes: Axes, before: set[Artist], facts: Mapping[str, Any]) -> Non
     differing = [
         name for name in facts if len({repr(each.facts.get(name)) for each in overlays}) > 1
     ]
-    for each, label in list(labelled.items()) if differing else ():
-        if same_curve(each, earlier.get(label)):
-            each.remove()
-            labelled[earlier[label]] = labelled.pop(each)
+    for artist, label in list(labelled.items()) if differing else ():
+        first = earlier.get(label)
+        if (
+            isinstance(artist, Line2D)
+            and isinstance(first, Line2D)
+            and np.array_equal(artist.get_xydata(), first.get_xydata(), equal_nan=True)
+        ):
+            artist.remove()
+            labelled[first] = labelled.pop(artist)
     places: dict[tuple[Artist, str], list[str]] = {}
     for number, overlay in enumerate(overlays, 1):
         words = [str(overlay.facts.get(name)) for name in differing] or [str(number)]
         for drawn in overlay.labelled.items():
             places.setdefault(drawn, []).append(", ".join(words))
-    for (artist, label), found in places.items():
-        everywhere = len(found) == len(overlays)
-        artist.set_label(label if everywhere else f"{label} ({'; '.join(found)})")
+    for (owner, label), found in places.items():
+        owner.set_label(f"{label} ({'; '.join(found)})" if len(found) < len(overlays) else label)
     axes.set_title(
         "\n".join(dict.fromkeys(each.title for each in overlays)), loc="left", fontsize=8
     )
@@ -206,13 +207,6 @@ def keep_apart(axes: Axes, before: set[Artist], facts: Mapping[str, Any]) -> Non
         axes.set_ylim(min(low, *axes.get_ylim()) if low else low)
     if axes.get_legend() is not None:
         axes.legend(fontsize=8)
-
-
-def same_curve(one: Artist, other: Artist | None) -> bool:
-    """Return whether a curve has the points of another, such as that of a metric without gains at two gain settings."""
-    if not (isinstance(one, Line2D) and isinstance(other, Line2D)):
-        return False
-    return np.array_equal(one.get_xydata(), other.get_xydata(), equal_nan=True)
 
 
 def _shift_colours(artist: Any, places: int) -> None:
@@ -301,22 +295,6 @@ def plain_log_labels(axis: Axis) -> None:
     """Label a logarithmic axis with plain numbers."""
     axis.set_major_formatter(LogLabels())
     axis.set_minor_formatter(LogLabels(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
-
-
-def whole_number_labels(axis: Axis) -> None:
-    """Label an axis with whole numbers."""
-    axis.set_major_locator(MaxNLocator(integer=True))
-    axis.set_major_formatter("{x:,.0f}")
-
-
-def sequential_colours(missing: str) -> Any:
-    """Return colours from dark to light, and the colour of missing values."""
-    return colormaps["cividis"].with_extremes(bad=missing)
-
-
-def without_grid() -> AbstractContextManager[None]:
-    """Return a context in which new axes have no grid."""
-    return rc_context({"axes.grid": False})
 
 
 class ShownFigure(Figure):

@@ -43,8 +43,7 @@ def draw_together(
         axes = drawn.add_subplot()
         for result, setting in panels_of(results, by, gain).values():
             draw(result, setting, axes)
-        if axes.legend_ is not None:
-            axes.legend_.remove()
+        axes.legend_ = None
         drawn.legend(fontsize=8, ncols=3, loc="outside lower left")
     return drawn
 

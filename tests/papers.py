@@ -26,11 +26,12 @@ PAPERS = {
 METRICS = (
     *("AP", "AP(rel=2)", "Q", "O", "P-measure", "P+", "RR", "NWRR", "Rprec", "Rmeasure", "AWP"),
     *("RWP", "nCG@10", "nDCG@10", "AnDCG@10", "nG@1", "nERR@10", "Hit@5", "Hit@1"),
+    *("Rprec(rel=2)", "P@10", "P(rel=2)@10", "nDCG@100", "AnDCG@100"),
 )
 GAINS = ("3:2:1", "30:20:10", "0.3:0.2:0.1", "1:1:1", "10:5:1")
 FIRST = "--collection NTCIR-3-Chinese"
 ALL = "--collection NTCIR-3-Chinese,NTCIR-3-Japanese,NTCIR-5-Chinese,NTCIR-5-Japanese"
-SAMPLES = f"scorecube swap STUDY {FIRST} --size 20 --rule s0 --confidence 0.95,0.9,0.8 --gains 3:2:1 --trials 1000 --seed 1"
+SAMPLES = f"scorecube swap STUDY {FIRST} --size 20 --rule s0 --bins 21 --required suffix --confidence 0.95,0.9,0.8 --gains 3:2:1 --trials 1000 --seed 1"
 BOOTSTRAP = f"scorecube bootstrap STUDY {ALL} --gains 3:2:1 --no-plus-one --trials 1000 --seed 1"
 CORRELATE = f"scorecube correlate STUDY {ALL} --every-gain --bold 0.99 --trials 100 --seed 1"
 TEAMS = f"scorecube teams STUDY {FIRST} --metrics nG@1,P+,nERR@10,nDCG@10,Q --pool-depth 10 --topics 40,25,10 --trials 10 --seed 1"
@@ -68,7 +69,7 @@ def _of_s0() -> Iterator[Item]:
     for number, metrics in ((2, "Q,AP"), (3, "O,RR"), (4, "Q,RR")):
         words = f"swap {FIRST} --by sampling --as curves --metrics {metrics}"
         yield Item("S0", f"Figure {number}, swap rates of {metrics.replace(',', ' and ')} by sampling", figure(words, f"s0-figure-{number}"), "axes, curves in one panel, 5 % line", NO_RUNS)  # fmt: skip
-    for number, metrics in ((5, "AP,AP(rel=2),Rprec"), (6, "Q,Rmeasure,nDCG@10"), (7, "O,RR,Q,AP"), (8, "Q,RR,Hit@5")):  # fmt: skip
+    for number, metrics in ((5, "AP,Rprec,AP(rel=2),P@10,P(rel=2)@10,Rprec(rel=2)"), (6, "Q,Rmeasure,AnDCG@100,nDCG@100,nCG@10,nDCG@10,AnDCG@10"), (7, "Q,AP,O,RR"), (8, "Q,RR,Hit@1,Hit@5")):  # fmt: skip
         words = f"swap {FIRST} --by sampling --as bars --metrics {metrics}"
         yield Item("S0", f"Figure {number}, shares by metric and sampling", figure(words, f"s0-figure-{number}"), "shares; all confidence levels below each other", NO_RUNS)  # fmt: skip
     yield Item("S0", "section 6, swap method of geometric means", "scorecube swap STUDY --collection geometric --size 20 --metrics geo:Q,geo:AP,Q --sampling replacement --gains 3:2:1 --trials 1000 --seed 1", "swaps of every pair and trial in plain Python", NO_RUNS)  # fmt: skip
@@ -80,7 +81,7 @@ def _of_s1() -> Iterator[Item]:
     for name, metric in (("equations 1 to 3, Q-measure", "Q"), ("equation 4, O-measure", "O"), ("equation 5, NWRR", "NWRR"), ("equation 6, P-measure", "P-measure"), ("equation 7, P+", "P+")):  # fmt: skip
         yield Item("S1", name, f"scorecube show STUDY scores --metrics {metric}", "values of the worked examples and of NTCIREVAL ([Published numbers](published.md))", NO_RUNS)  # fmt: skip
     yield Item("S1", "Figures 2 and 3, worked examples", "scorecube list gains", "11 of 11 ([Published numbers](published.md))", NOTHING)  # fmt: skip
-    yield Item("S1", "Figure 4, swap method on two samples with replacement", f"scorecube swap STUDY {ALL} --sampling replacement --rule s1 --gains 3:2:1 --trials 1000 --seed 1", "algorithm", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Figure 4, swap method on two samples with replacement", f"scorecube swap STUDY {ALL} --sampling replacement --rule s1 --bins 21 --required suffix --gains 3:2:1 --trials 1000 --seed 1", "algorithm", NO_RUNS)  # fmt: skip
     yield Item("S1", "Figures 5 and 6, bootstrap test", BOOTSTRAP, "algorithm; levels by full enumeration in tests", NO_RUNS)  # fmt: skip
     yield Item("S1", "footnote, unpaired bootstrap test", f"scorecube unpaired STUDY {FIRST} --gains 3:2:1 --trials 200 --seed 1", "algorithm", NO_RUNS)  # fmt: skip
     yield Item("S1", "Figure 7, estimated difference", "scorecube show STUDY bootstrap --columns collection,metric,alpha,estimated_difference", "algorithm", NO_RUNS)  # fmt: skip
@@ -94,8 +95,8 @@ def _of_s1() -> Iterator[Item]:
     for number, name in ((7, "NTCIR-3-Chinese"), (8, "NTCIR-3-Japanese"), (9, "NTCIR-5-Chinese,NTCIR-5-Japanese")):  # fmt: skip
         yield Item("S1", f"Table {number}, largest preferred ranks", f"scorecube show STUDY scores --table preferred_rank --collection {name}", "documents of each level; 1,267 cells as numbers", "ranks")  # fmt: skip
     yield Item("S1", "Figure 8, mean AP of the runs", figure(f"scores {ALL} --metrics AP", "s1-figure-8"), "form", NO_RUNS)  # fmt: skip
-    yield Item("S1", "Figure 9, shares of the swap method", figure(f"swap {ALL} --metrics P+,O,NWRR,RR", "s1-figure-9"), "form", NO_RUNS)  # fmt: skip
-    yield Item("S1", "Figure 10, bootstrap sensitivity", figure(f"bootstrap {ALL} --metrics P+,O,NWRR,RR", "s1-figure-10"), "form", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Figure 9, shares of the swap method", figure(f"swap {ALL} --metrics Q,AP,P-measure,P+,O,NWRR,RR", "s1-figure-9"), "form", NO_RUNS)  # fmt: skip
+    yield Item("S1", "Figure 10, bootstrap sensitivity", figure(f"bootstrap {ALL} --metrics Q,AP,P-measure,P+,O,NWRR,RR", "s1-figure-10"), "form", NO_RUNS)  # fmt: skip
 
 
 def _of_s2() -> Iterator[Item]:
@@ -115,7 +116,7 @@ def _of_s2() -> Iterator[Item]:
     yield Item("S2", "section 4, readings at 50 topics", "scorecube wcw --variance 0.0368,0.0824 --topics 50", "8 readings", NOTHING)  # fmt: skip
     yield Item("S2", "section 4, standardised scores", f"scorecube standardise STUDY {FIRST} --name std --method std-AB", "formula", NO_RUNS)  # fmt: skip
     yield Item("S2", "section 2, sorted significance levels", figure(f"bootstrap {FIRST}", "s2-levels"), "form", NO_RUNS)  # fmt: skip
-    yield Item("S2", "section 2, agreement with preferences of people", f"scorecube preferences STUDY preferences.csv {FIRST} --name people\nscorecube tukey STUDY --collection people --metrics agreement --trials 1000 --seed 1", "agreement rate of Sakai and Zeng 2021; coverage with known truth in tests", "preferences")  # fmt: skip
+    yield Item("S2", "section 2, agreement with preferences of people", f"scorecube preferences STUDY preferences.csv {FIRST} --name people\nscorecube tukey STUDY --collection people --metrics agreement --trials 1000 --seed 1", "agreement rate of Sakai and Zeng 2021; coverage with known truth in tests; 2,200 judgements of a public set ([Published numbers](published.md))", "preferences")  # fmt: skip
 
 
 def _of_s3() -> Iterator[Item]:
@@ -139,11 +140,28 @@ def _of_s4() -> Iterator[Item]:
         yield Item("S4", f"Tables {number} and {number + 5}, (a): tau and rho of metrics", f"scorecube show STUDY correlate --collection {name} --columns gain,metric_a,metric_b,spearman,tau", "form", NO_RUNS)  # fmt: skip
     yield Item("S4", "Tables 3 to 6 and 8 to 11, (b): gain settings", "scorecube show STUDY correlate --table gains --columns collection,metric,default,gain,spearman,tau,bold", "form, marks above .99", NO_RUNS)  # fmt: skip
     yield Item("S4", "Tables 7 and 12, means of four collections", "scorecube show STUDY correlate --average", "rule", NO_RUNS)  # fmt: skip
-    yield Item("S4", "Figures 4 to 7, systems sorted by AP", figure(f"correlate {FIRST} --metrics AP,Q,Rmeasure --by gain --as curves", "s4-figure-4"), "form: metrics and gain settings in one plot", NO_RUNS)  # fmt: skip
+    yield Item("S4", "Figures 4 to 7, systems sorted by AP", figure(f"correlate {FIRST} --metrics AP,AWP,Q --by gain --as curves", "s4-figure-4"), "form: metrics and gain settings in one plot", NO_RUNS)  # fmt: skip
     yield Item("S4", "section 4, swops", "scorecube show STUDY correlate --table swops", "rule", NO_RUNS)  # fmt: skip
 
 
 ITEMS = [item for items in (_of_s0, _of_s1, _of_s2, _of_s3, _of_s4) for item in items()]
+
+
+FIGURES = (
+    ("S0 Figures 2 to 4", "swap rate against 21 difference bins; six curves in one panel, named metric (sampling), in the paper's order of samplings", "adds lines at 5, 10 and 20 %, bands of 95 % and, above the panel, the conditions; Figure 4 with topics of documents"),
+    ("S0 Figures 5 to 8", "a bar a metric, grouped by sampling, in the order of `--metrics`; a metric without a required difference has no bar", "all confidence levels below each other, where a figure of the paper has one; groups may be the other way round in the paper, whose text does not say; Figure 8 without the other gain settings of Q, which `--gain` draws"),
+    ("S1 Figure 1", "classes of metrics", "a column of `scorecube list metrics`, no picture"),
+    ("S1 Figures 2 and 3", "numbers of the worked examples", "no picture"),
+    ("S1 Figures 4 to 7, S0 Figure 1", "algorithms", "no picture"),
+    ("S1 Figure 8", "mean AP of the 30 runs, a curve a collection", "runs in falling order"),
+    ("S1 Figures 9 and 10", "a bar a metric, grouped by collection, seven metrics in the order of the tables", "conditions stand in the report, not in the picture"),
+    ("S2 Figure 1", "noncentrality by number of systems for two values of alpha and of beta, 4 z^2 as lines, conditions (a) to (d) marked", "exact values dotted beside the linear formulae, which are not printed in the picture"),
+    ("S2 Figure 2", "topics by width and by difference, two extreme variances", "topics on a logarithmic axis; no end of the curves of intervals at 171 topics"),
+    ("S2 Figure 3", "width by number of topics, a curve a variance, 95 %", "a panel a call, here (b); curves are named by variance, and by metric where the variances come from a study"),
+    ("S3 Figures 1 and 2", "variance by teams left out, with error bars of 95 % and the variance of all teams", "five metrics in one panel, side by side, where the paper has a panel each (`--metrics` draws one); both figures are panels of one picture, with the order of runs besides"),
+    ("S4 Figures 4 to 7", "mean scores of the systems in falling order of AP: AP, AWP and Q by gain setting in one panel; AP, which has no gains, once", "swops are counted in the legend; AWP at every gain setting, where the paper has the first"),
+)  # fmt: skip
+"""Figures of the papers, what ours has like them, and what differs."""
 
 
 def make_study(path: Path, n_runs: int = 30, n_teams: int = 10) -> None:
@@ -192,6 +210,13 @@ def page() -> Iterator[str]:
                 command = ", then ".join(f"`{each}`" for each in item.command.splitlines())
                 yield f"| {item.item} | {command} | {item.exact} | {item.simulated} |"
         yield ""
+    yield "## Figures beside those of the papers\n"
+    yield (
+        "Every picture of the commands above was looked at beside what the text of its paper says of the figure; the pictures themselves were not at hand.\n"
+    )
+    yield "| figure | alike | differs |\n|---|---|---|"
+    for row in FIGURES:
+        yield f"| {' | '.join(row)} |"
 
 
 if __name__ == "__main__":

@@ -22,6 +22,15 @@ def test_numbers_of_papers_are_met(rows: Callable[[], Iterator[published.Row]]) 
     assert [row.item for row in rows() if not row.agrees and row.item not in DISAGREEING] == []
 
 
+@pytest.mark.skipif(
+    not published.ANSWERS.exists(), reason="published.ANSWERS says where the file comes from"
+)
+@pytest.mark.parametrize("rows", published.FETCHED, ids=lambda rows: rows.__name__)
+def test_numbers_of_fetched_data_are_met(rows: Callable[[], Iterator[published.Row]]) -> None:
+    assert published.section(rows) in PAGE.read_text(encoding="utf-8")
+    assert all(row.agrees for row in rows())
+
+
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", published.ON_DATA, ids=lambda rows: rows.__name__)

@@ -12,6 +12,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
+from scorecube.report.study_overview import collect_table
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube
 from scorecube.workflow.tasks import plan_in_study, store_computed
@@ -76,13 +77,38 @@ def test_arrays_are_those_of_the_study(
     assert "exists" in scorecube("export", study, what, "--out", out).stderr
 
 
-@pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not installed")
-def test_a_table_is_that_of_show(study: Path, scorecube: Cli, tmp_path: Path) -> None:
-    out = tmp_path / "cells.parquet"
-    scorecube("export", study, "scores", "--table", "cells", "--out", out).succeeded()
-    shown = scorecube("show", study, "scores", "--table", "cells", "--format", "json")
-    expected = pd.DataFrame(json.loads(shown.succeeded().stdout))
-    pd.testing.assert_frame_equal(pd.read_parquet(out), expected, check_dtype=False)
+@pytest.mark.parametrize(
+    ("what", "table"),
+    [("scores", "cells"), ("scores", "means"), ("swap", "rates"), ("bootstrap", "pairs")],
+)
+def test_a_table_as_parquet_has_the_bits_and_types_of_the_frame(
+    study: Path, scorecube: Cli, tmp_path: Path, what: str, table: str
+) -> None:
+    pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    out = tmp_path / "table.parquet"
+    scorecube("export", study, what, "--table", table, "--out", out).succeeded()
+    expected, found = (
+        collect_table(sc.open_study(study), what, table, ["demo"]),
+        pd.read_parquet(out),
+    )
+    assert found.dtypes.to_dict() == expected.dtypes.to_dict()
+    for name in expected:
+        if expected[name].dtype.kind == "f":
+            bits, own = (each[name].to_numpy().view(np.int64) for each in (expected, found))
+            np.testing.assert_array_equal(own, bits)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    shown = scorecube("show", study, what, "--table", table, "--format", "json")
+    assert len(json.loads(shown.succeeded().stdout)) == len(found) > 4
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="the extra parquet is installed")
+def test_parquet_without_its_package_says_what_to_install(
+    study: Path, scorecube: Cli, tmp_path: Path
+) -> None:
+    outcome = scorecube("export", study, "scores", "--out", tmp_path / "cells.parquet")
+    assert outcome.status == 1
+    assert 'pip install "scorecube[parquet]"' in outcome.stderr
+    assert not (tmp_path / "cells.parquet").exists()
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,18 @@ def test_equal_results_in_the_same_axes_are_counted() -> None:
     assert [label for label in labels if label[0] != "_"] == ["AP (1)", "AP (2)"]
 
 
+def test_curves_that_coincide_are_drawn_once_with_all_their_conditions() -> None:
+    first, other = (
+        sc.analyse(simulate_cube(n_runs=4, seed=seed), sc.Swap(size=20), trials=30, seed=1)
+        for seed in (2, 3)
+    )
+    axes = Figure().add_subplot()
+    for name, result in {"a": first, "b": first, "c": other}.items():
+        sc.figure(result.assign_attrs(collection=name), ax=axes, metrics=["AP"])
+    labels = [str(line.get_label()) for line in axes.get_lines()]
+    assert [label for label in labels if label[0] != "_"] == ["AP (a; b)", "AP (c)"]
+
+
 def test_the_first_metric_is_drawn_and_others_where_they_are_named() -> None:
     cube = simulate_cube(n_runs=4, seed=2, metrics=("AP", "RR"))
     result = sc.analyse(cube, sc.Leaderboard(), trials=30, seed=1)

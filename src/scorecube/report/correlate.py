@@ -333,7 +333,7 @@ def draw_curves(axes: Axes, result: xr.Dataset, gain: str) -> None:
     )
     systems = means[names.SYSTEM].values
     for k, metric in enumerate(labels_of(result, names.METRIC)):
-        swops = "" if k == 0 else f", {rises.values[k]} swops"
+        swops = "" if k == 0 else f", {counted(int(rises.values[k]), 'swop')}"
         style = {**line_style(k), "linewidth": 1.2, "markersize": 4, "label": f"{metric}{swops}"}
         axes.plot(systems, means.values[k], marker="." if len(systems) <= 50 else None, **style)
     axes.set(

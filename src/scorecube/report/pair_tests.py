@@ -15,7 +15,7 @@ from scorecube import names
 from scorecube.analyses.quantities import quantity, quantity_names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.figures.style import FIGURE_SIZE, line_style
+from scorecube.report.figures.style import FIGURE_SIZE, line_style, round_ticks
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about_repetitions,
@@ -418,8 +418,6 @@ def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
 
 def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """Sorted p-values of all pairs, a curve a metric (S2, section 2): the lower, the more pairs a metric separates."""
-    from scorecube.report.figures.canvas import whole_number_labels
-
     cells = result.isel(gain=0)
     alphas = result[names.ALPHA].values
     n_pairs = result.sizes[names.PAIR]
@@ -438,7 +436,8 @@ def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
     top = min(1.0, max(3 * float(max(alphas)), 0.15))
     # Room below, so that curves along p = 0 are visible.
     axes.set(ylim=(-0.02 * top, top), xlim=(0, n_pairs + max(1, n_pairs // 50)))
-    whole_number_labels(axes.xaxis)
+    round_ticks(axes.xaxis, whole=True)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     baseline = result.attrs.get("baseline")
     compared = "pairs of runs" if baseline is None else f"runs against {baseline}"
     axes.set(xlabel=f"{compared}, by p-value", ylabel="p-value")

@@ -136,8 +136,6 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
 
     gain: Gain setting; the first by default.
     """
-    from scorecube.report.figures.canvas import without_grid
-
     cells = cube.isel(gain=0) if gain is None else cube.sel(gain=gain)
     metrics = labels_of(cube, names.METRIC)
     shown = metrics[:MOST_METRICS]
@@ -146,17 +144,16 @@ def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
         for inches, dim in ((ROW, names.RUN), (COLUMN, names.TOPIC))
     )
     height = min(height, (PAGE_HEIGHT - 0.3) / len(shown) - 0.9)
-    with without_grid():
-        figure = canvas.figure((width + 2.2, (height + 0.9) * len(shown) + 0.3))
-        panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
-        for axes, metric in zip(panels, shown, strict=True):
-            _panel(axes, cells.sel(metric=metric), metric, (height, width))
-        more = len(metrics) - len(shown)
-        rest = f"; {more} more: {', '.join(metrics[MOST_METRICS:])}" if more else ""
-        canvas.name(
-            f"{cube.attrs.get(COLLECTION, '')}  {cube.sizes[names.RUN]} runs, {cube.sizes[names.TOPIC]} topics, "
-            f"gains {cells[names.GAIN].item()}{rest}".strip()
-        )
+    figure = canvas.figure((width + 2.2, (height + 0.9) * len(shown) + 0.3))
+    panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
+    for axes, metric in zip(panels, shown, strict=True):
+        _panel(axes, cells.sel(metric=metric), metric, (height, width))
+    more = len(metrics) - len(shown)
+    rest = f"; {more} more: {', '.join(metrics[MOST_METRICS:])}" if more else ""
+    canvas.name(
+        f"{cube.attrs.get(COLLECTION, '')}  {cube.sizes[names.RUN]} runs, {cube.sizes[names.TOPIC]} topics, "
+        f"gains {cells[names.GAIN].item()}{rest}".strip()
+    )
 
 
 def mean_curves(canvas: Canvas, cubes: Sequence[xr.Dataset]) -> None:
@@ -179,18 +176,18 @@ def mean_curves(canvas: Canvas, cubes: Sequence[xr.Dataset]) -> None:
 
 
 def _panel(axes: Axes, at: xr.Dataset, metric: str, inches: tuple[float, float]) -> None:
-    from scorecube.report.figures.canvas import sequential_colours
-
     scores = at[names.SCORE].values
     runs, topics = order(scores)
     image = axes.imshow(
         np.ma.masked_invalid(scores[np.ix_(runs, topics)]),
         aspect="auto",
         interpolation="nearest",
-        cmap=sequential_colours(MISSING),
+        cmap="cividis",
         vmin=min(0.0, float(np.nanmin(scores, initial=0.0))),
         vmax=float(np.nanmax(scores, initial=0.0)) or 1.0,
     )
+    image.set_cmap(image.get_cmap().with_extremes(bad=MISSING))
+    axes.grid(visible=False)
     axes.figure.colorbar(image, ax=axes, label=metric, fraction=0.04, pad=0.01)
     labels = list(figure_labels(labels_of(at, names.TOPIC)).values())
     names_of = labels_of(at, names.RUN)

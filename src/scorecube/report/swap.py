@@ -411,8 +411,10 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
         axes.fill_between(lower, low, high, color=colour, alpha=0.12, linewidth=0)
     accepted = (1.0 - result[names.CONFIDENCE].values).tolist()
     level_lines(axes, {each: f"{each:.0%}" for each in accepted})
+    seen = lower[: 1 + max(np.flatnonzero(cells["count"].any(names.METRIC)), default=0)]
+    apart = next(each for each in (1, 2, 5, 10, 20, 50, len(seen)) if each * TICKS >= len(seen))
     axes.set(
-        xticks=lower[:: max(1, -(-len(lower) // TICKS))],
+        xticks=seen[::apart],
         xlabel="difference in mean score, lower edge of the bin",
         ylabel="swap rate",
         ylim=(0.0, None),
@@ -458,7 +460,7 @@ def sensitivity_bars(
         metric: 100 * rows.set_index(COLLECTION)["share"]
         for metric, rows in frame.groupby("metric", sort=False)
     }
-    label = f"% of comparisons with the difference\nrequired at {chosen:.0%} confidence"
+    label = f"% of comparisons\nwith the difference required\nat {chosen:.0%} confidence"
     shown = {metric: shares[metric] for metric in metrics if metric in shares}
     by_collection(canvas, shown, collections, label, limits=limits)
 

@@ -106,12 +106,9 @@ class Unpaired(PairTest):
                 np.ascontiguousarray(inputs["scores"][cell, runs]),
                 SUMMARIES[inputs["kinds"][cell]],
             )
+            snap = float(inputs["snap"][cell])
             if kind == MEAN:
-                sums, snap, scale = (
-                    inputs["sums"][cell, runs],
-                    float(inputs["snap"][cell]),
-                    inputs["to_mean"][cell],
-                )
+                sums, scale = inputs["sums"][cell, runs], inputs["to_mean"][cell]
                 values, spreads, edges = welch_tables(scores, sums, snap, samples, first, second)
             else:
                 tables = geometric_tables if kind == GEOMETRIC else area_tables
@@ -123,7 +120,7 @@ class Unpaired(PairTest):
                 Levels(inputs["ranks"], guesses),
                 Tails(reached[cell], kth[cell], degenerate[cell]),
             )
-            tail_unpaired(values, spreads, first, second, edges, levels, tails)
+            tail_unpaired(values, spreads, first, second, edges, n * snap, levels, tails)
             kth[cell] *= scale
         return {"reached": reached, "kth": kth, "degenerate": degenerate}
 

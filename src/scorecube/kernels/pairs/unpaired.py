@@ -88,6 +88,7 @@ def tail_unpaired(
     first: Int32Array1,
     second: Int32Array1,
     edges: Float64Array1,
+    snap: float,
     levels: Levels,
     tails: Tails,
 ) -> None:
@@ -99,6 +100,7 @@ def tail_unpaired(
         zero trials it is the absolute difference.
     first, second: int32 (pair,): runs.
     edges: float64 (pair,): the least statistic of a trial that counts; -infinity for all trials.
+    snap: Without spread, differences up to this value are none: rounding of scores alone can cause them.
     levels: Ranks, and guesses that are replaced.
     tails: Written and added to; differences are absolute. Trials with neither difference nor spread have no statistic,
         those with a difference without spread an infinite one.
@@ -116,7 +118,7 @@ def tail_unpaired(
             u, v = spreads[0, first[pair]], spreads[1, second[pair]]
             for trial in range(n_trials):
                 spread, difference = u[trial] + v[trial], statistic[trial]
-                none = -math.inf if difference == 0.0 else math.inf
+                none = -math.inf if difference <= snap else math.inf
                 statistic[trial] = difference * difference / spread if spread > 0.0 else none
             infinite = count_from(statistic, math.inf)
             degenerate[0] += n_trials - count_from(statistic, 0.0)

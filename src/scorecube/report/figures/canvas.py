@@ -1,7 +1,6 @@
 """What figures are drawn on: a figure of its own, or axes of the caller; labels, colours and axes that several figures share."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -16,7 +15,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex, to_rgba_array
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogFormatter, MaxNLocator
+from matplotlib.ticker import LogFormatter
 
 from scorecube.errors import BadPlan, option
 from scorecube.report.figures.files import draw_figure
@@ -146,8 +145,6 @@ def stacked(
 
 def shades(count: int) -> Sequence[Any]:
     """Return colours for an ordered quantity, from dark to light."""
-    from matplotlib import colormaps
-
     return list(colormaps["viridis"](np.linspace(0, 0.75, count)))
 
 
@@ -175,6 +172,7 @@ def keep_apart(axes: Axes, before: set[Artist], facts: Mapping[str, Any]) -> Non
     labelled = {each: label for each, label in named.items() if label and label[0] != "_"}
     overlays = _OVERLAYS.setdefault(axes, [])
     taken = sum(len(set(each.labelled.values())) for each in overlays)
+    earlier = {label: each for one in overlays for each, label in one.labelled.items()}
     overlays.append(Overlay(facts, labelled, axes.get_title(loc="left")))
     if len(overlays) == 1:
         return
@@ -183,10 +181,22 @@ def keep_apart(axes: Axes, before: set[Artist], facts: Mapping[str, Any]) -> Non
     differing = [
         name for name in facts if len({repr(each.facts.get(name)) for each in overlays}) > 1
     ]
+    for artist, label in list(labelled.items()) if differing else ():
+        first = earlier.get(label)
+        if (
+            isinstance(artist, Line2D)
+            and isinstance(first, Line2D)
+            and np.array_equal(artist.get_xydata(), first.get_xydata(), equal_nan=True)
+        ):
+            artist.remove()
+            labelled[first] = labelled.pop(artist)
+    places: dict[tuple[Artist, str], list[str]] = {}
     for number, overlay in enumerate(overlays, 1):
         words = [str(overlay.facts.get(name)) for name in differing] or [str(number)]
-        for artist, label in overlay.labelled.items():
-            artist.set_label(f"{label} ({', '.join(words)})")
+        for drawn in overlay.labelled.items():
+            places.setdefault(drawn, []).append(", ".join(words))
+    for (owner, label), found in places.items():
+        owner.set_label(f"{label} ({'; '.join(found)})" if len(found) < len(overlays) else label)
     axes.set_title(
         "\n".join(dict.fromkeys(each.title for each in overlays)), loc="left", fontsize=8
     )
@@ -285,22 +295,6 @@ def plain_log_labels(axis: Axis) -> None:
     """Label a logarithmic axis with plain numbers."""
     axis.set_major_formatter(LogLabels())
     axis.set_minor_formatter(LogLabels(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
-
-
-def whole_number_labels(axis: Axis) -> None:
-    """Label an axis with whole numbers."""
-    axis.set_major_locator(MaxNLocator(integer=True))
-    axis.set_major_formatter("{x:,.0f}")
-
-
-def sequential_colours(missing: str) -> Any:
-    """Return colours from dark to light, and the colour of missing values."""
-    return colormaps["cividis"].with_extremes(bad=missing)
-
-
-def without_grid() -> AbstractContextManager[None]:
-    """Return a context in which new axes have no grid."""
-    return rc_context({"axes.grid": False})
 
 
 class ShownFigure(Figure):

@@ -43,7 +43,8 @@ def draw_together(
         axes = drawn.add_subplot()
         for result, setting in panels_of(results, by, gain).values():
             draw(result, setting, axes)
-        axes.legend(fontsize=8)
+        axes.legend_ = None
+        drawn.legend(fontsize=8, ncols=3, loc="outside lower left")
     return drawn
 
 
@@ -217,7 +218,7 @@ def by_collection(
         (axes.set_xscale if many else axes.set_yscale)("log")
         plain_log_labels(axes.xaxis if many else axes.yaxis)
     # So many letters stand beside each other.
-    columns = max(1, min(6, 100 // (max(map(len, values), default=0) + 6)))
+    columns = max(1, min(6, 84 // (max(map(len, values), default=0) + 6)))
     figure.legend(ncols=columns, loc="outside lower left")
 
 

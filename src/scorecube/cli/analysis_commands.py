@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
-import typer
-
 from scorecube.analyses import registry
 from scorecube.analyses.options import options_of
 from scorecube.analyses.shared_options import SHARED
@@ -104,9 +102,9 @@ def evaluate_judges(values: dict[str, Any]) -> dict[str, Any]:
     return values | {"truth": name, "judges": tuple(others)}
 
 
-def _optional(kind: Any, flag: str, text: str) -> tuple[Any, None]:
+def _optional(kind: Any, name: str, text: str) -> tuple[Any, None]:
     """Return the type and the default of an option that need not be given."""
-    return Annotated[Optional[kind], typer.Option(flag, help=text)], None
+    return Annotated[Optional[kind], options.flag(name, text)], None
 
 
 EXTENSIONS = {

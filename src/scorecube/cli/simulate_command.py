@@ -2,41 +2,32 @@
 
 from typing import Annotated, Literal, Optional
 
-import typer
-
 from scorecube.cli import options
+from scorecube.cli.options import flag
 from scorecube.cli.study_commands import source_of
 from scorecube.cli.terminal import notify, split
 from scorecube.errors import counted
 
 Source = Annotated[
     Optional[str],
-    typer.Option("--from", help="Collection whose systems are simulated; the only one by default."),
+    flag("--from", "Collection whose systems are simulated; the only one by default."),
 ]
 Copula = Annotated[
     Literal["gaussian", "vine", "independent"],
-    typer.Option(
+    flag(
         "--copula",
-        help="Dependence between systems: gaussian, over all metrics and gain settings together; a vine for each of them; or none.",
+        "Dependence between systems: gaussian, over all metrics and gain settings together; a vine for each of them; or none.",
     ),
 ]
-Topics = Annotated[
-    int, typer.Option("--topics", min=2, max=1_000_000, help="Number of simulated topics.")
-]
-Null = Annotated[
-    bool, typer.Option("--null", help="Give all systems the same true mean under each metric.")
-]
+Topics = Annotated[int, flag("--topics", "Number of simulated topics.", min=2, max=1_000_000)]
+Null = Annotated[bool, flag("--null", "Give all systems the same true mean under each metric.")]
 Delta = Annotated[
     Optional[float],
-    typer.Option(
-        "--delta", help="The same, but one that is larger by this number: that of the best system."
-    ),
+    flag("--delta", "The same, but one that is larger by this number: that of the best system."),
 ]
 Seed = Annotated[
     Optional[int],
-    typer.Option(
-        "--seed", min=0, help="Seed of the random numbers; drawn and reported by default."
-    ),
+    flag("--seed", "Seed of the random numbers; drawn and reported by default.", min=0),
 ]
 
 

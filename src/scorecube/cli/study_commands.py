@@ -6,10 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Optional
 
-import typer
-
 from scorecube.cli import options
-from scorecube.cli.options import check_choice
+from scorecube.cli.options import argument, check_choice, flag
 from scorecube.cli.terminal import echo_table, notify, split, track_progress
 from scorecube.errors import BadPlan, BadStudy, counted
 
@@ -17,22 +15,19 @@ if TYPE_CHECKING:
     from scorecube.storage import Study
     from scorecube.storage.merge import Merged
 
-Out = Annotated[
-    str,
-    typer.Argument(metavar="OUT", help="Study to merge into: a directory, or s3://bucket/prefix."),
-]
+Out = Annotated[str, argument("OUT", "Study to merge into: a directory, or s3://bucket/prefix.")]
 Parts = Annotated[
     list[str],
-    typer.Argument(
-        metavar="PART...",
-        help="Studies to merge; patterns such as 's3://bucket/study.part-*.zarr' work for object stores, too.",
+    argument(
+        "PART...",
+        "Studies to merge; patterns such as 's3://bucket/study.part-*.zarr' work for object stores, too.",
     ),
 ]
 Move = Annotated[
     bool,
-    typer.Option(
+    flag(
         "--move",
-        help="Remove from the parts what has been merged, which leaves them empty; by default they stay as they are.",
+        "Remove from the parts what has been merged, which leaves them empty; by default they stay as they are.",
     ),
 ]
 
@@ -85,21 +80,18 @@ def source_of(study: Study, chosen: str | None, flag: str, name: str, kind: str)
 
 Collection = Annotated[
     Optional[str],
-    typer.Option(
-        "--collection", help="Collection whose scores are standardised; the only one by default."
-    ),
+    flag("--collection", "Collection whose scores are standardised; the only one by default."),
 ]
 Method = Annotated[
     Literal["std-AB", "std-CDF", "z"],
-    typer.Option(
+    flag(
         "--method",
-        help="z: (score - mean) / standard deviation of the reference runs on the topic; std-CDF: its normal distribution "
+        "z: (score - mean) / standard deviation of the reference runs on the topic; std-CDF: its normal distribution "
         "function (Webber, Moffat and Zobel 2008); std-AB: 0.15 z + 0.5 with z from -3 to 3 (Sakai 2016).",
     ),
 ]
 ReferenceRuns = Annotated[
-    Optional[str],
-    typer.Option("--reference-runs", help="Known runs, separated by commas; all by default."),
+    Optional[str], flag("--reference-runs", "Known runs, separated by commas; all by default.")
 ]
 
 
@@ -129,22 +121,18 @@ def standardise(
 
 
 Collections = Annotated[
-    str, typer.Option("--collections", help="The first collection, and the one to compare with it.")
+    str, flag("--collections", "The first collection, and the one to compare with it.")
 ]
-Baseline = Annotated[
-    str, typer.Option("--baseline", help="Run that others are compared with; in both.")
-]
-Runs = Annotated[
-    Optional[str], typer.Option("--runs", help="Runs to compare; all that are in both by default.")
-]
+Baseline = Annotated[str, flag("--baseline", "Run that others are compared with; in both.")]
+Runs = Annotated[Optional[str], flag("--runs", "Runs to compare; all that are in both by default.")]
 SameTopics = Annotated[
     bool,
-    typer.Option(
+    flag(
         "--same-topics",
-        help="Topics of the same label are the same topic, as under two sets of judgements.",
+        "Topics of the same label are the same topic, as under two sets of judgements.",
     ),
 ]
-Confidence = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]
+Confidence = Annotated[float, flag("--confidence", "Of the intervals.")]
 
 
 def replicate(
@@ -198,16 +186,14 @@ def replicate(
 
 PreferencesFile = Annotated[
     Path,
-    typer.Argument(
-        metavar="FILE",
-        help="Table with the columns topic, run_a, run_b, preferred (a run, or tie) and perhaps count.",
+    argument(
+        "FILE",
+        "Table with the columns topic, run_a, run_b, preferred (a run, or tie) and perhaps count.",
     ),
 ]
 Compared = Annotated[
     Optional[str],
-    typer.Option(
-        "--collection", help="Collection with the runs compared; the only one by default."
-    ),
+    flag("--collection", "Collection with the runs compared; the only one by default."),
 ]
 
 
@@ -258,21 +244,15 @@ def unpack(study: options.StudyPath) -> None:
     notify(f"{study}: {counted(count, 'result')} unpacked")
 
 
-What = Annotated[
-    str, typer.Argument(metavar="WHAT", help="scores, rankings, or an analysis: its latest result.")
-]
+What = Annotated[str, argument("WHAT", "scores, rankings, or an analysis: its latest result.")]
 ExportFile = Annotated[
-    Path,
-    typer.Option(
-        "--out", help="File to write: .nc (netCDF) or .zarr for arrays, .parquet for a table."
-    ),
+    Path, flag("--out", "File to write: .nc (netCDF) or .zarr for arrays, .parquet for a table.")
 ]
 OfCollection = Annotated[
-    Optional[str], typer.Option("--collection", help="Collection; the only one by default.")
+    Optional[str], flag("--collection", "Collection; the only one by default.")
 ]
 OfTable = Annotated[
-    Optional[str],
-    typer.Option("--table", help="Table of a .parquet file; the analysis' first by default."),
+    Optional[str], flag("--table", "Table of a .parquet file; the analysis' first by default.")
 ]
 
 

@@ -264,11 +264,6 @@ def _seal(lines: Iterable[Any]) -> str:
     return hasher.hexdigest()
 
 
-def is_current(row: Row, stamp: str | None) -> bool:
-    """Whether a row counts while the manifest of its collection has a stamp."""
-    return stamp is not None and row.stamp == stamp and stamp != UNSETTLED
-
-
 def restamped(row: Row, content: bytes | None, stamp: str) -> Row | None:
     """Return a row with another stamp if it is that of a metadata file; None otherwise."""
     if content is None or digest_of(content) != row.digest:

@@ -68,14 +68,14 @@ class Row:
     facts: Mapping[str, Any]
     texts: Mapping[str, str] = field(default_factory=dict)
 
-    def results(self, analysis: str, *, outdated: bool = False) -> dict[str, dict[str, Any]]:
-        """Return the facts of an analysis' results by digest: of the stored scores, or the outdated ones."""
+    def results(self, analysis: str) -> dict[str, dict[str, Any]]:
+        """Return the facts of an analysis' results of the stored scores by digest."""
         try:
             found = json.loads(self.texts.get(analysis, "{}"))
             return {
                 digest: checked_facts(RESULTS, facts)
                 for digest, facts in found.items()
-                if bool(facts.get(OUTDATED)) is outdated
+                if not facts.get(OUTDATED)
             }
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise CorruptStudy(

@@ -17,30 +17,28 @@ from scorecube.report.vocabulary import EVALS, MODELS
 if TYPE_CHECKING:
     import xarray as xr
 
-ScoreFiles = Annotated[
-    list[Path],
-    argument("FILE...", "Files of per-topic scores, plain or gzip, all in the same layout."),
-]
-Name = Annotated[
-    Optional[str],
-    flag(
-        "--name",
-        "Name of the collection in the study; by default, a column such as benchmark names the collections.",
-    ),
-]
-NoHeader = Annotated[
-    bool,
-    flag("--no-header", "Matrices without a line of names, as of NTCIREVAL: runs are numbered."),
-]
-
 
 @options.with_declared(IMPORT)
 def import_(
     study: options.StudyPath,
-    files: ScoreFiles,
-    name: Name = None,
+    files: Annotated[
+        list[Path],
+        argument("FILE...", "Files of per-topic scores, plain or gzip, all in the same layout."),
+    ],
+    name: Annotated[
+        Optional[str],
+        flag(
+            "--name",
+            "Name of the collection in the study; by default, a column such as benchmark names the collections.",
+        ),
+    ] = None,
     *,
-    no_header: NoHeader = False,
+    no_header: Annotated[
+        bool,
+        flag(
+            "--no-header", "Matrices without a line of names, as of NTCIREVAL: runs are numbered."
+        ),
+    ] = False,
     layout: str,
     replace: bool,
     **values: Any,

@@ -12,7 +12,7 @@ from scorecube.analyses import registry
 from tests.conftest import Cli
 
 HEAVY = {
-    "dask", "distributed", "matplotlib", "numba", "numba.np.linalg", "numba.cpython.cmathimpl", "numpy", "pandas", "rich", "scipy",
+    "numpy.f2py.crackfortran", "numpy.testing._private.utils", "dask", "distributed", "matplotlib", "numba", "numba.np.linalg", "numba.cpython.cmathimpl", "numpy", "pandas", "rich", "scipy",
     "scipy.linalg", "scipy.optimize", "scipy.special", "scipy.stats", "scorecube.execute.graph", "scorecube.workflow.inputs", "xarray",
     "yaml", "zarr",
 }  # fmt: skip
@@ -59,6 +59,22 @@ postpone_xarray()
 assert sys.modules["xarray"] is xarray
 from xarray.core.variable import Variable
 assert Variable is xr.Variable
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_postponed_parts_of_numpy_are_the_real_ones_once_they_are_used() -> None:
+    program = """
+import sys
+from scorecube.cli.light_imports import import_xarray
+import_xarray()
+import numpy as np
+from numpy import *
+import scipy.special
+assert "numpy.f2py.crackfortran" not in sys.modules and "numpy.testing._private.utils" not in sys.modules
+import numpy.f2py
+from numpy.testing import assert_equal
+assert numpy.f2py.run_main.__module__ == "numpy.f2py.f2py2e" and np.testing.assert_equal is assert_equal
 """
     subprocess.run([sys.executable, "-c", program], check=True)
 

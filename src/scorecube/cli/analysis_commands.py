@@ -6,9 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
-import typer
-
-from scorecube import names
 from scorecube.analyses import registry
 from scorecube.analyses.options import options_of
 from scorecube.analyses.shared_options import SHARED
@@ -66,16 +63,7 @@ def evaluate_first(values: dict[str, Any]) -> dict[str, Any]:
         raise BadPlan(
             f"two files of judgements need two different names, found {', '.join(labels)}; name both with --collections A,B"
         )
-    metrics, gains = values["metrics"] or names.DEFAULT_METRICS, values["gains"] or ["auto"]
-    evaluate_sets(
-        values["study"],
-        dict(zip(labels, files[1:], strict=True)),
-        files[0],
-        metrics,
-        gains,
-        run_name=values["run_name"],
-        workers=values["workers"],
-    )
+    evaluate_sets(values, dict(zip(labels, files[1:], strict=True)), files[0])
     return values | {"collection": labels}
 
 
@@ -99,7 +87,6 @@ def evaluate_judges(values: dict[str, Any]) -> dict[str, Any]:
         return values
     from scorecube.cli.run_analysis import evaluate_sets, judgement_sets
 
-    metrics, gains = values["metrics"] or names.DEFAULT_METRICS, values["gains"] or ["auto"]
     truth = judgement_sets([files[1]], [values["truth"]] if values["truth"] else None)
     if len(truth) != 1:
         raise BadPlan(
@@ -111,47 +98,26 @@ def evaluate_judges(values: dict[str, Any]) -> dict[str, Any]:
         raise BadPlan(
             f"the truth and a judge are both named {name}; name them with --truth and --judges"
         )
-    evaluate_sets(
-        values["study"],
-        truth | others,
-        files[0],
-        metrics,
-        gains,
-        run_name=values["run_name"],
-        workers=values["workers"],
-        teams=values["teams"],
-    )
+    evaluate_sets(values, truth | others, files[0])
     return values | {"truth": name, "judges": tuple(others)}
+
+
+def _optional(kind: Any, name: str, text: str) -> tuple[Any, None]:
+    """Return the type and the default of an option that need not be given."""
+    return Annotated[Optional[kind], options.flag(name, text)], None
 
 
 EXTENSIONS = {
     "judges": Extension(
         {
-            "run_files": (
-                Annotated[
-                    Optional[list[str]],
-                    typer.Option(
-                        "--runs", help="Run files to evaluate first, with all judgements."
-                    ),
-                ],
-                None,
+            "run_files": _optional(
+                list[str], "--runs", "Run files to evaluate first, with all judgements."
             ),
-            "truth_qrels": (
-                Annotated[
-                    Optional[Path],
-                    typer.Option("--truth-qrels", help="Judgements that count as truth."),
-                ],
-                None,
-            ),
-            "qrels": (
-                Annotated[
-                    Optional[str],
-                    typer.Option(
-                        "--qrels",
-                        help="Judgements of the judges, separated by commas: files as of evaluate, or tables with the columns topic,document,judge,label.",
-                    ),
-                ],
-                None,
+            "truth_qrels": _optional(Path, "--truth-qrels", "Judgements that count as truth."),
+            "qrels": _optional(
+                str,
+                "--qrels",
+                "Judgements of the judges, separated by commas: files as of evaluate, or tables with the columns topic,document,judge,label.",
             ),
         },
         ("run_name", "teams"),
@@ -162,24 +128,13 @@ EXTENSIONS = {
     ),
     "agreement": Extension(
         {
-            "run_files": (
-                Annotated[
-                    Optional[list[str]],
-                    typer.Option(
-                        "--run-files",
-                        help="Evaluate these runs with --qrels-a and --qrels-b first; several may follow.",
-                    ),
-                ],
-                None,
+            "run_files": _optional(
+                list[str],
+                "--run-files",
+                "Evaluate these runs with --qrels-a and --qrels-b first; several may follow.",
             ),
-            "qrels_a": (
-                Annotated[Optional[Path], typer.Option("--qrels-a", help="The truth.")],
-                None,
-            ),
-            "qrels_b": (
-                Annotated[Optional[Path], typer.Option("--qrels-b", help="Second judgements.")],
-                None,
-            ),
+            "qrels_a": _optional(Path, "--qrels-a", "The truth."),
+            "qrels_b": _optional(Path, "--qrels-b", "Second judgements."),
         },
         ("run_name",),
         evaluate_first,

@@ -32,12 +32,8 @@ KINDS = ("dense", "rerank", "words")
 SEED = 2007
 TRIALS = 1000
 ANALYSES: tuple[Analysis, ...] = (
-    Leaderboard(),
-    MaxT(),
-    Swap(sampling="replacement"),
-    Reliability(),
-    Correlation(),
-    Teams(pool_depth=20),
+    *(Leaderboard(), MaxT(), Swap(sampling="replacement")),
+    *(Reliability(), Correlation(), Teams(pool_depth=20)),
 )
 """They answer all questions of a page; in the whole depth of simulated judgements no team finds documents that others lack."""
 

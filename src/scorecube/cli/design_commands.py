@@ -9,12 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
-import typer
-
 from scorecube.analyses.options import Option
 from scorecube.analyses.shared_options import SHARED
 from scorecube.cli import options
-from scorecube.cli.options import check_choice, parse_numbers
+from scorecube.cli.options import argument, check_choice, flag, parse_numbers
 from scorecube.cli.terminal import echo_results, echo_table, notify, split, write_figure
 from scorecube.errors import BadPlan, BadStudy, default_flag
 
@@ -23,12 +21,10 @@ if TYPE_CHECKING:
 
 Values = Mapping[str, Any]
 Study = Annotated[
-    Optional[str],
-    typer.Argument(metavar="STUDY", help="Study to estimate variances from; or --variance."),
+    Optional[str], argument("STUDY", "Study to estimate variances from; or --variance.")
 ]
 FigureFile = Annotated[
-    Optional[Path],
-    typer.Option("--figure", help="Also draw the result into this file: .png, .svg or .pdf."),
+    Optional[Path], flag("--figure", "Also draw the result into this file: .png, .svg or .pdf.")
 ]
 SELECTION = {key: SHARED[key] for key in ("collection", "metrics", "gains", "runs")} | {
     "top_runs": replace(SHARED["top_runs"], minimum=1),

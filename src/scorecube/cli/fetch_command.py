@@ -5,45 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
-import typer
-
 from scorecube.cli import options
+from scorecube.cli.options import argument, flag
 from scorecube.cli.terminal import echo, notify
 from scorecube.errors import BadPlan, counted
 
 if TYPE_CHECKING:
     from scorecube.ingest.public import PublicCollection
 
-Names = Annotated[
-    Optional[list[str]], typer.Argument(metavar="NAME", help="Collections, see --list.")
-]
-Into = Annotated[
-    Optional[str], typer.Option("--into", metavar="STUDY", help="Add the scores to this study.")
-]
+Names = Annotated[Optional[list[str]], argument("NAME", "Collections, see --list.")]
+Into = Annotated[Optional[str], flag("--into", "Add the scores to this study.", metavar="STUDY")]
 Out = Annotated[
-    Optional[Path],
-    typer.Option("--out", metavar="DIR", help="Write the files to DIR/NAME, with their source."),
+    Optional[Path], flag("--out", "Write the files to DIR/NAME, with their source.", metavar="DIR")
 ]
-ShowList = Annotated[
-    bool, typer.Option("--list", help="List the public collections with source and licence.")
-]
+ShowList = Annotated[bool, flag("--list", "List the public collections with source and licence.")]
 Base = Annotated[
     Optional[str],
-    typer.Option(
-        "--from",
-        metavar="ADDRESS",
-        help="Fetch from ADDRESS/<repository>/<commit>/<path>, a mirror.",
-    ),
+    flag("--from", "Fetch from ADDRESS/<repository>/<commit>/<path>, a mirror.", metavar="ADDRESS"),
 ]
-Cache = Annotated[
-    Optional[Path], typer.Option("--cache", metavar="DIR", help="Folder for fetched files.")
-]
+Cache = Annotated[Optional[Path], flag("--cache", "Folder for fetched files.", metavar="DIR")]
 Registry = Annotated[
     Optional[Path],
-    typer.Option(
+    flag(
         "--registry",
+        "More collections, in the format of scorecube's data/public.toml.",
         metavar="FILE",
-        help="More collections, in the format of scorecube's data/public.toml.",
     ),
 ]
 

@@ -6,56 +6,46 @@ from typing import Annotated, Literal, Optional
 import typer
 
 from scorecube.cli import options, terminal
+from scorecube.cli.options import flag
 from scorecube.cli.terminal import echo, echo_table, split
 
-Run = Annotated[
-    str, typer.Option("--run", help="System to judge: a run, or a system with repetitions.")
-]
-Baseline = Annotated[str, typer.Option("--baseline", help="System that it is compared with.")]
+Run = Annotated[str, flag("--run", "System to judge: a run, or a system with repetitions.")]
+Baseline = Annotated[str, flag("--baseline", "System that it is compared with.")]
 Margin = Annotated[
     float,
-    typer.Option(
-        "--margin", help="Largest difference that does not matter, in units of the score.", min=0
-    ),
+    flag("--margin", "Largest difference that does not matter, in units of the score.", min=0),
 ]
 Collections = Annotated[
     Optional[str],
-    typer.Option(
-        "--collections", "--collection", help="Collections, separated by commas; all by default."
-    ),
+    flag("--collections", "Collections, separated by commas; all by default.", "--collection"),
 ]
-Metrics = Annotated[
-    Optional[str], typer.Option("--metrics", "--metric", help="Metrics; all by default.")
-]
+Metrics = Annotated[Optional[str], flag("--metrics", "Metrics; all by default.", "--metric")]
 Require = Annotated[
     Optional[Literal["better", "not-worse", "equivalent"]],
-    typer.Option(
+    flag(
         "--require",
-        help="What every comparison must show; by default none may show that it is worse by more than the margin.",
+        "What every comparison must show; by default none may show that it is worse by more than the margin.",
     ),
 ]
 Against = Annotated[
     Optional[str],
-    typer.Option(
+    flag(
         "--against",
-        help="Collection with the scores of the baseline, such as last week's snapshot of the same items.",
+        "Collection with the scores of the baseline, such as last week's snapshot of the same items.",
     ),
 ]
 Weights = Annotated[
     Optional[str],
-    typer.Option(
-        "--weights", help="Weights of collections in the mean, such as nq=2,fiqa=0.5; 1 for others."
-    ),
+    flag("--weights", "Weights of collections in the mean, such as nq=2,fiqa=0.5; 1 for others."),
 ]
-Confidence = Annotated[float, typer.Option("--confidence", help="Of the limits.")]
+Confidence = Annotated[float, flag("--confidence", "Of the limits.")]
 DropMissing = Annotated[
-    bool, typer.Option("--drop-missing", help="Leave out topics with missing scores of either.")
+    bool, flag("--drop-missing", "Leave out topics with missing scores of either.")
 ]
 ByTopic = Annotated[
-    bool,
-    typer.Option("--by-topic", help="Take topics as independent, also those that come in groups."),
+    bool, flag("--by-topic", "Take topics as independent, also those that come in groups.")
 ]
-Form = Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")]
+Form = Annotated[Literal["text", "json"], flag("--format", "text or json.")]
 
 
 def gate(

@@ -27,14 +27,8 @@ WHERE = (
     *("drop_missing", "by_topic"),
 )
 HOW_MUCH = (
-    "trials",
-    "seed",
-    "until_width",
-    "most_trials",
-    "workers",
-    "memory",
-    "cluster",
-    "scheduler",
+    *("trials", "seed", "until_width", "most_trials"),
+    *("workers", "memory", "cluster", "scheduler"),
 )
 ADVANCED = ("block_units", "replay", "save_samples", "out", "dry_run")
 GROUPS = {"Where": WHERE, "How much": HOW_MUCH, "Advanced": ADVANCED}

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
-import typer
-
 from scorecube.cli import options, terminal
-from scorecube.cli.options import check_choice
+from scorecube.cli.options import argument, check_choice, flag
 from scorecube.cli.terminal import notify
 from scorecube.errors import BadPlan, counted, option
 from scorecube.ingest.formats import AUTO, NUMBERS, layouts
@@ -19,34 +17,28 @@ from scorecube.report.vocabulary import EVALS, MODELS
 if TYPE_CHECKING:
     import xarray as xr
 
-ScoreFiles = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FILE...", help="Files of per-topic scores, plain or gzip, all in the same layout."
-    ),
-]
-Name = Annotated[
-    Optional[str],
-    typer.Option(
-        "--name",
-        help="Name of the collection in the study; by default, a column such as benchmark names the collections.",
-    ),
-]
-NoHeader = Annotated[
-    bool,
-    typer.Option(
-        "--no-header", help="Matrices without a line of names, as of NTCIREVAL: runs are numbered."
-    ),
-]
-
 
 @options.with_declared(IMPORT)
 def import_(
     study: options.StudyPath,
-    files: ScoreFiles,
-    name: Name = None,
+    files: Annotated[
+        list[Path],
+        argument("FILE...", "Files of per-topic scores, plain or gzip, all in the same layout."),
+    ],
+    name: Annotated[
+        Optional[str],
+        flag(
+            "--name",
+            "Name of the collection in the study; by default, a column such as benchmark names the collections.",
+        ),
+    ] = None,
     *,
-    no_header: NoHeader = False,
+    no_header: Annotated[
+        bool,
+        flag(
+            "--no-header", "Matrices without a line of names, as of NTCIREVAL: runs are numbered."
+        ),
+    ] = False,
     layout: str,
     replace: bool,
     **values: Any,

@@ -1,6 +1,7 @@
 """Imports of libraries without those of their parts that commands do not use.
 
-xarray imports dask's arrays, which take a third of a second. Records of analyses name xarray in annotations only, so that the help of a command needs no xarray.
+xarray imports dask's arrays, which take a third of a second, and scipy.special all names of numpy, with its Fortran compiler and its test tools, which take a
+tenth. Records of analyses name xarray in annotations only, so that the help of a command needs no xarray.
 """
 
 import sys
@@ -12,6 +13,8 @@ from typing import Any
 
 XARRAY = "xarray"
 UNUSED = ("dask", "dask.array")
+PARTS_OF_NUMPY = ("f2py", "testing")
+"""numpy imports them when its names are listed, as scipy does."""
 
 
 class _Postponed(ModuleType):
@@ -28,16 +31,26 @@ class _Postponed(ModuleType):
 def postpone_xarray() -> None:
     """Let xarray be imported when something of it is used first: by `import_xarray`, before a command runs."""
     if XARRAY not in sys.modules:
-        module = sys.modules[XARRAY] = _Postponed(XARRAY)
-        module.__spec__ = PathFinder.find_spec(XARRAY)
+        _postpone(XARRAY)
+
+
+def _postpone(name: str, path: list[str] | None = None) -> ModuleType:
+    module = sys.modules[name] = _Postponed(name)
+    module.__spec__ = PathFinder.find_spec(name, path)
+    return module
 
 
 def import_xarray() -> None:
     """Import xarray while dask cannot be imported; xarray asks once whether it can, and remembers the answer.
 
-    dask itself can be imported afterwards. Programs that use scorecube as a library are not affected, as they may put
+    Parts of numpy are postponed. dask itself can be imported afterwards. Programs that use scorecube as a library are not affected, as they may put
     dask's arrays into datasets.
     """
+    import numpy as np
+
+    for part in PARTS_OF_NUMPY:
+        if (name := f"numpy.{part}") not in sys.modules:
+            setattr(np, part, _postpone(name, np.__path__))
     if any(name in sys.modules for name in UNUSED):
         return
     sys.modules.update(dict.fromkeys(UNUSED))  # type: ignore[arg-type]  # None: not to be imported

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from scorecube.cli.completion import LISTED, one_of
-from scorecube.cli.options import check_choice
+from scorecube.cli.options import argument, check_choice
 from scorecube.cli.terminal import echo, echo_table, wrap_lines
 from scorecube.errors import visible
 
@@ -26,14 +26,10 @@ gains (scorecube list metrics says which) have the same scores in all of them.""
 
 def list_(
     kind: Annotated[
-        str,
-        typer.Argument(
-            metavar="metrics|analyses|gains", help="What to list.", autocompletion=one_of(*LISTED)
-        ),
+        str, argument("metrics|analyses|gains", "What to list.", autocompletion=one_of(*LISTED))
     ],
     study: Annotated[
-        Optional[str],
-        typer.Argument(metavar="STUDY", help="With gains: the study whose gain settings to list."),
+        Optional[str], argument("STUDY", "With gains: the study whose gain settings to list.")
     ] = None,
 ) -> None:
     """List metrics or analyses; explain gain settings, or list those of a study.

@@ -15,31 +15,38 @@ from scorecube.cli.completion import metric_names, one_of
 from scorecube.errors import BadPlan
 from scorecube.ingest.options import COLLECTION
 
+
+def flag(name: str, text: str, *others: str, **settings: Any) -> Any:
+    """Return the declaration of an option for the parser: its flag, its help, and further flags."""
+    return typer.Option(name, *others, help=text, **settings)
+
+
+def argument(name: str, text: str, **settings: Any) -> Any:
+    """Return the declaration of an argument for the parser: its name in the help, and its help."""
+    return typer.Argument(metavar=name, help=text, **settings)
+
+
 StudyPath = Annotated[
-    str,
-    typer.Argument(metavar="STUDY", help="Study: a directory (zarr store), or s3://bucket/prefix."),
+    str, argument("STUDY", "Study: a directory (zarr store), or s3://bucket/prefix.")
 ]
-Name = Annotated[str, typer.Option("--name", help="Name of the collection in the study.")]
+Name = Annotated[str, flag("--name", "Name of the collection in the study.")]
 RunFiles = Annotated[
     list[str],
-    typer.Option(
+    flag(
         "--runs",
-        help="Run files, directories or globs, plain or gzip; several may follow. Or the directory that contains NTCIREVAL's "
+        "Run files, directories or globs, plain or gzip; several may follow. Or the directory that contains NTCIREVAL's "
         "ranked lists <topic>/<topic>.<run>.res (or .lab).",
     ),
 ]
 QrelsFile = Annotated[
-    Path,
-    typer.Option(
-        "--qrels", help="Judgements: a file, or the directory of NTCIREVAL's <topic>.rel files."
-    ),
+    Path, flag("--qrels", "Judgements: a file, or the directory of NTCIREVAL's <topic>.rel files.")
 ]
 FORMAT_WORDS = one_of("text", "csv", "json", "markdown", "latex")
 Format = Annotated[
     str,
-    typer.Option(
+    flag(
         "--format",
-        help="text, csv, json, markdown or latex. In csv labels that begin like a formula of a spreadsheet (=, +, -, @) stand behind an "
+        "text, csv, json, markdown or latex. In csv labels that begin like a formula of a spreadsheet (=, +, -, @) stand behind an "
         "apostrophe, which scorecube import removes; in json all labels are exact.",
         autocompletion=FORMAT_WORDS,
     ),

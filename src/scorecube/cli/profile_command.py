@@ -5,10 +5,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Optional
 
-import typer
-
 from scorecube.cli.completion import one_of
-from scorecube.cli.options import check_choice
+from scorecube.cli.options import argument, check_choice, flag
 from scorecube.cli.terminal import echo, notify
 from scorecube.errors import BadOutput, counted
 
@@ -43,16 +41,13 @@ def _below(folder: Traversable) -> list[tuple[str, str]]:
 
 def profile(
     kind: Annotated[
-        str,
-        typer.Argument(
-            metavar="slurm|kubernetes|local", help="Kind of cluster.", autocompletion=one_of(*KINDS)
-        ),
+        str, argument("slurm|kubernetes|local", "Kind of cluster.", autocompletion=one_of(*KINDS))
     ],
     out: Annotated[
         Optional[Path],
-        typer.Option(
+        flag(
             "--out",
-            help="New folder for the profile with its scripts or manifests, and an example task.",
+            "New folder for the profile with its scripts or manifests, and an example task.",
         ),
     ] = None,
 ) -> None:

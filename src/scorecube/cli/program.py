@@ -40,7 +40,7 @@ from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
 from scorecube.cli.completion import Commands, CommandSource
 from scorecube.cli.flags import flags_of
 from scorecube.cli.import_command import describe
-from scorecube.cli.options import check_choice
+from scorecube.cli.options import check_choice, flag
 from scorecube.cli.plugins import load_plugins
 from scorecube.cli.terminal import discard_stdout, echo, notify, track_progress, wrap_lines
 from scorecube.errors import BadPlan, CorruptStudy, ScorecubeError, counted
@@ -182,8 +182,7 @@ def show_version(requested: bool) -> None:
 @app.callback()
 def program(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=show_version, is_eager=True, help="Show the version."),
+        bool, flag("--version", "Show the version.", callback=show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Resampling analyses for information-retrieval meta-evaluation.
@@ -276,9 +275,9 @@ def outdated_results(collection: Any) -> list[str]:
 
 def info(
     study: options.StudyPath,
-    form: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    form: Annotated[str, flag("--format", "text or json.")] = "text",
     warnings: Annotated[
-        bool, typer.Option("--warnings", help="Only what limits or may spoil the numbers.")
+        bool, flag("--warnings", "Only what limits or may spoil the numbers.")
     ] = False,
 ) -> None:
     """Show the collections and results of a study.
@@ -308,7 +307,7 @@ def info(
 def verify(
     study: options.StudyPath,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Make the index of the study anew, then check.")
+        bool, flag("--repair", "Make the index of the study anew, then check.")
     ] = False,
 ) -> None:
     """Check every recorded block against its digest and read every chunk.
@@ -331,9 +330,9 @@ def verify(
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option("--out", help="Folder for the simulated study and its report.")
-    ] = Path("demo"),
+    out: Annotated[Path, flag("--out", "Folder for the simulated study and its report.")] = Path(
+        "demo"
+    ),
 ) -> None:
     """Build a simulated study, run analyses on it, write a report.
 

@@ -7,9 +7,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
-import typer
-
 from scorecube.cli import options, terminal
+from scorecube.cli.options import argument, flag
 from scorecube.cli.terminal import notify, split, track_progress, write_figure
 from scorecube.errors import BadPlan, counted
 
@@ -21,14 +20,12 @@ FILE, FOLDER = "report.html", "report"
 ENOUGH = 16
 """Results or collections from which on starting processes saves time; each takes more than a second to start."""
 
-Title = Annotated[str, typer.Option("--title", help="Title; by default the name of the study.")]
-Authors = Annotated[str, typer.Option("--authors", help="Authors, below the title.")]
-Date = Annotated[str, typer.Option("--date", help="Date, below the title; none by default.")]
-Primary = Annotated[
-    str, typer.Option("--primary", help="Metric that a page opens with; the first by default.")
-]
+Title = Annotated[str, flag("--title", "Title; by default the name of the study.")]
+Authors = Annotated[str, flag("--authors", "Authors, below the title.")]
+Date = Annotated[str, flag("--date", "Date, below the title; none by default.")]
+Primary = Annotated[str, flag("--primary", "Metric that a page opens with; the first by default.")]
 Final = Annotated[
-    bool, typer.Option("--final", help="Leave out what could be analysed further: for publication.")
+    bool, flag("--final", "Leave out what could be analysed further: for publication.")
 ]
 
 
@@ -36,16 +33,16 @@ def report(
     study: options.StudyPath,
     out: Annotated[
         Optional[str],
-        typer.Option(
+        flag(
             "--out",
-            help="HTML file, report.html by default; or a folder: an existing one, or a path that ends in /.",
+            "HTML file, report.html by default; or a folder: an existing one, or a path that ends in /.",
         ),
     ] = None,
     pages: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--pages",
-            help="Write a folder: a summary and one page per collection; by default of more than 200 collections the summary alone.",
+            "Write a folder: a summary and one page per collection; by default of more than 200 collections the summary alone.",
         ),
     ] = False,
     collection: options.Collections = None,
@@ -146,30 +143,26 @@ def drawing_processes() -> Iterator[Callable[..., Iterable[Any]]]:
 def figure(
     study: options.StudyPath,
     analysis: Annotated[
-        str,
-        typer.Argument(
-            metavar="ANALYSIS", help="Analysis with a stored result; or scores, design or wcw."
-        ),
+        str, argument("ANALYSIS", "Analysis with a stored result; or scores, design or wcw.")
     ],
-    out: Annotated[Path, typer.Option("--out", help="File to write: .png, .svg or .pdf.")],
+    out: Annotated[Path, flag("--out", "File to write: .png, .svg or .pdf.")],
     collection: options.Collections = None,
     gain: Annotated[
-        Optional[str],
-        typer.Option("--gain", help="Gain setting, for one collection; the first by default."),
+        Optional[str], flag("--gain", "Gain setting, for one collection; the first by default.")
     ] = None,
     metrics: options.SomeMetrics = None,
     by: Annotated[
         Optional[str],
-        typer.Option(
+        flag(
             "--by",
-            help="A panel for each gain, size or value of an option, such as sampling, of the stored results of one collection.",
+            "A panel for each gain, size or value of an option, such as sampling, of the stored results of one collection.",
         ),
     ] = None,
     form: Annotated[
         Literal["panels", "curves", "bars"],
-        typer.Option(
+        flag(
             "--as",
-            help="With --by: panels; curves of all values in one panel; or bars of shares, a group for each value and a part for each "
+            "With --by: panels; curves of all values in one panel; or bars of shares, a group for each value and a part for each "
             "confidence level.",
         ),
     ] = "panels",
@@ -198,20 +191,19 @@ def figure(
 def design_curves(
     curves: Annotated[
         Literal["noncentrality", "tools"],
-        typer.Argument(
-            metavar="CURVES",
-            help="noncentrality: by number of systems, with the lines 4 z^2 (S2 Figure 1); tools: numbers of topics by interval "
+        argument(
+            "CURVES",
+            "noncentrality: by number of systems, with the lines 4 z^2 (S2 Figure 1); tools: numbers of topics by interval "
             "width and by difference to be detected (S2 Figure 2).",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="File to write: .png, .svg or .pdf.")],
+    out: Annotated[Path, flag("--out", "File to write: .png, .svg or .pdf.")],
     variance: Annotated[
-        Optional[str],
-        typer.Option("--variance", help="Within-system variances for tools, separated by commas."),
+        Optional[str], flag("--variance", "Within-system variances for tools, separated by commas.")
     ] = None,
     mode: Annotated[
         Literal["exact", "sakai"],
-        typer.Option("--mode", help="ANOVA curve of tools: exact power, or Sakai's spreadsheet."),
+        flag("--mode", "ANOVA curve of tools: exact power, or Sakai's spreadsheet."),
     ] = "sakai",
 ) -> None:
     """Draw why interval widths stand for ANOVA-based topic set sizes (Sakai 2017, S2 Figures 1 and 2).

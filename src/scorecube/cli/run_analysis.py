@@ -140,25 +140,15 @@ def refuse_large_samples(task: Task, allowed: int, *, announce: bool) -> None:
         )
 
 
-def evaluate_sets(
-    study: str,
-    qrels: Mapping[str, Any],
-    runs: Sequence[str],
-    metrics: Sequence[str],
-    gains: Sequence[str],
-    *,
-    run_name: str,
-    workers: int | None,
-    teams: Path | None = None,
-) -> None:
+def evaluate_sets(values: Mapping[str, Any], qrels: Mapping[str, Any], runs: Sequence[str]) -> None:
     """Evaluate the same runs with several files of judgements, each into a collection.
 
-    study: Path or address of the study.
+    values: Values of options by name: the study, and those of the command evaluate.
     qrels: Name of a collection -> its judgements, a file or as of `judgement_sets`.
-    runs, metrics, gains, run_name, workers, teams: As of the command evaluate.
     """
     from scorecube.workflow import api  # imports all readers
 
+    study, metrics = values["study"], values["metrics"] or names.DEFAULT_METRICS
     opened = api.open_study(study, mode="a")
     for label in qrels:
         api.check_names(label, metrics)
@@ -167,13 +157,13 @@ def evaluate_sets(
             rankings = api.read_rankings(
                 runs,
                 judged,
-                teams,
-                run_name=run_name,
-                workers=workers,
+                values.get("teams"),
+                run_name=values["run_name"],
+                workers=values["workers"],
                 progress=progress,
                 notify=partial(note, label),
             )
-        cube = api.evaluate_into(opened, label, rankings, metrics, gains)
+        cube = api.evaluate_into(opened, label, rankings, metrics, values["gains"] or ["auto"])
         notify(
             f"{study}: {label}: {cube.sizes['run']} runs x {cube.sizes['topic']} topics, judged by {judged if isinstance(judged, Path) else label}"
         )
@@ -182,12 +172,8 @@ def evaluate_sets(
 def judgement_sets(files: Sequence[str | Path], labels: Sequence[str] | None) -> dict[str, Any]:
     """Return the judgements of each judge by name: files, and the labels of tables as `scorecube.read_rankings` takes them.
 
-    Parameters
-    ----------
-    files
-        Files as of the command evaluate, or tables of labels.
-    labels
-        Names for the judges in order; by default those of the tables, and the names of the files.
+    files: Files as of the command evaluate, or tables of labels.
+    labels: Names for the judges in order; by default those of the tables, and the names of the files.
     """
     from scorecube.workflow import api  # imports all readers
 

@@ -7,7 +7,7 @@ import typer
 
 from scorecube.cli import options
 from scorecube.cli.completion import shown_names, table_names
-from scorecube.cli.options import check_choice, parse_numbers
+from scorecube.cli.options import argument, check_choice, flag, parse_numbers
 from scorecube.cli.terminal import echo, echo_table, notify, split
 from scorecube.errors import BadPlan, counted, option
 
@@ -18,76 +18,62 @@ OF_TABLES = (
     *("average", "orderings", "fail_if"),
 )
 """Options about rows of tables."""
-Analysis = Annotated[
-    str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=shown_names)
-]
+Analysis = Annotated[str, argument("ANALYSIS", "scores, swap, ...", autocompletion=shown_names)]
 Table = Annotated[
     Optional[str],
-    typer.Option(
+    flag(
         "--table",
-        help="Table of the analysis; the first by default. --table ? lists all.",
+        "Table of the analysis; the first by default. --table ? lists all.",
         autocompletion=table_names,
     ),
 ]
-Metrics = Annotated[
-    Optional[str], typer.Option("--metrics", "--metric", help="Rows of these metrics only.")
-]
-Sizes = Annotated[Optional[str], typer.Option("--size", help="Rows of these sample sizes only.")]
-Samplings = Annotated[
-    Optional[str], typer.Option("--sampling", help="Rows of these samplings only.")
-]
+Metrics = Annotated[Optional[str], flag("--metrics", "Rows of these metrics only.", "--metric")]
+Sizes = Annotated[Optional[str], flag("--size", "Rows of these sample sizes only.")]
+Samplings = Annotated[Optional[str], flag("--sampling", "Rows of these samplings only.")]
 Sort = Annotated[
     Optional[str],
-    typer.Option(
-        "--sort", help="Columns to sort by, e.g. share:desc,metric (largest share first)."
-    ),
+    flag("--sort", "Columns to sort by, e.g. share:desc,metric (largest share first)."),
 ]
 Columns = Annotated[
     Optional[str],
-    typer.Option(
+    flag(
         "--columns",
-        help="Columns to show, separated by commas; intervals by names such as mean_limits and rank_set.",
+        "Columns to show, separated by commas; intervals by names such as mean_limits and rank_set.",
     ),
 ]
-Top = Annotated[
-    Optional[int], typer.Option("--top", help="The first rows of each metric only.", min=1)
-]
+Top = Annotated[Optional[int], flag("--top", "The first rows of each metric only.", min=1)]
 Form = Annotated[
     Optional[str],
-    typer.Option(
+    flag(
         "--format",
-        help="text, csv, json, markdown or latex; by default that of --out, else text. See import for csv.",
+        "text, csv, json, markdown or latex; by default that of --out, else text. See import for csv.",
         autocompletion=options.FORMAT_WORDS,
     ),
 ]
 Out = Annotated[
-    Optional[Path],
-    typer.Option("--out", help="File to write instead: .csv, .json, .md, .tex or .txt."),
+    Optional[Path], flag("--out", "File to write instead: .csv, .json, .md, .tex or .txt.")
 ]
 AllResults = Annotated[
-    bool, typer.Option("--all", help="All stored results, not only the latest of each collection.")
+    bool, flag("--all", "All stored results, not only the latest of each collection.")
 ]
 AllRows = Annotated[
-    bool, typer.Option("--all-rows", help="On the screen, the rows of all confidence levels, too.")
+    bool, flag("--all-rows", "On the screen, the rows of all confidence levels, too.")
 ]
-Average = Annotated[bool, typer.Option("--average", help="Means over the collections.")]
+Average = Annotated[bool, flag("--average", "Means over the collections.")]
 FailIf = Annotated[
     Optional[str],
-    typer.Option(
+    flag(
         "--fail-if",
+        "Exit with status 3 if a row meets it: comparisons joined by and, or, e.g. 'metric==AP and share<0.4'.",
         metavar="CONDITION",
-        help="Exit with status 3 if a row meets it: comparisons joined by and, or, e.g. 'metric==AP and share<0.4'.",
     ),
 ]
 Orderings = Annotated[
-    bool, typer.Option("--orderings", help="Agreement of the collections in ordering the metrics.")
+    bool, flag("--orderings", "Agreement of the collections in ordering the metrics.")
 ]
 
 ShowFindings = Annotated[
-    bool,
-    typer.Option(
-        "--findings", help="What the results say, with the numbers; as data with --format json."
-    ),
+    bool, flag("--findings", "What the results say, with the numbers; as data with --format json.")
 ]
 
 

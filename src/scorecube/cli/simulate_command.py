@@ -2,54 +2,44 @@
 
 from typing import Annotated, Literal, Optional
 
-import typer
-
 from scorecube.cli import options
+from scorecube.cli.options import flag
 from scorecube.cli.study_commands import source_of
 from scorecube.cli.terminal import notify, split
 from scorecube.errors import counted
-
-Source = Annotated[
-    Optional[str],
-    typer.Option("--from", help="Collection whose systems are simulated; the only one by default."),
-]
-Copula = Annotated[
-    Literal["gaussian", "vine", "independent"],
-    typer.Option(
-        "--copula",
-        help="Dependence between systems: gaussian, over all metrics and gain settings together; a vine for each of them; or none.",
-    ),
-]
-Topics = Annotated[
-    int, typer.Option("--topics", min=2, max=1_000_000, help="Number of simulated topics.")
-]
-Null = Annotated[
-    bool, typer.Option("--null", help="Give all systems the same true mean under each metric.")
-]
-Delta = Annotated[
-    Optional[float],
-    typer.Option(
-        "--delta", help="The same, but one that is larger by this number: that of the best system."
-    ),
-]
-Seed = Annotated[
-    Optional[int],
-    typer.Option(
-        "--seed", min=0, help="Seed of the random numbers; drawn and reported by default."
-    ),
-]
 
 
 def simulate(
     study: options.StudyPath,
     name: options.Name,
-    source: Source = None,
-    copula: Copula = "gaussian",
-    topics: Topics = 1000,
-    null: Null = False,
-    delta: Delta = None,
+    source: Annotated[
+        Optional[str],
+        flag("--from", "Collection whose systems are simulated; the only one by default."),
+    ] = None,
+    copula: Annotated[
+        Literal["gaussian", "vine", "independent"],
+        flag(
+            "--copula",
+            "Dependence between systems: gaussian, over all metrics and gain settings together; a vine for each of them; or none.",
+        ),
+    ] = "gaussian",
+    topics: Annotated[
+        int, flag("--topics", "Number of simulated topics.", min=2, max=1_000_000)
+    ] = 1000,
+    null: Annotated[
+        bool, flag("--null", "Give all systems the same true mean under each metric.")
+    ] = False,
+    delta: Annotated[
+        Optional[float],
+        flag(
+            "--delta", "The same, but one that is larger by this number: that of the best system."
+        ),
+    ] = None,
     metrics: options.SomeMetrics = None,
-    seed: Seed = None,
+    seed: Annotated[
+        Optional[int],
+        flag("--seed", "Seed of the random numbers; drawn and reported by default.", min=0),
+    ] = None,
     replace: options.Replace = False,
     workers: options.Workers = None,
     memory: options.Memory = None,

@@ -6,10 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Optional
 
-import typer
-
 from scorecube.cli import options
-from scorecube.cli.options import check_choice
+from scorecube.cli.options import argument, check_choice, flag
 from scorecube.cli.terminal import echo_table, notify, split, track_progress
 from scorecube.errors import BadPlan, BadStudy, counted
 
@@ -17,27 +15,26 @@ if TYPE_CHECKING:
     from scorecube.storage import Study
     from scorecube.storage.merge import Merged
 
-Out = Annotated[
-    str,
-    typer.Argument(metavar="OUT", help="Study to merge into: a directory, or s3://bucket/prefix."),
-]
-Parts = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="PART...",
-        help="Studies to merge; patterns such as 's3://bucket/study.part-*.zarr' work for object stores, too.",
-    ),
-]
-Move = Annotated[
-    bool,
-    typer.Option(
-        "--move",
-        help="Remove from the parts what has been merged, which leaves them empty; by default they stay as they are.",
-    ),
-]
 
-
-def merge(out: Out, parts: Parts, move: Move = False) -> None:
+def merge(
+    out: Annotated[
+        str, argument("OUT", "Study to merge into: a directory, or s3://bucket/prefix.")
+    ],
+    parts: Annotated[
+        list[str],
+        argument(
+            "PART...",
+            "Studies to merge; patterns such as 's3://bucket/study.part-*.zarr' work for object stores, too.",
+        ),
+    ],
+    move: Annotated[
+        bool,
+        flag(
+            "--move",
+            "Remove from the parts what has been merged, which leaves them empty; by default they stay as they are.",
+        ),
+    ] = False,
+) -> None:
     """Join studies, such as those of the parts of a sweep; run it again to continue, or to add more studies.
 
     Example: scorecube merge study.zarr study.part-*.zarr
@@ -83,32 +80,24 @@ def source_of(study: Study, chosen: str | None, flag: str, name: str, kind: str)
     return source
 
 
-Collection = Annotated[
-    Optional[str],
-    typer.Option(
-        "--collection", help="Collection whose scores are standardised; the only one by default."
-    ),
-]
-Method = Annotated[
-    Literal["std-AB", "std-CDF", "z"],
-    typer.Option(
-        "--method",
-        help="z: (score - mean) / standard deviation of the reference runs on the topic; std-CDF: its normal distribution "
-        "function (Webber, Moffat and Zobel 2008); std-AB: 0.15 z + 0.5 with z from -3 to 3 (Sakai 2016).",
-    ),
-]
-ReferenceRuns = Annotated[
-    Optional[str],
-    typer.Option("--reference-runs", help="Known runs, separated by commas; all by default."),
-]
-
-
 def standardise(
     study: options.StudyPath,
     name: options.Name,
-    collection: Collection = None,
-    method: Method = "std-AB",
-    reference_runs: ReferenceRuns = None,
+    collection: Annotated[
+        Optional[str],
+        flag("--collection", "Collection whose scores are standardised; the only one by default."),
+    ] = None,
+    method: Annotated[
+        Literal["std-AB", "std-CDF", "z"],
+        flag(
+            "--method",
+            "z: (score - mean) / standard deviation of the reference runs on the topic; std-CDF: its normal distribution "
+            "function (Webber, Moffat and Zobel 2008); std-AB: 0.15 z + 0.5 with z from -3 to 3 (Sakai 2016).",
+        ),
+    ] = "std-AB",
+    reference_runs: Annotated[
+        Optional[str], flag("--reference-runs", "Known runs, separated by commas; all by default.")
+    ] = None,
     replace: options.Replace = False,
 ) -> None:
     """Add the standardised scores of a collection as another collection, so that hard and easy topics have equal weight.
@@ -128,33 +117,24 @@ def standardise(
     notify(f"{study}: {name}: {sizes}, {metrics}; against {counted(known, 'reference run')}")
 
 
-Collections = Annotated[
-    str, typer.Option("--collections", help="The first collection, and the one to compare with it.")
-]
-Baseline = Annotated[
-    str, typer.Option("--baseline", help="Run that others are compared with; in both.")
-]
-Runs = Annotated[
-    Optional[str], typer.Option("--runs", help="Runs to compare; all that are in both by default.")
-]
-SameTopics = Annotated[
-    bool,
-    typer.Option(
-        "--same-topics",
-        help="Topics of the same label are the same topic, as under two sets of judgements.",
-    ),
-]
-Confidence = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]
-
-
 def replicate(
     study: options.StudyPath,
-    collections: Collections,
-    baseline: Baseline,
-    runs: Runs = None,
+    collections: Annotated[
+        str, flag("--collections", "The first collection, and the one to compare with it.")
+    ],
+    baseline: Annotated[str, flag("--baseline", "Run that others are compared with; in both.")],
+    runs: Annotated[
+        Optional[str], flag("--runs", "Runs to compare; all that are in both by default.")
+    ] = None,
     metrics: options.SomeMetrics = None,
-    same_topics: SameTopics = False,
-    confidence: Confidence = 0.95,
+    same_topics: Annotated[
+        bool,
+        flag(
+            "--same-topics",
+            "Topics of the same label are the same topic, as under two sets of judgements.",
+        ),
+    ] = False,
+    confidence: Annotated[float, flag("--confidence", "Of the intervals.")] = 0.95,
     form: options.Format = "text",
 ) -> None:
     """Compare the effect of runs over a baseline in two collections: effect ratio and delta relative improvement.
@@ -196,26 +176,20 @@ def replicate(
     echo_table(frame, form)
 
 
-PreferencesFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE",
-        help="Table with the columns topic, run_a, run_b, preferred (a run, or tie) and perhaps count.",
-    ),
-]
-Compared = Annotated[
-    Optional[str],
-    typer.Option(
-        "--collection", help="Collection with the runs compared; the only one by default."
-    ),
-]
-
-
 def preferences(
     study: options.StudyPath,
-    file: PreferencesFile,
+    file: Annotated[
+        Path,
+        argument(
+            "FILE",
+            "Table with the columns topic, run_a, run_b, preferred (a run, or tie) and perhaps count.",
+        ),
+    ],
     name: options.Name,
-    collection: Compared = None,
+    collection: Annotated[
+        Optional[str],
+        flag("--collection", "Collection with the runs compared; the only one by default."),
+    ] = None,
     replace: options.Replace = False,
 ) -> None:
     """Add the agreement of metrics with preferences of people as a collection, whose runs are the metrics (Sakai and Zeng 2021).
@@ -258,30 +232,19 @@ def unpack(study: options.StudyPath) -> None:
     notify(f"{study}: {counted(count, 'result')} unpacked")
 
 
-What = Annotated[
-    str, typer.Argument(metavar="WHAT", help="scores, rankings, or an analysis: its latest result.")
-]
-ExportFile = Annotated[
-    Path,
-    typer.Option(
-        "--out", help="File to write: .nc (netCDF) or .zarr for arrays, .parquet for a table."
-    ),
-]
-OfCollection = Annotated[
-    Optional[str], typer.Option("--collection", help="Collection; the only one by default.")
-]
-OfTable = Annotated[
-    Optional[str],
-    typer.Option("--table", help="Table of a .parquet file; the analysis' first by default."),
-]
-
-
 def export(
     study: options.StudyPath,
-    what: What,
-    out: ExportFile,
-    collection: OfCollection = None,
-    table: OfTable = None,
+    what: Annotated[str, argument("WHAT", "scores, rankings, or an analysis: its latest result.")],
+    out: Annotated[
+        Path,
+        flag("--out", "File to write: .nc (netCDF) or .zarr for arrays, .parquet for a table."),
+    ],
+    collection: Annotated[
+        Optional[str], flag("--collection", "Collection; the only one by default.")
+    ] = None,
+    table: Annotated[
+        Optional[str], flag("--table", "Table of a .parquet file; the analysis' first by default.")
+    ] = None,
 ) -> None:
     """Write the scores, the rankings or a result of a collection as netCDF or zarr, or a table as Parquet.
 

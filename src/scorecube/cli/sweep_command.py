@@ -10,10 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
-import typer
-
 from scorecube.cli import options
 from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
+from scorecube.cli.options import argument, flag
 from scorecube.cli.profile_command import write_example
 from scorecube.cli.sweep_status import (
     failure_summary,
@@ -40,30 +39,27 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Utilisation]
 
-SweepPath = Annotated[
-    Path, typer.Argument(metavar="SWEEP.toml", help="Collections, analyses and their options.")
-]
+SweepPath = Annotated[Path, argument("SWEEP.toml", "Collections, analyses and their options.")]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Resume an existing study, and refuse to create a new one.")
+    bool, flag("--resume", "Resume an existing study, and refuse to create a new one.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print the plans and estimates.")]
+DryRun = Annotated[bool, flag("--dry-run", "Only print the plans and estimates.")]
 PartOption = Annotated[
     Optional[str],
-    typer.Option(
+    flag(
         "--part",
+        "Sweep one part, e.g. 3/100, into a study of its own: study.part-003-of-100.zarr. scorecube merge joins them.",
         metavar="NUMBER/PARTS",
-        help="Sweep one part, e.g. 3/100, into a study of its own: study.part-003-of-100.zarr. scorecube merge joins them.",
     ),
 ]
 StudyOption = Annotated[
-    Optional[str],
-    typer.Option("--study", help="Path or URL of the study instead of the one in the file."),
+    Optional[str], flag("--study", "Path or URL of the study instead of the one in the file.")
 ]
 StatusOption = Annotated[
     bool,
-    typer.Option(
+    flag(
         "--status",
-        help="Print what a sweep that runs, or ran, has done; with --part of one part, otherwise also a line for each part.",
+        "Print what a sweep that runs, or ran, has done; with --part of one part, otherwise also a line for each part.",
     ),
 ]
 
@@ -73,14 +69,12 @@ MAX_NAMES = 5
 
 ReplaceOption = Annotated[
     bool,
-    typer.Option(
+    flag(
         "--replace",
-        help="Replace stored scores whose files or study have changed; results of other scores become outdated.",
+        "Replace stored scores whose files or study have changed; results of other scores become outdated.",
     ),
 ]
-InitOption = Annotated[
-    bool, typer.Option("--init", help="Write an example of the file, sweep.toml by default.")
-]
+InitOption = Annotated[bool, flag("--init", "Write an example of the file, sweep.toml by default.")]
 
 
 def sweep(

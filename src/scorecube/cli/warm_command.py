@@ -2,17 +2,14 @@
 
 from typing import Annotated, Optional
 
-import typer
-
+from scorecube.cli.options import flag
 from scorecube.cli.terminal import notify, track_progress
 
 
 def warm(
     workers: Annotated[
         Optional[int],
-        typer.Option(
-            "--workers", min=1, help="Processes that compile; as many as cores by default."
-        ),
+        flag("--workers", "Processes that compile; as many as cores by default.", min=1),
     ] = None,
 ) -> None:
     """Compile all kernels for this processor, so that no later command waits for the compiler.

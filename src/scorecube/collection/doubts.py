@@ -307,17 +307,9 @@ def _alike(named: Iterable[tuple[Any, ...]]) -> list[str]:
 
 
 RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
-    _topics_in_groups,
-    _outside_their_range,
-    _precision_of_no_list,
-    _other_labels,
-    _without_scores,
-    _labels_alike,
-    _runs_and_topics_exchanged,
-    _smaller_is_better,
-    _equal_metrics,
-    _equal_runs,
-    _equal_for_all_runs,
+    *(_topics_in_groups, _outside_their_range, _precision_of_no_list, _other_labels),
+    *(_without_scores, _labels_alike, _runs_and_topics_exchanged, _smaller_is_better),
+    *(_equal_metrics, _equal_runs, _equal_for_all_runs),
 )
 """Each returns its doubts about a cube."""
 RANKING_RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (

@@ -14,17 +14,8 @@ from scorecube import names
 from scorecube.errors import BadInput
 
 ROLES = (
-    "estimate",
-    "low",
-    "high",
-    "p_value",
-    "standard_error",
-    "statistic",
-    "count",
-    "share",
-    "flag",
-    "label",
-    "condition",
+    *("estimate", "low", "high", "p_value", "standard_error", "statistic"),
+    *("count", "share", "flag", "label", "condition"),
 )
 """What the values of a variable are: limits, test statistics and p-values are not averaged over collections, estimates and shares are."""
 

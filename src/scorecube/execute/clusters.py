@@ -36,12 +36,8 @@ CLOSE_SECONDS = 2.0
 """Longest wait for a running scheduler to say goodbye."""
 LOGGER = logging.getLogger("scorecube")
 TASK_LOGGERS = (
-    "asyncio",
-    "tornado.application",
-    "distributed.client",
-    "distributed.core",
-    "distributed.scheduler",
-    "distributed.utils",
+    *("asyncio", "tornado.application"),
+    *("distributed.client", "distributed.core", "distributed.scheduler", "distributed.utils"),
 )
 """Loggers of errors in dask's own tasks."""
 DASK_LOGGERS = ("asyncio", "tornado", "tornado.application", "distributed", "distributed.client")

@@ -258,12 +258,7 @@ SETTINGS: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     "cache_directory": (STARTED, _path),
 }
 """Setting -> kinds that have it, and the function that validates its value."""
-REQUIRED = {
-    "slurm": ("memory",),
-    "pbs": ("memory",),
-    "sge": ("memory",),
-    "htcondor": ("memory", "disk"),
-}
+REQUIRED = {**dict.fromkeys(QUEUES, ("memory",)), "htcondor": ("memory", "disk")}
 
 
 def make_profile(

@@ -41,26 +41,12 @@ def cubes_of(
 ) -> dict[str, xr.Dataset]:
     """Return the cubes of scores that were read, by collection.
 
-    Parameters
-    ----------
-    reading
-        As from `scorecube.ingest.formats.read_collections`.
-    gain
-        Label of scores without a gain setting; of others, the only gain setting to take.
-    teams, systems, notify
-        As of `cube_from_scores`; `notify` is called first with what was read.
-    path
-        File of the teams, for notes.
-
-    Returns
-    -------
-    cubes
-        Cube of each collection.
-
-    Raises
-    ------
-    BadInput, BadPlan
-        As of `cube_from_scores`; no scores of the gain setting.
+    reading: As from `scorecube.ingest.formats.read_collections`.
+    gain: Label of scores without a gain setting; of others, the only gain setting to take.
+    teams, systems, notify: As of `cube_from_scores`; `notify` is called first with what was read.
+    path: File of the teams, for notes.
+    Returns cubes: Cube of each collection.
+    Raises BadInput, BadPlan: As of `cube_from_scores`; no scores of the gain setting.
     """
     for line in reading.taken:
         (notify or LOGGER.info)(line)

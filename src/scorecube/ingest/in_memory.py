@@ -304,10 +304,7 @@ def cube_from_scores(
 def _labelled(scores: Any, runs: Iterable[Any] | None, topics: Iterable[Any] | None) -> Any:
     """Return arrays, or lists of rows, of runs x topics as a data frame for each metric, and other scores as they are.
 
-    Raises
-    ------
-    BadInput
-        An array without labels, or with another shape; labels of scores that have their own.
+    Raises BadInput: An array without labels, or with another shape; labels of scores that have their own.
     """
     by_metric = scores if isinstance(scores, Mapping) else {SCORE_NAME: scores}
     rows = [each for each in by_metric.values() if isinstance(each, np.ndarray | list)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from scorecube.ingest.columns import floats
 from scorecube.ingest.delimited import text_blocks
 from scorecube.ingest.files import PathLike, bare_name, is_parquet, refuse_unprintable
 from scorecube.ingest.formats import FileHead
-from scorecube.ingest.qrels import LevelMap, finish_levels, qrels_of_rows
+from scorecube.ingest.qrels import LevelMap, finish_levels, level_of, qrels_of_rows
 from scorecube.ingest.roles import DOC_HEADERS, TOPIC_HEADERS, header_word
 from scorecube.ingest.tables import header_of, open_table
 from scorecube.metrics.registry import HIGHEST_LEVEL
@@ -135,11 +134,8 @@ def _columns(header: Sequence[str]) -> dict[str, int]:
 def _level(text: str, path: PathLike, line: int) -> int:
     if text.casefold() in NOT_JUDGED:
         return -1
-    try:
-        number = float(text.removeprefix("L"))
-    except ValueError:
-        number = math.nan
-    if not (number.is_integer() and -HIGHEST_LEVEL <= number <= HIGHEST_LEVEL):
+    number = level_of(text)
+    if number is None:
         raise BadInput(
             f"expected a relevance level, an integer up to {HIGHEST_LEVEL}, or nothing for a document that was not judged; found {text!r:.60}",
             path,

@@ -35,34 +35,19 @@ RESULTS = ("resolved", "no_generation")
 class Layout:
     """Files of one tool.
 
-    Parameters
-    ----------
-    name
-        Value of the argument `layout`.
-    about
-        Content in a few words.
-    schema
-        Where the schema is described, its version, and when it was read.
-    keys
-        Names that a record has, or the document that holds the records; one of these sets is enough.
-    roles
-        Role (run, topic, collection, seed) -> its field in a record, with dots between the names of nested ones.
-    scores
-        Record -> metric -> score.
-    held
-        Regular expression of the names of the fields from which scores are taken.
-    same
-        Field that tells whether topics of one name are the same; '' for none.
-    summary
-        Topic of means over all topics, which are left out; '' for none.
-    records
-        Document, and what `shared` returned -> its records; None where each line or row is a record.
-    shared
-        All documents -> what each of them needs to know of the others.
-    hint
-        What to do about samples without a role.
-    advice
-        What to do about scores that are all 0 in a collection, if the tool writes 0 for other things, too.
+    name: Value of the argument `layout`.
+    about: Content in a few words.
+    schema: Where the schema is described, its version, and when it was read.
+    keys: Names that a record has, or the document that holds the records; one of these sets is enough.
+    roles: Role (run, topic, collection, seed) -> its field in a record, with dots between the names of nested ones.
+    scores: Record -> metric -> score.
+    held: Regular expression of the names of the fields from which scores are taken.
+    same: Field that tells whether topics of one name are the same; '' for none.
+    summary: Topic of means over all topics, which are left out; '' for none.
+    records: Document, and what `shared` returned -> its records; None where each line or row is a record.
+    shared: All documents -> what each of them needs to know of the others.
+    hint: What to do about samples without a role.
+    advice: What to do about scores that are all 0 in a collection, if the tool writes 0 for other things, too.
     """
 
     name: str

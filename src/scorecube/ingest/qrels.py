@@ -233,7 +233,7 @@ def finish_levels(
     """
     kind, read = "a number", finite_number
     if not isinstance(level_map, Thresholds):
-        kind, read = f"an integer up to {HIGHEST_LEVEL}", _level
+        kind, read = f"an integer up to {HIGHEST_LEVEL}", level_of
         values[~((values == np.floor(values)) & (np.abs(values) <= HIGHEST_LEVEL))] = np.nan
     finish_numbers(values, field, line, path, "level", kind, read)
     return map_levels(values, level_map)
@@ -478,7 +478,8 @@ def print_level_map(level_map: LevelMap | None) -> str:
     return ",".join(f"{old}:{new}" for old, new in (level_map or {}).items())
 
 
-def _level(field: str) -> float | None:
+def level_of(field: str) -> float | None:
+    """Return the relevance level in a field such as 2 or L2; None for other texts."""
     value = number(field[1:] if re.fullmatch(r"L[0-9]+", field) else field)
     is_level = value is not None and value.is_integer() and abs(value) <= HIGHEST_LEVEL
     return value if is_level else None

@@ -12,19 +12,8 @@ from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.files import PathLike
 
 ENDINGS = (
-    "",
-    "s",
-    "_id",
-    "_ids",
-    "_no",
-    "_nr",
-    "_num",
-    "_number",
-    "_key",
-    "_uid",
-    "_uuid",
-    "_idx",
-    "_index",
+    *("", "s", "_id", "_ids", "_no", "_nr", "_num", "_number"),
+    *("_key", "_uid", "_uuid", "_idx", "_index"),
 )
 """Endings of words that name a thing by a number or a label."""
 
@@ -58,13 +47,8 @@ SEED_HEADERS = _spelled(
     endings=("", "s", "_id", "_no", "_number", "_idx", "_index"),
 )
 GROUP_HEADERS = _spelled(
-    "topic_group",
-    "query_group",
-    "question_group",
-    "item_group",
-    "conversation",
-    "dialogue",
-    "dialog",
+    *("topic_group", "query_group", "question_group", "item_group"),
+    *("conversation", "dialogue", "dialog"),
 )
 """Headers of what topics come in, which are then no independent draws."""
 SCORE_HEADERS = ("score", "scores", "value", "values")

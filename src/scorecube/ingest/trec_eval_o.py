@@ -14,24 +14,17 @@ from scorecube.metrics.registry import whole_number
 
 BEGINNING = "Queryid (Num):"
 ALL = "all"
-SECTIONS = {
-    "Total number of documents": "num",
-    "Interpolated Recall": "iprec_at_recall",
-    "Average precision": "map",
-    "Precision:": "P",
-    "Recall:": "recall",
-    "R-Precision": "Rprec",
-}
-"""First words of a line above numbers -> kind of these numbers."""
 COUNTS = {"Retrieved:": "num_ret", "Relevant:": "num_rel", "Rel_ret:": "num_rel_ret"}
-SHAPES = {
-    "num": re.compile(r"(Retrieved:|Relevant:|Rel_ret:)\s*(\S+)"),
-    "iprec_at_recall": re.compile(r"at\s+(\d\.\d+)\s+(\S+)"),
-    "map": re.compile(r"()(\S+)"),
-    "P": re.compile(r"At\s+(\d+)\s+docs:\s*(\S+)"),
-    "recall": re.compile(r"At\s+(\d+)\s+docs:\s*(\S+)"),
-    "Rprec": re.compile(r"(Exact:)\s*(\S+)"),
+SECTIONS = {
+    "Total number of documents": ("num", re.compile(r"(Retrieved:|Relevant:|Rel_ret:)\s*(\S+)")),
+    "Interpolated Recall": ("iprec_at_recall", re.compile(r"at\s+(\d\.\d+)\s+(\S+)")),
+    "Average precision": ("map", re.compile(r"()(\S+)")),
+    "Precision:": ("P", AT_RANK := re.compile(r"At\s+(\d+)\s+docs:\s*(\S+)")),
+    "Recall:": ("recall", AT_RANK),
+    "R-Precision": ("Rprec", re.compile(r"(Exact:)\s*(\S+)")),
 }
+"""First words of a line above numbers -> kind of these numbers, and the shape of a line with one."""
+Section = tuple[str, re.Pattern[str]]
 
 
 @dataclass
@@ -67,7 +60,7 @@ def old_records(text: str, path: PathLike) -> Iterator[Record]:
 
 def _blocks(text: str, path: PathLike) -> list[Block]:
     blocks: list[Block] = []
-    section = ""
+    section: Section | None = None
     for number, line in enumerate(lines_of(text), 1):
         content = line.strip()
         if content.startswith(BEGINNING):
@@ -75,15 +68,15 @@ def _blocks(text: str, path: PathLike) -> list[Block]:
             if not topic:
                 raise BadInput("the topic is missing", path, number)
             blocks.append(Block(topic, number))
-            section = ""
+            section = None
             continue
         heading = next(
-            (kind for words, kind in SECTIONS.items() if content.startswith(words)), None
+            (found for words, found in SECTIONS.items() if content.startswith(words)), None
         )
         if heading is not None:
             section = heading
         elif content:
-            found = _measure(section, content) if blocks else None
+            found = _measure(*section, content) if blocks and section else None
             if found is None:
                 raise BadInput(f"{content[:60]!r} is not a line of trec_eval -o", path, number)
             measure, value = found
@@ -95,14 +88,14 @@ def _blocks(text: str, path: PathLike) -> list[Block]:
     return blocks
 
 
-def _measure(section: str, content: str) -> tuple[str, str] | None:
+def _measure(kind: str, shape: re.Pattern[str], content: str) -> tuple[str, str] | None:
     """Return the measure, by its name in later versions, and the value in a line."""
-    found = SHAPES[section].fullmatch(content) if section else None
+    found = shape.fullmatch(content)
     if found is None:
         return None
-    if section == "num":
+    if kind == "num":
         return COUNTS[found[1]], found[2]
-    return (section if section in ("map", "Rprec") else f"{section}_{found[1]}"), found[2]
+    return (kind if kind in ("map", "Rprec") else f"{kind}_{found[1]}"), found[2]
 
 
 def _without_summary(blocks: list[Block], path: PathLike) -> list[Block]:

@@ -10,16 +10,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError
-from scorecube.storage.index import (
-    Row,
-    is_current,
-    read_segments,
-    restamped,
-    row_of,
-    with_facts,
-    write_rows,
-)
-from scorecube.storage.layout import FORMAT_VERSION, METADATA, NEW, OLD, VERSION, inside
+from scorecube.storage.index import Row, read_segments, restamped, row_of, with_facts, write_rows
+from scorecube.storage.layout import FORMAT_VERSION, METADATA, NEW, OLD, UNSETTLED, VERSION, inside
 from scorecube.storage.location import STAGED, Location, open_location
 from scorecube.storage.manifest import (
     COMMIT,
@@ -123,7 +115,7 @@ class Catalogue:
                 for name, row in stored.items()
                 if name in keys
                 and not found.damaged
-                and is_current(row, stamps[name])
+                and row.stamp == stamps[name] != UNSETTLED
                 and row.is_complete()
             }
             needed = [name for name in keys if name not in current]

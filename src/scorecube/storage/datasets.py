@@ -208,16 +208,16 @@ def write_dataset(
             objects = REFORM[form](objects)
         location.write_new(group, objects)
         return digests_of(objects)
-    large = [str(name) for name in plain.data_vars if _is_large(plain.variables[name])]
+    large = [
+        str(name)
+        for name, each in plain.data_vars.items()
+        if each.nbytes > MAX_BUFFERED_BYTES and each.dtype.kind not in "OUT"
+    ]
     _write(plain.drop_vars(large), location.store, group)
     opened = open_group(location, group, "a")
     arrays = {name: _create_array(opened, name, plain.variables[name]) for name in large}
     opened.attrs.update({CONTENT: _write_large(plain, arrays)})
     return digests_of(location.metadata(group))
-
-
-def _is_large(variable: xr.Variable) -> bool:
-    return variable.nbytes > MAX_BUFFERED_BYTES and variable.dtype.kind not in "OUT"
 
 
 def _create_array(group: zarr.Group, name: str, variable: xr.Variable) -> zarr.Array[Any]:

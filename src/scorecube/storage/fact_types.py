@@ -15,18 +15,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
 REQUIRED: Final[Mapping[str, Any]] = {
-    "runs": int,
-    "teams": int,
-    "topics": int,
+    **dict.fromkeys(("runs", "teams", "topics", "missing_scores"), int),
     "metrics": [str],
     "gains": [str],
-    "missing_scores": int,
 }
 CUBE_FACTS: Final[Mapping[str, Any]] = {
     **REQUIRED,
-    "systems": int,
-    "fewest_runs": int,
-    "most_runs": int,
+    **dict.fromkeys(("systems", "fewest_runs", "most_runs"), int),
     "doubts": [str],
     "origin": {str: str},
 }
@@ -39,8 +34,7 @@ ATTRIBUTE_TYPES: Final[Mapping[str, Any]] = {
     "warnings": [str],
     "notes": [str],
     "doubts": [str],
-    "topic_groups": str,
-    "dropped_topics": str,
+    **dict.fromkeys(("topic_groups", "dropped_topics"), str),
 }
 """Of results; those of one analysis alone are not listed."""
 EVERY: Final = ("analysis", "digest", "plan", "runs", "seed", "trials")

@@ -68,14 +68,14 @@ class Row:
     facts: Mapping[str, Any]
     texts: Mapping[str, str] = field(default_factory=dict)
 
-    def results(self, analysis: str, *, outdated: bool = False) -> dict[str, dict[str, Any]]:
-        """Return the facts of an analysis' results by digest: of the stored scores, or the outdated ones."""
+    def results(self, analysis: str) -> dict[str, dict[str, Any]]:
+        """Return the facts of an analysis' results of the stored scores by digest."""
         try:
             found = json.loads(self.texts.get(analysis, "{}"))
             return {
                 digest: checked_facts(RESULTS, facts)
                 for digest, facts in found.items()
-                if bool(facts.get(OUTDATED)) is outdated
+                if not facts.get(OUTDATED)
             }
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise CorruptStudy(
@@ -262,11 +262,6 @@ def _seal(lines: Iterable[Any]) -> str:
         parts = [head, *(part for pair in sorted(texts.items()) for part in pair)]
         hasher.update("\x1f".join(parts).encode(errors="surrogatepass") + b"\x1e")
     return hasher.hexdigest()
-
-
-def is_current(row: Row, stamp: str | None) -> bool:
-    """Whether a row counts while the manifest of its collection has a stamp."""
-    return stamp is not None and row.stamp == stamp and stamp != UNSETTLED
 
 
 def restamped(row: Row, content: bytes | None, stamp: str) -> Row | None:

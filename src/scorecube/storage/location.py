@@ -25,11 +25,6 @@ SCHEMES = ("s3", "gs", "az")
 """Object stores that support listing and conditional writes."""
 
 
-def is_started_study(name: str) -> bool:
-    """Whether a file is of a writer that begins a study, or was killed then."""
-    return is_lock(name) or (name.startswith(METADATA) and name.endswith(files.PARTIAL))
-
-
 class LocalDirectory(Location):
     """A directory.
 
@@ -49,7 +44,11 @@ class LocalDirectory(Location):
 
     def refuse_occupied(self) -> None:
         path = Path(self.name)
-        if path.is_file() or any(not is_started_study(name) for name in self.children("")):
+        if path.is_file() or not all(
+            # Of a writer that begins a study, or was killed then.
+            is_lock(name) or (name.startswith(METADATA) and name.endswith(files.PARTIAL))
+            for name in self.children("")
+        ):
             raise BadStudy(f"{path} exists and is not a study; choose another path")
         parent = next((parent for parent in path.parents if parent.exists()), None)
         if parent is not None and parent.is_file():

@@ -42,14 +42,9 @@ EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 class Entry:
     """One group of a collection.
 
-    Parameters
-    ----------
-    path
-        Of the group, below that of the collection.
-    files
-        Digest of each metadata file, by its key below the group; None if unknown (a study of an earlier version).
-    facts
-        Further facts as JSON values.
+    path: Of the group, below that of the collection.
+    files: Digest of each metadata file, by its key below the group; None if unknown (a study of an earlier version).
+    facts: Further facts as JSON values.
     """
 
     path: str
@@ -84,14 +79,12 @@ class Manifest:
         return self.with_entries(
             {
                 name: replace(entry, facts={**entry.facts, **number})
-                if name.startswith(f"{RESULTS}/") and entry.facts != self._facts(name)
+                if name.startswith(f"{RESULTS}/")
+                and (name not in self.entries or entry.facts != self.entries[name].facts)
                 else entry
                 for name, entry in entries.items()
             }
         )
-
-    def _facts(self, name: str) -> Mapping[str, Any] | None:
-        return self.entries[name].facts if name in self.entries else None
 
     def without(self, names: set[str]) -> Manifest:
         """Return a copy without some entries."""
@@ -202,7 +195,7 @@ def decode(content: bytes | None, collection: str, where: str) -> Manifest:
         if stored["collection"] != collection:
             raise _damaged(where, f"its {METADATA} is that of collection {stored['collection']!r}")
         entries = {
-            _entry_name(name, where): Entry(
+            name if name in (CUBE, RANKINGS) else inside(name, where, parts=3): Entry(
                 inside(entry["path"], where),
                 _checked_files(entry.get("files"), where),
                 checked_facts(name, entry.get("facts", {})),
@@ -214,23 +207,14 @@ def decode(content: bytes | None, collection: str, where: str) -> Manifest:
         raise _damaged(where, f"its {METADATA} does not hold a manifest: {error}") from None
 
 
-def _entry_name(name: str, where: str) -> str:
-    return name if name in (CUBE, RANKINGS) else inside(name, where, parts=3)
-
-
 def _checked_files(files: Mapping[str, str] | None, where: str) -> Mapping[str, str] | None:
     return None if files is None else {inside(key, where): digest for key, digest in files.items()}
-
-
-def check_files(location: Location, path: str, files: Mapping[str, str] | None) -> list[str]:
-    """Return what is wrong with the metadata of a group: one text for each missing or changed file."""
-    return read_checked(location, path, files)[1]
 
 
 def read_checked(
     location: Location, path: str, files: Mapping[str, str] | None
 ) -> tuple[dict[str, bytes], list[str]]:
-    """Return the metadata files of a group by key, and what is wrong with them, see `check_files`."""
+    """Return the metadata files of a group by key, and a text for each that is missing or changed."""
     if files is None:
         return {}, []
     location.check_inside(path)

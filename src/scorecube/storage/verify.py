@@ -13,15 +13,7 @@ from scorecube.storage.datasets import CONTENT, read_dataset, stored_digest
 from scorecube.storage.index import INDEX, Row, read_segments, row_of
 from scorecube.storage.layout import METADATA, above
 from scorecube.storage.location import Location
-from scorecube.storage.manifest import (
-    BLOCKS,
-    PLAIN,
-    Entry,
-    Manifest,
-    check_files,
-    digest_of,
-    read_checked,
-)
+from scorecube.storage.manifest import BLOCKS, PLAIN, Entry, Manifest, digest_of, read_checked
 from scorecube.storage.nodes import open_group
 from scorecube.storage.small_groups import check_texts, chunk_keys
 from scorecube.storage.study import Study
@@ -152,14 +144,13 @@ def _check_group(location: Location, path: str, entry: Entry) -> tuple[int, list
     """Return the number of arrays of a group, and what is wrong with it."""
     if entry.files is not None and _is_whole(location, path, entry.files):
         return max(1, len(entry.files) - 1), []  # without the group's own
-    problems = [f"{path}/{text}" for text in check_files(location, path, entry.files)]
+    metadata, changed = read_checked(location, path, entry.files)
+    problems = [f"{path}/{text}" for text in changed]
     if problems:
         return max(1, len(entry.files or ())), problems
     checked = 0
     try:
-        check_texts(
-            read_checked(location, path, entry.files)[0], lambda key: location.read(f"{path}/{key}")
-        )
+        check_texts(metadata, lambda key: location.read(f"{path}/{key}"))
         group = open_group(location, path)
         for name, array in sorted(group.arrays()):
             checked += 1

@@ -22,14 +22,8 @@ if TYPE_CHECKING:
 
 NAME = "scorecube"
 RUN_ARGUMENTS = (
-    "trials",
-    "seed",
-    "samples",
-    "client",
-    "workers",
-    "block_units",
-    "memory",
-    "progress",
+    *("trials", "seed", "samples", "client"),
+    *("workers", "block_units", "memory", "progress"),
 )
 """Arguments of `scorecube.analyse` that methods take beside the options of their analysis."""
 

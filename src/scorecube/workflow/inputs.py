@@ -54,14 +54,8 @@ if TYPE_CHECKING:
 
 LOGGER = logging.getLogger("scorecube")
 READING = (
-    "teams",
-    "topic_groups",
-    "order",
-    "precision",
-    "depth",
-    "run_name",
-    "duplicates",
-    "intents",
+    *("teams", "topic_groups", "order", "precision"),
+    *("depth", "run_name", "duplicates", "intents"),
 )
 SCORING = ("metrics", "gains", "no_relevant", "missing_topic", "replace", "add_runs")
 """Options of the command evaluate that are arguments of `read_rankings` and of `evaluate_into`."""

@@ -48,17 +48,9 @@ from scorecube.workflow.tasks import Until
 Table = Mapping[str, Any]
 STUDY, COLLECTION, ANALYSIS, GRID = "study", "collection", "analysis", "grid"
 SWEEP_SETTINGS: dict[str, tuple[type, ...]] = {
-    STUDY: (str,),
-    "trials": (int,),
-    "seed": (int,),
-    "workers": (int,),
-    "memory": (str,),
-    "cluster": (str,),
-    "metrics": (list,),
-    "gains": (list,),
-    "impossible": (str,),
-    COLLECTION: (list,),
-    ANALYSIS: (list,),
+    **dict.fromkeys((STUDY, "memory", "cluster", "impossible"), (str,)),
+    **dict.fromkeys(("trials", "seed", "workers"), (int,)),
+    **dict.fromkeys(("metrics", "gains", COLLECTION, ANALYSIS), (list,)),
 }
 """Top-level settings of a sweep file, with their types."""
 SOURCE_OPTIONS = {"runs": EVALUATE, "scores": IMPORT, STUDY: {}}

@@ -153,11 +153,15 @@ DISJOINT = declared(
 """
 TOGETHER = declared(
     "metric gain",
-    "truth metric gain n_judges effective~ collection=compared_in",
+    "truth metric gain n_judges effective~ largest_error?=error_share largest_error_topic?=error_topic "
+    "collection=compared_in",
     only="has_effective",
     needs="has_effective",
 )
-"""Number of judges with independent errors whose mean is as exact as that of all judges, on the topics and runs that all have; limits are over infinitely many topics."""
+"""Number of judges with independent errors whose mean is as exact as that of all judges, on the topics and runs that all have; limits are over infinitely many topics.
+
+`largest_error` is the largest share of one topic in the squared errors of the judges' mean; the topic is named where it has most of them, for more than .15 limits are known to fail.
+"""
 RUNS = declared(
     "judge metric gain run",
     "truth judge metric gain run mean_truth mean_judge rank_truth rank_judge bias=mean_bias "
@@ -298,7 +302,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
     for row in together.to_dict("records"):
         yield with_number(
             f"{row['label']}: the mean of the {row['n_judges']} judges is as exact as that of "
-            f"{with_limits(*number_of(row, 'effective'), form='.1f')} judges with independent errors",
+            f"{with_limits(*number_of(row, 'effective'), form='.1f')} judges with independent errors{_one_topic(row)}",
             f"effective number of independent judges, {row['label']}",
             number_of(row, "effective"),
             "judges",
@@ -334,6 +338,13 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
             confidence,
             table="preference",
         )
+
+
+def _one_topic(row: Mapping[Any, Any]) -> str:
+    """Return that one topic has most of the errors, if one has."""
+    if not (topic := row.get("largest_error_topic")):
+        return ""
+    return f"; topic {topic} alone has {row['largest_error']:.0%} of the squared errors of this mean: the limits are not known to hold"
 
 
 def page_tables(frames: Frames) -> HeadedTables:

@@ -52,6 +52,7 @@ from scorecube.statistics.label_agreement import (
     effective_judges,
     label_coefficients,
     label_intervals,
+    largest_error,
 )
 
 ALL_SHARED = 0
@@ -319,10 +320,14 @@ class Judges(Analysis):
                 array = np.moveaxis(totals[each.name], -1, 0)
             integer = "i" in each.kinds
             values[each.name] = (each.dims, np.rint(array).astype(np.int64) if integer else array)
-        errors = one_judge.common_errors(judged.scores[: len(judged.sets) - self.ensemble])
+        errors, topics = one_judge.common_errors(judged.scores[: len(judged.sets) - self.ensemble])
         together = np.array([effective_judges(each, self.confidence) for each in errors])
         for k, name in enumerate(("effective", "effective_low", "effective_high")):
             values[name] = (schema.CELL, together[judged.cell_of, k])
+        shares, places = map(np.array, zip(*map(largest_error, errors), strict=True))
+        values["error_share"] = (schema.CELL, shares[judged.cell_of])
+        places = topics[places] if topics.size else places
+        values["error_place"] = (schema.CELL, places[judged.cell_of])
         coords = {
             names.METRIC: cube[names.METRIC].drop_vars(names.USES_SETTINGS, errors="ignore"),
             names.USES_GAINS: (names.METRIC, cube[names.USES_SETTINGS].values),

@@ -153,15 +153,15 @@ def two_sets(truth: Floats, judge: Floats) -> TwoSets:
     )
 
 
-def common_errors(scores: Floats) -> Floats:
-    """Return the scores of all judges less those of the truth, (cell, judge, run, topic), on the runs and topics that all sets have.
+def common_errors(scores: Floats) -> tuple[Floats, np.ndarray[Any, Any]]:
+    """Return the scores of all judges less those of the truth, (cell, judge, run, topic), on the runs and topics that all sets have, and the places of these topics.
 
     scores: float64 (set, cell, run, topic), NaN for what a set lacks; the truth first.
     """
     known = ~np.isnan(scores)
     runs, topics = (known.any(axis=axes).all(axis=0) for axes in ((1, 3), (1, 2)))
     errors = scores[1:, :, runs][..., topics] - scores[:1, :, runs][..., topics]
-    return np.swapaxes(errors, 0, 1)
+    return np.swapaxes(errors, 0, 1), np.flatnonzero(topics)
 
 
 def rankings(sets: TwoSets, agreement: Agreement) -> dict[str, Any]:

@@ -430,7 +430,7 @@ def effective_coverage(truth: Truth, number: int, seed: int) -> Values:
     for sample in samples(truth, number, seed):
         value, low, high = effective_judges(sample.scores, CONFIDENCE)
         target = float(sample.means)
-        share, _ = largest_error(sample.scores)
+        share, _ = largest_error(sample.scores, np.arange(sample.scores.shape[-1]))
         flagged = share > max(LEAST_SHARE, MANY_TIMES / sample.scores.shape[-1])
         rows.append({"effective judges": covers(low, high, target), f"{MEAN_WIDTH}, of logarithms": np.log(high / low), f"{MEAN_NUMBER}": value, f"{MEAN_NUMBER}, true": target, FLAGGED: flagged})  # fmt: skip
     return collected(rows)
@@ -443,7 +443,8 @@ def covid_errors(metric: int, n_topics: int, share: float | None = None) -> Trut
     known = judges.judged(DATA)
     errors = np.array([known[each][0][metric] - known["truth"][0][metric] for each in judges.JUDGES])  # fmt: skip
     if share is not None:
-        place, part = largest_error(errors)[1], 1 - 1 / errors.shape[-1]
+        n = errors.shape[-1]
+        (_, place), part = largest_error(errors, np.arange(n)), 1 - 1 / n
         others = np.delete(errors, place, axis=-1)
         apart = errors[..., place] - others.mean(axis=-1)
         own, rest = (apart.sum(axis=0) ** 2).sum(), squared_errors(others)[1].sum()

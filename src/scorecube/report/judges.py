@@ -277,12 +277,8 @@ def price_findings(price: pd.DataFrame, needed: pd.DataFrame) -> Iterator[Findin
 
 
 def _needed(needed: pd.DataFrame, row: pd.Series[Any]) -> str:
-    same = needed[
-        (needed["judge"] == row["judge"])
-        & (needed["metric"] == row["metric"])
-        & (needed["gain"] == row["gain"])
-        & (needed["of"] == "mean")
-    ]
+    keys = ["judge", "metric", "gain", "of"]
+    same = needed[(needed[keys] == row[keys].tolist()).all(axis=1)]
     if same.empty:
         return ""
     one = same.iloc[0]

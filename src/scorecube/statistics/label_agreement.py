@@ -153,19 +153,21 @@ def effective_judges(errors: Any, confidence: float) -> tuple[float, float, floa
     return float(found[0]) if np.isfinite(log) else np.nan, float(low), float(high)
 
 
-def largest_error(errors: Any) -> tuple[float, int]:
-    """Return the largest share of one topic in the squared errors of the judges' mean, and the place of the topic; NaN, 0 without errors.
+def largest_error(errors: Any, topics: Any) -> tuple[float, int]:
+    """Return the largest share of one topic in the squared errors of the judges' mean, and the topic; NaN, 0 without errors.
 
     errors: float64 (judge, run, topic); a bias that all topics share is no error.
+    topics: Integers (topic,): numbers of the topics.
 
     Examples
     --------
-    >>> largest_error(np.array([[[0.0, 0.0, 0.0, 1.0]]]))
+    >>> largest_error(np.array([[[0.0, 0.0, 0.0, 1.0]]]), np.arange(4))
     (0.75, 3)
     """
-    squares = squared_errors(errors)[1] if errors.size else np.zeros(1)
-    place, whole = int(squares.argmax()), squares.sum()
-    return float(squares[place] / whole) if whole > 0 else np.nan, place
+    squares = squared_errors(errors)[1] if errors.size else np.zeros(0)
+    if not squares.any():
+        return np.nan, 0
+    return float(squares.max() / squares.sum()), int(topics[squares.argmax()])
 
 
 def squared_errors(errors: Any) -> Floats:

@@ -99,7 +99,7 @@ def test_a_topic_with_most_of_the_errors_is_named() -> None:
         found = [each.sentence for each in view_of("judges").findings(result)]
         named.append([each for each in found if text in each])
     assert named[0] == []
-    share, place = largest_error(np.stack([*noise.values()])[:, 0, 0])
+    share, place = largest_error(np.stack([*noise.values()])[:, 0, 0], np.arange(50))
     assert place == 7
     np.testing.assert_allclose(result["error_share"].values.flat[0], share)
     assert f"topic {truth.topic.values[7]} alone has {share:.0%} of the " in named[1][0]

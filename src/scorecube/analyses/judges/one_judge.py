@@ -303,14 +303,11 @@ def corrections(
 def _no_corrections(n_cells: int, n_sizes: int, n_runs: int) -> dict[str, Any]:
     """Return the arrays of `corrections` without values."""
     of_runs = [f"{name}{end}" for name in CORRECTED for end in ("", "_low", "_high")]
-    found: dict[str, Any] = {
-        name: np.full((n_cells, n_sizes, n_runs), np.nan) for name in (*of_runs, "slope")
-    }
-    by_size = (n_cells, n_sizes, len(QUANTITIES))
-    found |= {
-        name: np.full(by_size, np.nan) for name in ("width", "width_truth", "covered", "mean_slope")
-    }
-    found |= {name: np.full(by_size[::2], np.nan) for name in ("needed", "needed_truth")}
+    sizes = (n_cells, n_sizes, len(QUANTITIES))
+    shapes = dict.fromkeys((*of_runs, "slope"), (n_cells, n_sizes, n_runs))
+    shapes |= dict.fromkeys(("width", "width_truth", "covered", "mean_slope"), sizes)
+    shapes |= dict.fromkeys(("needed", "needed_truth"), sizes[::2])
+    found = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
     return found | {"baseline": np.full(n_cells, -1)}
 
 

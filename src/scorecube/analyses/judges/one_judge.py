@@ -304,7 +304,7 @@ def _no_corrections(n_cells: int, n_sizes: int, n_runs: int) -> dict[str, Any]:
     """Return the arrays of `corrections` without values."""
     of_runs = [f"{name}{end}" for name in CORRECTED for end in ("", "_low", "_high")]
     sizes = (n_cells, n_sizes, len(QUANTITIES))
-    shapes = dict.fromkeys((*of_runs, "slope"), (n_cells, n_sizes, n_runs))
+    shapes: dict[str, Any] = dict.fromkeys((*of_runs, "slope"), (n_cells, n_sizes, n_runs))
     shapes |= dict.fromkeys(("width", "width_truth", "covered", "mean_slope"), sizes)
     shapes |= dict.fromkeys(("needed", "needed_truth"), sizes[::2])
     found = {name: np.full(shape, np.nan) for name, shape in shapes.items()}

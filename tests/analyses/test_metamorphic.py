@@ -119,7 +119,7 @@ JUDGED_DIFFERENCES = (
     "width",
     "width_truth",
 )
-EFFECTIVE = ("effective", "effective_low", "effective_high")
+EFFECTIVE = ("effective", "effective_low", "effective_high", "error_share")
 JUDGED_RATIOS = ("slope", "mean_slope", "covered", "needed", "needed_truth", *EFFECTIVE)
 BOUGHT = (
     "corrected",
@@ -204,7 +204,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             Law(close=["mean"]), board=RESAMPLED, maxt=Law(close=["mean", "residual_variance"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(close=RELIABILITY), errors=SIMULATED, check=JOINTLY,
             paired=Law(close=["mean", "p_value"]), agreement=Law(close=["mean_first", "mean_second"]), teams=Law(close=[*KEPT_MEANS, "rbp_residual"]),
-            judges=Law(free=BOUGHT, close=[*JUDGED, *JUDGED_DIFFERENCES, *JUDGED_RATIOS]),
+            judges=Law(free=[*BOUGHT, "error_place"], close=[*JUDGED, *JUDGED_DIFFERENCES, *JUDGED_RATIOS]),
         ),
     ),
     "topics in the opposite order, samples drawn": Relation(

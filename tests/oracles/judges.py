@@ -69,7 +69,10 @@ def jackknife(by_topic: Sequence[Pairs], confidence: float) -> tuple[float, floa
 def effective_judges(
     errors: Sequence[Sequence[Sequence[float]]], confidence: float
 ) -> tuple[float, float, float]:
-    """Return judges times the trace over the sum of the covariance matrix of errors (judge, run, topic), with limits by leaving out topics one by one."""
+    """Return judges times the trace over the sum of the covariance matrix of errors (judge, run, topic), with limits by leaving out topics one by one.
+
+    Degrees of freedom: the fewest of effective topics less one and Satterthwaite's of what leaving out a topic changes.
+    """
     n_judges, n_runs, n = len(errors), len(errors[0]), len(errors[0][0])
 
     def of(topics: Sequence[int]) -> float:
@@ -88,8 +91,17 @@ def effective_judges(
     every = range(n)
     left = [math.log(of([topic for topic in every if topic != out])) for out in every]
     middle = math.fsum(left) / n
-    error = math.sqrt((n - 1) / n * math.fsum((each - middle) ** 2 for each in left))
-    factor = math.exp(float(t.ppf((1 + confidence) / 2, n - 1)) * error)
+    squares = [(each - middle) ** 2 for each in left]
+    error = math.sqrt((n - 1) / n * math.fsum(squares))
+    peaks = math.fsum(each**2 for each in squares) / math.fsum(squares) ** 2
+    joint = [0.0] * n
+    for run in range(n_runs):
+        sums = [math.fsum(judge[run][topic] for judge in errors) for topic in every]
+        mean = math.fsum(sums) / n
+        joint = [known + (each - mean) ** 2 for known, each in zip(joint, sums, strict=True)]
+    effective = math.fsum(joint) ** 2 / math.fsum(each**2 for each in joint)
+    freedom = max(min(effective - 1, 2 / max(peaks - 1 / n, 2 / n)), 1.0)
+    factor = math.exp(float(t.ppf((1 + confidence) / 2, freedom)) * error)
     return of(every), of(every) / factor, of(every) * factor
 
 

@@ -92,7 +92,10 @@ def test_no_difference_names_pairs_that_their_own_error_would_separate() -> None
     labels = [f"r{k:02d}" for k in range(16)], [f"t{k:02d}" for k in range(50)]
     cube = sc.cube_from_scores({"M": pd.DataFrame(scores, *labels)})
     for analysis in (sc.MaxT(), sc.Leaderboard()):
-        assert "by their own standard errors alone (t tests, Holm)" in said(cube, analysis, 1000)
+        text = said(cube, analysis, 1000)
+        assert "by their own standard errors alone (t tests, Holm)" in text
+        assert "more pairs would be separated: --moderation balanced tests them" in text
+        assert "balanced" not in said(cube, replace(analysis, moderation="balanced"), 1000)
     balanced = replace(sc.MaxT(), moderation="balanced")
     found = sc.analyse(cube, balanced, trials=1000, seed=1)["p_value"].values[0, 0, :5]
     assert (found < 0.05).sum() >= 3

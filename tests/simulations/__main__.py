@@ -83,6 +83,8 @@ DESIGNS = tuple(
     for n_topics in (25, 50)
     for skewed in (False, True)
 )
+SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
+"""Shares of one topic in the squared errors of the judges' mean."""
 LENIENT = np.linspace(0.9, 0.985, 10)
 """Probabilities of relevance of runs whose true mean RR is .948 to .992."""
 
@@ -219,10 +221,13 @@ def _judges() -> Iterator[tuple[str, Row]]:
     for n_topics in (10, 25, 50):
         for correlation in (0.0, 0.3, 0.7):
             truth = of(truths.judges_errors, 5, correlation, n_topics)
-            yield f"5 judges, correlation {correlation}, {n_topics} topics", Row(truth, rates.effective_coverage, COVERED, 1000)  # fmt: skip
+            yield f"5 judges, correlation {correlation}, {n_topics} topics", Row(truth, rates.effective_coverage, COVERED, 2000)  # fmt: skip
         for k, metric in enumerate(judges.METRICS):
             truth = of(rates.covid_errors, k, n_topics)
-            yield f"TREC-COVID {metric}, six judges, {n_topics} topics", Row(truth, rates.effective_coverage, COVERED, 1000)  # fmt: skip
+            yield f"TREC-COVID {metric}, six judges, {n_topics} topics", Row(truth, rates.effective_coverage, COVERED, 2000)  # fmt: skip
+        for share in SHARES:
+            truth = of(rates.covid_errors, 0, n_topics, share)
+            yield f"TREC-COVID AP, one topic has {share} of the errors, {n_topics} topics", Row(truth, rates.effective_coverage, COVERED, 2000)  # fmt: skip
 
 
 def _designs() -> Iterator[tuple[str, Row]]:

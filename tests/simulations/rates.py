@@ -13,6 +13,7 @@ import xarray as xr
 from scipy.special import stdtrit
 
 import scorecube as sc
+from scorecube.analyses.judges.judge_quantities import LEAST_SHARE, MANY_TIMES
 from scorecube.analyses.simulation.families import smallest_error
 from scorecube.design import topic_set_size
 from scorecube.design.power import Anova
@@ -23,6 +24,8 @@ from scorecube.statistics.label_agreement import (
     effective_judges,
     label_coefficients,
     label_intervals,
+    largest_error,
+    squared_errors,
 )
 from scorecube.workflow.api import analyse
 from tests.simulations import judges
@@ -46,8 +49,8 @@ ERROR = "(error)"
 """In the name of what should never be."""
 MEAN_WIDTH = "mean width"
 QUANTILE, MEAN_POWER = "5 % quantile", "mean true power"
-MEAN_NUMBER = "mean number"
-NO_GOAL = (MEAN_WIDTH, QUANTILE, MEAN_POWER, MEAN_NUMBER)
+MEAN_NUMBER, FLAGGED = "mean number", "finding of one topic"
+NO_GOAL = (MEAN_WIDTH, QUANTILE, MEAN_POWER, MEAN_NUMBER, FLAGGED)
 """In names of what is no rate, or has no goal."""
 WIDTH = "width, of the interval without"
 """In place of a rate."""
@@ -427,16 +430,25 @@ def effective_coverage(truth: Truth, number: int, seed: int) -> Values:
     for sample in samples(truth, number, seed):
         value, low, high = effective_judges(sample.scores, CONFIDENCE)
         target = float(sample.means)
-        rows.append({"effective judges": covers(low, high, target), f"{MEAN_WIDTH} of limits": high - low, f"{MEAN_NUMBER}": value, f"{MEAN_NUMBER}, true": target})  # fmt: skip
+        share, _ = largest_error(sample.scores, np.arange(sample.scores.shape[-1]))
+        flagged = share > max(LEAST_SHARE, MANY_TIMES / sample.scores.shape[-1])
+        rows.append({"effective judges": covers(low, high, target), f"{MEAN_WIDTH}, of logarithms": np.log(high / low), f"{MEAN_NUMBER}": value, f"{MEAN_NUMBER}, true": target, FLAGGED: flagged})  # fmt: skip
     return collected(rows)
 
 
-def covid_errors(metric: int, n_topics: int) -> Truth:
-    """Return errors of the simulated judges of TREC-COVID round 5 by a metric, topics drawn with replacement."""
+def covid_errors(metric: int, n_topics: int, share: float | None = None) -> Truth:
+    """Return errors of the simulated judges of TREC-COVID round 5 by a metric, topics drawn with replacement; with a share, the topic with the largest errors has it."""
     if not DATA.is_dir():
         raise FileNotFoundError(DATA)
     known = judges.judged(DATA)
     errors = np.array([known[each][0][metric] - known["truth"][0][metric] for each in judges.JUDGES])  # fmt: skip
+    if share is not None:
+        n = errors.shape[-1]
+        (_, place), part = largest_error(errors, np.arange(n)), 1 - 1 / n
+        others = np.delete(errors, place, axis=-1)
+        apart = errors[..., place] - others.mean(axis=-1)
+        own, rest = (apart.sum(axis=0) ** 2).sum(), squared_errors(others)[1].sum()
+        errors[..., place] -= apart * (1 - np.sqrt(share * rest / (own * part * (part - share))))
     target = np.array(effective_judges(errors, CONFIDENCE)[0])
     return lambda chance: Sample(errors[..., chance.integers(0, errors.shape[-1], n_topics)], target)  # fmt: skip
 

@@ -153,11 +153,15 @@ DISJOINT = declared(
 """
 TOGETHER = declared(
     "metric gain",
-    "truth metric gain n_judges effective~ collection=compared_in",
+    "truth metric gain n_judges effective~ largest_error?=error_share largest_error_topic?=error_topic "
+    "collection=compared_in",
     only="has_effective",
     needs="has_effective",
 )
-"""Number of judges with independent errors whose mean is as exact as that of all judges, on the topics and runs that all have; limits are over infinitely many topics."""
+"""Number of judges with independent errors whose mean is as exact as that of all judges, on the topics and runs that all have; limits are over infinitely many topics.
+
+`largest_error` is the largest share of one topic in the squared errors of the judges' mean; the topic is named where it has most of them, for more than .15 limits are known to fail.
+"""
 RUNS = declared(
     "judge metric gain run",
     "truth judge metric gain run mean_truth mean_judge rank_truth rank_judge bias=mean_bias "
@@ -273,12 +277,8 @@ def price_findings(price: pd.DataFrame, needed: pd.DataFrame) -> Iterator[Findin
 
 
 def _needed(needed: pd.DataFrame, row: pd.Series[Any]) -> str:
-    same = needed[
-        (needed["judge"] == row["judge"])
-        & (needed["metric"] == row["metric"])
-        & (needed["gain"] == row["gain"])
-        & (needed["of"] == "mean")
-    ]
+    keys = ["judge", "metric", "gain", "of"]
+    same = needed[(needed[keys] == row[keys].tolist()).all(axis=1)]
     if same.empty:
         return ""
     one = same.iloc[0]
@@ -288,52 +288,53 @@ def _needed(needed: pd.DataFrame, row: pd.Series[Any]) -> str:
     return f"; a width of {one['width']:g} takes {with_judge} with it, {one['n_labelled_truth']:,.0f} labelled topics without"
 
 
+STATED = {
+    "together": (
+        *(TOGETHER, "effective", "judges", ".1f"),
+        "effective number of independent judges, {label}",
+        "{label}: the mean of the {n_judges} judges is as exact as that of {limits} judges with independent errors",
+    ),
+    "labels": (
+        *(LABELS, "kappa", "1", ".2f"),
+        "kappa of the labels of {judge} and {truth}",
+        "labels of {judge}: kappa {limits}, weighted {weighted_kappa:.2f}, alpha {alpha:.2f}, of {n_documents:,} documents; "
+        "mean level {mean_level_judge:.2f}, of {truth} {mean_level_truth:.2f}",
+    ),
+    "disjoint": (
+        *(DISJOINT, "judge_part", "1", ".3f"),
+        "tau that {judge} takes from rankings of other topics, {label}",
+        "{label}: no topics are shared: two halves of {n_topics} topics of {truth} rank with tau {tau_truth_halves:.3f}, "
+        "two of {judge} with {tau_judge_halves:.3f}, one of each with {tau_with_judge:.3f}: the judge's part is {limits}",
+    ),
+    "preference": (
+        *(PREFERENCE, "preference", "score", "+.3f"),
+        "preference of {judge} for its own family, {label}",
+        "{label}: {judge} scores {own} of its own family {limits} above the others, relative to {truth}",
+    ),
+}
+"""Table -> itself, the column of the estimate, its unit and form, what it is of, and the sentence of a row."""
+
+
 def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield the same by further metrics, how labels agree, how rankings of other topics do, and what judges prefer."""
     confidence = float(result.attrs["confidence"])
     by_metric = with_labels(AGREEMENT.make(result)).groupby("label", sort=False)
     for _, rows in [*by_metric][1:]:
         yield from _as_the_truth(rows, confidence)
-    together = with_labels(TOGETHER.make(result)) if "effective" in result else pd.DataFrame()
-    for row in together.to_dict("records"):
-        yield with_number(
-            f"{row['label']}: the mean of the {row['n_judges']} judges is as exact as that of "
-            f"{with_limits(*number_of(row, 'effective'), form='.1f')} judges with independent errors",
-            f"effective number of independent judges, {row['label']}",
-            number_of(row, "effective"),
-            "judges",
-            confidence,
-            table="together",
-        )
-    for row in LABELS.make(result).to_dict("records"):
-        yield with_number(
-            f"labels of {row['judge']}: kappa {with_limits(*number_of(row, 'kappa'), form='.2f')}, weighted {row['weighted_kappa']:.2f}, "
-            f"alpha {row['alpha']:.2f}, of {row['n_documents']:,} documents; mean level {row['mean_level_judge']:.2f}, of {row['truth']} {row['mean_level_truth']:.2f}",
-            f"kappa of the labels of {row['judge']} and {row['truth']}",
-            number_of(row, "kappa"),
-            confidence=confidence,
-            table="labels",
-        )
-    for row in with_labels(DISJOINT.make(result)).to_dict("records"):
-        yield with_number(
-            f"{row['label']}: no topics are shared: two halves of {row['n_topics']} topics of {row['truth']} rank with tau {row['tau_truth_halves']:.3f}, "
-            f"two of {row['judge']} with {row['tau_judge_halves']:.3f}, one of each with {row['tau_with_judge']:.3f}: "
-            f"the judge's part is {with_limits(*number_of(row, 'judge_part'))}",
-            f"tau that {row['judge']} takes from rankings of other topics, {row['label']}",
-            number_of(row, "judge_part"),
-            confidence=confidence,
-            table="disjoint",
-        )
-    for row in with_labels(PREFERENCE.make(result)).to_dict("records"):
-        yield with_number(
-            f"{row['label']}: {row['judge']} scores {counted(row['n_own'], 'run')} of its own family "
-            f"{with_limits(*number_of(row, 'preference'), form='+.3f')} above the others, relative to {row['truth']}",
-            f"preference of {row['judge']} for its own family, {row['label']}",
-            number_of(row, "preference"),
-            "score",
-            confidence,
-            table="preference",
-        )
+    for name, (table, number, unit, form, subject, sentence) in STATED.items():
+        frame = table.make(result)
+        for row in (with_labels(frame) if "metric" in frame else frame).to_dict("records"):
+            estimate, own = number_of(row, number), counted(row.get("n_own", 0), "run")
+            words = row | {"limits": with_limits(*estimate, form=form), "own": own}
+            text = sentence.format_map(words) + _one_topic(row)
+            yield with_number(text, subject.format_map(row), estimate, unit, confidence, table=name)
+
+
+def _one_topic(row: Mapping[Any, Any]) -> str:
+    """Return that one topic has most of the errors, if one has."""
+    if not (topic := row.get("largest_error_topic")):
+        return ""
+    return f"; topic {topic} alone has {row['largest_error']:.0%} of the squared errors of this mean: the limits are not known to hold"
 
 
 def page_tables(frames: Frames) -> HeadedTables:

@@ -22,6 +22,7 @@ from scorecube.report.phrases import (
     listed,
     noun,
     number_of,
+    own_errors,
     with_limits,
 )
 from scorecube.report.tables import COLLECTION, Table, declared, rows_along, where
@@ -215,12 +216,9 @@ def leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
     place = f"its rank lies between {first['rank_low']} and {first['rank_high']}"
     place = "its rank is 1" if first["rank_high"] == 1 else place
     width = (rows["rank_high"] - rows["rank_low"] + 1).median()
-    own = of_cell(result, first, "own_error_pairs")
-    own_errors = ""
-    if may_lead > 1 and own > 0:
-        own_errors = f"; by their own standard errors alone (t tests, Holm) {own:,.0f} more pairs would be separated"
+    own = of_cell(result, first, "own_error_pairs") if may_lead > 1 else 0
     return with_number(
-        f"{label}: {lead} with {mean}; {place}{others}; the median rank set has {width:.0f} of {len(rows)} ranks {_confidence(facts)}{own_errors}",
+        f"{label}: {lead} with {mean}; {place}{others}; the median rank set has {width:.0f} of {len(rows)} ranks {_confidence(facts)}{own_errors(own, facts)}",
         f"rank of {first[names.RUN]} by {label} over infinitely many topics",
         number_of(first, "rank"),
         "rank",

@@ -26,6 +26,7 @@ from scorecube.report.phrases import (
     labels_by_share,
     listed,
     noun,
+    own_errors,
     value_range,
 )
 from scorecube.report.tables import COLLECTION, Table, combine, declared
@@ -268,10 +269,7 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
             f"on {'the common topics of each pair, of ' if facts.get('missing') == 'pairwise' else 'these '}{facts['n_topics']} topics{after}"
         )
     own = _count(result, row, OWN_ERRORS) if OWN_ERRORS in quantity_names(result) else 0
-    if own and result.attrs.get("analysis") == "maxt":
-        sentence += (
-            f"; by their own standard errors alone (t tests, Holm) {own:,} more would be separated"
-        )
+    sentence += own_errors(own if facts.get("analysis") == "maxt" else 0, facts)
     near = _count(result, row, UNDECIDED) if UNDECIDED in quantity_names(result) else 0
     if near:
         sentence += f"; {counted(near, 'p-value')} within the Monte Carlo error of {row['alpha']:g}"

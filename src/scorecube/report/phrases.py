@@ -35,6 +35,20 @@ def listed(*words: str | None, by: str = ", ") -> str:
     return by.join(filter(None, words))
 
 
+def own_errors(number: float, facts: Mapping[str, Any]) -> str:
+    """Return how many more pairs their own standard errors alone would separate, and the option that tests them; nothing for none.
+
+    Examples
+    --------
+    >>> own_errors(5, {"moderation": 4.0})
+    '; by their own standard errors alone (t tests, Holm) 5 more pairs would be separated: --moderation balanced tests them'
+    """
+    if not number > 0:
+        return ""
+    tests = "" if facts.get("moderation") == "balanced" else ": --moderation balanced tests them"
+    return f"; by their own standard errors alone (t tests, Holm) {number:,.0f} more pairs would be separated{tests}"
+
+
 def value_range(values: Iterable[Any], form: str) -> str:
     """Return the smallest and the largest number, or the one that all are.
 

@@ -10,8 +10,10 @@ topics share is left out. With C the covariance matrix of the errors of K judges
     K_e = K trace(C) / sum(C)
 
 judges of the same average error variance with independent errors: K / (1 + (K - 1) rho) where all correlations are rho. The estimand is K_e over infinitely many
-topics, of these runs and judges. Limits are by a jackknife over topics of its logarithm, with Student's t. Reference: Clemen and Winkler 1985, "Limits for the
-precision and value of information from dependent sources", Operations Research 33.
+topics, of these runs and judges. Limits are by a jackknife over topics of its logarithm, with Student's t. A few topics may have most of the errors; its degrees of
+freedom are therefore the fewest of topics - 1, the effective number of topics - 1, (sum w)**2 / sum w**2 for squared errors w of the judges' sum, and those of the variance of what single topics
+change, 2 / (sum u**4 / (sum u**2)**2 - 1 / n) (Satterthwaite 1946). References: Clemen and Winkler 1985, "Limits for the precision and value of information from dependent
+sources", Operations Research 33.
 """
 
 from typing import Any
@@ -133,8 +135,7 @@ def effective_judges(errors: Any, confidence: float) -> tuple[float, float, floa
     n = errors.shape[-1]
     if len(errors) < 2 or n < LEAST_TOPICS:
         return np.nan, np.nan, np.nan
-    centred = errors - errors.mean(axis=-1, keepdims=True)
-    by_topic = np.stack([(centred**2).sum(axis=(0, 1)), (centred.sum(axis=0) ** 2).sum(axis=0)])
+    by_topic = squared_errors(errors)
     # Sums of squared deviations of all topics, and of all but one.
     whole = by_topic.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -142,7 +143,34 @@ def effective_judges(errors: Any, confidence: float) -> tuple[float, float, floa
             np.log(len(errors) * own / joint)
             for own, joint in (whole, whole - n / (n - 1) * by_topic)
         )
-    half = student_quantile(n - 1, confidence) * left.std() * np.sqrt(n - 1)
+        changes = (left - left.mean()) ** 2
+        peaks = (changes**2).sum() / changes.sum() ** 2 - 1 / n
+        effective = whole[1, 0] ** 2 / (by_topic[1] ** 2).sum() - 1
+        freedom = max(min(effective, 2 / max(peaks, 2 / n)), 1.0)
+    half = student_quantile(freedom, confidence) * left.std() * np.sqrt(n - 1)
     found = np.exp(np.array([log, log - half, log + half]))
     low, high = (each if half > 0 else np.nan for each in found[1:])
     return float(found[0]) if np.isfinite(log) else np.nan, float(low), float(high)
+
+
+def largest_error(errors: Any, topics: Any) -> tuple[float, int]:
+    """Return the largest share of one topic in the squared errors of the judges' mean, and the topic; NaN, 0 without errors.
+
+    errors: float64 (judge, run, topic); a bias that all topics share is no error.
+    topics: Integers (topic,): numbers of the topics.
+
+    Examples
+    --------
+    >>> largest_error(np.array([[[0.0, 0.0, 0.0, 1.0]]]), np.arange(4))
+    (0.75, 3)
+    """
+    squares = squared_errors(errors)[1] if errors.size else np.zeros(0)
+    if not squares.any():
+        return np.nan, 0
+    return float(squares.max() / squares.sum()), int(topics[squares.argmax()])
+
+
+def squared_errors(errors: Any) -> Floats:
+    """Return squared deviations from the mean over topics, of all judges and of their sum, over runs (two, topic)."""
+    centred = errors - errors.mean(axis=-1, keepdims=True)
+    return np.stack([(centred**2).sum(axis=(0, 1)), (centred.sum(axis=0) ** 2).sum(axis=0)])

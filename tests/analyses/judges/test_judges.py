@@ -29,6 +29,7 @@ from scorecube.statistics.label_agreement import (
     effective_judges,
     label_coefficients,
     label_intervals,
+    largest_error,
 )
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
@@ -82,6 +83,26 @@ def test_effective_judges_equal_the_oracle() -> None:
     assert effective_judges(many, 0.95)[0] == pytest.approx(4 / 1.9, rel=0.02)
     for few in (errors[:1], errors[..., :2], np.zeros((2, 3, 5))):
         assert np.isnan(effective_judges(few, 0.95)).all()
+
+
+def test_a_topic_with_most_of_the_errors_is_named() -> None:
+    """In the finding of the number of judges, with its share; one that has no more than usual is not."""
+    truth, chance = simulate_cube(n_runs=12, seed=1), np.random.default_rng(5)
+    noise = {name: chance.normal(0, 0.05, truth["score"].shape) for name in ("a", "b")}
+    text = "squared errors of this mean: the limits are not known to hold"
+    named = []
+    for more in (0.0, 1.0):
+        for each in noise.values():
+            each[..., 7] += more
+        scores = {name: truth.assign(score=truth["score"] + each) for name, each in noise.items()}
+        result = analyse(judged(**scores), SMALL)
+        found = [each.sentence for each in view_of("judges").findings(result)]
+        named.append([each for each in found if text in each])
+    assert named[0] == []
+    share, place = largest_error(np.stack([*noise.values()])[:, 0, 0], np.arange(50))
+    assert place == 7
+    np.testing.assert_allclose(result["error_share"].values.flat[0], share)
+    assert f"topic {truth.topic.values[7]} alone has {share:.0%} of the " in named[1][0]
 
 
 def test_an_ensemble_is_the_mean_of_its_judges() -> None:

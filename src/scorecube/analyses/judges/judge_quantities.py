@@ -36,6 +36,16 @@ TOGETHER = (
     *limits("effective", CELL, "judges", "{} limit over infinitely many topics"),
 )
 """Of all judges together."""
+LARGEST = (
+    *variables(
+        *(CELL, "share"),
+        error_share="largest share of one topic in the squared errors of the mean of all judges",
+    ),
+    *variables(*(CELL, "label"), kinds="i", error_place="index of this topic"),
+)
+"""Of the topic with the largest errors of all judges together."""
+LEAST_SHARE, MANY_TIMES = 0.15, 5
+"""A topic has most of the errors if its share exceeds the first, from which on limits of the effective number of judges are known to fail, and so many times the equal share of all topics."""
 BY_JUDGE = (
     *variables(
         *(_STATISTIC, "estimate"),
@@ -161,8 +171,8 @@ BY_JUDGE = (
     ),
     *variables((names.JUDGE,), "count", "runs", n_common_runs="runs of both sets"),
 )
-VARIABLES = (*BY_JUDGE, *TOGETHER)
-OPTIONAL = (tuple(each.name for each in TOGETHER),)
+VARIABLES = (*BY_JUDGE, *TOGETHER, *LARGEST)
+OPTIONAL = tuple(tuple(each.name for each in group) for group in (TOGETHER, LARGEST))
 """Absent from results before 0.3.0."""
 
 
@@ -194,6 +204,13 @@ def _is_corrected(result: xr.Dataset, of: str) -> xr.DataArray:
 def _baseline_run(result: xr.Dataset) -> xr.DataArray:
     runs = np.array([*labels_of(result, names.RUN), ""], object)
     return result["baseline"].copy(data=runs[result["baseline"].values])
+
+
+def _erring_topic(result: xr.Dataset) -> xr.DataArray:
+    topics, share = np.array(labels_of(result, names.TOPIC), object), result["error_share"]
+    least = np.maximum(LEAST_SHARE, MANY_TIMES / result["n_shared"].min(names.JUDGE))
+    is_large = (share > least) & result["effective_low"].notnull()
+    return share.copy(data=np.where(is_large, topics[result["error_place"].values], ""))
 
 
 def _finite(result: xr.Dataset, of: str) -> xr.DataArray:
@@ -347,6 +364,12 @@ DERIVED = (
         *(CELL, "flag"),
         needs=("effective",),
         has_effective="whether several judges share topics with the truth",
+    ),
+    derived(
+        _erring_topic,
+        *(CELL, "label"),
+        needs=("error_share", "effective"),
+        error_topic="topic with most of the squared errors of the mean of all judges, empty if none has",
     ),
     derived(
         lambda result: result["rank_truth"].notnull(),

@@ -29,7 +29,13 @@ from scorecube.analyses.base import (
     Prepared,
 )
 from scorecube.analyses.judges import one_judge
-from scorecube.analyses.judges.judge_quantities import BY_JUDGE, ENSEMBLE, VARIABLES
+from scorecube.analyses.judges.judge_quantities import (
+    BY_JUDGE,
+    ENSEMBLE,
+    LARGEST,
+    TOGETHER,
+    VARIABLES,
+)
 from scorecube.analyses.judges.one_judge import HALVES
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
@@ -52,6 +58,7 @@ from scorecube.statistics.label_agreement import (
     effective_judges,
     label_coefficients,
     label_intervals,
+    largest_error,
 )
 
 ALL_SHARED = 0
@@ -265,11 +272,8 @@ class Judges(Analysis):
 
     def _of_judge(self, inputs: Inputs, judge: int) -> dict[str, Any]:
         """Return the values of one judge by the names of `BY_JUDGE`, (cell, ...) or (...)."""
-        scores, counts, baseline = (
-            inputs["scores"],
-            inputs["labels"][judge],
-            int(inputs["baseline"]),
-        )
+        scores, counts = inputs["scores"], inputs["labels"][judge]
+        baseline = int(inputs["baseline"])
         sets = one_judge.two_sets(scores[0], scores[judge + 1])
         options = {"weights": self.weights, "distance": self.distance}
         label, label_low, label_high = label_intervals(counts, self.confidence, **options)
@@ -319,10 +323,14 @@ class Judges(Analysis):
                 array = np.moveaxis(totals[each.name], -1, 0)
             integer = "i" in each.kinds
             values[each.name] = (each.dims, np.rint(array).astype(np.int64) if integer else array)
-        errors = one_judge.common_errors(judged.scores[: len(judged.sets) - self.ensemble])
-        together = np.array([effective_judges(each, self.confidence) for each in errors])
-        for k, name in enumerate(("effective", "effective_low", "effective_high")):
-            values[name] = (schema.CELL, together[judged.cell_of, k])
+        errors, topics = one_judge.common_errors(judged.scores[: len(judged.sets) - self.ensemble])
+        together = [
+            (*effective_judges(each, self.confidence), *largest_error(each, topics))
+            for each in errors
+        ]
+        for each, array in zip((*TOGETHER, *LARGEST), np.array(together).T, strict=True):
+            of_cells = array[judged.cell_of]
+            values[each.name] = (each.dims, of_cells.astype(int) if "i" in each.kinds else of_cells)
         coords = {
             names.METRIC: cube[names.METRIC].drop_vars(names.USES_SETTINGS, errors="ignore"),
             names.USES_GAINS: (names.METRIC, cube[names.USES_SETTINGS].values),

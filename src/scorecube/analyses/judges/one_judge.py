@@ -153,15 +153,15 @@ def two_sets(truth: Floats, judge: Floats) -> TwoSets:
     )
 
 
-def common_errors(scores: Floats) -> Floats:
-    """Return the scores of all judges less those of the truth, (cell, judge, run, topic), on the runs and topics that all sets have.
+def common_errors(scores: Floats) -> tuple[Floats, np.ndarray[Any, Any]]:
+    """Return the scores of all judges less those of the truth, (cell, judge, run, topic), on the runs and topics that all sets have, and the places of these topics.
 
     scores: float64 (set, cell, run, topic), NaN for what a set lacks; the truth first.
     """
     known = ~np.isnan(scores)
     runs, topics = (known.any(axis=axes).all(axis=0) for axes in ((1, 3), (1, 2)))
     errors = scores[1:, :, runs][..., topics] - scores[:1, :, runs][..., topics]
-    return np.swapaxes(errors, 0, 1)
+    return np.swapaxes(errors, 0, 1), np.flatnonzero(topics)
 
 
 def rankings(sets: TwoSets, agreement: Agreement) -> dict[str, Any]:
@@ -303,14 +303,11 @@ def corrections(
 def _no_corrections(n_cells: int, n_sizes: int, n_runs: int) -> dict[str, Any]:
     """Return the arrays of `corrections` without values."""
     of_runs = [f"{name}{end}" for name in CORRECTED for end in ("", "_low", "_high")]
-    found: dict[str, Any] = {
-        name: np.full((n_cells, n_sizes, n_runs), np.nan) for name in (*of_runs, "slope")
-    }
-    by_size = (n_cells, n_sizes, len(QUANTITIES))
-    found |= {
-        name: np.full(by_size, np.nan) for name in ("width", "width_truth", "covered", "mean_slope")
-    }
-    found |= {name: np.full(by_size[::2], np.nan) for name in ("needed", "needed_truth")}
+    sizes = (n_cells, n_sizes, len(QUANTITIES))
+    shapes: dict[str, Any] = dict.fromkeys((*of_runs, "slope"), (n_cells, n_sizes, n_runs))
+    shapes |= dict.fromkeys(("width", "width_truth", "covered", "mean_slope"), sizes)
+    shapes |= dict.fromkeys(("needed", "needed_truth"), sizes[::2])
+    found = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
     return found | {"baseline": np.full(n_cells, -1)}
 
 

@@ -16,7 +16,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import listed, number_of, with_limits
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import Canvas, Frames, HeadedTables, Remarks, Summary, View, headed
+from scorecube.report.view import Canvas, Frames, HeadedTables, Remarks, Summary, View
 
 MOST_LINES = 3
 ROW_HEIGHT, PANEL_WIDTH, MARGIN_HEIGHT = 0.24, 4.6, 1.3
@@ -189,9 +189,7 @@ VIEW = View(
         "Samples of topics are drawn from a population that is fitted to this collection, and an analysis is run on each. The population is known, so that what the analysis "
         "says can be compared with what is true. An interval or a set with 95% confidence is right if it holds the truth in 95% of the samples."
     ),
-    summary=(
-        Summary(headed("metric=label subject quantity truth nominal held=held~"), bar="held"),
-    ),
+    summary=(Summary("metric=label subject quantity truth nominal held=held~", bar="held"),),
     tables={"claims": CLAIMS},
     title=title,
     caption=lambda result: (

@@ -17,7 +17,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import listed, number_of, value_range, with_limits
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import Canvas, Frames, HeadedTables, Remarks, Summary, View, headed
+from scorecube.report.view import Canvas, Frames, HeadedTables, Remarks, Summary, View
 
 LEVEL = 0.05
 TEST_NAMES = {
@@ -211,7 +211,7 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            headed("test metric=label kind topics=n_topics delta rate=rate~ alpha"),
+            "test metric=label kind topics=n_topics delta rate=rate~ alpha",
             at={names.ALPHA: LEVEL, names.SIDED: 2},
             bar="rate",
         ),

@@ -23,14 +23,12 @@ from scorecube.report.view import (
     Canvas,
     Column,
     Frames,
-    HeadedTables,
     Remarks,
     ResultGroup,
     Summary,
     View,
     by_collection,
-    headed,
-    select_tables,
+    on_page,
 )
 
 NOTHING = 0.02
@@ -336,23 +334,6 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
         )
 
 
-def page_tables(frames: Frames) -> HeadedTables:
-    """Return the tables of the chapter; those without rows are left out."""
-    headings = {
-        "Which judge: rankings and decisions": "agreement",
-        "Judges together": "together",
-        "Labels": "labels",
-        "Confusion of levels": "confusion",
-        "Bias by level of score": "bias",
-        "Price: widths of intervals by labelled topics": "price",
-        "Labelled topics for a width": "needed",
-        "Disjoint topics": "disjoint",
-        "Preference of judges for their own family": "preference",
-    }
-    made = select_tables(frames, headings)
-    return [made[0], *((heading, each) for heading, each in made[1:] if len(each))]
-
-
 def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
     """Yield remarks on judges that add nothing, on few labels, and on disjoint topics."""
     price = PRICE.make(result)
@@ -473,9 +454,7 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            headed(
-                "judge metric=label tau over_other_topics=tau_population~ bias=bias~ agree pairs"
-            ),
+            "judge metric=label tau over_other_topics=tau_population~ bias=bias~ agree pairs",
             bar="over other topics",
         ),
     ),
@@ -500,7 +479,19 @@ VIEW = View(
         "dashed without a judge. Where no topics are shared, the right shows the tau of rankings from as many topics."
     ),
     findings=findings,
-    page_tables=page_tables,
+    page_tables=on_page(
+        {
+            "Which judge: rankings and decisions": "agreement",
+            "Judges together": "together",
+            "Labels": "labels",
+            "Confusion of levels": "confusion",
+            "Bias by level of score": "bias",
+            "Price: widths of intervals by labelled topics": "price",
+            "Labelled topics for a width": "needed",
+            "Disjoint topics": "disjoint",
+            "Preference of judges for their own family": "preference",
+        }
+    ),
     figure=judge_panels,
     by_metric=True,
     column=Column("judge most like the truth", first_row("{judge} {tau:.2f} ({label})", "-tau")),

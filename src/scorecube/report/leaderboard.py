@@ -36,7 +36,6 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
-    headed,
     notes_of,
 )
 
@@ -398,10 +397,7 @@ _RANKS = View(
     tables={"ranks": RANKS, "top": TOP},
     summary=(
         Summary(
-            headed(
-                "rank run team mean=mean~ mean,_all_topics=model_mean~ "
-                "may_be_rank=rank_low,rank_high"
-            ),
+            "rank run team mean=mean~ mean,_all_topics=model_mean~ may_be_rank=rank_low,rank_high",
             first_metric=True,
             bar="mean",
         ),

@@ -131,14 +131,11 @@ The run with the largest one is shown, with the documents of each level at or ab
 """
 
 
-def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
-    """Scores of all runs (rows, best mean first) on all topics (columns, easiest first), one panel a metric.
-
-    gain: Gain setting; the first by default.
-    """
+def heat_map(canvas: Canvas, cube: xr.Dataset) -> None:
+    """Scores of all runs (rows, best mean first) on all topics (columns, easiest first) at the first gain setting, one panel a metric."""
     from scorecube.report.figures.canvas import without_grid
 
-    cells = cube.isel(gain=0) if gain is None else cube.sel(gain=gain)
+    cells = cube.isel(gain=0)
     metrics = labels_of(cube, names.METRIC)
     shown = metrics[:MOST_METRICS]
     height, width = (

@@ -24,8 +24,7 @@ from scorecube.report.view import (
     HeadedTables,
     Summary,
     View,
-    headed,
-    select_tables,
+    on_page,
 )
 
 MOST_BANDS = 4
@@ -91,7 +90,7 @@ def page_tables(frames: Frames) -> HeadedTables:
     }
     if frames["settled"]["settled_at"].isna().all():
         frames = {name: frame for name, frame in frames.items() if name != "settled"}
-    return select_tables(frames, headings, without=("trials", "sampling"))
+    return on_page(headings, without=("trials", "sampling"))(frames)
 
 
 def split_curves(canvas: Canvas, result: xr.Dataset) -> None:
@@ -163,10 +162,8 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            headed(
-                "metric=label tau=tau_mean in_90%_of_the_trials=tau_5,tau_95 "
-                "same_best_run=share_same_best topics=size"
-            ),
+            "metric=label tau=tau_mean in_90%_of_the_trials=tau_5,tau_95 "
+            "same_best_run=share_same_best topics=size",
             at={names.SIZE: math.inf},
         ),
     ),

@@ -16,16 +16,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, sample_conditions, sample_title
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import (
-    DIFFERENCE,
-    Canvas,
-    Column,
-    Order,
-    Summary,
-    View,
-    headed,
-    select_tables,
-)
+from scorecube.report.view import DIFFERENCE, Canvas, Column, Order, Summary, View, on_page
 
 RATES = declared(
     "metric gain -size fuzziness",
@@ -95,7 +86,7 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            headed("metric=label error_rate=error_rate ties topics=size fuzziness"),
+            "metric=label error_rate=error_rate ties topics=size fuzziness",
             at={"fuzziness": 0, names.SIZE: math.inf},
         ),
     ),
@@ -105,7 +96,7 @@ VIEW = View(
         f"{sample_conditions(result)}. Fewer ties (left) and fewer errors (low) are better."
     ),
     findings=findings,
-    page_tables=lambda frames: select_tables(frames, {"Error rates and ties": "stability"}),
+    page_tables=on_page({"Error rates and ties": "stability"}),
     figure=errors_and_ties,
     chapter=DIFFERENCE,
     column=Column("fewest errors", first_row("{label} {error_rate:.2%}", "-size", "error_rate")),

@@ -28,6 +28,7 @@ from scorecube.report.figures.style import (
     curve_style,
 )
 from scorecube.report.results import options_of_result
+from scorecube.report.tables import COLLECTION
 
 COLUMNS = 3
 PANEL = 4.4, 3.9
@@ -219,6 +220,28 @@ def by_collection(
     # So many letters stand beside each other.
     columns = max(1, min(6, 100 // (max(map(len, values), default=0) + 6)))
     figure.legend(ncols=columns, loc="outside lower left")
+
+
+def shares_by_collection(
+    canvas: Canvas, frame: pd.DataFrame, results: Sequence[xr.Dataset], label: str
+) -> None:
+    """Draw the share of each metric in each collection in percent, with its limits of one collection.
+
+    frame: Metrics, collections and shares, perhaps with limits.
+    results: One of each collection, whose metrics are drawn in their order.
+    label: Of the axis.
+    """
+    rows = {str(metric): own for metric, own in frame.groupby("metric", sort=False)}
+    metrics = dict.fromkeys(each for one in results for each in labels_of(one, names.METRIC))
+    shares = {
+        each: 100 * rows[each].set_index(COLLECTION)["share"] for each in metrics if each in rows
+    }
+    limits = {
+        metric: (100 * own["share_low"].iloc[-1], 100 * own["share_high"].iloc[-1])
+        for metric, own in rows.items()
+        if "share_low" in own
+    }
+    by_collection(canvas, shares, list(dict.fromkeys(frame[COLLECTION])), label, limits=limits)
 
 
 def _sorted_bars(

@@ -165,9 +165,9 @@ def _coverage(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
         part = data.isel({names.METRIC: k})
         held = part["held"].values
         ends = np.stack([held - part["held_low"].values, part["held_high"].values - held])
-        style = {**curve_style(k), "markersize": 3.5, "linewidth": 0, "elinewidth": 1.0}
         heights, ends = places + _offset(k, len(metrics)), np.maximum(ends, 0.0)
-        axes.errorbar(held, heights, xerr=ends, **style, label=metric)
+        style = curve_style(k, 3.5)
+        axes.errorbar(held, heights, xerr=ends, **style, elinewidth=1.0, label=metric)
     axes.set(xlim=(None, 1.01), xlabel="share of samples that hold the truth")
 
 
@@ -176,8 +176,7 @@ def _estimates(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
     for k, metric in enumerate(metrics):
         part = data.isel({names.METRIC: k})
         height = places + _offset(k, len(metrics))
-        style = {**curve_style(k), "markersize": 3.5, "linewidth": 0, "label": metric}
-        axes.plot(part["estimate"].values, height, **style)
+        axes.plot(part["estimate"].values, height, **curve_style(k, 3.5), label=metric)
         axes.plot(part["truth"].values, height, color="0.2", marker="|", markersize=8, linewidth=0)
     axes.set(xlim=(0.0, None), xlabel="mean estimate; bar: truth")
 

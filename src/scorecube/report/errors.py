@@ -169,8 +169,7 @@ def error_curves(canvas: Canvas, result: xr.Dataset) -> None:
 
 def _lines(axes: Axes, data: xr.Dataset, x: np.ndarray, y: xr.DataArray) -> None:
     for k, test in enumerate(labels_of(data, names.TEST)):
-        style = {**curve_style(k), "markersize": 3, "linewidth": 1.2, "label": test}
-        axes.plot(x, y.sel({names.TEST: test}).values, **style)
+        axes.plot(x, y.sel({names.TEST: test}).values, **curve_style(k, 3, 1.2), label=test)
 
 
 def _by_alpha(axes: Axes, data: xr.Dataset) -> None:

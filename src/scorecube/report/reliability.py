@@ -282,8 +282,8 @@ def _curves(axes: Axes, at: xr.Dataset, topics: xr.DataArray) -> None:
     for k, metric in enumerate(labels_of(at, names.METRIC)):
         colour = COLOURS[k % len(COLOURS)]
         axes.plot(sizes, curves[k].values, linewidth=1.2, color=colour)
-        style = {**curve_style(k), "linewidth": 1.2, "markersize": 4, "label": metric}
-        axes.plot([own], [float(coefficient_at(at["ratio"][k], own))], **style)
+        height = float(coefficient_at(at["ratio"][k], own))
+        axes.plot([own], [height], **curve_style(k, 4, 1.2), label=metric)
         if k in banded:
             low, high = (band[k].values for band in bands)
             axes.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)

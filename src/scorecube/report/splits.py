@@ -117,8 +117,7 @@ def _curves(axes: Axes, cells: xr.Dataset) -> None:
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
         colour = COLOURS[k % len(COLOURS)]
         mean, low, high = (cells[f"tau_{end}"].values[k] for end in ("mean", "low", "high"))
-        style = {**curve_style(k), "markersize": 3.5, "linewidth": 1.2}
-        axes.plot(sizes, mean, **style, label=metric)
+        axes.plot(sizes, mean, **curve_style(k, 3.5, 1.2), label=metric)
         if cells.sizes[names.METRIC] <= MOST_BANDS:
             axes.fill_between(sizes, low, high, color=colour, alpha=0.13, linewidth=0)
         else:

@@ -59,8 +59,8 @@ def errors_and_ties(canvas: Canvas, result: xr.Dataset) -> None:
         at = cells.isel(metric=k)
         ties, errors = 100 * at["ties"].values, 100 * at["error_rate"].values
         for level in range(result.sizes[names.FUZZINESS]):
-            style = {**curve_style(k), "markersize": 5, "linewidth": 1.0}
-            axes.plot(ties[:, level], errors[:, level], label=None if level else metric, **style)
+            style, label = curve_style(k, 5, 1.0), None if level else metric
+            axes.plot(ties[:, level], errors[:, level], label=label, **style)
         for step, level in np.ndindex(*ties.shape) if k == 0 and ties.size > 1 else ():
             words = f"{int(result[names.SIZE][step])} topics"
             if result.sizes[names.FUZZINESS] > 1:

@@ -381,15 +381,13 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
         cell = cells.isel(metric=k)
         colour = COLOURS[k % len(COLOURS)]
         # Markers of neighbours stand at different bins, and their lines have different dashes.
-        markers = {"markersize": 4.5, "markevery": (k % EVERY, EVERY)}
-        face = "none" if k % 2 else colour
+        apart: Any = {"markevery": (k % EVERY, EVERY), "linestyle": DASHES[k % len(DASHES)]}
         style = {
-            **curve_style(k),
-            **markers,
-            "linestyle": DASHES[k % len(DASHES)],
-            "linewidth": 1.4,
+            **curve_style(k, 4.5, 1.4),
+            **apart,
+            "markerfacecolor": "none" if k % 2 else colour,
         }
-        axes.plot(lower, cell["swap_rate"].values, **style, markerfacecolor=face, label=label)
+        axes.plot(lower, cell["swap_rate"].values, **style, label=label)
         # Bands of emptier bins would cover the figure.
         filled = cell["count"] >= 0.001 * cell["count"].sum()
         low, high = (cell[f"swap_rate_{end}"].where(filled).values for end in ("low", "high"))
@@ -478,8 +476,7 @@ def _required_by_size(axes: Axes, cells: xr.Dataset) -> None:
     sizes = cells[names.SIZE].values
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
         required = cells["required_difference"].sel(confidence=confidence).isel(metric=k).values
-        style: dict[str, Any] = {**curve_style(k), "linewidth": 1.0}
-        axes.plot(sizes, required, markersize=3.5, label=metric, **style)
+        axes.plot(sizes, required, **curve_style(k, 3.5, 1.0), label=metric)
     axes.set(
         title=f"required at {confidence:.0%} confidence",
         xlabel="topics in a sample",

@@ -287,7 +287,7 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
 
 def _style(k: int) -> dict[str, Any]:
     dashes = DASHES[k // len(COLOURS) % len(DASHES)]
-    return {**curve_style(k), "linestyle": dashes, "markersize": 3.0, "linewidth": 1.2}
+    return {**curve_style(k, 3.0, 1.2), "linestyle": dashes}
 
 
 def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:

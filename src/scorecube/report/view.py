@@ -397,7 +397,7 @@ class View:
             yield replace(each, question=question.text, conditions=conditions)
 
     def draw(
-        self, result: xr.Dataset, gain: str | None = None, axes: Any = None, parts: int = 1
+        self, result: xr.Dataset, gain: str | None = None, axes: Any = None, n_parts: int = 1
     ) -> Figure:
         """Return the figure of a result at one gain setting, with labels as of `with_figure_labels`.
 
@@ -414,7 +414,7 @@ class View:
         facts = {**options, **places, names.GAIN: gain}
         given = self.in_axes is not None and hasattr(axes, "get_xlim")
         figure = self.in_axes if given and self.in_axes is not None else self.figure
-        return drawn(figure, shown, axes=axes, analysis=self.name, parts=parts, facts=facts)
+        return drawn(figure, shown, axes=axes, analysis=self.name, n_parts=n_parts, facts=facts)
 
     def draw_overview(self, results: Sequence[xr.Dataset]) -> Figure:
         """Return the figure of the results of several collections, with labels as of `with_figure_labels`."""

@@ -65,7 +65,7 @@ def draw_bars(
         for part, level in zip(
             drawn.subfigures(len(levels), 1, squeeze=False)[:, 0], levels, strict=True
         ):
-            overview(Canvas(part, parts=len(levels)), named, gain, level)
+            overview(Canvas(part, n_parts=len(levels)), named, gain, level)
         drawn.suptitle(f"{results[-1].attrs.get('collection', '')}, by {by}", x=0.01, ha="left")
     return drawn
 
@@ -290,6 +290,7 @@ def _bars(axes: Axes, rows: Mapping[str, np.ndarray], collections: Sequence[str]
 def _dots(axes: Axes, rows: Mapping[str, np.ndarray], collections: Sequence[str]) -> None:
     places = np.arange(len(collections))
     for k, (metric, numbers) in enumerate(rows.items()):
-        axes.plot(numbers, places, linestyle="none", markersize=4.5, **curve_style(k), label=metric)
+        style = {**curve_style(k, 4.5, 1.5), "linestyle": "none"}
+        axes.plot(numbers, places, **style, label=metric)
     axes.set_yticks(places, collections, fontsize=7)
     axes.set_ylim(len(collections) - 0.4, -0.6)

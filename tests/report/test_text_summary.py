@@ -54,7 +54,7 @@ def test_every_analysis_has_a_small_table(
         assert tables
         assert len(lines) <= MOST_LINES
         assert [line for line in lines if len(line) > width] == []
-        declared = {text for each in view_of_result(result).summary for text in each.columns}
+        declared = {text for each in view_of_result(result).summary for text in each.by_heading}
         for shown in tables:
             headings = re.split(r"  +", shown.table[0].strip())
             assert set(headings) <= declared  # none is broken
@@ -72,8 +72,8 @@ def test_numbers_are_those_of_the_table(results: dict[str, list[xr.Dataset]], na
     summary, shown = view.summary[0], summaries([result], 250)[0]
     frame = view.frame(view.find_table(summary.table or None)[1], result)
     labelled = with_labels(frame) if {"metric", "collection"} <= set(frame) else frame
-    first = next(iter(summary.columns.values())).split()[0]
-    columns = [text.split() for text in summary.columns.values()]
+    first = next(iter(summary.by_heading.values())).split()[0]
+    columns = [text.split() for text in summary.by_heading.values()]
     part = labelled[
         [
             name

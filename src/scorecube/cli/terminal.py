@@ -173,11 +173,8 @@ def _header_in_words(line: str, vocabulary: str) -> str:
     """Return a line of headings in the words of a vocabulary; columns keep their places where the blanks allow."""
     if vocabulary != EVALS:
         return line
-    found = line
-    for word, other in WORDS.items():
-        pattern = rf"\b{word}(s?)\b {{0,{max(0, len(other) - len(word))}}}(?= |$)"
-        found = re.sub(pattern, lambda m, other=other: (other + m[1]).ljust(len(m[0])), found)
-    return found
+    pattern = rf"\b({'|'.join(WORDS)})(s?)\b *(?= |$)"
+    return re.sub(pattern, lambda found: (WORDS[found[1]] + found[2]).ljust(len(found[0])), line)
 
 
 def has_colours() -> bool:

@@ -18,17 +18,7 @@ from scorecube.report.findings import Finding
 from scorecube.report.phrases import estimate_text, estimates, first_row, no_interval, of_tau
 from scorecube.report.tables import as_records, declared
 from scorecube.report.text_formats import cell_text, with_labels
-from scorecube.report.view import (
-    AGREEMENT,
-    Canvas,
-    Column,
-    Frames,
-    HeadedTables,
-    Summary,
-    View,
-    headed,
-    select_tables,
-)
+from scorecube.report.view import AGREEMENT, Canvas, Column, Summary, View, on_page
 
 LEAST_SPAN = 1e-9
 """Range of the axes if all means are equal: an axis needs a length."""
@@ -97,12 +87,6 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
         )
     if reason := no_interval(result):
         yield Finding(f"no interval over infinitely many topics: {reason}")
-
-
-def page_tables(frames: Frames) -> HeadedTables:
-    """Return the tables without the conditions that the title has."""
-    headings = {"Rankings of runs": "rankings", "Decisions on pairs of runs": "decisions"}
-    return select_tables(frames, headings, without=("trials", "set_a", "set_b"))
 
 
 def agreement_panels(canvas: Canvas, result: xr.Dataset) -> None:
@@ -184,15 +168,13 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            headed(
-                "metric=label tau over_other_topics=tau_population~ tau_ap "
-                "largest_drop=largest_drop of_run=drop_run"
-            ),
+            "metric=label tau over_other_topics=tau_population~ tau_ap "
+            "largest_drop=largest_drop of_run=drop_run",
             most=3,
             bar="over other topics",
         ),
         Summary(
-            headed(f"metric=label test pairs {' '.join(f'{each}={each}' for each in DECISIONS)}"),
+            f"metric=label test pairs {' '.join(f'{each}={each}' for each in DECISIONS)}",
             table="decisions",
             most=4,
             at={names.ALPHA: math.inf},
@@ -205,7 +187,10 @@ VIEW = View(
         f"{conditions(result)}. Means under both sets, and ranks; red runs lose a tenth of the ranks or more, blue ones gain."
     ),
     findings=findings,
-    page_tables=page_tables,
+    page_tables=on_page(
+        {"Rankings of runs": "rankings", "Decisions on pairs of runs": "decisions"},
+        without=("trials", "set_a", "set_b"),
+    ),
     figure=agreement_panels,
     by_metric=True,
     chapter=AGREEMENT,

@@ -56,24 +56,18 @@ def cautions_of(kind: str, result: xr.Dataset, frames: Mapping[str, pd.DataFrame
 
 def cautions_of_collection(facts: Mapping[str, Any]) -> list[Caution]:
     """Return the cautions of a collection, given its facts as from `overview`."""
-    cautions = []
-    name = str(facts["name"])
+    name, found = str(facts["name"]), list[tuple[str, str]]()
     if facts["topics"] < FEW_TOPICS:
         text = f"Fewer than {FEW_TOPICS} topics: all estimates over topics are rough."
-        cautions.append(Caution(text, name, f"{facts['topics']} topics"))
+        found.append((text, f"{facts['topics']} topics"))
     if facts["runs"] < FEW_RUNS:
         text = f"Fewer than {FEW_RUNS} runs: shares of pairs and rank correlations take few values."
-        cautions.append(Caution(text, name, f"{facts['runs']} runs"))
+        found.append((text, f"{facts['runs']} runs"))
     if facts["missing_scores"]:
-        cautions.append(
-            Caution(
-                "Scores are missing; each analysis reports how it treats them.",
-                name,
-                f"{facts['missing_scores']:,} scores",
-            )
-        )
-    cautions += [Caution(_ended(doubt), name) for doubt in facts.get(names.DOUBTS, ())]
-    return cautions
+        text = "Scores are missing; each analysis reports how it treats them."
+        found.append((text, f"{facts['missing_scores']:,} scores"))
+    found += [(_ended(doubt), "") for doubt in facts.get(names.DOUBTS, ())]
+    return [Caution(text, name, detail) for text, detail in found]
 
 
 def doubts_of_results(row: Row) -> list[Caution]:

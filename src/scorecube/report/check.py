@@ -16,7 +16,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import listed, number_of, with_limits
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import Canvas, Frames, HeadedTables, Remarks, Summary, View, headed
+from scorecube.report.view import Canvas, Frames, HeadedTables, Remarks, Summary, View
 
 MOST_LINES = 3
 ROW_HEIGHT, PANEL_WIDTH, MARGIN_HEIGHT = 0.24, 4.6, 1.3
@@ -165,9 +165,9 @@ def _coverage(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
         part = data.isel({names.METRIC: k})
         held = part["held"].values
         ends = np.stack([held - part["held_low"].values, part["held_high"].values - held])
-        style = {**curve_style(k), "markersize": 3.5, "linewidth": 0, "elinewidth": 1.0}
         heights, ends = places + _offset(k, len(metrics)), np.maximum(ends, 0.0)
-        axes.errorbar(held, heights, xerr=ends, **style, label=metric)
+        style = curve_style(k, 3.5)
+        axes.errorbar(held, heights, xerr=ends, **style, elinewidth=1.0, label=metric)
     axes.set(xlim=(None, 1.01), xlabel="share of samples that hold the truth")
 
 
@@ -176,8 +176,7 @@ def _estimates(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
     for k, metric in enumerate(metrics):
         part = data.isel({names.METRIC: k})
         height = places + _offset(k, len(metrics))
-        style = {**curve_style(k), "markersize": 3.5, "linewidth": 0, "label": metric}
-        axes.plot(part["estimate"].values, height, **style)
+        axes.plot(part["estimate"].values, height, **curve_style(k, 3.5), label=metric)
         axes.plot(part["truth"].values, height, color="0.2", marker="|", markersize=8, linewidth=0)
     axes.set(xlim=(0.0, None), xlabel="mean estimate; bar: truth")
 
@@ -189,9 +188,7 @@ VIEW = View(
         "Samples of topics are drawn from a population that is fitted to this collection, and an analysis is run on each. The population is known, so that what the analysis "
         "says can be compared with what is true. An interval or a set with 95% confidence is right if it holds the truth in 95% of the samples."
     ),
-    summary=(
-        Summary(headed("metric=label subject quantity truth nominal held=held~"), bar="held"),
-    ),
+    summary=(Summary("metric=label subject quantity truth nominal held=held~", bar="held"),),
     tables={"claims": CLAIMS},
     title=title,
     caption=lambda result: (

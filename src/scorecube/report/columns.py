@@ -15,16 +15,16 @@ from scorecube import names
 from scorecube.collection.schema import Variable
 from scorecube.errors import BadName, nearest, option
 
-FACTS = ("role", "of", "form", "heading", "long_name")
+TRAITS = ("role", "of", "form", "heading", "long_name")
 """Of a variable, that its columns have."""
 KEYS = ("collection", names.METRIC, names.GAIN)
 """Columns that say of what a row is, and stand in the caption of a printed table where all rows have them in common."""
 
 
-class _Facts(dict[str, str]):
-    """Facts of columns, which are never changed: pandas copies attributes deeply with every selection."""
+class _Traits(dict[str, str]):
+    """Traits of columns, which are never changed: pandas copies attributes deeply with every selection."""
 
-    def __deepcopy__(self, memo: object) -> _Facts:
+    def __deepcopy__(self, memo: object) -> _Traits:
         return self
 
 
@@ -45,18 +45,18 @@ def describe_columns(
     sources_of = {each: _source(each, sources, quantities) for each in map(str, frame.columns)}
     column_of = {source: column for column, source in sources_of.items()}
     shown = {column: source.partition("[") for column, source in sources_of.items()}
-    for fact in FACTS:
+    for trait in TRAITS:
         found = {
-            column: str(getattr(quantities[quantity], fact))
+            column: str(getattr(quantities[quantity], trait))
             for column, (quantity, _, _) in shown.items()
             if quantity in quantities
         }
-        if fact == "of":  # the estimate at the same label, or that of all labels
+        if trait == "of":  # the estimate at the same label, or that of all labels
             found = {
                 column: column_of.get("".join((name, *shown[column][1:])), column_of.get(name, ""))
                 for column, name in found.items()
             }
-        frame.attrs[fact] = _Facts({column: text for column, text in found.items() if text})
+        frame.attrs[trait] = _Traits({column: text for column, text in found.items() if text})
     return frame
 
 
@@ -80,15 +80,15 @@ def _source(column: str, sources: Mapping[str, str], quantities: Collection[str]
     return column
 
 
-def fact_of_columns(frame: pd.DataFrame, fact: str) -> Mapping[str, str]:
-    """Return one of `FACTS` of the columns that have it."""
-    found: Mapping[str, str] = frame.attrs.get(fact, {})
+def trait_of_columns(frame: pd.DataFrame, trait: str) -> Mapping[str, str]:
+    """Return one of `TRAITS` of the columns that have it."""
+    found: Mapping[str, str] = frame.attrs.get(trait, {})
     return found
 
 
 def with_role(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
     """Return the columns of some roles."""
-    found = fact_of_columns(frame, "role")
+    found = trait_of_columns(frame, "role")
     return [str(column) for column in frame.columns if found.get(str(column)) in roles]
 
 
@@ -124,7 +124,7 @@ ONE_DIGIT, NEXT_POWER = 355, 950
 
 def with_uncertainty(frame: pd.DataFrame) -> list[tuple[str, str, str]]:
     """Return the columns of estimates with those of their limits, lower and upper; a standard error stands in both places."""
-    roles, of = fact_of_columns(frame, "role"), fact_of_columns(frame, "of")
+    roles, of = trait_of_columns(frame, "role"), trait_of_columns(frame, "of")
     found = []
     for estimate in dict.fromkeys(of.values()):
         own = {

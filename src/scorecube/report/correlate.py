@@ -36,8 +36,7 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
-    headed,
-    select_tables,
+    on_page,
 )
 
 LABELS = {"metrics": ("metric_a", "metric_b"), "gains": ("metric", "gain")}
@@ -150,9 +149,10 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
         for name in ("n_topics", "n_runs")
     )
     for name in LABELS:
-        rows = _by_tau(group.frames[name]) if len(group.frames.get(name, ())) else []
-        if not rows:
+        if name not in group.frames or group.frames[name]["tau"].isna().all():
             continue
+        frame = merge_gains(group.frames[name]).dropna(subset="tau")
+        rows = as_records(frame.sort_values("tau", kind="stable"))
         row, tied = rows[0], int(max(each["tied_pairs"] for each in rows))
         ends = [
             f"{_sides(each, name)}{on_collection(each, group.several)} ({each['tau']:.3f}, {each['discordant'] / (each['n_runs'] * (each['n_runs'] - 1) // 2):.0%} of the pairs in different "
@@ -180,13 +180,6 @@ def _sides(row: Mapping[str, Any], name: str) -> str:
     return f"{row[first]}{' and ' if name == 'metrics' else ' with gains '}{row[second]}"
 
 
-def _by_tau(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = (
-        merge_gains(frame).dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
-    )
-    return [{str(key): value for key, value in row.items()} for row in rows]
-
-
 def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield why there are no intervals over infinitely many topics, if there are none."""
     if reason := no_interval(result):
@@ -209,7 +202,7 @@ def page_tables(frames: Frames) -> HeadedTables:
         averaged = averages(frame) if len(frame) and frame[COLLECTION].nunique() > 1 else frame[:0]
         if len(averaged):
             tables.append((f"{heading}, mean of the collections", averaged))
-    return [*tables, *select_tables(frames, {"Runs in the order of the first metric": "swops"})]
+    return [*tables, *on_page({"Runs in the order of the first metric": "swops"})(frames)]
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
@@ -376,11 +369,11 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            headed("gain metric=metric_a and=metric_b tau over_other_topics=tau_population~"),
+            "gain metric=metric_a and=metric_b tau over_other_topics=tau_population~",
             bar="over other topics",
         ),
         Summary(
-            headed("metric gain tau over_other_topics=tau_population~"),
+            "metric gain tau over_other_topics=tau_population~",
             table="gains",
             most=4,
             title="gain settings with the first",

@@ -48,7 +48,6 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
-    headed,
     names_of_variables,
 )
 
@@ -398,11 +397,9 @@ DESIGN = View(
     ),
     summary=(
         Summary(
-            headed(
-                "metric=label difference=min_diff width topics_needed=topics~ "
-                "on_the_same_topics=paired_topics~ assured=assured_topics have=n_topics expected_width=expected_width "
-                "systems variance alpha power"
-            ),
+            "metric=label difference=min_diff width topics_needed=topics~ "
+            "on_the_same_topics=paired_topics~ assured=assured_topics have=n_topics expected_width=expected_width "
+            "systems variance alpha power",
             bar="topics needed",
         ),
     ),
@@ -429,7 +426,7 @@ DESIGN = View(
 WCW = View(
     name="wcw",
     heading="Worst-case confidence interval widths",
-    summary=(Summary(headed("metric=label route topics width variance systems alpha")),),
+    summary=(Summary("metric=label route topics width variance systems alpha"),),
     tables={"widths": Table(widths, variables=VARIABLES)},
     figure=lambda canvas, result: wcw_panels(canvas, [result]),
     overview=wcw_panels,

@@ -17,7 +17,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import listed, number_of, value_range, with_limits
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import Canvas, Frames, HeadedTables, Remarks, Summary, View, headed
+from scorecube.report.view import Canvas, Frames, HeadedTables, Remarks, Summary, View
 
 LEVEL = 0.05
 TEST_NAMES = {
@@ -169,8 +169,7 @@ def error_curves(canvas: Canvas, result: xr.Dataset) -> None:
 
 def _lines(axes: Axes, data: xr.Dataset, x: np.ndarray, y: xr.DataArray) -> None:
     for k, test in enumerate(labels_of(data, names.TEST)):
-        style = {**curve_style(k), "markersize": 3, "linewidth": 1.2, "label": test}
-        axes.plot(x, y.sel({names.TEST: test}).values, **style)
+        axes.plot(x, y.sel({names.TEST: test}).values, **curve_style(k, 3, 1.2), label=test)
 
 
 def _by_alpha(axes: Axes, data: xr.Dataset) -> None:
@@ -211,7 +210,7 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            headed("test metric=label kind topics=n_topics delta rate=rate~ alpha"),
+            "test metric=label kind topics=n_topics delta rate=rate~ alpha",
             at={names.ALPHA: LEVEL, names.SIDED: 2},
             bar="rate",
         ),

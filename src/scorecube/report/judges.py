@@ -16,29 +16,35 @@ from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, Axes, curve_style
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import estimate_text, first_row, number_of, of_tau, with_limits
-from scorecube.report.tables import declared
+from scorecube.report.tables import Table, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     JUDGES,
     Canvas,
     Column,
     Frames,
-    HeadedTables,
     Remarks,
     ResultGroup,
     Summary,
     View,
     by_collection,
-    headed,
-    select_tables,
+    on_page,
 )
 
 NOTHING = 0.02
 """Share of the width of intervals below which a headline states that a judge adds nothing."""
 ROW_HEIGHT, BAR_HEIGHT = 1.6, 0.16
-AGREEMENT = declared(
+
+
+def _declared(dims: str, columns: str, *, only: str = "", **how: Any) -> Table:
+    """Return a table of judges, of the rows that have a quantity, if it is stated; without it there are none."""
+    words = f"truth {columns} collection=compared_in"
+    return declared(dims, words, only=only, needs=only, **how)
+
+
+AGREEMENT = _declared(
     "metric gain judge",
-    "truth judge metric gain tau=agreement[tau] tau_low=contained_low[tau] "
+    "judge metric gain tau=agreement[tau] tau_low=contained_low[tau] "
     "tau_high=contained_high[tau] tau_ap=agreement[tau_ap] n_runs=n_common_runs agree only_truth "
     "only_judge opposite bias=level_bias[all] bias_low=level_low[all] bias_high=level_high[all] "
     "neither pairs=n_pairs tau_population~=population~[tau] tau_b=agreement[tau_b] "
@@ -47,7 +53,7 @@ AGREEMENT = declared(
     "rbo_low=population_low[rbo] rbo_high=population_high[rbo] largest_drop=drop "
     "largest_drop_run=loser largest_rise=rise largest_rise_run=winner top_pairs top_significant "
     "top_judge false_positives false_negatives n_topics=n_shared n_topics_truth=n_truth "
-    "n_topics_judge=n_judged alpha top collection=compared_in",
+    "n_topics_judge=n_judged alpha top",
     sort="gain -tau",
     within=1,
 )
@@ -56,120 +62,100 @@ AGREEMENT = declared(
 `tau` is of the rankings at hand; all limits, and `tau_population`, are over infinitely many topics: missing for fewer than 10 runs or topics, or
 without shared topics. `tau_low` and `tau_high` are left out where they exclude the tau at hand; `tau_population_low` and `_high` never are.
 """
-LABELS = declared(
+LABELS = _declared(
     "judge",
-    "truth judge kappa~=label~[kappa] weighted_kappa=label[weighted_kappa] alpha=label[alpha] "
+    "judge kappa~=label~[kappa] weighted_kappa=label[weighted_kappa] alpha=label[alpha] "
     "n_documents n_topics?=labelled_by_both mean_level_truth? mean_level_judge? "
     "weighted_kappa_low?=label_low[weighted_kappa] weighted_kappa_high?=label_high[weighted_kappa] "
     "alpha_low?=label_low[alpha] alpha_high?=label_high[alpha] agreement~?=label~[agreement] "
-    "weights? distance? collection=compared_in",
+    "weights? distance?",
     only="n_documents",
-    needs="n_documents",
 )
 """Agreement of the labels of all documents that the truth and a judge both judged, with jackknife intervals over topics."""
-CONFUSION = declared(
+CONFUSION = _declared(
     "judge level judge_level",
-    "truth judge level_truth=level level_judge=judge_level n_documents=confusion "
-    "share=share_of_level collection=compared_in",
+    "judge level_truth=level level_judge=judge_level n_documents=confusion share=share_of_level",
     only="has_labels",
-    needs="has_labels",
 )
 """Documents by their levels under the truth and under each judge; `share` is of the documents of a level of the truth."""
-LABEL_TOPICS = declared(
+LABEL_TOPICS = _declared(
     "judge topic",
-    "truth judge topic {label_statistic}=label_by_topic n_documents=documents_by_topic "
-    "collection=compared_in",
+    "judge topic {label_statistic}=label_by_topic n_documents=documents_by_topic",
     only="documents_by_topic",
-    needs="documents_by_topic",
     long=True,
 )
 """Agreement of labels by topic; missing where all labels of a topic are one level."""
-BIAS = declared(
+BIAS = _declared(
     "judge metric gain run_level",
-    "truth judge metric gain level?=run_level mean_truth?=level_truth mean_judge?=level_judge "
-    "bias?=level_bias bias_low?=level_low bias_high?=level_high n_runs?=runs_of_level "
-    "collection=compared_in",
+    "judge metric gain level?=run_level mean_truth?=level_truth mean_judge?=level_judge "
+    "bias?=level_bias bias_low?=level_low bias_high?=level_high n_runs?=runs_of_level",
     only="runs_of_level",
-    needs="runs_of_level",
 )
 """Mean under the judge less mean under the truth: of all runs, and of thirds of the runs by their means under the truth."""
-CORRECTED = declared(
+CORRECTED = _declared(
     "judge metric gain n_labelled run",
-    "truth judge metric gain run n_labelled=labelled_topics mean~=corrected~ lambda=slope "
-    "collection=compared_in",
+    "judge metric gain run n_labelled=labelled_topics mean~=corrected~ lambda=slope",
     only="has_corrected",
-    needs="has_corrected",
     long=True,
 )
 """Corrected means of runs by number of labelled topics, of one random choice of these topics; with all topics labelled, the means of the truth alone."""
-DIFFERENCES = declared(
+DIFFERENCES = _declared(
     "judge metric gain n_labelled run",
-    "truth judge metric gain run baseline=baseline_run n_labelled=labelled_topics difference~ "
-    "collection=compared_in",
+    "judge metric gain run baseline=baseline_run n_labelled=labelled_topics difference~",
     only="has_difference",
-    needs="has_difference",
     long=True,
 )
 """Differences of corrected means from those of the baseline, by number of labelled topics, of one random choice of these topics."""
-PRICE = declared(
+PRICE = _declared(
     "judge metric gain n_labelled quantity",
-    "truth judge metric gain of=quantity n_labelled=labelled_topics width width_truth? narrowed? "
-    "lambda?=mean_slope covered? n_topics?=n_shared n_topics_judge?=n_judged "
-    "collection=compared_in",
+    "judge metric gain of=quantity n_labelled=labelled_topics width width_truth? narrowed? "
+    "lambda?=mean_slope covered? n_topics?=n_shared n_topics_judge?=n_judged",
     only="has_size",
-    needs="has_size",
 )
 """Mean widths of intervals by number of labelled topics, with the judge and by the labelled topics alone, over random choices of these topics.
 
 `narrowed` is the share of the width that the judge saves, about 0 for a judge whose scores are unrelated to those of the truth; `covered` the share of intervals that hold
 the mean by the labels of all shared topics, which is near 1 as these topics are among them: intervals are about infinitely many.
 """
-NEEDED = declared(
+NEEDED = _declared(
     "judge metric gain quantity",
-    "truth judge metric gain of=quantity width=wanted_width n_labelled=finite_needed "
-    "n_labelled_truth=finite_needed_truth n_topics_judge?=n_judged collection=compared_in",
+    "judge metric gain of=quantity width=wanted_width n_labelled=finite_needed "
+    "n_labelled_truth=finite_needed_truth n_topics_judge?=n_judged",
     only="has_needed",
-    needs="has_needed",
 )
 """Labelled topics for a wanted width of intervals, with the judge and without; missing where no number suffices."""
-PREFERENCE = declared(
+PREFERENCE = _declared(
     "judge metric gain",
-    "truth judge metric gain preference~ n_own n_runs?=n_common_runs collection=compared_in",
+    "judge metric gain preference~ n_own n_runs?=n_common_runs",
     only="has_preference",
-    needs="has_preference",
 )
 """Bias for the runs of each judge's family less that for all others; a judge without such runs has no row."""
-DISJOINT = declared(
+DISJOINT = _declared(
     "judge metric gain",
-    "truth judge metric gain n_topics=half_topics tau_truth_halves=half_tau[truth] "
+    "judge metric gain n_topics=half_topics tau_truth_halves=half_tau[truth] "
     "tau_judge_halves?=half_tau[judge] tau_with_judge=half_tau[both] judge_part~?=part~ "
-    "tau_all_topics?=agreement[tau] collection=compared_in",
+    "tau_all_topics?=agreement[tau]",
     only="has_halves",
-    needs="has_halves",
 )
 """Tau of rankings from as many topics, where none are shared: two halves of the truth's topics, two of the judge's, and one of each.
 
 `judge_part` is the tau of two halves of the truth less that with the judge; its limits are by a jackknife over topics.
 """
-TOGETHER = declared(
+TOGETHER = _declared(
     "metric gain",
-    "truth metric gain n_judges effective~ largest_error?=error_share largest_error_topic?=error_topic "
-    "collection=compared_in",
+    "metric gain n_judges effective~ largest_error?=error_share largest_error_topic?=error_topic",
     only="has_effective",
-    needs="has_effective",
 )
 """Number of judges with independent errors whose mean is as exact as that of all judges, on the topics and runs that all have; limits are over infinitely many topics.
 
 `largest_error` is the largest share of one topic in the squared errors of the judges' mean; the topic is named where it has most of them, for more than .15 limits are known to fail.
 """
-RUNS = declared(
+RUNS = _declared(
     "judge metric gain run",
-    "truth judge metric gain run mean_truth mean_judge rank_truth rank_judge bias=mean_bias "
-    "rank_change collection=compared_in",
+    "judge metric gain run mean_truth mean_judge rank_truth rank_judge bias=mean_bias rank_change",
     sort="rank_truth",
     within=3,
     only="is_common",
-    needs="is_common",
     dtypes=dict.fromkeys(("rank_truth", "rank_judge", "rank_change"), "int64"),
     long=True,
 )
@@ -337,23 +323,6 @@ def _one_topic(row: Mapping[Any, Any]) -> str:
     return f"; topic {topic} alone has {row['largest_error']:.0%} of the squared errors of this mean: the limits are not known to hold"
 
 
-def page_tables(frames: Frames) -> HeadedTables:
-    """Return the tables of the chapter; those without rows are left out."""
-    headings = {
-        "Which judge: rankings and decisions": "agreement",
-        "Judges together": "together",
-        "Labels": "labels",
-        "Confusion of levels": "confusion",
-        "Bias by level of score": "bias",
-        "Price: widths of intervals by labelled topics": "price",
-        "Labelled topics for a width": "needed",
-        "Disjoint topics": "disjoint",
-        "Preference of judges for their own family": "preference",
-    }
-    made = select_tables(frames, headings)
-    return [made[0], *((heading, each) for heading, each in made[1:] if len(each))]
-
-
 def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
     """Yield remarks on judges that add nothing, on few labels, and on disjoint topics."""
     price = PRICE.make(result)
@@ -432,7 +401,7 @@ def _widths(axes: Axes, at: xr.Dataset) -> None:
             continue
         sizes, widths, truth = (list(each) for each in zip(*sorted(found), strict=True))
         alone |= dict(zip(sizes, truth, strict=True))
-        axes.plot(sizes, widths, **curve_style(place), markersize=4, linewidth=1.2, label=judges[k])
+        axes.plot(sizes, widths, **curve_style(place, 4, 1.2), label=judges[k])
     sizes = sorted(alone)
     dashed: Any = {"color": "0.2", "linestyle": "--", "linewidth": 1, "label": "labels alone"}
     axes.plot(sizes, [alone[size] for size in sizes], **dashed)
@@ -474,9 +443,7 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            headed(
-                "judge metric=label tau over_other_topics=tau_population~ bias=bias~ agree pairs"
-            ),
+            "judge metric=label tau over_other_topics=tau_population~ bias=bias~ agree pairs",
             bar="over other topics",
         ),
     ),
@@ -501,7 +468,19 @@ VIEW = View(
         "dashed without a judge. Where no topics are shared, the right shows the tau of rankings from as many topics."
     ),
     findings=findings,
-    page_tables=page_tables,
+    page_tables=on_page(
+        {
+            "Which judge: rankings and decisions": "agreement",
+            "Judges together": "together",
+            "Labels": "labels",
+            "Confusion of levels": "confusion",
+            "Bias by level of score": "bias",
+            "Price: widths of intervals by labelled topics": "price",
+            "Labelled topics for a width": "needed",
+            "Disjoint topics": "disjoint",
+            "Preference of judges for their own family": "preference",
+        }
+    ),
     figure=judge_panels,
     by_metric=True,
     column=Column("judge most like the truth", first_row("{judge} {tau:.2f} ({label})", "-tau")),

@@ -37,7 +37,6 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
-    headed,
     notes_of,
 )
 
@@ -134,12 +133,11 @@ def caption(result: xr.Dataset) -> str:
     over = "topics" if compared == "run" else "topics and repetitions"
     sets = "each by itself" if result.attrs.get("marginal") else "all together"
     counts = f"{counted(int(result.attrs['n_runs']), compared)}, {result.attrs['n_topics']} topics, {result.attrs['trials']:,} trials."
-    if "mean_low" not in result:
-        return f"{counts} {compared.capitalize()}s by mean score: points, without intervals; bars: {percent} rank sets, {sets}."
-    return (
-        f"{counts} {compared.capitalize()}s by mean score: points with {percent} intervals over {over}, each by itself; bars: {percent} rank sets, {sets}; "
-        f"lines at the side: groups of {compared}s that are not separated."
-    )
+    points, lines = ", without intervals", ""
+    if "mean_low" in result:
+        points = f" with {percent} intervals over {over}, each by itself"
+        lines = f"; lines at the side: groups of {compared}s that are not separated"
+    return f"{counts} {compared.capitalize()}s by mean score: points{points}; bars: {percent} rank sets, {sets}{lines}."
 
 
 def answer(group: ResultGroup) -> Iterator[Finding]:
@@ -396,10 +394,7 @@ _RANKS = View(
     tables={"ranks": RANKS, "top": TOP},
     summary=(
         Summary(
-            headed(
-                "rank run team mean=mean~ mean,_all_topics=model_mean~ "
-                "may_be_rank=rank_low,rank_high"
-            ),
+            "rank run team mean=mean~ mean,_all_topics=model_mean~ may_be_rank=rank_low,rank_high",
             first_metric=True,
             bar="mean",
         ),

@@ -29,7 +29,7 @@ from scorecube.report.phrases import (
     own_errors,
     value_range,
 )
-from scorecube.report.tables import COLLECTION, Table, combine, declared
+from scorecube.report.tables import Table, combine, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     DIFFERENCE,
@@ -43,9 +43,8 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
-    headed,
     notes_of,
-    select_tables,
+    on_page,
 )
 
 MEASURED = {
@@ -75,17 +74,13 @@ def legend(facts: Mapping[str, Any]) -> str:
 
 
 COUNTS = Summary(
-    headed(
-        "metric=label significant of=pairs share estimated_difference=estimated_difference alpha"
-    ),
+    "metric=label significant of=pairs share estimated_difference=estimated_difference alpha",
     at={names.TEST: "t", names.ADJUSTMENT: "none", names.ALPHA: math.inf},
     most=5,
 )
+PAIR = "run=run_a and_run=run_b difference=mean_difference,difference_low,difference_high"
 CLOSEST = Summary(
-    headed(
-        "run=run_a and_run=run_b difference=mean_difference,difference_low,difference_high "
-        "p=p_value"
-    ),
+    f"{PAIR} p=p_value",
     table="pairs",
     most=5,
     first_metric=True,
@@ -195,7 +190,7 @@ def page_tables(frames: Frames) -> HeadedTables:
         for alpha, part in frame.groupby("alpha", sort=False)
     ]
     # Tukey's p-values account for all pairs together and need no adjustment.
-    return [*tables, *select_tables(frames, {"Adjusted for the number of pairs": "adjusted"})]
+    return [*tables, *on_page({"Adjusted for the number of pairs": "adjusted"})(frames)]
 
 
 def discrimination(group: ResultGroup) -> Iterator[Finding]:
@@ -445,22 +440,10 @@ def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
 
 def power_bars(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     """Discriminative power by collection, a bar a metric (S1 Figure 10), at the largest level and the first gain setting."""
-    from scorecube.report.figures.panels import by_collection
+    from scorecube.report.figures.panels import shares_by_collection
 
     table = combine([AT_LARGEST_ALPHA.make(each.isel({names.GAIN: [0]})) for each in results])
-    metrics = list(
-        dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC))
-    )
-    shares = {
-        metric: 100 * rows.set_index(COLLECTION)["share"]
-        for metric, rows in table.groupby("metric", sort=False)
-    }
-    by_collection(
-        canvas,
-        {metric: shares[metric] for metric in metrics},
-        list(dict.fromkeys(table[COLLECTION])),
-        f"% of pairs with p < {table['alpha'].max():g}",
-    )
+    shares_by_collection(canvas, table, results, f"% of pairs with p < {table['alpha'].max():g}")
 
 
 COLUMN = Column("most separated pairs", first_row("{label} {share:.1%}", "-alpha", "-share"))

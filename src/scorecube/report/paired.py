@@ -17,6 +17,7 @@ from scorecube.report.pair_tests import (
     CLOSEST,
     COLUMN,
     COUNTS,
+    PAIR,
     against,
     at_largest_alpha,
     conditions,
@@ -160,8 +161,8 @@ VIEW = View(
         "significantly different is not yet equivalent."
     ),
     summary=(
-        replace(COUNTS, columns={"test": names.TEST, **COUNTS.columns}),
-        replace(CLOSEST, columns={**CLOSEST.columns, "p": "p_t"}, near="p_t"),
+        replace(COUNTS, columns="test metric=label significant of=pairs share alpha"),
+        replace(CLOSEST, columns=f"{PAIR} p=p_t", near="p_t"),
     ),
     tables={"power": POWER, "pairs": replace(PAIRS, legend=legend), "equivalence": EQUIVALENCE},
     if_few="pairs",

@@ -12,7 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.arguments import as_cube, labels
 from scorecube.errors import counted
-from scorecube.report.columns import KEYS, fact_of_columns, printed_columns
+from scorecube.report.columns import KEYS, printed_columns, trait_of_columns
 from scorecube.report.phrases import noun
 from scorecube.report.results import of_metrics, options_of_result, view_of_result
 from scorecube.report.study_overview import find_view
@@ -210,7 +210,7 @@ def _what(view: View, results: Sequence[Mapping[str, Any]], frame: pd.DataFrame)
 
 def _meanings(frame: pd.DataFrame, columns: Sequence[str] | None) -> str:
     """Return what the columns with estimates, their limits and p-values are."""
-    meanings, roles = fact_of_columns(frame, "long_name"), fact_of_columns(frame, "role")
+    meanings, roles = trait_of_columns(frame, "long_name"), trait_of_columns(frame, "role")
     found = []
     for name, sources in printed_columns(frame, columns, joined=True, without_common=True):
         low, *high = [meanings.get(each, "") for each in sources]

@@ -41,9 +41,8 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
-    headed,
     notes_of,
-    select_tables,
+    on_page,
 )
 
 NAMES = {"erho2": "E rho^2", "phi": "Phi"}
@@ -211,6 +210,7 @@ def _negative(result: xr.Dataset) -> str:
 def page_tables(frames: Frames) -> HeadedTables:
     """Return the tables; further facets only where there are any."""
     headings = {
+        "Coefficients": "coefficients",
         "Variance components": "components",
         "Topics for a target": "topics",
         "Runs nested in teams": "teams",
@@ -220,8 +220,7 @@ def page_tables(frames: Frames) -> HeadedTables:
     # Intervals that hold more often come first.
     behind = [f"{name}_{end}" for name in NAMES for end in ("low", "high")]
     first = first[[*first.columns.drop(behind), *behind]]
-    further = [(heading, frame) for heading, frame in select_tables(frames, headings) if len(frame)]
-    return [("Coefficients", first), *further]
+    return on_page(headings)({**frames, "coefficients": first})
 
 
 def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
@@ -283,8 +282,8 @@ def _curves(axes: Axes, at: xr.Dataset, topics: xr.DataArray) -> None:
     for k, metric in enumerate(labels_of(at, names.METRIC)):
         colour = COLOURS[k % len(COLOURS)]
         axes.plot(sizes, curves[k].values, linewidth=1.2, color=colour)
-        style = {**curve_style(k), "linewidth": 1.2, "markersize": 4, "label": metric}
-        axes.plot([own], [float(coefficient_at(at["ratio"][k], own))], **style)
+        height = float(coefficient_at(at["ratio"][k], own))
+        axes.plot([own], [height], **curve_style(k, 4, 1.2), label=metric)
         if k in banded:
             low, high = (band[k].values for band in bands)
             axes.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)
@@ -309,18 +308,14 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            headed(
-                "metric=label E_rho^2=erho2,erho2_jackknife_low,erho2_jackknife_high "
-                "Phi=phi,phi_jackknife_low,phi_jackknife_high"
-            ),
+            "metric=label E_rho^2=erho2,erho2_jackknife_low,erho2_jackknife_high "
+            "Phi=phi,phi_jackknife_low,phi_jackknife_high",
             at={names.N_TOPICS: math.inf},
             most=5,
             bar="E rho^2",
         ),
         Summary(
-            headed(
-                "metric=label target topics=n_topics,n_topics_jackknife_low,n_topics_jackknife_high"
-            ),
+            "metric=label target topics=n_topics,n_topics_jackknife_low,n_topics_jackknife_high",
             table="topics",
             most=5,
             at={"coefficient": "erho2"},

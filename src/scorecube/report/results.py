@@ -26,6 +26,7 @@ from scorecube.storage.fact_types import plan_of, unreadable
 if TYPE_CHECKING:
     from scorecube.report.view import View
 
+__all__ = ["figure", "findings", "headline", "table", "view_of_result"]
 MOST_ROWS = 5_000
 """Of a table on a page; `scorecube show` prints longer ones."""
 MOST_KEPT = 100_000
@@ -113,26 +114,11 @@ def figure(
 
 
 def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
-    """Return the part of a result that is about some metrics.
+    """Return the part of a result, or of a cube, that is about some metrics; of comparisons of two metrics those of both.
 
-    Parameters
-    ----------
-    result
-        A result of an analysis, or a cube.
-    metrics
-        In the order of the part; None for all.
-
-    Returns
-    -------
-    part
-        Of comparisons of two metrics those of both.
-
-    Raises
-    ------
-    BadName
-        A metric that the result does not have.
-    BadPlan
-        A result without metrics.
+    metrics: In the order of the part; None for all.
+    Raises BadName: A metric that the result does not have.
+    Raises BadPlan: A result without metrics.
     """
     if metrics is None:
         return result
@@ -162,10 +148,7 @@ def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
 class Tables(Mapping[str, pd.DataFrame]):
     """The tables of a result that are not too long for a page, each made when it is first asked for; of several results one below the other.
 
-    Parameters
-    ----------
-    results
-        One of an analysis, or one of each of several collections.
+    results: One of an analysis, or one of each of several collections.
     """
 
     def __init__(self, *results: xr.Dataset) -> None:
@@ -194,22 +177,10 @@ class Tables(Mapping[str, pd.DataFrame]):
 
 
 def options_of_result(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a stored result.
+    """Return the options of a stored result by name.
 
-    Parameters
-    ----------
-    attributes
-        Of the result, with its plan.
-
-    Returns
-    -------
-    options
-        Values by name.
-
-    Raises
-    ------
-    CorruptStudy
-        An option that the analysis has always had is missing, or one has another type.
+    attributes: Of the result, with its plan.
+    Raises CorruptStudy: An option that the analysis has always had is missing, or one has another type.
     """
     options: dict[str, Any] = plan_of(attributes)["options"]
     name = attributes.get("analysis")
@@ -223,20 +194,7 @@ def options_of_result(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def most_rows(view: View, name: str) -> int:
-    """Return the most rows of a table that a page keeps.
-
-    Parameters
-    ----------
-    view
-        Of an analysis.
-    name
-        Of one of its tables.
-
-    Returns
-    -------
-    rows
-        `MOST_KEPT` for the first table, otherwise `MOST_ROWS`.
-    """
+    """Return the most rows of a table that a page keeps: `MOST_KEPT` for the first one of an analysis, otherwise `MOST_ROWS`."""
     return MOST_KEPT if name == view.first_table else MOST_ROWS
 
 
@@ -283,19 +241,10 @@ def findings(results: xr.Dataset | Sequence[xr.Dataset]) -> list[Finding]:
 
 
 def findings_of(results: Sequence[xr.Dataset], frames: Frames) -> Iterator[Finding]:
-    """Yield what results of one analysis with equal options say.
+    """Yield what results of one analysis with equal options say, as of `findings`.
 
-    Parameters
-    ----------
-    results
-        One of each collection.
-    frames
-        Their tables, over all collections.
-
-    Yields
-    ------
-    finding
-        As of `findings`.
+    results: One of each collection.
+    frames: Their tables, over all collections.
     """
     view, facts = view_of_result(results[0]), results[0].attrs
     title = view.title(options_of_result(facts)) if "plan" in facts else ""

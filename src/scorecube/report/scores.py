@@ -131,12 +131,9 @@ The run with the largest one is shown, with the documents of each level at or ab
 """
 
 
-def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
-    """Scores of all runs (rows, best mean first) on all topics (columns, easiest first), one panel a metric.
-
-    gain: Gain setting; the first by default.
-    """
-    cells = cube.isel(gain=0) if gain is None else cube.sel(gain=gain)
+def heat_map(canvas: Canvas, cube: xr.Dataset) -> None:
+    """Scores of all runs (rows, best mean first) on all topics (columns, easiest first) at the first gain setting, one panel a metric."""
+    cells = cube.isel(gain=0)
     metrics = labels_of(cube, names.METRIC)
     shown = metrics[:MOST_METRICS]
     height, width = (
@@ -169,8 +166,8 @@ def mean_curves(canvas: Canvas, cubes: Sequence[xr.Dataset]) -> None:
     for axes, metric in zip(panels, shown, strict=True):
         for k, (cube, frame) in enumerate(zip(cubes, frames, strict=True)):
             means = np.sort(frame.loc[frame["metric"] == metric, "mean"].to_numpy(float))[::-1]
-            style: dict[str, Any] = {**curve_style(k), "markersize": 3.0, "linewidth": 1.0}
-            axes.plot(np.arange(1, len(means) + 1), means, label=cube.attrs[COLLECTION], **style)
+            style, label = curve_style(k, 3.0, 1.0), cube.attrs[COLLECTION]
+            axes.plot(np.arange(1, len(means) + 1), means, label=label, **style)
         axes.set(title=metric, xlabel="runs, the best first", ylabel="mean score", ylim=(0.0, None))
     canvas.legend_outside(panels[0], "lower left", 4, fontsize=8)
 

@@ -24,8 +24,7 @@ from scorecube.report.view import (
     HeadedTables,
     Summary,
     View,
-    headed,
-    select_tables,
+    on_page,
 )
 
 MOST_BANDS = 4
@@ -91,7 +90,7 @@ def page_tables(frames: Frames) -> HeadedTables:
     }
     if frames["settled"]["settled_at"].isna().all():
         frames = {name: frame for name, frame in frames.items() if name != "settled"}
-    return select_tables(frames, headings, without=("trials", "sampling"))
+    return on_page(headings, without=("trials", "sampling"))(frames)
 
 
 def split_curves(canvas: Canvas, result: xr.Dataset) -> None:
@@ -118,8 +117,7 @@ def _curves(axes: Axes, cells: xr.Dataset) -> None:
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
         colour = COLOURS[k % len(COLOURS)]
         mean, low, high = (cells[f"tau_{end}"].values[k] for end in ("mean", "low", "high"))
-        style = {**curve_style(k), "markersize": 3.5, "linewidth": 1.2}
-        axes.plot(sizes, mean, **style, label=metric)
+        axes.plot(sizes, mean, **curve_style(k, 3.5, 1.2), label=metric)
         if cells.sizes[names.METRIC] <= MOST_BANDS:
             axes.fill_between(sizes, low, high, color=colour, alpha=0.13, linewidth=0)
         else:
@@ -163,10 +161,8 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            headed(
-                "metric=label tau=tau_mean in_90%_of_the_trials=tau_5,tau_95 "
-                "same_best_run=share_same_best topics=size"
-            ),
+            "metric=label tau=tau_mean in_90%_of_the_trials=tau_5,tau_95 "
+            "same_best_run=share_same_best topics=size",
             at={names.SIZE: math.inf},
         ),
     ),

@@ -16,16 +16,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, sample_conditions, sample_title
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import (
-    DIFFERENCE,
-    Canvas,
-    Column,
-    Order,
-    Summary,
-    View,
-    headed,
-    select_tables,
-)
+from scorecube.report.view import DIFFERENCE, Canvas, Column, Order, Summary, View, on_page
 
 RATES = declared(
     "metric gain -size fuzziness",
@@ -68,8 +59,8 @@ def errors_and_ties(canvas: Canvas, result: xr.Dataset) -> None:
         at = cells.isel(metric=k)
         ties, errors = 100 * at["ties"].values, 100 * at["error_rate"].values
         for level in range(result.sizes[names.FUZZINESS]):
-            style = {**curve_style(k), "markersize": 5, "linewidth": 1.0}
-            axes.plot(ties[:, level], errors[:, level], label=None if level else metric, **style)
+            style, label = curve_style(k, 5, 1.0), None if level else metric
+            axes.plot(ties[:, level], errors[:, level], label=label, **style)
         for step, level in np.ndindex(*ties.shape) if k == 0 and ties.size > 1 else ():
             words = f"{int(result[names.SIZE][step])} topics"
             if result.sizes[names.FUZZINESS] > 1:
@@ -95,7 +86,7 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            headed("metric=label error_rate=error_rate ties topics=size fuzziness"),
+            "metric=label error_rate=error_rate ties topics=size fuzziness",
             at={"fuzziness": 0, names.SIZE: math.inf},
         ),
     ),
@@ -105,7 +96,7 @@ VIEW = View(
         f"{sample_conditions(result)}. Fewer ties (left) and fewer errors (low) are better."
     ),
     findings=findings,
-    page_tables=lambda frames: select_tables(frames, {"Error rates and ties": "stability"}),
+    page_tables=on_page({"Error rates and ties": "stability"}),
     figure=errors_and_ties,
     chapter=DIFFERENCE,
     column=Column("fewest errors", first_row("{label} {error_rate:.2%}", "-size", "error_rate")),

@@ -111,20 +111,17 @@ def _plain(column: pd.Series) -> list[Any]:
     ]
 
 
-def decode(tables: Sequence[tuple[str, Mapping[str, Any]]], *, keep: bool = False) -> pd.DataFrame:
+def decode(tables: Sequence[tuple[str, Mapping[str, Any]]]) -> pd.DataFrame:
     """Return the tables of several collections as one.
 
     tables: Names of collections and their encoded tables, all with the same columns and types.
-    keep: Keep the collections that the tables name.
     """
     try:
         columns, types = tables[0][1]["columns"], tables[0][1]["types"]
         parts: dict[str, list[Any]] = {name: [] for name in columns}
         for collection, table in tables:
             for name, values in zip(columns, table["values"], strict=True):
-                parts[name] += (
-                    [collection] * len(values) if name == COLLECTION and not keep else values
-                )
+                parts[name] += [collection] * len(values) if name == COLLECTION else values
         return pd.DataFrame(
             {
                 name: pd.Series(parts[name], dtype=dtype)

@@ -51,7 +51,6 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
-    headed,
 )
 
 SAME_LEVEL = 1e-9
@@ -102,16 +101,6 @@ INTERVAL_NOTES = {
 }
 
 
-def support_note(result: xr.Dataset) -> str:
-    """Return a note on the largest differences, if the last bins are empty for every metric."""
-    highest, last = float(result["support"].max()), float(result["lower"].max())
-    return (
-        ""
-        if highest >= last
-        else f" No difference of {last:.2f} or more was observed: the highest bin begins at {highest:.2f}."
-    )
-
-
 def title(options: Mapping[str, Any]) -> str:
     """Return sampling, sizes, rule and options that differ from the usual."""
     bins = ""
@@ -133,7 +122,9 @@ def title(options: Mapping[str, Any]) -> str:
 
 def caption(result: xr.Dataset) -> str:
     """Describe the figure: rates by difference, or, with several sizes, by size."""
-    support = support_note(result)
+    highest, last, support = float(result["support"].max()), float(result["lower"].max()), ""
+    if highest < last:
+        support = f" No difference of {last:.2f} or more was observed: the highest bin begins at {highest:.2f}."
     if result.sizes[names.SIZE] == 1:
         return (
             f"{sample_conditions(result)}. Bands are {INTERVAL_NOTES[result.attrs.get('interval', 'independent')]}, of bins with 0.1% of the comparisons "
@@ -375,12 +366,6 @@ def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> Remarks:
             yield text, first_of(labels_of(result.isel(metric=metrics.values), names.METRIC))
 
 
-def swap_figure(canvas: Canvas, result: xr.Dataset) -> None:
-    """Draw swap rates by difference for one sample size, by size for several."""
-    draw = swap_rates if result.sizes[names.SIZE] == 1 else size_curves
-    draw(canvas, result)
-
-
 def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
     """Swap rate against performance difference (S0 Figures 2-4): a curve a metric, 95 % intervals, accepted rates dashed.
 
@@ -396,15 +381,13 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
         cell = cells.isel(metric=k)
         colour = COLOURS[k % len(COLOURS)]
         # Markers of neighbours stand at different bins, and their lines have different dashes.
-        markers = {"markersize": 4.5, "markevery": (k % EVERY, EVERY)}
-        face = "none" if k % 2 else colour
+        apart: Any = {"markevery": (k % EVERY, EVERY), "linestyle": DASHES[k % len(DASHES)]}
         style = {
-            **curve_style(k),
-            **markers,
-            "linestyle": DASHES[k % len(DASHES)],
-            "linewidth": 1.4,
+            **curve_style(k, 4.5, 1.4),
+            **apart,
+            "markerfacecolor": "none" if k % 2 else colour,
         }
-        axes.plot(lower, cell["swap_rate"].values, **style, markerfacecolor=face, label=label)
+        axes.plot(lower, cell["swap_rate"].values, **style, label=label)
         # Bands of emptier bins would cover the figure.
         filled = cell["count"] >= 0.001 * cell["count"].sum()
         low, high = (cell[f"swap_rate_{end}"].where(filled).values for end in ("low", "high"))
@@ -437,7 +420,7 @@ def sensitivity_bars(
     gain: Gain setting; each collection's first by default.
     confidence: The highest by default. A metric without a required difference has no bar.
     """
-    from scorecube.report.figures.panels import by_collection
+    from scorecube.report.figures.panels import shares_by_collection
 
     chosen = float(max(results[0][names.CONFIDENCE].values)) if confidence is None else confidence
     settings = [gain or labels_of(result, names.GAIN)[0] for result in results]
@@ -448,21 +431,8 @@ def sensitivity_bars(
         ]
     )
     frame = frame[np.isclose(frame["confidence"], chosen, rtol=SAME_LEVEL, atol=0.0)]
-    metrics = list(
-        dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC))
-    )
-    limits = {
-        str(row["metric"]): (100 * row["share_low"], 100 * row["share_high"])
-        for _, row in frame.iterrows()
-    }
-    collections = list(dict.fromkeys(frame[COLLECTION]))
-    shares = {
-        metric: 100 * rows.set_index(COLLECTION)["share"]
-        for metric, rows in frame.groupby("metric", sort=False)
-    }
     label = f"% of comparisons\nwith the difference required\nat {chosen:.0%} confidence"
-    shown = {metric: shares[metric] for metric in metrics if metric in shares}
-    by_collection(canvas, shown, collections, label, limits=limits)
+    shares_by_collection(canvas, frame, results, label)
 
 
 def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
@@ -508,8 +478,7 @@ def _required_by_size(axes: Axes, cells: xr.Dataset) -> None:
     sizes = cells[names.SIZE].values
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
         required = cells["required_difference"].sel(confidence=confidence).isel(metric=k).values
-        style: dict[str, Any] = {**curve_style(k), "linewidth": 1.0}
-        axes.plot(sizes, required, markersize=3.5, label=metric, **style)
+        axes.plot(sizes, required, **curve_style(k, 3.5, 1.0), label=metric)
     axes.set(
         title=f"required at {confidence:.0%} confidence",
         xlabel="topics in a sample",
@@ -557,10 +526,8 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            headed(
-                "metric=label needed_difference=required_difference,required_low,required_high "
-                "share_with_it=share~ topics=size confidence"
-            ),
+            "metric=label needed_difference=required_difference,required_low,required_high "
+            "share_with_it=share~ topics=size confidence",
             at={names.CONFIDENCE: math.inf, names.SIZE: math.inf},
             bar="share with it",
         ),
@@ -570,7 +537,9 @@ VIEW = View(
     caption=caption,
     findings=findings,
     page_tables=page_tables,
-    figure=swap_figure,
+    figure=lambda canvas, result: (swap_rates if result.sizes[names.SIZE] == 1 else size_curves)(
+        canvas, result
+    ),
     overview=sensitivity_bars,
     bars=True,
     column=Column("most sensitive metric, required difference", most_sensitive),

@@ -20,7 +20,7 @@ from scorecube.analyses.quantities import (
 )
 from scorecube.collection.schema import Variable, labels_of
 from scorecube.errors import natural_key
-from scorecube.report.columns import fact_of_columns
+from scorecube.report.columns import trait_of_columns
 
 
 class Source(StrEnum):
@@ -102,7 +102,7 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
     Rows belong together if they have the same texts and the same conditions; numbers missing in a collection are missing in the mean.
     Limits of intervals, test statistics and p-values have no mean and are left out.
     """
-    roles = fact_of_columns(frame, "role")
+    roles = trait_of_columns(frame, "role")
     frame = frame.drop(columns=[name for name in frame.columns if roles.get(name) in WITHOUT_MEAN])
     texts = [
         column

@@ -27,9 +27,8 @@ from scorecube.report.view import (
     Summary,
     View,
     by_collection,
-    headed,
     notes_of,
-    select_tables,
+    on_page,
 )
 
 LEFT_OUT, WANTED = "left_out", "n_topics_wanted"
@@ -288,7 +287,7 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
 
 def _style(k: int) -> dict[str, Any]:
     dashes = DASHES[k // len(COLOURS) % len(DASHES)]
-    return {**curve_style(k), "linestyle": dashes, "markersize": 3.0, "linewidth": 1.2}
+    return {**curve_style(k, 3.0, 1.2), "linestyle": dashes}
 
 
 def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
@@ -353,17 +352,15 @@ VIEW = View(
     ),
     summary=(
         Summary(
-            headed(
-                "metric=label change_of_score=change_mean,change_low,change_high "
-                "ranks_lost=rank_change_mean,rank_change_low,rank_change_high "
-                "most_ranks=rank_change_largest"
-            ),
+            "metric=label change_of_score=change_mean,change_low,change_high "
+            "ranks_lost=rank_change_mean,rank_change_low,rank_change_high "
+            "most_ranks=rank_change_largest",
             table="absent",
             most=5,
             bar="change of score",
         ),
         Summary(
-            headed("metric=label quantity within=margin teams_that_can_be_missing=within~"),
+            "metric=label quantity within=margin teams_that_can_be_missing=within~",
             table="equivalence",
             most=5,
             title="how many teams can be missing",
@@ -384,8 +381,7 @@ VIEW = View(
     title=title,
     caption=caption,
     findings=findings,
-    page_tables=lambda frames: select_tables(
-        frames,
+    page_tables=on_page(
         {
             "What a team would lose that did not take part": "absent",
             "Numbers of teams left out up to which variance and tau are within the margin": "equivalence",
@@ -395,6 +391,7 @@ VIEW = View(
             "Judged documents that only one team contributed": "contributions",
             "Share of judged documents, and residuals of RBP": "judged",
         },
+        empty=True,
     ),
     figure=leave_out_panels,
     column=Column("teams left out", lambda frame: f"up to {frame[LEFT_OUT].max()}"),

@@ -24,8 +24,8 @@ from scorecube.report.columns import (
     Layout,
     all_decimals,
     data_columns,
-    fact_of_columns,
     printed_columns,
+    trait_of_columns,
     with_role,
     with_uncertainty,
 )
@@ -179,7 +179,7 @@ def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
 
 def cell_texts(frame: pd.DataFrame) -> dict[str, list[str]]:
     """Return the cells of a table by column: an estimate with limits, or a standard error, has the digits that these allow."""
-    forms, roles = (fact_of_columns(frame, fact) for fact in ("form", "role"))
+    forms, roles = (trait_of_columns(frame, trait) for trait in ("form", "role"))
     decimals: dict[str, np.ndarray[Any, Any]] = {}
     for estimate, low, high in with_uncertainty(frame):
         first, last = (pd.to_numeric(frame[end], errors="coerce") for end in (low, high))
@@ -294,7 +294,7 @@ class Columns:
 
     def __init__(self, frame: pd.DataFrame, layout: Layout, form: str) -> None:
         self._layout, self._form = layout, form
-        words = fact_of_columns(frame, "heading")
+        words = trait_of_columns(frame, "heading")
         self.head = [
             name if form == "text" else marked(words.get(name, name.replace("_", " ")), form)
             for name, _ in layout

@@ -139,7 +139,7 @@ def _shown(
     most = summary.most if len(frames) == 1 else 12  # rows of several collections
     frame = combine([rows.head(max(1, most // len(frames))) for rows in frames]).head(most)
     frame.attrs = dict(frames[0].attrs)
-    columns = ({COLLECTION: COLLECTION} if len(frames) > 1 else {}) | dict(summary.columns)
+    columns = ({COLLECTION: COLLECTION} if len(frames) > 1 else {}) | dict(summary.by_heading)
     columns = {
         heading: " ".join(name for name in text.split() if name in frame)
         for heading, text in columns.items()

@@ -94,8 +94,8 @@ class Summary:
     Parameters
     ----------
     columns
-        Headings, each with a column of the table; with two that are a range; or with an estimate, its lower and its upper limit. They are
-        separated by spaces; those that a table does not have are left out. The column ``label`` is the metric with its gain setting.
+        As words of `headed`, or by heading: a column of the table; two that are a range; or an estimate, its lower and its upper limit, separated
+        by spaces. Those that a table does not have are left out. The column ``label`` is the metric with its gain setting.
     table
         Name of the table; the first by default.
     most
@@ -112,7 +112,7 @@ class Summary:
         Line above the table, of a table behind another.
     """
 
-    columns: Mapping[str, str]
+    columns: str | Mapping[str, str]
     table: str = ""
     most: int = 10
     at: Mapping[str, float | str] = field(default_factory=dict)
@@ -121,9 +121,14 @@ class Summary:
     bar: str = ""
     title: str = ""
 
+    @property
+    def by_heading(self) -> Mapping[str, str]:
+        """Names of columns by heading."""
+        return headed(self.columns) if isinstance(self.columns, str) else self.columns
+
 
 def headed(words: str) -> dict[str, str]:
-    """Return columns by heading, for `Summary`: a name, or a heading with ``_`` for spaces and names joined by commas; ``~`` stands for limits.
+    """Return columns by heading: a name, or a heading with ``_`` for spaces and names joined by commas; ``~`` stands for limits.
 
     Parameters
     ----------
@@ -392,7 +397,7 @@ class View:
             yield replace(each, question=question.text, conditions=conditions)
 
     def draw(
-        self, result: xr.Dataset, gain: str | None = None, axes: Any = None, parts: int = 1
+        self, result: xr.Dataset, gain: str | None = None, axes: Any = None, n_parts: int = 1
     ) -> Figure:
         """Return the figure of a result at one gain setting, with labels as of `with_figure_labels`.
 
@@ -409,7 +414,7 @@ class View:
         facts = {**options, **places, names.GAIN: gain}
         given = self.in_axes is not None and hasattr(axes, "get_xlim")
         figure = self.in_axes if given and self.in_axes is not None else self.figure
-        return drawn(figure, shown, axes=axes, analysis=self.name, parts=parts, facts=facts)
+        return drawn(figure, shown, axes=axes, analysis=self.name, n_parts=n_parts, facts=facts)
 
     def draw_overview(self, results: Sequence[xr.Dataset]) -> Figure:
         """Return the figure of the results of several collections, with labels as of `with_figure_labels`."""
@@ -459,27 +464,51 @@ class View:
         return chosen, self.tables[chosen]
 
 
+def on_page(
+    headings: Mapping[str, str], without: Sequence[str] = (), *, empty: bool = False
+) -> Callable[[Frames], HeadedTables]:
+    """Return what makes the tables of a page: those that exist and have rows, and the first, without some columns.
+
+    Parameters
+    ----------
+    headings
+        Heading -> name of a table, in the order of the page.
+    without
+        Columns to leave out.
+    empty
+        Whether tables without rows are shown, too.
+
+    Returns
+    -------
+    page_tables
+        Of a `View`.
+    """
+
+    def page_tables(frames: Frames) -> HeadedTables:
+        return [
+            (heading, frames[name].drop(columns=list(without), errors="ignore"))
+            for k, (heading, name) in enumerate(headings.items())
+            if name in frames and (len(frames[name]) or empty or not k)
+        ]
+
+    return page_tables
+
+
 def select_tables(
     frames: Frames, headings: Mapping[str, str], without: Sequence[str] = ()
 ) -> HeadedTables:
-    """Return the existing ones of some tables with their headings, without some columns.
+    """Return the existing ones of some tables with their headings; for plugins written for version 0.2.0, until version 0.4.0.
 
     Parameters
     ----------
     frames
         Tables by name.
-    headings
-        Heading -> name of a table.
-    without
-        Columns to leave out.
+    headings, without
+        As of `on_page`.
 
     Returns
     -------
     tables
         Headings and tables, in the order of the headings.
     """
-    return [
-        (heading, frames[name].drop(columns=list(without), errors="ignore"))
-        for heading, name in headings.items()
-        if name in frames
-    ]
+    return on_page(headings, without, empty=True)(frames)

@@ -27,12 +27,12 @@ class Canvas:
 
     place: Axes of the caller, or a part of a figure; None for a figure of its own.
     analysis: Whose figure it is, for messages.
-    parts: Number of the parts of the figure.
+    n_parts: Number of the parts of the figure.
     Raises BadPlan: No axes.
     """
 
     def __init__(
-        self, place: Axes | SubFigure | None = None, analysis: str = "", parts: int = 1
+        self, place: Axes | SubFigure | None = None, analysis: str = "", n_parts: int = 1
     ) -> None:
         if place is not None and not isinstance(place, Axes | SubFigure):
             raise BadPlan(
@@ -40,7 +40,7 @@ class Canvas:
                 option="ax",
             )
         self._place, self._analysis = place, analysis
-        self.most_rows = MOST_ROWS // parts
+        self.most_rows = MOST_ROWS // n_parts
         """Rows with names that there is room for."""
         self.drawn: Figure | None = None
         """The figure, once it is made."""
@@ -107,11 +107,11 @@ def drawn(
     *arguments: Any,
     axes: Axes | SubFigure | None = None,
     analysis: str = "",
-    parts: int = 1,
+    n_parts: int = 1,
     facts: Mapping[str, Any] | None = None,
 ) -> Figure:
     """Return the figure that a function draws, whose first argument is a `Canvas`; arguments as of `Canvas`, facts as of `keep_apart`."""
-    canvas = Canvas(axes, analysis, parts)
+    canvas = Canvas(axes, analysis, n_parts)
     before = set(axes.get_children()) if isinstance(axes, Axes) else set()
     with rc_context(STYLE):
         draw(canvas, *arguments)
@@ -131,12 +131,12 @@ def stacked(
     by: What the names are, which stand before the titles; empty for titles that name the parts.
     """
     n = len(parts)
-    width, height = draw(*next(iter(parts.values())), parts=n).get_size_inches()
+    width, height = draw(*next(iter(parts.values())), n_parts=n).get_size_inches()
     drawn = Figure(figsize=(width, min(n * height, PAGE_HEIGHT)), layout="constrained")
     for part, (name, (result, setting)) in zip(
         drawn.subfigures(n, 1, squeeze=False)[:, 0], parts.items(), strict=True
     ):
-        draw(result, setting, part, parts=n)
+        draw(result, setting, part, n_parts=n)
         if by:
             title = f"{by} {name}: {part.get_suptitle()}".rstrip(": ")
             part.suptitle(title, x=0.01, ha="left", fontsize=9)

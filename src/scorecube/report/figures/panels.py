@@ -28,6 +28,7 @@ from scorecube.report.figures.style import (
     curve_style,
 )
 from scorecube.report.results import options_of_result
+from scorecube.report.tables import COLLECTION
 
 COLUMNS = 3
 PANEL = 4.4, 3.9
@@ -65,7 +66,7 @@ def draw_bars(
         for part, level in zip(
             drawn.subfigures(len(levels), 1, squeeze=False)[:, 0], levels, strict=True
         ):
-            overview(Canvas(part, parts=len(levels)), named, gain, level)
+            overview(Canvas(part, n_parts=len(levels)), named, gain, level)
         drawn.suptitle(f"{results[-1].attrs.get('collection', '')}, by {by}", x=0.01, ha="left")
     return drawn
 
@@ -222,6 +223,28 @@ def by_collection(
     figure.legend(ncols=columns, loc="outside lower left")
 
 
+def shares_by_collection(
+    canvas: Canvas, frame: pd.DataFrame, results: Sequence[xr.Dataset], label: str
+) -> None:
+    """Draw the share of each metric in each collection in percent, with its limits of one collection.
+
+    frame: Metrics, collections and shares, perhaps with limits.
+    results: One of each collection, whose metrics are drawn in their order.
+    label: Of the axis.
+    """
+    rows = {str(metric): own for metric, own in frame.groupby("metric", sort=False)}
+    metrics = dict.fromkeys(each for one in results for each in labels_of(one, names.METRIC))
+    shares = {
+        each: 100 * rows[each].set_index(COLLECTION)["share"] for each in metrics if each in rows
+    }
+    limits = {
+        metric: (100 * own["share_low"].iloc[-1], 100 * own["share_high"].iloc[-1])
+        for metric, own in rows.items()
+        if "share_low" in own
+    }
+    by_collection(canvas, shares, list(dict.fromkeys(frame[COLLECTION])), label, limits=limits)
+
+
 def _sorted_bars(
     canvas: Canvas,
     values: Mapping[str, float],
@@ -268,6 +291,7 @@ def _bars(axes: Axes, rows: Mapping[str, np.ndarray], collections: Sequence[str]
 def _dots(axes: Axes, rows: Mapping[str, np.ndarray], collections: Sequence[str]) -> None:
     places = np.arange(len(collections))
     for k, (metric, numbers) in enumerate(rows.items()):
-        axes.plot(numbers, places, linestyle="none", markersize=4.5, **curve_style(k), label=metric)
+        style = {**curve_style(k, 4.5, 1.5), "linestyle": "none"}
+        axes.plot(numbers, places, **style, label=metric)
     axes.set_yticks(places, collections, fontsize=7)
     axes.set_ylim(len(collections) - 0.4, -0.6)

@@ -48,9 +48,10 @@ CURVE_DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 
 """Lines of metrics that share a colour."""
 
 
-def curve_style(k: int) -> dict[str, Any]:
-    """Return colour and marker of the curve of a metric, or of another of several things, by its number."""
-    return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
+def curve_style(k: int, size: float, width: float = 0.0) -> dict[str, Any]:
+    """Return colour, marker, its size, and width of the curve of a metric, or of another of several things, by its number; in points."""
+    style = {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
+    return {**style, "markersize": size, "linewidth": width}
 
 
 def line_style(k: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from scorecube import names
 from scorecube.errors import visible
-from scorecube.report.columns import fact_of_columns
+from scorecube.report.columns import trait_of_columns
 from scorecube.report.figures.files import draw_figure
 from scorecube.report.figures.style import COLOURS, Figure
 from scorecube.report.text_formats import NONE, cell_texts, merge_gains, render
@@ -77,7 +77,7 @@ def html_table(frame: pd.DataFrame, label: str = "Table") -> Markup:
 
 def headings_of(frame: pd.DataFrame) -> dict[str, str]:
     """Return what each column holds, in words: what its quantity says, or its name; of a limit those of its estimate."""
-    role, of, words = (fact_of_columns(frame, fact) for fact in ("role", "of", "heading"))
+    role, of, words = (trait_of_columns(frame, trait) for trait in ("role", "of", "heading"))
     found = {name: words.get(name) or name.replace("_", " ") for name in map(str, frame.columns)}
     return found | {
         name: f"{found[of[name]]}, {LIMITS[role[name]]}"

@@ -221,3 +221,4 @@ class Purpose(IntEnum):
     REPETITIONS = 51
     JUDGED_HALVES = 52
     LABELLED_TOPICS = 53
+    NORMAL_ERRORS = 54

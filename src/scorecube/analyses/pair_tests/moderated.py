@@ -128,6 +128,17 @@ class Moderated:
         return reached.astype(np.int32)
 
 
+class SquaredT(Moderated):
+    """The squared moderated t itself."""
+
+    def statistic(self, pairs: Pairs, totals: Any, squares: Any) -> Any:
+        n = self.units.n_topics
+        return totals * totals * (n * (n - 1)) / self.pooled(pairs, squares)
+
+    def t_of(self, statistic: Any) -> Any:
+        return np.sqrt(statistic)
+
+
 @dataclass(frozen=True, eq=False)
 class Balanced(Moderated):
     """The statistic of pairs each in units of its own: t times the ratio of Student's quantile to that of the pair's own t in resamples, if that is larger.

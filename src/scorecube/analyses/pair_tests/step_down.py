@@ -12,7 +12,7 @@ import math
 import weakref
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -30,6 +30,15 @@ from scorecube.analyses.pair_tests.base import (
     pair_result_bytes,
 )
 from scorecube.analyses.pair_tests.family import Pairs, by_system_field, check_baseline
+from scorecube.analyses.pair_tests.gaussian import (
+    AUTO,
+    GAUSSIAN,
+    MANY_TOPICS,
+    TOPICS,
+    Gaussian,
+    drawn_statistics,
+    resampling_field,
+)
 from scorecube.analyses.pair_tests.moderated import Balanced, Moderated
 from scorecube.analyses.pair_tests.repetitions import (
     SHARE_OF_MODERATION,
@@ -47,17 +56,20 @@ from scorecube.analyses.pair_tests.repetitions import (
 from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import n_cells
-from scorecube.errors import counted
+from scorecube.errors import BadPlan, counted, option
+from scorecube.kernels.linalg.panel_product import in_panels, product
 from scorecube.kernels.pairs.running_maximum import (
     TILE,
     Family,
     resampled,
     step_down,
+    step_down_of_errors,
     step_down_over_repetitions,
 )
 from scorecube.kernels.pairs.tail_counts import EQUAL
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
+from scorecube.kernels.random.uniforms import uniforms
 from scorecube.kernels.registers import has_wide_registers
 
 AT_ONCE = 512
@@ -106,13 +118,41 @@ class StepDown(Analysis):
         maximum=1e6,
     )
     by_system: bool | None = by_system_field()
+    resampling: Literal["auto", "topics", "gaussian"] = resampling_field()
 
     @property
     def uses_systems(self) -> bool:
         return bool(self.by_system)
 
+    @property
+    def draws_errors(self) -> bool:
+        """Whether trials draw errors of means instead of topics."""
+        return self.resampling == GAUSSIAN
+
+    def options(self) -> dict[str, Any]:
+        # What is not chosen yet is part of no plan.
+        return {
+            name: v for name, v in super().options().items() if (name, v) != ("resampling", AUTO)
+        }
+
     def of_cube(self, cube: xr.Dataset) -> tuple[Self, list[str]]:
-        return systems_by_default(self, cube)
+        analysis, chosen = systems_by_default(self, cube)
+        if analysis.resampling != AUTO:
+            return analysis, chosen
+        n_topics = cube.sizes[names.TOPIC]
+        drawn = n_topics >= MANY_TOPICS and not analysis.not_drawn()
+        if drawn:
+            chosen = [
+                *chosen,
+                f"{n_topics:,} topics: errors of means are drawn by their covariance; see {option('resampling', TOPICS)}",
+            ]
+        return replace(analysis, resampling=GAUSSIAN if drawn else TOPICS), chosen
+
+    def not_drawn(self) -> str:
+        """Return what else is asked for that takes resamples of topics; empty for nothing."""
+        if self.by_system:
+            return "repetitions of systems"
+        return option("moderation", "balanced") if self.moderation == "balanced" else ""
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
         return Prepared(*systems_of(cube), source=cube) if self.by_system else Prepared(cube)
@@ -133,6 +173,11 @@ class StepDown(Analysis):
         n_topics = cube.sizes[names.TOPIC]
         repetitions: Repetitions | None = prepared.shared
         remarks = few_binary_topics(cube, self.subject)
+        if self.draws_errors and self.not_drawn():
+            raise BadPlan(
+                f"{option('resampling', GAUSSIAN)} is not known for {self.not_drawn()}; use {option('resampling', TOPICS)}",
+                option="resampling",
+            )
         if repetitions is not None:
             remarks = [*repetitions.remarks(labels_of(cube, names.RUN)), *remarks]
         if n_topics < FEW_TOPICS:
@@ -143,6 +188,7 @@ class StepDown(Analysis):
         return remarks
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        self.refuse_samples()
         cube = prepared.cube
         drawn = sample_positions(samples, cube, cube.sizes[names.TOPIC], halves=1)
         if prepared.shared is None:
@@ -150,11 +196,20 @@ class StepDown(Analysis):
         errors = replayed_deviates(samples, prepared.shared.runs)
         return {"samples": drawn[:trials], "repetition_errors": errors[:trials]}
 
+    def refuse_samples(self) -> None:
+        """Refuse to save or replay topic samples where there are none."""
+        if self.draws_errors:
+            raise BadPlan(
+                f"{option('resampling', GAUSSIAN)} draws no topics; for samples of topics use {option('resampling', TOPICS)}",
+                option="resampling",
+            )
+
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
         families = self.families(prepared.cube)
-        inputs = {"key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS), **(samples or {})}
+        draws = names.Purpose.NORMAL_ERRORS if self.draws_errors else names.Purpose.BOOTSTRAP_TOPICS
+        inputs = {"key": stream_key(seed, draws), **(samples or {})}
         repetitions: Repetitions | None = prepared.shared
         if repetitions is not None:
             inputs |= {
@@ -175,10 +230,20 @@ class StepDown(Analysis):
                 f"second_{cell}": second,
                 f"edges_{cell}": np.concatenate([edges for _, edges in ordered]),
                 f"stops_{cell}": np.cumsum([len(order) for order, _ in ordered]),
+                f"sums_{cell}": units.sums,
+            }
+            if isinstance(statistic, Gaussian):
+                inputs |= {
+                    f"factor_{cell}": statistic.factor,
+                    f"factors_{cell}": 1.0
+                    / statistic.pooled((first, second), statistic.sums((first, second))[1]),
+                    "n_topics": np.array(units.n_topics),
+                }
+                continue
+            inputs |= {
                 f"centred_{cell}": units.values,
                 f"snap_{cell}": np.array(units.snap),
                 f"added_{cell}": np.array(statistic.added),
-                f"sums_{cell}": units.sums,
             }
             if isinstance(statistic, Balanced):
                 factors = statistic.factors((first, second))
@@ -222,12 +287,19 @@ class StepDown(Analysis):
         return found | further
 
     def draw(self, inputs: Inputs, low: int, high: int) -> Any:
-        """Return how often each topic is drawn in the trials low .. high-1: float64 (topic, trial)."""
+        """Return how often each topic is drawn in the trials low .. high-1: float64 (topic, trial); or standard normal numbers (run, trial), in panels."""
+        if "factor_0" in inputs:
+            from scipy.special import ndtri
+
+            numbers = uniforms(inputs["key"], len(inputs["factor_0"]), low, high)
+            return in_panels(ndtri(numbers).T, np.float64)
         n_topics = inputs["centred_0"].shape[1]
         return multiplicity_columns(drawn(inputs, n_topics, low, high), n_topics)
 
     def resample(self, inputs: Inputs, cell: int, counts: Any) -> Any:
-        """Return the resampled scores of a cell, for `Replicates`, with the numbers of draws of each topic."""
+        """Return the resampled scores of a cell, for `Replicates`, with the numbers of draws of each topic; or errors of sums."""
+        if "factor_0" in inputs:
+            return product(inputs[f"factor_{cell}"], counts)
         return resampled(inputs[f"centred_{cell}"], counts, float(inputs[f"snap_{cell}"]))
 
     def repeated(self, inputs: Inputs, low: int, high: int) -> tuple[Any, Any] | None:
@@ -249,6 +321,8 @@ class StepDown(Analysis):
     def largest(self, inputs: Inputs, replicates: Replicates, family: Family, reached: Any) -> Any:
         """Return the largest statistic of each trial over a family, and count the trials that reach each of its pairs."""
         cell, scores, errors, trials, _ = replicates
+        if "factor_0" in inputs:
+            return step_down_of_errors(scores, trials, family, reached)
         added = float(inputs[f"added_{cell}"])
         if errors is None:
             infinite = scores.centred.shape[1] * (1.0 - EQUAL)
@@ -289,6 +363,8 @@ class StepDown(Analysis):
                 OverRepetitions(each, self.weight, repetitions.counts, variances)
                 for each, variances in zip(units, repetitions.variances, strict=True)
             ]
+        if self.draws_errors:
+            return [*drawn_statistics(prepared.cube, self.weight)]
         if self.moderation == "balanced":
             first, second = np.concatenate(
                 [np.stack(pairs) for pairs in self.families(prepared.cube)], 1
@@ -326,6 +402,8 @@ class StepDown(Analysis):
         n_tested = sum(len(first) for first, _ in families)
         speed = 2 if has_wide_registers() else 1
         per_pair = 1.2e-9 + 4.2e-11 * n_topics / speed
+        if self.draws_errors:
+            return self.cost_of_errors(cube, trials)
         n_drawn = 0 if prepared.source is None else prepared.source.sizes[names.RUN]
         n_largest = len(families) if self.has_limits else 0
         return Cost(
@@ -344,8 +422,25 @@ class StepDown(Analysis):
             together=1 if has_wide_registers() else AT_ONCE,
         )
 
+    def cost_of_errors(self, cube: xr.Dataset, trials: int) -> Cost:
+        """Return the cost where errors of means are drawn: no trial reads scores."""
+        count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+        n_tested = sum(len(first) for first, _ in self.families(cube))
+        scores = 8.0 * count * n_runs * n_topics
+        return Cost(
+            seconds=count * (n_tested * 6e-10 + 2e-10 * n_runs**2) + 3e-8 * n_runs,
+            bytes=8.0 * count,
+            fixed_bytes=8.0 * count * n_tested + 24.0 * AT_ONCE * n_runs,
+            result_bytes=pair_result_bytes(cube, 1, n_tested) + 16.0 * count * trials,
+            result_seconds=count * n_tested * 4e-7 + 1e-8 * scores,
+            input_bytes=4.0 * scores + 40.0 * count * n_tested,
+            input_seconds=scores * (2e-9 + 1e-11 * n_runs) + count * 1e-9 * n_runs**3,
+            together=1 if has_wide_registers() else AT_ONCE,
+        )
+
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, topic labels, one half; by system also ``repetition_error[trial, run]``."""
+        self.refuse_samples()
         drawn = bootstrapped_topics(cube, seed, trials)
         if not self.by_system:
             return drawn

@@ -115,6 +115,8 @@ class Leaderboard(RankSets):
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
         inputs = super().inputs(prepared, trials, seed, samples)
+        if self.draws_errors:
+            return inputs
         every = zip(cells(prepared.cube)[0], self.statistics(prepared), strict=True)
         for cell, (scores, statistic) in enumerate(every):
             own, start = [], 0
@@ -139,8 +141,7 @@ class Leaderboard(RankSets):
         )
 
     def room(self, inputs: Inputs, n_trials: int) -> Arrays:
-        count = int(inputs["n_cells"])
-        n_runs = len(inputs["centred_0"])
+        count, n_runs = int(inputs["n_cells"]), len(inputs["sums_0"])
         return {
             "run_t": np.empty((count, n_runs, n_trials), np.float32),
             "best": np.zeros((count, n_runs), np.int64),
@@ -148,6 +149,12 @@ class Leaderboard(RankSets):
 
     def observe(self, inputs: Inputs, replicates: Replicates, out: Arrays) -> None:
         cell, scores, errors, trials, place = replicates
+        if self.draws_errors:
+            totals, factor = inputs[f"sums_{cell}"][:, np.newaxis], inputs[f"factor_{cell}"]
+            drawn = scores[: len(totals), slice(*trials)]
+            means = drawn + int(inputs["n_topics"]) * totals
+            keep_means(out, cell, place, means, drawn, (factor**2).sum(axis=1, keepdims=True))
+            return
         n_runs, n = scores.centred.shape
         chosen = (slice(n_runs), slice(*trials))
         means = scores.sums[chosen] + n * inputs[f"sums_{cell}"][:, np.newaxis]

@@ -122,6 +122,22 @@ def step_down_over_repetitions(
     return largest
 
 
+def step_down_of_errors(
+    errors: Float64Array2, trials: tuple[int, int], family: Family, reached: Int64Array1
+) -> Float64Array1:
+    """Do what `step_down` does with errors of means that are drawn, and variances that are not: the statistic is (e1 - e2)^2 c.
+
+    errors: float64 (run, trial).
+    trials, family, reached: As of `step_down`; c are the factors of the family.
+    """
+    (start, stop), factors = trials, family.factors
+    largest = np.zeros(stop - start)
+    assert factors is not None
+    pairs = (family.first, family.second, family.edges, factors)
+    _add_maxima_of_errors(errors, start, pairs, largest, reached)
+    return largest
+
+
 def tails_of_pairs(
     scores: Resampled, first: Int32Array1, second: Int32Array1, infinite: float, rank: int
 ) -> Float64Array1:
@@ -215,6 +231,27 @@ def _add_maxima_over_repetitions(
             above = value if above < value < np.inf else above
             largest[trial] = above
             count = np.int32(count + ((above >= edge) | (value >= edge)))
+        reached[pair] += np.int64(count)
+
+
+@compiled
+def _add_maxima_of_errors(
+    errors: Float64Array2,
+    start: int,
+    pairs: tuple[Int32Array1, Int32Array1, Float64Array1, Float64Array1],
+    largest: Float64Array1,
+    reached: Int64Array1,
+) -> None:
+    """Do what `_add_maxima` does for all pairs, of errors of means."""
+    first, second, edges, factors = pairs
+    for pair in range(first.shape[0]):
+        x, y = errors[first[pair]][start:], errors[second[pair]][start:]
+        edge, factor, count = edges[pair], factors[pair], np.int32(0)
+        for trial in range(largest.shape[0]):
+            difference = x[trial] - y[trial]
+            above = max(largest[trial], factor * difference * difference)
+            largest[trial] = above
+            count = np.int32(count + (above >= edge))
         reached[pair] += np.int64(count)
 
 

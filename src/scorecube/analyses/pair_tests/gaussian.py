@@ -1,95 +1,117 @@
-"""Maxima of |t| from the normal approximation of means over topics: no trial costs more where there are more topics.
+"""Errors of means that are drawn from the normal distribution with the covariance of runs, in place of resamples of topics.
 
-Errors of the means of all runs are drawn from the normal distribution with their estimated covariance, and standard errors are those of the
-scores. For the largest of many means the approximation holds for many topics, even where there are more pairs than topics.
+With many topics the largest |t| over many pairs is distributed as with normal errors of the same covariance, also where pairs are far more than
+topics. The cost of a trial does not depend on the number of topics. Error rates beside those of resampled topics: docs/believe/ranks.md.
 
-Reference: Chernozhukov, Chetverikov and Kato 2013, "Gaussian approximations and multiplier bootstrap for maxima of sums of high-dimensional
-random vectors", Annals of Statistics 41(6), Theorem 2.1 and section 4. Error rates measured here: docs/believe/ranks.md.
+Reference: Chernozhukov, Chetverikov and Kato 2013, "Gaussian approximations and multiplier bootstrap for maxima of sums of high-dimensional random
+vectors", Annals of Statistics 41(6).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+import math
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 
+from scorecube import names
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import cell_units
-from scorecube.analyses.pair_tests.family import Pairs
-from scorecube.analyses.pair_tests.moderated import SquaredT
-from scorecube.collection.selection import cells
-from scorecube.kernels.linalg.factor import triangular_factor
+from scorecube.errors import BadPlan, option
+from scorecube.kernels.linalg.panel_product import in_panels
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.random.uniforms import uniforms
+from scorecube.statistics.integer_scores import ROOM, SMALLEST, Units, whole_scores
 
-AUTO, TOPICS, GAUSSIAN = "auto", "topics", "gaussian"
-MANY_TOPICS = 10_000
-"""Topics from which on errors are drawn by default."""
-AT_ONCE = 2048
-"""Topics whose products are added in float64: with `BITS` each, sums are exact in any order."""
-BITS = 20
-"""Bits of a centred score."""
+AUTO: Literal["auto"] = "auto"
+TOPICS: Literal["topics"] = "topics"
+GAUSSIAN: Literal["gaussian"] = "gaussian"
+MANY_TOPICS = 5000
+"""Topics from which on ``auto`` draws errors."""
+BITS = 19
+"""Bits of the scores whose products are summed, beside the sign: sums of `AT_ONCE` topics are exact in any order."""
+AT_ONCE = 2**13
+SINGULAR = 1e-9
+"""Share of a variance that rounding may leave of none."""
 
 
-def resampling_field() -> Literal["auto", "topics", "gaussian"]:
-    """Declare how trials are made."""
+def resampling_field() -> Literal["topics", "gaussian", "auto"]:
+    """Declare what is drawn in a trial."""
     return option_field(
-        "auto",
-        f"Resample topics, or draw errors of means by the covariance of runs (gaussian): by default from {MANY_TOPICS:,} topics on.",
-        detail="With ``gaussian`` a trial costs the same for any number of topics, see `pair_tests.gaussian`.",
+        TOPICS,
+        f"Draw topics, or normal errors of means with the covariance of runs (gaussian), at a cost that does not grow with topics; auto: gaussian from {MANY_TOPICS:,} topics on.",
         since="0.3.0",
-        before=TOPICS,
     )
 
 
-def drawn_statistics(cube: Any, moderation: float) -> list[Gaussian]:
-    """Return the statistic of each cell of a cube."""
-    every = zip(cell_units(cube), cells(cube)[0], strict=True)
-    return [Gaussian(units, moderation, scores) for units, scores in every]
+def refuse_gaussian(what: str, name: str) -> BadPlan:
+    """Return the error for what needs resampled topics.
 
-
-@dataclass(frozen=True, eq=False)
-class Gaussian(SquaredT):
-    """The statistic of pairs, in trials that draw the errors of means.
-
-    scores: float64 (run, topic).
+    what: The reason.
+    name: Option that must change.
     """
+    return BadPlan(
+        f"{option('resampling', GAUSSIAN)} draws no topics: {what}; resample them with {option('resampling', 'topics')}",
+        option=name,
+    )
 
-    scores: Any
 
-    @cached_property
-    def products(self) -> Any:
-        """Sums of products of the centred scores of two runs, in the units of `Units.values`: float64 (run, run)."""
-        return self._exact[0]
+def error_key(seed: int) -> Any:
+    """Return the key of the normal numbers of a seed."""
+    return stream_key(seed, names.Purpose.NORMAL_ERRORS)
 
-    @cached_property
-    def factor(self) -> Any:
-        """What standard normal numbers are multiplied by to be errors of sums of centred scores: float64 (run, number)."""
-        return triangular_factor(self.products)
 
-    def sums(self, pairs: Pairs) -> tuple[Any, Any]:
-        first, second = pairs
-        (products, rounding), sums = self._exact, self.units.sums
-        totals, variances = sums[first] - sums[second], np.diag(products)
-        squares = variances[first] + variances[second] - 2 * products[first, second]
-        # Equal scores have a spread of 0; of others rounding is a part.
-        least = np.where(totals == 0, 0.0, rounding)
-        return totals, np.where(squares > least, squares, least)
+def normal_numbers(inputs: Mapping[str, Any], low: int, high: int) -> Any:
+    """Return the normal numbers of trials low .. high-1, shared by all cells: float64 (run, trial) in panels."""
+    from scipy.special import ndtri
 
-    @cached_property
-    def _exact(self) -> tuple[Any, float]:
-        """Return `products`, and what rounding of scores adds to the sum of squares of a pair at most, about."""
-        scores, n = self.scores, self.units.n_topics
-        mean = scores.mean(axis=1, keepdims=True)
-        largest = max(abs(float(end)) for end in (scores.min(), scores.max())) or 1.0
-        scale = 2.0**BITS / (2 * largest)
-        total, sums = (
-            np.zeros((len(scores), len(scores)), np.int64),
-            np.zeros(len(scores), np.int64),
-        )
-        for low in range(0, n, AT_ONCE):
-            part = np.rint((scores[:, low : low + AT_ONCE] - mean) * scale)
-            total += (part @ part.T).astype(np.int64)
-            sums += part.sum(axis=1).astype(np.int64)
-        per_square = (n * self.units.per_score / scale) ** 2
-        return (total - np.outer(sums, sums) / n) * per_square, n * per_square / 6
+    return in_panels(
+        ndtri(uniforms(inputs["error_key"], len(inputs["sums_0"]), low, high)).T, np.float64
+    )
+
+
+def products_of_scores(scores: Any, units: Units) -> Any:
+    """Return `Moderated.products` of the scores (run, topic) of a cell, in one pass over topics.
+
+    The scores of a run are rounded to `BITS` of the largest, so that sums are exact, whatever the library and its threads.
+    """
+    values = own_values(scores, units)
+    n_runs, n = values.shape
+    largest = np.maximum(values.max(axis=1), -values.min(axis=1))
+    scale = 2.0 ** (BITS - np.frexp(largest)[1])[:, np.newaxis]
+    total = np.zeros((n_runs, n_runs), np.int64)
+    for low in range(0, n, AT_ONCE):
+        part = np.rint(values[:, low : low + AT_ONCE] * scale)
+        total += (part @ part.T).astype(np.int64)
+    return total / scale / scale.T
+
+
+def root_of(matrix: Any) -> Any:
+    """Return the lower triangular root of a covariance matrix (Cholesky), by operations that all machines round alike; rows may depend on others."""
+    left, root = np.array(matrix), np.zeros_like(matrix)
+    least = SINGULAR * matrix.diagonal()
+    for k in range(len(matrix)):
+        if left[k, k] > least[k]:
+            root[k:, k] = left[k:, k] / np.sqrt(left[k, k])
+            left[k + 1 :, k + 1 :] -= np.multiply.outer(root[k + 1 :, k], root[k + 1 :, k])
+    return root
+
+
+def own_values(scores: Any, units: Units) -> Any:
+    """Return `Units.values`, or `own_deviations` where a number was subtracted from each topic."""
+    if units.fine_units == whole_scores(scores)[1]:
+        return units.values
+    return own_deviations(scores, units)
+
+
+def own_deviations(scores: Any, units: Units) -> Any:
+    """Return the scores of each run (run, topic) less their mean, in the units of `Units.values`, for sums over resamples that are exact.
+
+    The values of `units` will not do where a number was subtracted from each topic: that changes no difference of runs, but their means.
+    """
+    n, per_score = units.n_topics, units.n_topics * units.per_score
+    shifted = scores - np.median(scores)
+    largest = max(float(np.abs(shifted).max()), SMALLEST)
+    step = 2.0 ** math.ceil(math.log2(4.0 * n * largest * per_score / ROOM))
+    whole = np.rint(shifted * (per_score / step))
+    return (whole - np.rint(whole.mean(axis=1, keepdims=True))) * step

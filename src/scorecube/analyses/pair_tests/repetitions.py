@@ -28,7 +28,7 @@ from scorecube import names
 from scorecube.analyses.base import Prepared
 from scorecube.analyses.pair_tests.equivalence import Moments
 from scorecube.analyses.pair_tests.family import Pairs
-from scorecube.analyses.pair_tests.moderated import SquaredT
+from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pair_quantities import REPETITIONS
 from scorecube.collection import schema
 from scorecube.collection.selection import cells
@@ -189,7 +189,7 @@ def moderated_variances(variances: Any, counts: Any, weight: float) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class OverRepetitions(SquaredT):
+class OverRepetitions(Moderated):
     """The statistic of pairs of systems, over topics and repetitions: the squared moderated t.
 
     counts: int64 (system,): runs.
@@ -224,6 +224,13 @@ class OverRepetitions(SquaredT):
 
     def pooled(self, pairs: Pairs, squares: Any) -> Any:
         return super().pooled(pairs, squares) + self.of_means[pairs[0]] + self.of_means[pairs[1]]
+
+    def statistic(self, pairs: Pairs, totals: Any, squares: Any) -> Any:
+        n = self.units.n_topics
+        return totals * totals * (n * (n - 1)) / self.pooled(pairs, squares)
+
+    def t_of(self, statistic: Any) -> Any:
+        return np.sqrt(statistic)
 
     def errors_of_means(self, over_topics: Any) -> tuple[Any, Any]:
         """Return the standard errors of the means of systems, in units of the score, and their degrees of freedom (Satterthwaite 1946).

@@ -35,9 +35,12 @@ from scorecube.analyses.pair_tests.gaussian import (
     GAUSSIAN,
     MANY_TOPICS,
     TOPICS,
-    Gaussian,
-    drawn_statistics,
+    error_key,
+    normal_numbers,
+    products_of_scores,
+    refuse_gaussian,
     resampling_field,
+    root_of,
 )
 from scorecube.analyses.pair_tests.moderated import Balanced, Moderated
 from scorecube.analyses.pair_tests.repetitions import (
@@ -55,22 +58,22 @@ from scorecube.analyses.pair_tests.repetitions import (
 )
 from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.collection.schema import labels_of
-from scorecube.collection.selection import n_cells
-from scorecube.errors import BadPlan, counted, option
-from scorecube.kernels.linalg.panel_product import in_panels, product
+from scorecube.collection.selection import cells, n_cells
+from scorecube.errors import counted, option
+from scorecube.kernels.linalg.panel_product import product
 from scorecube.kernels.pairs.running_maximum import (
     TILE,
+    Drawn,
     Family,
     resampled,
     step_down,
-    step_down_of_errors,
     step_down_over_repetitions,
 )
 from scorecube.kernels.pairs.tail_counts import EQUAL
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
-from scorecube.kernels.random.uniforms import uniforms
 from scorecube.kernels.registers import has_wide_registers
+from scorecube.statistics.integer_scores import Units
 
 AT_ONCE = 512
 """Trials whose sums are in memory at a time. Without wide registers the library's product rounds by the shape of its arguments, so it
@@ -118,41 +121,22 @@ class StepDown(Analysis):
         maximum=1e6,
     )
     by_system: bool | None = by_system_field()
-    resampling: Literal["auto", "topics", "gaussian"] = resampling_field()
+    resampling: Literal["topics", "gaussian", "auto"] = resampling_field()
 
     @property
     def uses_systems(self) -> bool:
         return bool(self.by_system)
 
-    @property
-    def draws_errors(self) -> bool:
-        """Whether trials draw errors of means instead of topics."""
-        return self.resampling == GAUSSIAN
-
-    def options(self) -> dict[str, Any]:
-        # What is not chosen yet is part of no plan.
-        return {
-            name: v for name, v in super().options().items() if (name, v) != ("resampling", AUTO)
-        }
-
     def of_cube(self, cube: xr.Dataset) -> tuple[Self, list[str]]:
-        analysis, chosen = systems_by_default(self, cube)
-        if analysis.resampling != AUTO:
-            return analysis, chosen
-        n_topics = cube.sizes[names.TOPIC]
-        drawn = n_topics >= MANY_TOPICS and not analysis.not_drawn()
-        if drawn:
-            chosen = [
-                *chosen,
-                f"{n_topics:,} topics: errors of means are drawn by their covariance; see {option('resampling', TOPICS)}",
-            ]
-        return replace(analysis, resampling=GAUSSIAN if drawn else TOPICS), chosen
+        chosen = self
+        if self.resampling == AUTO:
+            large = self.fewest_topics(cube) >= MANY_TOPICS and self.moderation != "balanced"
+            chosen = replace(self, resampling=GAUSSIAN if large else TOPICS)
+        return systems_by_default(chosen, cube)
 
-    def not_drawn(self) -> str:
-        """Return what else is asked for that takes resamples of topics; empty for nothing."""
-        if self.by_system:
-            return "repetitions of systems"
-        return option("moderation", "balanced") if self.moderation == "balanced" else ""
+    def fewest_topics(self, cube: xr.Dataset) -> int:
+        """Return the number of topics that are resampled together."""
+        return cube.sizes[names.TOPIC]
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
         return Prepared(*systems_of(cube), source=cube) if self.by_system else Prepared(cube)
@@ -171,13 +155,12 @@ class StepDown(Analysis):
         check_runs(cube, self.subject)
         check_baseline(cube, getattr(self, "baseline", None))
         n_topics = cube.sizes[names.TOPIC]
+        if self.resampling == GAUSSIAN and self.moderation == "balanced":
+            raise refuse_gaussian(
+                f"{option('moderation', 'balanced')} is made from resamples", "moderation"
+            )
         repetitions: Repetitions | None = prepared.shared
         remarks = few_binary_topics(cube, self.subject)
-        if self.draws_errors and self.not_drawn():
-            raise BadPlan(
-                f"{option('resampling', GAUSSIAN)} is not known for {self.not_drawn()}; use {option('resampling', TOPICS)}",
-                option="resampling",
-            )
         if repetitions is not None:
             remarks = [*repetitions.remarks(labels_of(cube, names.RUN)), *remarks]
         if n_topics < FEW_TOPICS:
@@ -188,28 +171,22 @@ class StepDown(Analysis):
         return remarks
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        self.refuse_samples()
         cube = prepared.cube
+        if self.resampling == GAUSSIAN:
+            raise refuse_gaussian("samples cannot be replayed", "samples")
         drawn = sample_positions(samples, cube, cube.sizes[names.TOPIC], halves=1)
         if prepared.shared is None:
             return {"samples": drawn[:trials]}
         errors = replayed_deviates(samples, prepared.shared.runs)
         return {"samples": drawn[:trials], "repetition_errors": errors[:trials]}
 
-    def refuse_samples(self) -> None:
-        """Refuse to save or replay topic samples where there are none."""
-        if self.draws_errors:
-            raise BadPlan(
-                f"{option('resampling', GAUSSIAN)} draws no topics; for samples of topics use {option('resampling', TOPICS)}",
-                option="resampling",
-            )
-
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
         families = self.families(prepared.cube)
-        draws = names.Purpose.NORMAL_ERRORS if self.draws_errors else names.Purpose.BOOTSTRAP_TOPICS
-        inputs = {"key": stream_key(seed, draws), **(samples or {})}
+        inputs = {"key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS), **(samples or {})}
+        if self.resampling == GAUSSIAN:
+            inputs["error_key"] = error_key(seed)
         repetitions: Repetitions | None = prepared.shared
         if repetitions is not None:
             inputs |= {
@@ -230,25 +207,22 @@ class StepDown(Analysis):
                 f"second_{cell}": second,
                 f"edges_{cell}": np.concatenate([edges for _, edges in ordered]),
                 f"stops_{cell}": np.cumsum([len(order) for order, _ in ordered]),
+                f"added_{cell}": np.array(statistic.added),
                 f"sums_{cell}": units.sums,
             }
-            if isinstance(statistic, Gaussian):
+            if self.resampling == GAUSSIAN:
                 inputs |= {
-                    f"factor_{cell}": statistic.factor,
-                    f"factors_{cell}": 1.0
-                    / statistic.pooled((first, second), statistic.sums((first, second))[1]),
-                    "n_topics": np.array(units.n_topics),
+                    f"root_{cell}": root_of(statistic.covariance),
+                    f"squares_{cell}": statistic.sums((first, second))[1],
+                    f"levels_{cell}": statistic.levels,
+                    f"variances_of_means_{cell}": statistic.covariance.diagonal(),
                 }
-                continue
-            inputs |= {
-                f"centred_{cell}": units.values,
-                f"snap_{cell}": np.array(units.snap),
-                f"added_{cell}": np.array(statistic.added),
-            }
+            else:
+                inputs |= {f"centred_{cell}": units.values, f"snap_{cell}": np.array(units.snap)}
             if isinstance(statistic, Balanced):
                 factors = statistic.factors((first, second))
                 inputs |= {f"factors_{cell}": factors[0], f"caps_{cell}": factors[1]}
-            if isinstance(statistic, OverRepetitions):
+            if repetitions is not None and isinstance(statistic, OverRepetitions):
                 inputs[f"variances_{cell}"] = statistic.single
         inputs["n_cells"] = np.array(n_cells(prepared.cube))
         inputs["n_pairs"] = np.array(sum(len(first) for first, _ in families))
@@ -287,19 +261,16 @@ class StepDown(Analysis):
         return found | further
 
     def draw(self, inputs: Inputs, low: int, high: int) -> Any:
-        """Return how often each topic is drawn in the trials low .. high-1: float64 (topic, trial); or standard normal numbers (run, trial), in panels."""
-        if "factor_0" in inputs:
-            from scipy.special import ndtri
-
-            numbers = uniforms(inputs["key"], len(inputs["factor_0"]), low, high)
-            return in_panels(ndtri(numbers).T, np.float64)
+        """Return how often each topic is drawn in the trials low .. high-1: float64 (topic, trial); or normal numbers."""
+        if self.resampling == GAUSSIAN:
+            return normal_numbers(inputs, low, high)
         n_topics = inputs["centred_0"].shape[1]
         return multiplicity_columns(drawn(inputs, n_topics, low, high), n_topics)
 
     def resample(self, inputs: Inputs, cell: int, counts: Any) -> Any:
-        """Return the resampled scores of a cell, for `Replicates`, with the numbers of draws of each topic; or errors of sums."""
-        if "factor_0" in inputs:
-            return product(inputs[f"factor_{cell}"], counts)
+        """Return the resampled scores of a cell, for `Replicates`, with the numbers of draws of each topic."""
+        if self.resampling == GAUSSIAN:
+            return Drawn(product(inputs[f"root_{cell}"], counts))
         return resampled(inputs[f"centred_{cell}"], counts, float(inputs[f"snap_{cell}"]))
 
     def repeated(self, inputs: Inputs, low: int, high: int) -> tuple[Any, Any] | None:
@@ -321,13 +292,12 @@ class StepDown(Analysis):
     def largest(self, inputs: Inputs, replicates: Replicates, family: Family, reached: Any) -> Any:
         """Return the largest statistic of each trial over a family, and count the trials that reach each of its pairs."""
         cell, scores, errors, trials, _ = replicates
-        if "factor_0" in inputs:
-            return step_down_of_errors(scores, trials, family, reached)
         added = float(inputs[f"added_{cell}"])
-        if errors is None:
+        if errors is None and not isinstance(scores, Drawn):
             infinite = scores.centred.shape[1] * (1.0 - EQUAL)
             return step_down(scores, trials, family, added, infinite, reached)
-        moderation, own = (self.weight, added), (errors.shifts, errors.variances)
+        moderation, none = (self.weight, added), np.zeros_like(scores.sums)
+        own = (none, none) if errors is None else (errors.shifts, errors.variances)
         return step_down_over_repetitions(scores, own, trials, family, moderation, reached)
 
     def rehearsal(self, inputs: Arrays) -> Arrays:
@@ -342,6 +312,10 @@ class StepDown(Analysis):
 
     def observe(self, inputs: Inputs, replicates: Replicates, out: Arrays) -> None:
         """Write further outputs of some trials into the arrays of `room`."""
+
+    def facts(self) -> dict[str, str]:
+        """Return the attributes of a result that say what was drawn; none for topics."""
+        return {"resampling": GAUSSIAN} if self.resampling == GAUSSIAN else {}
 
     @property
     def weight(self) -> float:
@@ -358,19 +332,27 @@ class StepDown(Analysis):
     def make_statistics(self, prepared: Prepared) -> list[Moderated]:
         """Return the statistic of each cell, anew."""
         units, repetitions = cell_units(prepared.cube), prepared.shared
-        if repetitions is not None:
+        counts, variances = runs_of(prepared.cube, repetitions)
+        if repetitions is not None or self.resampling == GAUSSIAN:
+            found = zip(
+                units, variances, self.products(cells(prepared.cube)[0], units), strict=True
+            )
             return [
-                OverRepetitions(each, self.weight, repetitions.counts, variances)
-                for each, variances in zip(units, repetitions.variances, strict=True)
+                OverRepetitions(each, self.weight, counts, single, products=products)
+                for each, single, products in found
             ]
-        if self.draws_errors:
-            return [*drawn_statistics(prepared.cube, self.weight)]
         if self.moderation == "balanced":
             first, second = np.concatenate(
                 [np.stack(pairs) for pairs in self.families(prepared.cube)], 1
             )
             return [Balanced(each, 0.0, (first, second)) for each in units]
         return [Moderated(each, self.weight) for each in units]
+
+    def products(self, scores: Any, units: Sequence[Units]) -> tuple[Any, ...]:
+        """Return `Moderated.products` of several scores (run, topic); None for each where topics are drawn."""
+        every = zip(scores, units, strict=True)
+        drawn = self.resampling == GAUSSIAN
+        return tuple(products_of_scores(*each) if drawn else None for each in every)
 
     def counts(self, prepared: Prepared, reached: Any, trials: int) -> list[list[Any]]:
         """Return the adjusted number of trials that reach each pair, int32 (pair,), by cell and family."""
@@ -402,8 +384,6 @@ class StepDown(Analysis):
         n_tested = sum(len(first) for first, _ in families)
         speed = 2 if has_wide_registers() else 1
         per_pair = 1.2e-9 + 4.2e-11 * n_topics / speed
-        if self.draws_errors:
-            return self.cost_of_errors(cube, trials)
         n_drawn = 0 if prepared.source is None else prepared.source.sizes[names.RUN]
         n_largest = len(families) if self.has_limits else 0
         return Cost(
@@ -422,25 +402,10 @@ class StepDown(Analysis):
             together=1 if has_wide_registers() else AT_ONCE,
         )
 
-    def cost_of_errors(self, cube: xr.Dataset, trials: int) -> Cost:
-        """Return the cost where errors of means are drawn: no trial reads scores."""
-        count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
-        n_tested = sum(len(first) for first, _ in self.families(cube))
-        scores = 8.0 * count * n_runs * n_topics
-        return Cost(
-            seconds=count * (n_tested * 6e-10 + 2e-10 * n_runs**2) + 3e-8 * n_runs,
-            bytes=8.0 * count,
-            fixed_bytes=8.0 * count * n_tested + 24.0 * AT_ONCE * n_runs,
-            result_bytes=pair_result_bytes(cube, 1, n_tested) + 16.0 * count * trials,
-            result_seconds=count * n_tested * 4e-7 + 1e-8 * scores,
-            input_bytes=4.0 * scores + 40.0 * count * n_tested,
-            input_seconds=scores * (2e-9 + 1e-11 * n_runs) + count * 1e-9 * n_runs**3,
-            together=1 if has_wide_registers() else AT_ONCE,
-        )
-
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, topic labels, one half; by system also ``repetition_error[trial, run]``."""
-        self.refuse_samples()
+        if self.resampling == GAUSSIAN:
+            raise refuse_gaussian("there are no samples to save", "save_samples")
         drawn = bootstrapped_topics(cube, seed, trials)
         if not self.by_system:
             return drawn
@@ -452,9 +417,18 @@ def families_of(inputs: Inputs, cell: int) -> Iterator[tuple[int, Family, slice]
     start = 0
     for k, stop in enumerate(inputs[f"stops_{cell}"].tolist()):
         part = slice(start, stop)
-        stored = (f"{name}_{cell}" for name in ("first", "second", "edges", "factors", "caps"))
-        yield k, Family(*(inputs[name][part] for name in stored if name in inputs)), part
+        stored = {name: f"{name}_{cell}" for name in Family._fields}
+        found = {name: inputs[key][part] for name, key in stored.items() if key in inputs}
+        yield k, Family(**found), part
         start = stop
+
+
+def runs_of(cube: xr.Dataset, repetitions: Repetitions | None) -> tuple[Any, Any]:
+    """Return the numbers of runs of systems, int64 (system,), and the variances of single runs, float64 (cell, system); of runs 1 and 0."""
+    if repetitions is not None:
+        return repetitions.counts, repetitions.variances
+    n_runs = cube.sizes[names.RUN]
+    return np.ones(n_runs, np.int64), np.zeros((n_cells(cube), n_runs))
 
 
 def trial_groups(start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -383,24 +383,30 @@ class StepDown(Analysis):
         families = self.families(cube)
         n_tested = sum(len(first) for first, _ in families)
         speed = 2 if has_wide_registers() else 1
-        per_pair = 1.2e-9 + 4.2e-11 * n_topics / speed
+        n_read, n_scores = self.topics_of_trials(cube), count * n_runs * n_topics
+        per_pair = 1.2e-9 + 4.2e-11 * n_read / speed
+        products = 2e-11 * n_scores * n_runs * (self.resampling == GAUSSIAN)
         n_drawn = 0 if prepared.source is None else prepared.source.sizes[names.RUN]
         n_largest = len(families) if self.has_limits else 0
         return Cost(
-            seconds=count * (n_tested * per_pair + 2e-10 * n_runs * n_topics)
-            + 8e-9 * n_topics
+            seconds=count * (n_tested * per_pair + 2e-10 * n_runs * (n_read or n_runs))
+            + 8e-9 * (n_read or 4 * n_runs)
             + 2.5e-8 * (count + 1) * n_drawn,
             bytes=8.0 * count * n_largest,
-            fixed_bytes=8.0 * count * n_tested + 8.0 * AT_ONCE * (2 * n_runs + 3 * n_topics + TILE),
+            fixed_bytes=8.0 * count * n_tested + 8.0 * AT_ONCE * (2 * n_runs + 3 * (n_read or n_runs) + TILE),
             fixed_seconds=3e-4 * count * n_tested / TILE / 50,
             result_bytes=pair_result_bytes(cube, 1, n_tested)
             + 8.0 * count * (trials * n_largest + n_tested),
-            result_seconds=count * n_tested * (4e-7 + 2e-9 * n_topics),
+            result_seconds=count * n_tested * (4e-7 + 2e-9 * n_read),
             input_bytes=24.0 * count * (n_tested + n_pairs(cube))
-            + 16.0 * count * n_runs * n_topics,
-            input_seconds=count * (n_tested + n_pairs(cube)) * (2e-7 + 4e-10 * n_topics),
+            + 16.0 * n_scores,
+            input_seconds=count * (n_tested + n_pairs(cube)) * (2e-7 + 4e-10 * n_read) + products,
             together=1 if has_wide_registers() else AT_ONCE,
         )
+
+    def topics_of_trials(self, cube: xr.Dataset) -> int:
+        """Return the number of topics whose scores every trial reads."""
+        return 0 if self.resampling == GAUSSIAN else cube.sizes[names.TOPIC]
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, topic labels, one half; by system also ``repetition_error[trial, run]``."""

@@ -314,7 +314,7 @@ class Leaderboard(RankSets):
         numbers = n_cells(cube) * cube.sizes[names.RUN]
         return replace(
             cost,
-            seconds=cost.seconds + 3e-9 * numbers + 5e-11 * numbers * cube.sizes[names.TOPIC],
+            seconds=cost.seconds + 3e-9 * numbers + 5e-11 * numbers * self.topics_of_trials(cube),
             bytes=cost.bytes + 4.0 * numbers,
             result_bytes=cost.result_bytes + 16.0 * numbers * trials,
             result_seconds=cost.result_seconds + 2e-8 * numbers * trials,  # sorting t*

@@ -9,7 +9,6 @@ what all other pairs must reach.
 from __future__ import annotations
 
 import math
-import weakref
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -82,8 +81,8 @@ FEW_TOPICS = 25
 """Number of topics below which error rates are not known."""
 MODERATION = 4.0
 """Default of the moderation. Chosen on adhoc6 AP, web2012 ERR@20 and web2013 AP among 0, 1, 2 and 4."""
-_STATISTICS: weakref.WeakKeyDictionary[Prepared, list[Moderated]] = weakref.WeakKeyDictionary()
-"""Statistics of the cells of prepared cubes, as inputs and results need them."""
+STATISTICS = "statistics"
+"""Key of `Prepared.kept`."""
 
 
 class Replicates(NamedTuple):
@@ -163,6 +162,10 @@ class StepDown(Analysis):
         remarks = few_binary_topics(cube, self.subject)
         if repetitions is not None:
             remarks = [*repetitions.remarks(labels_of(cube, names.RUN)), *remarks]
+        if self.resampling == TOPICS and self.fewest_topics(cube) >= MANY_TOPICS:
+            remarks.append(
+                f"{counted(n_topics, 'topic')}: {option('resampling', AUTO)} draws normal errors of means in place of topics, in a time that does not grow with them"
+            )
         if n_topics < FEW_TOPICS:
             remarks.append(
                 f"{counted(n_topics, 'topic')}: with fewer than {FEW_TOPICS} the family-wise error rate is not known to be close "
@@ -324,10 +327,10 @@ class StepDown(Analysis):
 
     def statistics(self, prepared: Prepared) -> list[Moderated]:
         """Return the statistic of each cell."""
-        if prepared in _STATISTICS:
-            return _STATISTICS[prepared]
-        _STATISTICS[prepared] = self.make_statistics(prepared)
-        return _STATISTICS[prepared]
+        if STATISTICS not in prepared.kept:
+            prepared.kept[STATISTICS] = self.make_statistics(prepared)
+        found: list[Moderated] = prepared.kept[STATISTICS]
+        return found
 
     def make_statistics(self, prepared: Prepared) -> list[Moderated]:
         """Return the statistic of each cell, anew."""
@@ -393,13 +396,13 @@ class StepDown(Analysis):
             + 8e-9 * (n_read or 4 * n_runs)
             + 2.5e-8 * (count + 1) * n_drawn,
             bytes=8.0 * count * n_largest,
-            fixed_bytes=8.0 * count * n_tested + 8.0 * AT_ONCE * (2 * n_runs + 3 * (n_read or n_runs) + TILE),
+            fixed_bytes=8.0 * count * n_tested
+            + 8.0 * AT_ONCE * (2 * n_runs + 3 * (n_read or n_runs) + TILE),
             fixed_seconds=3e-4 * count * n_tested / TILE / 50,
             result_bytes=pair_result_bytes(cube, 1, n_tested)
             + 8.0 * count * (trials * n_largest + n_tested),
             result_seconds=count * n_tested * (4e-7 + 2e-9 * n_read),
-            input_bytes=24.0 * count * (n_tested + n_pairs(cube))
-            + 16.0 * n_scores,
+            input_bytes=24.0 * count * (n_tested + n_pairs(cube)) + 16.0 * n_scores,
             input_seconds=count * (n_tested + n_pairs(cube)) * (2e-7 + 4e-10 * n_read) + products,
             together=1 if has_wide_registers() else AT_ONCE,
         )

@@ -148,7 +148,7 @@ def _statistics() -> Iterator[tuple[str, Row]]:
 
 
 def _resampling() -> Iterator[tuple[str, Row]]:
-    for n in (50, 200, 1000, 5000):
+    for n, number in ((50, 1000), (200, 500), (1000, 200), (5000, 200)):
         made = {
             "30 runs, log-normal scores": of(truths.skewed_scores, n),
             "30 runs, 0/1 scores of mean 0.5": of(truths.grid_scores, 0.5, 1, n, 30),
@@ -158,7 +158,7 @@ def _resampling() -> Iterator[tuple[str, Row]]:
             "web2014 err20, runs moved to mean 0": of(population, real_scores("web2014/err20.csv"), n, True),
         }  # fmt: skip
         for name, truth in made.items():
-            yield f"{name}, {n:,} topics", Row(truth, rates.resampling_error, NO_ERROR, 1000 if n < 5000 else 500)  # fmt: skip
+            yield f"{name}, {n:,} topics", Row(truth, rates.resampling_error, NO_ERROR, number)  # fmt: skip
             yield f"{name}, {n:,} topics: means", Row(truth, rates.resampling_means, COVERED, 200)
 
 

@@ -15,11 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from scorecube import names
 from scorecube.analyses.options import option_field
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.linalg.panel_product import in_panels
-from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
 from scorecube.statistics.integer_scores import ROOM, SMALLEST, Units, whole_scores
 
@@ -54,11 +52,6 @@ def refuse_gaussian(what: str, name: str) -> BadPlan:
         f"{option('resampling', GAUSSIAN)} draws no topics: {what}; resample them with {option('resampling', 'topics')}",
         option=name,
     )
-
-
-def error_key(seed: int) -> Any:
-    """Return the key of the normal numbers of a seed."""
-    return stream_key(seed, names.Purpose.NORMAL_ERRORS)
 
 
 def normal_numbers(inputs: Mapping[str, Any], low: int, high: int) -> Any:

@@ -34,7 +34,6 @@ from scorecube.analyses.pair_tests.gaussian import (
     GAUSSIAN,
     MANY_TOPICS,
     TOPICS,
-    error_key,
     normal_numbers,
     products_of_scores,
     refuse_gaussian,
@@ -189,7 +188,7 @@ class StepDown(Analysis):
         families = self.families(prepared.cube)
         inputs = {"key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS), **(samples or {})}
         if self.resampling == GAUSSIAN:
-            inputs["error_key"] = error_key(seed)
+            inputs["error_key"] = stream_key(seed, names.Purpose.NORMAL_ERRORS)
         repetitions: Repetitions | None = prepared.shared
         if repetitions is not None:
             inputs |= {

@@ -37,6 +37,8 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("kernels.pairs.tail_counts", "EQUAL"),
         ("kernels.pairs.tail_counts", "INFINITE"),
         ("analyses.pair_tests.base", "TIED_ROUNDINGS"),
+        ("analyses.pair_tests.moderated", "NEAR"),
+        ("analyses.pair_tests.gaussian", "SINGULAR"),
         ("analyses.rank_sets.estimates", "SYMMETRIC"),
         ("analyses.rank_sets.leaderboard", "CANCELLED"),
         ("analyses.pair_tests.bootstrap", "GUARDED_STEPS"),

@@ -149,6 +149,21 @@ def _statistics() -> Iterator[tuple[str, Row]]:
         yield f"{_label(file)}: share of all pairs found", Row(drawn(file, 50), rates.pairs_found, (0.0, 1.0), 50)  # fmt: skip
 
 
+def _resampling() -> Iterator[tuple[str, Row]]:
+    for n, number in ((50, 1000), (200, 500), (1000, 200), (5000, 200)):
+        made = {
+            "30 runs, log-normal scores": of(truths.skewed_scores, n),
+            "30 runs, 0/1 scores of mean 0.5": of(truths.grid_scores, 0.5, 1, n, 30),
+            "30 runs, 0/1 scores of mean 0.95": of(truths.grid_scores, 0.95, 1, n, 30),
+            "adhoc8 ap, scores replaced": of(truths.replaced, real_scores("adhoc8/ap.csv")[::4], n),
+            "web2011 rr, scores replaced": of(truths.replaced, real_scores("web2011/rr.csv")[::2], n),
+            "web2014 err20, runs moved to mean 0": of(population, real_scores("web2014/err20.csv"), n, True),
+        }  # fmt: skip
+        for name, truth in made.items():
+            yield f"{name}, {n:,} topics", Row(truth, rates.resampling_error, NO_ERROR, number)  # fmt: skip
+            yield f"{name}, {n:,} topics: means", Row(truth, rates.resampling_means, COVERED, 200)
+
+
 def _skipped(make: Callable[[], Truth]) -> Callable[[], Truth]:
     """Return what makes a truth whose first run lacks scores."""
     return lambda: truths.skipped(make())
@@ -257,6 +272,7 @@ ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "groups": _groups,
     "ablations": _ablations,
     "statistics": _statistics,
+    "resampling": _resampling,
     "gaps": _gaps,
     "bounded": _bounded,
     "equivalence": _equivalence,

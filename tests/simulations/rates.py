@@ -62,6 +62,7 @@ STATISTICS = {
     "max-T, moderation 0": sc.MaxT(alphas=(ALPHA,), moderation=0.0),
     "max-T, balanced": sc.MaxT(alphas=(ALPHA,), moderation="balanced"),
 }
+RESAMPLING = ("topics", "gaussian")
 LABEL_OPTIONS = {"weights": "quadratic", "distance": "ordinal"}
 EQUAL_MEANS = 1e-12
 """Difference of true means up to which they are equal."""
@@ -114,6 +115,23 @@ def statistics_error(truth: Truth, number: int, seed: int) -> Values:
             equal = np.abs(sample.means[first] - sample.means[second]) < EQUAL_MEANS
             rows.append({name: (each[k, equal] < ALPHA).any() for name, each in p.items()})
     return collected(rows)
+
+
+def resampling_error(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether any pair is significant where all means are equal, by max-T with resampled topics and with drawn errors."""
+    rows: list[dict[str, Any]] = []
+    for cube, drawn in cubes(truth, number, seed):
+        tests = {f"{name}, {how}": replace(STATISTICS[name], resampling=how) for name in ("max-T", "max-T, moderation 0") for how in RESAMPLING}  # fmt: skip
+        least = {name: analyse(cube, test, trials=TRIALS, seed=seed)["p_value"].values.min(axis=(1, 2)) for name, test in tests.items()}  # fmt: skip
+        rows += [{name: each[k] < ALPHA for name, each in least.items()} for k in range(len(drawn))]
+    return collected(rows)
+
+
+def resampling_means(truth: Truth, number: int, seed: int) -> Values:
+    """Return the share of runs whose mean is within its limits, with resampled topics and with drawn errors."""
+    boards = {f"mean, {how}": replace(AS_BEFORE, resampling=how) for how in RESAMPLING}
+    found = _means(truth, number, seed, boards, {})
+    return {name: each for name, each in found.items() if name in boards}
 
 
 def pairs_found(truth: Truth, number: int, seed: int) -> Values:

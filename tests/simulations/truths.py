@@ -318,6 +318,16 @@ def grid_scores(mean: float, steps: int, n_topics: int, n_runs: int = 20, spread
     return draw
 
 
+def skewed_scores(n_topics: int, n_runs: int = 30) -> Truth:
+    """Return scores of runs with one true mean whose logarithms are normal, with standard deviation 1 and correlation .5 of any two runs."""
+
+    def draw(chance: np.random.Generator) -> Sample:
+        common, own = chance.standard_normal(n_topics), chance.standard_normal((n_runs, n_topics))
+        return Sample(np.exp((common + own) / np.sqrt(2)), np.full(n_runs, np.exp(0.5)))
+
+    return draw
+
+
 def skipped(truth: Truth, topics: int = 15) -> Truth:
     """Return samples of a truth whose first run lacks the scores of the topics that are hardest for the others."""
 

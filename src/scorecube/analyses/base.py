@@ -12,7 +12,7 @@ import inspect
 import math
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
@@ -117,12 +117,14 @@ class Prepared:
     shared: Record of the analysis from `Analysis.prepare`; None for most analyses.
     source: The cube that `cube` is made from; None where it is this cube.
     report: Takes the share of `Analysis.finalize` that is done, 0 .. 1; for those that take long.
+    kept: What several methods need, computed once, by name; shared by copies with another `report`.
     """
 
     cube: xr.Dataset
     shared: Any = None
     source: xr.Dataset | None = None
     report: Callable[[float], None] = unreported
+    kept: dict[str, Any] = field(default_factory=dict)
 
 
 class _Named(ABCMeta):

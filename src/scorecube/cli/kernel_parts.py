@@ -37,7 +37,7 @@ OTHER_OPTIONS: dict[str, tuple[dict[str, object], ...]] = {
         {"share": "none"},
     ),
     "bootstrap": ({"precision": "mixed"}, {"studentised": False}),
-    "maxt": ({"moderation": "balanced"},),
+    "maxt": ({"moderation": "balanced"}, {"resampling": "gaussian"}),
 }
 """Options of analyses that take other kernels than the defaults."""
 TOGETHER = {"leaderboard": ("ranks", "maxt", "board")}

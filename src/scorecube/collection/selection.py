@@ -135,10 +135,13 @@ def uses_gains(cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
 def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the distinct (metric, gain) cells of a cube; a metric that uses no gains has one.
 
-    Their scores are float64 (cell, run, topic); the cell with the scores of a metric and gain setting is int64 (metric, gain).
+    Their scores are float64 (cell, run, topic), to be read only; the cell with the scores of a metric and gain setting is int64 (metric, gain).
     """
     distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
-    return cube.variables[names.SCORE].values[distinct].astype(np.float64, copy=False), cell_of
+    scores = cube.variables[names.SCORE].values
+    # No copy where every metric and gain setting is a cell.
+    chosen = scores.reshape(-1, *scores.shape[2:]) if distinct.all() else scores[distinct]
+    return np.ascontiguousarray(chosen, np.float64), cell_of
 
 
 def n_cells(cube: xr.Dataset) -> int:

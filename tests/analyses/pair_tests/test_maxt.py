@@ -139,8 +139,10 @@ def test_too_few_trials_bound_no_interval() -> None:
         sc.MaxT(moderation="balanced"),
         sc.Ranks(marginal=True),
         sc.Leaderboard(baseline="r03"),
+        sc.Leaderboard(baseline="r03", resampling="gaussian"),
+        sc.Board(resampling="gaussian"),
     ],
-    ids=["maxt", "balanced", "ranks", "leaderboard"],
+    ids=["maxt", "balanced", "ranks", "leaderboard", "gaussian", "board"],
 )
 def test_every_cut_gives_the_same_bits(analysis: Any, cut: int) -> None:
     cube = cube_of([[math.sqrt(2) * value for value in row] for row in odd_scores()])

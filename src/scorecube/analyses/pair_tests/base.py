@@ -432,7 +432,6 @@ def pair_result(
     scores, cell_of = cells(cube)
     trials, plus_one = int(attrs["trials"]), bool(attrs["plus_one"])
     first, second = family(cube, baseline)
-    t, irregular = observed_statistics(scores, first, second)
     p = np.empty(reached.shape)
 
     def count_significant(cell: int) -> Any:
@@ -440,13 +439,10 @@ def pair_result(
         return n_significant(reached[cell], trials, alphas, plus_one)
 
     significant = np.stack(on_threads(count_significant, range(len(reached)), reached.size))
-    by_cell = {
-        "reached": reached,
-        "p_value": p,
-        "t": t,
-        "degenerate_pairs": irregular[:, 0],
-        "constant_pairs": irregular[:, 1],
-    }
+    by_cell = {"reached": reached, "p_value": p}
+    if "t" not in values:
+        by_cell["t"], irregular = observed_statistics(scores, first, second)
+        by_cell |= {"degenerate_pairs": irregular[:, 0], "constant_pairs": irregular[:, 1]}
     untested = reached == NOT_TESTED
     p[untested] = np.nan
     tested = len(first) - untested.sum(axis=-1)[:, np.newaxis]

@@ -24,7 +24,7 @@ from scorecube.analyses.pair_tests.base import (
 from scorecube.analyses.pair_tests.family import Pairs, baseline_field, family
 from scorecube.analyses.pair_tests.joint_quantities import MAXT_VARIABLES
 from scorecube.analyses.pair_tests.moderated import Moderated
-from scorecube.analyses.pair_tests.repetitions import with_repetitions
+from scorecube.analyses.pair_tests.repetitions import OverRepetitions, with_repetitions
 from scorecube.analyses.pair_tests.step_down import StepDown
 from scorecube.collection.selection import cells
 
@@ -88,6 +88,7 @@ class MaxT(StepDown):
             "plus_one": int(self.plus_one),
             "moderation": self.moderation,
             "family": self.family,
+            **self.facts(),
         }
         values, more = over_repetitions(prepared, statistics, tested)
         result = pair_result(cube, reached, values, self.alphas, attrs | more, self.baseline)
@@ -116,8 +117,8 @@ class MaxT(StepDown):
 def over_repetitions(
     prepared: Prepared, statistics: Sequence[Moderated], pairs: Pairs
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what differs in a result where systems have repetitions: variables by cell, and attributes; nothing without."""
-    if prepared.shared is None:
+    """Return what differs in a result where systems have repetitions, or errors are drawn: variables by cell, and attributes; else nothing."""
+    if not isinstance(statistics[0], OverRepetitions):
         return {}, {}
     rows = []
     for each in statistics:
@@ -127,6 +128,5 @@ def over_repetitions(
             t = totals / (each.units.n_topics * each.units.per_score) / each.standard_errors(pairs)
         rows.append((t, (constant & (totals == 0)).sum(), (constant & (totals != 0)).sum()))
     names_of = ("t", "degenerate_pairs", "constant_pairs")
-    return dict(zip(names_of, map(np.array, zip(*rows, strict=True)), strict=True)), {
-        "by_system": 1
-    }
+    more = {} if prepared.shared is None else {"by_system": 1}
+    return dict(zip(names_of, map(np.array, zip(*rows, strict=True)), strict=True)), more

@@ -1,7 +1,7 @@
 """The moderated and the balanced statistic of pairs of runs in one cell, observed and in resamples of topics."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,8 @@ from scorecube.statistics.bounded_means import n_varied
 from scorecube.statistics.integer_scores import Units
 from scorecube.statistics.multiple_testing import adjusted
 
+NEAR = 1e-6
+"""Share that is left of sums of squares less twice that of products below which squared differences are added instead."""
 TAIL = 0.01
 """Probability at which the t of each pair is compared with Student's."""
 TAIL_TRIALS, TAIL_SEED = 1000, 0
@@ -32,10 +34,24 @@ class Moderated:
 
     units: Scores of the cell.
     moderation: Weight of the median of the pairs' squared standard errors beside a pair's own.
+    products: Sums over topics of the products of the centred scores of two runs, float64 (run, run): sums of squared differences follow
+        from them; None to add those of each pair.
     """
 
     units: Units
     moderation: float
+    products: Any = field(default=None, kw_only=True)
+
+    @property
+    def covariance(self) -> Any:
+        """Covariance of the errors of means over topics, as sums of squares: float64 (run, run)."""
+        return self.products
+
+    @property
+    def levels(self) -> Any:
+        """Means of runs in the units of these errors: float64 (run,)."""
+        units = self.units
+        return units.sums / (units.n_topics * units.per_score) * math.sqrt(self.per_variance)
 
     @property
     def grids(self) -> tuple[Units, ...]:
@@ -58,7 +74,16 @@ class Moderated:
     def sums(self, pairs: Pairs) -> tuple[Any, Any]:
         """Return the differences of sums, and the sums of squared differences of centred scores: float64 (pair,) each."""
         units, (totals, squares) = self.units, np.empty((2, len(pairs[0])))
-        observed_sums(units.values, units.sums, *pairs, units.snap, totals, squares)
+        if self.products is None:
+            observed_sums(units.values, units.sums, *pairs, units.snap, totals, squares)
+            return totals, squares
+        first, second = pairs
+        totals = units.sums[first] - units.sums[second]
+        totals[np.abs(totals) <= units.snap] = 0.0
+        of_runs = self.products.diagonal()[first] + self.products.diagonal()[second]
+        squares = of_runs - 2.0 * self.products[first, second]
+        if len(near := np.flatnonzero(squares <= NEAR * of_runs)):
+            squares[near] = Moderated(units, 0.0).sums((first[near], second[near]))[1]
         return totals, squares
 
     def spread(self, pairs: Pairs, squares: Any) -> Any:

@@ -9,10 +9,9 @@ what all other pairs must reach.
 from __future__ import annotations
 
 import math
-import weakref
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -30,6 +29,17 @@ from scorecube.analyses.pair_tests.base import (
     pair_result_bytes,
 )
 from scorecube.analyses.pair_tests.family import Pairs, by_system_field, check_baseline
+from scorecube.analyses.pair_tests.gaussian import (
+    AUTO,
+    GAUSSIAN,
+    MANY_TOPICS,
+    TOPICS,
+    normal_numbers,
+    products_of_scores,
+    refuse_gaussian,
+    resampling_field,
+    root_of,
+)
 from scorecube.analyses.pair_tests.moderated import Balanced, Moderated
 from scorecube.analyses.pair_tests.repetitions import (
     SHARE_OF_MODERATION,
@@ -46,10 +56,12 @@ from scorecube.analyses.pair_tests.repetitions import (
 )
 from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.collection.schema import labels_of
-from scorecube.collection.selection import n_cells
-from scorecube.errors import counted
+from scorecube.collection.selection import cells, n_cells
+from scorecube.errors import counted, option
+from scorecube.kernels.linalg.panel_product import product
 from scorecube.kernels.pairs.running_maximum import (
     TILE,
+    Drawn,
     Family,
     resampled,
     step_down,
@@ -59,6 +71,7 @@ from scorecube.kernels.pairs.tail_counts import EQUAL
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.registers import has_wide_registers
+from scorecube.statistics.integer_scores import Units
 
 AT_ONCE = 512
 """Trials whose sums are in memory at a time. Without wide registers the library's product rounds by the shape of its arguments, so it
@@ -67,8 +80,8 @@ FEW_TOPICS = 25
 """Number of topics below which error rates are not known."""
 MODERATION = 4.0
 """Default of the moderation. Chosen on adhoc6 AP, web2012 ERR@20 and web2013 AP among 0, 1, 2 and 4."""
-_STATISTICS: weakref.WeakKeyDictionary[Prepared, list[Moderated]] = weakref.WeakKeyDictionary()
-"""Statistics of the cells of prepared cubes, as inputs and results need them."""
+STATISTICS = "statistics"
+"""Key of `Prepared.kept`."""
 
 
 class Replicates(NamedTuple):
@@ -106,13 +119,22 @@ class StepDown(Analysis):
         maximum=1e6,
     )
     by_system: bool | None = by_system_field()
+    resampling: Literal["topics", "gaussian", "auto"] = resampling_field()
 
     @property
     def uses_systems(self) -> bool:
         return bool(self.by_system)
 
     def of_cube(self, cube: xr.Dataset) -> tuple[Self, list[str]]:
-        return systems_by_default(self, cube)
+        chosen = self
+        if self.resampling == AUTO:
+            large = self.fewest_topics(cube) >= MANY_TOPICS and self.moderation != "balanced"
+            chosen = replace(self, resampling=GAUSSIAN if large else TOPICS)
+        return systems_by_default(chosen, cube)
+
+    def fewest_topics(self, cube: xr.Dataset) -> int:
+        """Return the number of topics that are resampled together."""
+        return cube.sizes[names.TOPIC]
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
         return Prepared(*systems_of(cube), source=cube) if self.by_system else Prepared(cube)
@@ -131,10 +153,18 @@ class StepDown(Analysis):
         check_runs(cube, self.subject)
         check_baseline(cube, getattr(self, "baseline", None))
         n_topics = cube.sizes[names.TOPIC]
+        if self.resampling == GAUSSIAN and self.moderation == "balanced":
+            raise refuse_gaussian(
+                f"{option('moderation', 'balanced')} is made from resamples", "moderation"
+            )
         repetitions: Repetitions | None = prepared.shared
         remarks = few_binary_topics(cube, self.subject)
         if repetitions is not None:
             remarks = [*repetitions.remarks(labels_of(cube, names.RUN)), *remarks]
+        if self.resampling == TOPICS and self.fewest_topics(cube) >= MANY_TOPICS:
+            remarks.append(
+                f"{counted(n_topics, 'topic')}: {option('resampling', AUTO)} draws normal errors of means in place of topics, in a time that does not grow with them"
+            )
         if n_topics < FEW_TOPICS:
             remarks.append(
                 f"{counted(n_topics, 'topic')}: with fewer than {FEW_TOPICS} the family-wise error rate is not known to be close "
@@ -144,6 +174,8 @@ class StepDown(Analysis):
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         cube = prepared.cube
+        if self.resampling == GAUSSIAN:
+            raise refuse_gaussian("samples cannot be replayed", "samples")
         drawn = sample_positions(samples, cube, cube.sizes[names.TOPIC], halves=1)
         if prepared.shared is None:
             return {"samples": drawn[:trials]}
@@ -155,6 +187,8 @@ class StepDown(Analysis):
     ) -> Arrays:
         families = self.families(prepared.cube)
         inputs = {"key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS), **(samples or {})}
+        if self.resampling == GAUSSIAN:
+            inputs["error_key"] = stream_key(seed, names.Purpose.NORMAL_ERRORS)
         repetitions: Repetitions | None = prepared.shared
         if repetitions is not None:
             inputs |= {
@@ -175,15 +209,22 @@ class StepDown(Analysis):
                 f"second_{cell}": second,
                 f"edges_{cell}": np.concatenate([edges for _, edges in ordered]),
                 f"stops_{cell}": np.cumsum([len(order) for order, _ in ordered]),
-                f"centred_{cell}": units.values,
-                f"snap_{cell}": np.array(units.snap),
                 f"added_{cell}": np.array(statistic.added),
                 f"sums_{cell}": units.sums,
             }
+            if self.resampling == GAUSSIAN:
+                inputs |= {
+                    f"root_{cell}": root_of(statistic.covariance),
+                    f"squares_{cell}": statistic.sums((first, second))[1],
+                    f"levels_{cell}": statistic.levels,
+                    f"variances_of_means_{cell}": statistic.covariance.diagonal(),
+                }
+            else:
+                inputs |= {f"centred_{cell}": units.values, f"snap_{cell}": np.array(units.snap)}
             if isinstance(statistic, Balanced):
                 factors = statistic.factors((first, second))
                 inputs |= {f"factors_{cell}": factors[0], f"caps_{cell}": factors[1]}
-            if isinstance(statistic, OverRepetitions):
+            if repetitions is not None and isinstance(statistic, OverRepetitions):
                 inputs[f"variances_{cell}"] = statistic.single
         inputs["n_cells"] = np.array(n_cells(prepared.cube))
         inputs["n_pairs"] = np.array(sum(len(first) for first, _ in families))
@@ -222,12 +263,16 @@ class StepDown(Analysis):
         return found | further
 
     def draw(self, inputs: Inputs, low: int, high: int) -> Any:
-        """Return how often each topic is drawn in the trials low .. high-1: float64 (topic, trial)."""
+        """Return how often each topic is drawn in the trials low .. high-1: float64 (topic, trial); or normal numbers."""
+        if self.resampling == GAUSSIAN:
+            return normal_numbers(inputs, low, high)
         n_topics = inputs["centred_0"].shape[1]
         return multiplicity_columns(drawn(inputs, n_topics, low, high), n_topics)
 
     def resample(self, inputs: Inputs, cell: int, counts: Any) -> Any:
         """Return the resampled scores of a cell, for `Replicates`, with the numbers of draws of each topic."""
+        if self.resampling == GAUSSIAN:
+            return Drawn(product(inputs[f"root_{cell}"], counts))
         return resampled(inputs[f"centred_{cell}"], counts, float(inputs[f"snap_{cell}"]))
 
     def repeated(self, inputs: Inputs, low: int, high: int) -> tuple[Any, Any] | None:
@@ -250,10 +295,11 @@ class StepDown(Analysis):
         """Return the largest statistic of each trial over a family, and count the trials that reach each of its pairs."""
         cell, scores, errors, trials, _ = replicates
         added = float(inputs[f"added_{cell}"])
-        if errors is None:
+        if errors is None and not isinstance(scores, Drawn):
             infinite = scores.centred.shape[1] * (1.0 - EQUAL)
             return step_down(scores, trials, family, added, infinite, reached)
-        moderation, own = (self.weight, added), (errors.shifts, errors.variances)
+        moderation, none = (self.weight, added), np.zeros_like(scores.sums)
+        own = (none, none) if errors is None else (errors.shifts, errors.variances)
         return step_down_over_repetitions(scores, own, trials, family, moderation, reached)
 
     def rehearsal(self, inputs: Arrays) -> Arrays:
@@ -269,6 +315,10 @@ class StepDown(Analysis):
     def observe(self, inputs: Inputs, replicates: Replicates, out: Arrays) -> None:
         """Write further outputs of some trials into the arrays of `room`."""
 
+    def facts(self) -> dict[str, str]:
+        """Return the attributes of a result that say what was drawn; none for topics."""
+        return {"resampling": GAUSSIAN} if self.resampling == GAUSSIAN else {}
+
     @property
     def weight(self) -> float:
         """Weight of the median variance; of a balanced statistic that of systems with repetitions, which have no other."""
@@ -276,18 +326,22 @@ class StepDown(Analysis):
 
     def statistics(self, prepared: Prepared) -> list[Moderated]:
         """Return the statistic of each cell."""
-        if prepared in _STATISTICS:
-            return _STATISTICS[prepared]
-        _STATISTICS[prepared] = self.make_statistics(prepared)
-        return _STATISTICS[prepared]
+        if STATISTICS not in prepared.kept:
+            prepared.kept[STATISTICS] = self.make_statistics(prepared)
+        found: list[Moderated] = prepared.kept[STATISTICS]
+        return found
 
     def make_statistics(self, prepared: Prepared) -> list[Moderated]:
         """Return the statistic of each cell, anew."""
         units, repetitions = cell_units(prepared.cube), prepared.shared
-        if repetitions is not None:
+        counts, variances = runs_of(prepared.cube, repetitions)
+        if repetitions is not None or self.resampling == GAUSSIAN:
+            found = zip(
+                units, variances, self.products(cells(prepared.cube)[0], units), strict=True
+            )
             return [
-                OverRepetitions(each, self.weight, repetitions.counts, variances)
-                for each, variances in zip(units, repetitions.variances, strict=True)
+                OverRepetitions(each, self.weight, counts, single, products=products)
+                for each, single, products in found
             ]
         if self.moderation == "balanced":
             first, second = np.concatenate(
@@ -295,6 +349,12 @@ class StepDown(Analysis):
             )
             return [Balanced(each, 0.0, (first, second)) for each in units]
         return [Moderated(each, self.weight) for each in units]
+
+    def products(self, scores: Any, units: Sequence[Units]) -> tuple[Any, ...]:
+        """Return `Moderated.products` of several scores (run, topic); None for each where topics are drawn."""
+        every = zip(scores, units, strict=True)
+        drawn = self.resampling == GAUSSIAN
+        return tuple(products_of_scores(*each) if drawn else None for each in every)
 
     def counts(self, prepared: Prepared, reached: Any, trials: int) -> list[list[Any]]:
         """Return the adjusted number of trials that reach each pair, int32 (pair,), by cell and family."""
@@ -325,27 +385,35 @@ class StepDown(Analysis):
         families = self.families(cube)
         n_tested = sum(len(first) for first, _ in families)
         speed = 2 if has_wide_registers() else 1
-        per_pair = 1.2e-9 + 4.2e-11 * n_topics / speed
+        n_read, n_scores = self.topics_of_trials(cube), count * n_runs * n_topics
+        per_pair = 1.2e-9 + 4.2e-11 * n_read / speed
+        products = 2e-11 * n_scores * n_runs * (self.resampling == GAUSSIAN)
         n_drawn = 0 if prepared.source is None else prepared.source.sizes[names.RUN]
         n_largest = len(families) if self.has_limits else 0
         return Cost(
-            seconds=count * (n_tested * per_pair + 2e-10 * n_runs * n_topics)
-            + 8e-9 * n_topics
+            seconds=count * (n_tested * per_pair + 2e-10 * n_runs * (n_read or n_runs))
+            + 8e-9 * (n_read or 4 * n_runs)
             + 2.5e-8 * (count + 1) * n_drawn,
             bytes=8.0 * count * n_largest,
-            fixed_bytes=8.0 * count * n_tested + 8.0 * AT_ONCE * (2 * n_runs + 3 * n_topics + TILE),
+            fixed_bytes=8.0 * count * n_tested
+            + 8.0 * AT_ONCE * (2 * n_runs + 3 * (n_read or n_runs) + TILE),
             fixed_seconds=3e-4 * count * n_tested / TILE / 50,
             result_bytes=pair_result_bytes(cube, 1, n_tested)
             + 8.0 * count * (trials * n_largest + n_tested),
-            result_seconds=count * n_tested * (4e-7 + 2e-9 * n_topics),
-            input_bytes=24.0 * count * (n_tested + n_pairs(cube))
-            + 16.0 * count * n_runs * n_topics,
-            input_seconds=count * (n_tested + n_pairs(cube)) * (2e-7 + 4e-10 * n_topics),
+            result_seconds=count * n_tested * (4e-7 + 2e-9 * n_read),
+            input_bytes=24.0 * count * (n_tested + n_pairs(cube)) + 16.0 * n_scores,
+            input_seconds=count * (n_tested + n_pairs(cube)) * (2e-7 + 4e-10 * n_read) + products,
             together=1 if has_wide_registers() else AT_ONCE,
         )
 
+    def topics_of_trials(self, cube: xr.Dataset) -> int:
+        """Return the number of topics whose scores every trial reads."""
+        return 0 if self.resampling == GAUSSIAN else cube.sizes[names.TOPIC]
+
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, topic labels, one half; by system also ``repetition_error[trial, run]``."""
+        if self.resampling == GAUSSIAN:
+            raise refuse_gaussian("there are no samples to save", "save_samples")
         drawn = bootstrapped_topics(cube, seed, trials)
         if not self.by_system:
             return drawn
@@ -357,9 +425,18 @@ def families_of(inputs: Inputs, cell: int) -> Iterator[tuple[int, Family, slice]
     start = 0
     for k, stop in enumerate(inputs[f"stops_{cell}"].tolist()):
         part = slice(start, stop)
-        stored = (f"{name}_{cell}" for name in ("first", "second", "edges", "factors", "caps"))
-        yield k, Family(*(inputs[name][part] for name in stored if name in inputs)), part
+        stored = {name: f"{name}_{cell}" for name in Family._fields}
+        found = {name: inputs[key][part] for name, key in stored.items() if key in inputs}
+        yield k, Family(**found), part
         start = stop
+
+
+def runs_of(cube: xr.Dataset, repetitions: Repetitions | None) -> tuple[Any, Any]:
+    """Return the numbers of runs of systems, int64 (system,), and the variances of single runs, float64 (cell, system); of runs 1 and 0."""
+    if repetitions is not None:
+        return repetitions.counts, repetitions.variances
+    n_runs = cube.sizes[names.RUN]
+    return np.ones(n_runs, np.int64), np.zeros((n_cells(cube), n_runs))
 
 
 def trial_groups(start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -14,11 +14,12 @@ from scorecube.analyses.base import ALL_COLLECTIONS, Arrays, Cost, Inputs, Prepa
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import expand_cells
 from scorecube.analyses.pair_tests.bounds import bounds_of_cells
+from scorecube.analyses.pair_tests.gaussian import GAUSSIAN
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pairwise_complete import comparable
 from scorecube.analyses.pair_tests.repetitions import systems_of, variance_of
 from scorecube.analyses.pair_tests.resampled_parts import Part, largest_of_parts
-from scorecube.analyses.pair_tests.step_down import AT_ONCE, Replicates
+from scorecube.analyses.pair_tests.step_down import AT_ONCE, Replicates, runs_of
 from scorecube.analyses.rank_sets.board_quantities import VARIABLES
 from scorecube.analyses.rank_sets.leaderboard import (
     Leaderboard,
@@ -39,7 +40,7 @@ from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.selection import cells, n_cells, standardise
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.linalg.panel_product import product
-from scorecube.kernels.pairs.running_maximum import Family, Resampled, resampled
+from scorecube.kernels.pairs.running_maximum import Drawn, Family, Resampled, resampled
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.statistics.integer_scores import in_units
@@ -167,24 +168,19 @@ class Board(Leaderboard):
         return strata_of(prepared.cube, self.weights)
 
     def make_statistics(self, prepared: Prepared) -> list[Moderated]:
-        cube, strata, repetitions = prepared.cube, self.strata(prepared), prepared.shared
+        cube, strata = prepared.cube, self.strata(prepared)
         scores = cells(cube)[0]
-        n_runs = scores.shape[1]
-        counts = np.ones(n_runs, np.int64) if repetitions is None else repetitions.counts
-        variances = np.zeros(scores.shape[:2]) if repetitions is None else repetitions.variances
-        return [
-            OverCollections(
-                units_of_means(mean_over(means, strata.weights)),
-                self.weight,
-                counts,
-                single,
-                tuple(in_units(*comparable(of_cell[:, part])) for part in strata.parts()),
-                strata,
-            )
-            for of_cell, means, single in zip(
-                scores, means_by_collection(scores, strata), variances, strict=True
-            )
-        ]
+        counts, variances = runs_of(cube, prepared.shared)
+        found: list[Moderated] = []
+        for of_cell, means, single in zip(
+            scores, means_by_collection(scores, strata), variances, strict=True
+        ):
+            by_part = [of_cell[:, part] for part in strata.parts()]
+            parts = tuple(in_units(*comparable(each)) for each in by_part)
+            units = units_of_means(mean_over(means, strata.weights))
+            own = (units, self.weight, counts, single, parts, strata)
+            found.append(OverCollections(*own, products=self.products(by_part, parts)))
+        return found
 
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
@@ -195,6 +191,8 @@ class Board(Leaderboard):
             for part in range(len(strata.names))
         ]
         inputs |= {"keys": np.stack(keys), "starts": strata.starts}
+        if self.resampling == GAUSSIAN:
+            return inputs
         for cell, statistic in enumerate(self.statistics(prepared)):
             assert isinstance(statistic, OverCollections)
             inputs |= {
@@ -208,13 +206,20 @@ class Board(Leaderboard):
             }
         return inputs
 
+    def fewest_topics(self, cube: xr.Dataset) -> int:
+        return int(np.diff(strata_of(cube, self.weights).starts).min())
+
     def draw(self, inputs: Inputs, low: int, high: int) -> Any:
+        if self.resampling == GAUSSIAN:
+            return super().draw(inputs, low, high)
         return [
             multiplicity_columns(bootstrap_samples(key, int(n), low, high), int(n))
             for key, n in zip(inputs["keys"], np.diff(inputs["starts"]), strict=True)
         ]
 
     def resample(self, inputs: Inputs, cell: int, counts: Any) -> Any:
+        if self.resampling == GAUSSIAN:
+            return super().resample(inputs, cell, counts)
         values = parts_of(inputs, f"centred_{cell}")
         factors = (
             inputs[f"{name}_{cell}"].tolist() for name in ("snap", "of_difference", "of_variance")
@@ -228,11 +233,16 @@ class Board(Leaderboard):
 
     def largest(self, inputs: Inputs, replicates: Replicates, family: Family, reached: Any) -> Any:
         cell, parts, errors, trials, _ = replicates
+        if isinstance(parts, Drawn):
+            return super().largest(inputs, replicates, family, reached)
         moderation = (self.weight, float(inputs[f"added_{cell}"]))
         return largest_of_parts(parts, errors, trials, family, moderation, reached)
 
     def observe(self, inputs: Inputs, replicates: Replicates, out: Arrays) -> None:
         cell, parts, errors, trials, place = replicates
+        if isinstance(parts, Drawn):
+            super().observe(inputs, replicates, out)
+            return
         own: list[Any] = [None] * len(parts)
         if f"own_{cell}" in inputs:
             own = parts_of(inputs, f"own_{cell}")

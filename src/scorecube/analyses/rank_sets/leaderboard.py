@@ -16,6 +16,7 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import count_bounds, expand_cells, p_values, plus_one_field
 from scorecube.analyses.pair_tests.bounds import KNOWN, bounds_field, bounds_of_cells, check_bounds
 from scorecube.analyses.pair_tests.family import Pairs, family, family_size
+from scorecube.analyses.pair_tests.gaussian import GAUSSIAN, own_values
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pairwise_complete import mean_scores, score_rounding
 from scorecube.analyses.pair_tests.repetitions import OverRepetitions
@@ -28,9 +29,9 @@ from scorecube.collection.selection import cells, n_cells
 from scorecube.collection.topic_groups import FREEDOM
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.linalg.panel_product import product
-from scorecube.kernels.pairs.running_maximum import Resampled
+from scorecube.kernels.pairs.running_maximum import Drawn, Resampled
 from scorecube.statistics.bounded_means import bounded_limits, join
-from scorecube.statistics.integer_scores import ROOM, SMALLEST, Units, whole_scores
+from scorecube.statistics.integer_scores import Units
 from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
 from scorecube.statistics.winner_limits import error_of_choice, may_lead, winner_limits
 
@@ -115,6 +116,8 @@ class Leaderboard(RankSets):
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
         inputs = super().inputs(prepared, trials, seed, samples)
+        if self.resampling == GAUSSIAN:
+            return inputs
         every = zip(cells(prepared.cube)[0], self.statistics(prepared), strict=True)
         for cell, (scores, statistic) in enumerate(every):
             own, start = [], 0
@@ -139,8 +142,7 @@ class Leaderboard(RankSets):
         )
 
     def room(self, inputs: Inputs, n_trials: int) -> Arrays:
-        count = int(inputs["n_cells"])
-        n_runs = len(inputs["centred_0"])
+        count, n_runs = int(inputs["n_cells"]), len(inputs["sums_0"])
         return {
             "run_t": np.empty((count, n_runs, n_trials), np.float32),
             "best": np.zeros((count, n_runs), np.int64),
@@ -148,6 +150,16 @@ class Leaderboard(RankSets):
 
     def observe(self, inputs: Inputs, replicates: Replicates, out: Arrays) -> None:
         cell, scores, errors, trials, place = replicates
+        if isinstance(scores, Drawn):
+            n_runs = len(inputs[f"sums_{cell}"])
+            deviations = scores.sums[:n_runs, slice(*trials)]
+            spread = inputs[f"variances_of_means_{cell}"][:, np.newaxis]
+            if errors is not None:
+                deviations = deviations + errors.shifts[:, slice(*trials)]
+                spread = spread + errors.own[:, slice(*trials)]
+            means = inputs[f"levels_{cell}"][:, np.newaxis] + deviations
+            keep_means(out, cell, place, means, deviations, spread)
+            return
         n_runs, n = scores.centred.shape
         chosen = (slice(n_runs), slice(*trials))
         means = scores.sums[chosen] + n * inputs[f"sums_{cell}"][:, np.newaxis]
@@ -204,6 +216,7 @@ class Leaderboard(RankSets):
             "alpha": self.alpha,
             "moderation": self.moderation,
             "top": list(self.top),
+            **self.facts(),
         }
         if self.baseline is not None:
             attrs["baseline"] = self.baseline
@@ -301,7 +314,7 @@ class Leaderboard(RankSets):
         numbers = n_cells(cube) * cube.sizes[names.RUN]
         return replace(
             cost,
-            seconds=cost.seconds + 3e-9 * numbers + 5e-11 * numbers * cube.sizes[names.TOPIC],
+            seconds=cost.seconds + 3e-9 * numbers + 5e-11 * numbers * self.topics_of_trials(cube),
             bytes=cost.bytes + 4.0 * numbers,
             result_bytes=cost.result_bytes + 16.0 * numbers * trials,
             result_seconds=cost.result_seconds + 2e-8 * numbers * trials,  # sorting t*
@@ -310,26 +323,6 @@ class Leaderboard(RankSets):
 
 CANCELLED = 1e-9
 """Share that is left of a sum of squares less that of the mean below which squared deviations are added instead."""
-
-
-def own_values(scores: Any, units: Units) -> Any:
-    """Return `Units.values`, or `own_deviations` where a number was subtracted from each topic."""
-    if units.fine_units == whole_scores(scores)[1]:
-        return units.values
-    return own_deviations(scores, units)
-
-
-def own_deviations(scores: Any, units: Units) -> Any:
-    """Return the scores of each run (run, topic) less their mean, in the units of `Units.values`, for sums over resamples that are exact.
-
-    The values of `units` will not do where a number was subtracted from each topic: that changes no difference of runs, but their means.
-    """
-    n, per_score = units.n_topics, units.n_topics * units.per_score
-    shifted = scores - np.median(scores)
-    largest = max(float(np.abs(shifted).max()), SMALLEST)
-    step = 2.0 ** math.ceil(math.log2(4.0 * n * largest * per_score / ROOM))
-    whole = np.rint(shifted * (per_score / step))
-    return (whole - np.rint(whole.mean(axis=1, keepdims=True))) * step
 
 
 def sums_and_spreads(scores: Resampled, trials: tuple[int, int]) -> tuple[Any, Any]:

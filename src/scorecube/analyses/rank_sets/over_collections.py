@@ -96,7 +96,7 @@ class OverCollections(OverRepetitions):
     """The squared moderated t of the pairs of systems in one cell, over the topics of all collections, and over repetitions, in units of the score.
 
     units: The means over collections, as scores of a single topic.
-    parts: Scores of each collection.
+    parts: Scores of each collection; `products` has those of each.
     strata: The collections.
     counts, variances: As of `OverRepetitions`, of the means over collections.
     """
@@ -122,9 +122,14 @@ class OverCollections(OverRepetitions):
         """What their sum of squares adds to a squared standard error: float64 (collection,)."""
         return self.strata.weights**2 / [Moderated(part, 0.0).per_variance for part in self.parts]
 
+    @property
+    def covariance(self) -> Any:
+        return np.tensordot(self.of_variance, np.stack(self.products), axes=1)
+
     def moments(self, pairs: Pairs) -> tuple[Any, Any]:
         """Return what each collection adds to the differences of pairs, and to their squared standard errors: float64 (collection, pair)."""
-        sums = [Moderated(part, 0.0).sums(pairs) for part in self.parts]
+        every = zip(self.parts, self.products, strict=True)
+        sums = [Moderated(part, 0.0, products=each).sums(pairs) for part, each in every]
         totals, squares = (np.array(each) for each in zip(*sums, strict=True))
         per_mean = [part.n_topics * part.per_score for part in self.parts]
         scale = (self.strata.weights / per_mean)[:, np.newaxis]

@@ -118,6 +118,7 @@ class Ranks(RankSets):
                 "moderation": self.moderation,
                 "marginal": int(self.marginal),
                 "top": list(self.top),
+                **self.facts(),
             },
         )
 

@@ -188,7 +188,7 @@ class TopicSampling(Analysis):
 
         Where means only order runs, see `for_orders`.
         """
-        scores = cells(cube)[0]
+        scores = cells(cube)[0].copy()
         for k, kind in enumerate(cell_kinds(cube)):
             if kind == GEOMETRIC:
                 scores[k] = log_scores(scores[k]) * lift_of(scores[k])

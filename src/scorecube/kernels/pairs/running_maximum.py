@@ -35,6 +35,7 @@ class Family(NamedTuple):
     first, second: int32 (pair,): rows of the scores.
     edges: float64 (pair,): the least statistic that reaches the observed one.
     factors, caps: float64 (pair,): c and the largest value of balanced statistics; None of moderated ones.
+    squares: float64 (pair,): S2 of all trials, where no topics are resampled.
     """
 
     first: Int32Array1
@@ -42,6 +43,7 @@ class Family(NamedTuple):
     edges: Float64Array1
     factors: Float64Array1 | None = None
     caps: Float64Array1 | None = None
+    squares: Float64Array1 | None = None
 
 
 class Resampled(NamedTuple):
@@ -57,6 +59,15 @@ class Resampled(NamedTuple):
     weights: Float64Array3
     sums: Float64Array2
     snap: float
+
+
+class Drawn(NamedTuple):
+    """Some trials of one cell in which the errors of means are drawn, not topics.
+
+    sums: float64 (run, trial): errors, in place of sums of centred scores.
+    """
+
+    sums: Float64Array2
 
 
 def resampled(centred: Float64Array2, counts: Float64Array2, snap: float) -> Resampled:
@@ -97,7 +108,7 @@ def step_down(
 
 
 def step_down_over_repetitions(
-    scores: Resampled,
+    scores: Resampled | Drawn,
     errors: tuple[Float64Array2, Float64Array2],
     trials: tuple[int, int],
     family: Family,
@@ -106,16 +117,22 @@ def step_down_over_repetitions(
 ) -> Float64Array1:
     """Do what `step_down` does with scores that are means over repetitions.
 
-    The statistic is (S1 sqrt((n - 1) / n) + e1 - e2)^2 / ((S2 - S1^2 / n + a) / (1 + w) + v1 + v2).
+    The statistic is (S1 sqrt((n - 1) / n) + e1 - e2)^2 / ((S2 - S1^2 / n + a) / (1 + w) + v1 + v2); n is infinite where S1 is drawn.
 
     errors: e and v, errors of the means and their variances: float64 (run, trial) each.
     moderation: w and a.
     """
-    (start, stop), (shifts, variances), n = trials, errors, scores.centred.shape[1]
-    weight, added = moderation
-    limits = (n * scores.snap, added, 1.0 + weight, float(n), math.sqrt((n - 1) / n))
+    (start, stop), (shifts, variances), (weight, added) = trials, errors, moderation
+    if isinstance(scores, Drawn):
+        limits = (0.0, added, 1.0 + weight, math.inf, 1.0)
+        assert family.squares is not None
+        tiles = _equal_tiles(family.squares, scores.sums.shape[1])
+    else:
+        n = scores.centred.shape[1]
+        limits = (n * scores.snap, added, 1.0 + weight, float(n), math.sqrt((n - 1) / n))
+        tiles = _tiles(scores, family.first, family.second)
     largest = np.zeros(stop - start)
-    for part, products in _tiles(scores, family.first, family.second):
+    for part, products in tiles:
         pairs = (family.first[part], family.second[part], family.edges[part])
         values = (scores.sums, products, shifts, variances)
         _add_maxima_over_repetitions(values, start, pairs, limits, largest, reached[part])
@@ -148,6 +165,15 @@ def _tiles(
         squared_differences(scores.centred, first[part], second[part], scores.snap, squares)
         rows = -(-len(first[part]) // ROWS) * ROWS
         multiply(squares[:rows], scores.weights, products[:rows])
+        yield part, products
+
+
+def _equal_tiles(squares: Float64Array1, n_trials: int) -> Iterator[tuple[slice, Float64Array2]]:
+    """Do what `_tiles` does with sums that all trials share: float64 (pair,)."""
+    products = np.empty((TILE, n_trials))
+    for low in range(0, len(squares), TILE):
+        part = slice(low, low + TILE)
+        products[: len(squares[part])] = squares[part, np.newaxis]
         yield part, products
 
 

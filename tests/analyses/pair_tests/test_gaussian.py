@@ -1,0 +1,167 @@
+"""Errors of means that are drawn in place of topics: a plain oracle, the same bits on any cut, and critical values beside those of resampled topics."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.special import ndtri
+
+import scorecube as sc
+from scorecube import names
+from scorecube.analyses.pair_tests import gaussian
+from scorecube.analyses.plan import make_plan
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.random.uniforms import uniforms
+from scorecube.statistics.integer_scores import comparable_scores, in_units
+from scorecube.workflow.api import analyse
+from tests.analyses.pair_tests.test_maxt import cube_of, labelled_pairs, odd_scores
+from tests.oracles.gaussian import adjusted, covariance, errors
+
+TRIALS = 200
+FORMS: list[Any] = [sc.MaxT, sc.Ranks, sc.Leaderboard, sc.Board]
+
+
+def deviates(n_runs: int, trials: int = TRIALS, seed: int = 1) -> Any:
+    return ndtri(uniforms(stream_key(seed, names.Purpose.NORMAL_ERRORS), n_runs, 0, trials))
+
+
+def large_cube(n_topics: int, seed: int = 3, n_runs: int = 12) -> xr.Dataset:
+    chance = np.random.default_rng(seed)
+    common, own = chance.standard_normal(n_topics), chance.standard_normal((n_runs, n_topics))
+    return cube_of(np.exp((common + own) / 2 + 0.02 * np.arange(n_runs)[:, np.newaxis]).tolist())
+
+
+@pytest.mark.parametrize("baseline", [None, "r02"])
+@pytest.mark.parametrize("rounded", [False, True], ids=["whole units", "rounded"])
+@pytest.mark.parametrize("moderation", [0.0, 4.0])
+def test_adjusted_p_values_are_those_of_the_oracle(
+    moderation: float, baseline: str | None, rounded: bool
+) -> None:
+    scores = odd_scores()
+    if rounded:
+        scores = [[math.sqrt(2) * value for value in row] for row in scores]
+    test = sc.MaxT(baseline=baseline, moderation=moderation, plus_one=False, resampling="gaussian")
+    result = analyse(cube_of(scores), test, trials=TRIALS, seed=1)
+    pairs = labelled_pairs(result)
+    expected, largest = adjusted([scores], [1.0], deviates(len(scores)), moderation, pairs)
+    found = dict(zip(pairs, result["p_value"].values.ravel().tolist(), strict=True))
+    assert found == expected
+    assert len(set(expected.values())) > (4 if baseline is None else 2)
+    critical = sorted(largest)[math.ceil(0.95 * (TRIALS + 1)) - 1]
+    assert result["critical_value"].values[0, 0, 0] == pytest.approx(critical, rel=1e-5)
+    assert result.attrs["resampling"] == "gaussian"
+
+
+def test_a_leaderboard_has_the_rank_sets_of_ranks_and_limits_of_the_oracle() -> None:
+    scores = odd_scores()
+    cube = cube_of(scores)
+    ranks = analyse(cube, sc.Ranks(resampling="gaussian"), trials=TRIALS, seed=1)
+    board = analyse(
+        cube,
+        sc.Leaderboard(bounds=(), plus_one=False, resampling="gaussian"),
+        trials=TRIALS,
+        seed=1,
+    )
+    for name in ("mean", "rank", "rank_low", "rank_high"):
+        assert np.array_equal(ranks[name], board[name]), name
+    matrix = covariance([scores], [1.0])
+    drawn = errors(matrix, deviates(len(scores)))
+    means = [math.fsum(row) / len(row) for row in scores]
+    below = math.floor(0.025 * (TRIALS + 1))
+    for run, own in enumerate(means):
+        ordered = sorted(each[run] for each in drawn)
+        assert board["mean_low"].values[0, 0, run] == pytest.approx(own - ordered[-below], abs=1e-6)
+        assert board["mean_high"].values[0, 0, run] == pytest.approx(own - ordered[below - 1], abs=1e-6)  # fmt: skip
+    best = [sum(each[run] + means[run] >= max(e + m for e, m in zip(each, means, strict=True)) - 1e-12 for each in drawn) for run in range(len(means))]  # fmt: skip
+    assert board["best"].values[0, 0].tolist() == [count / TRIALS for count in best]
+
+
+def test_a_board_draws_the_weighted_mean_over_collections() -> None:
+    scores = odd_scores()
+    parts = [[row[:16] for row in scores], [row[16:] for row in scores]]
+    cubes = {name: cube_of(part) for name, part in zip(("a", "b"), parts, strict=True)}
+    board = sc.Board(baseline="r04", weights=("b=3",), plus_one=False, resampling="gaussian")
+    result = analyse(sc.join_collections(cubes), board, trials=TRIALS, seed=1)
+    others = [run for run in range(len(scores)) if run != 4]
+    expected, _ = adjusted(parts, [0.25, 0.75], deviates(len(scores)), 4.0, [(k, 4) for k in others])  # fmt: skip
+    assert result["p_baseline"].values[0, 0, others].tolist() == [expected[k, 4] for k in others]
+    one = analyse(sc.join_collections({"a": cubes["a"]}), sc.Board(resampling="gaussian"), trials=TRIALS, seed=1)  # fmt: skip
+    alone = analyse(cubes["a"], sc.Leaderboard(resampling="gaussian"), trials=TRIALS, seed=1)
+    for name in ("rank_low", "rank_high", "best"):
+        assert np.array_equal(one[name], alone[name]), name
+
+
+@pytest.mark.parametrize("at_once", [5, 64])
+def test_products_are_exact_in_any_chunks_of_topics(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    scores = np.random.default_rng(2).standard_normal((5, 300)) * [[1], [1e6], [1e-6], [0.5], [0]]
+    units = in_units(*comparable_scores(scores))
+    whole = gaussian.products_of_scores(scores, units)
+    assert at_once != gaussian.AT_ONCE
+    monkeypatch.setattr(gaussian, "AT_ONCE", at_once)
+    assert np.array_equal(gaussian.products_of_scores(scores, units), whole)
+    order = np.random.default_rng(3).permutation(300)
+    moved = in_units(*comparable_scores(scores[:, order]))
+    assert np.array_equal(gaussian.products_of_scores(scores[:, order], moved), whole)
+    own = gaussian.own_values(scores, units)
+    scale = np.sqrt((own**2).sum(axis=1)) + 1.0
+    assert np.abs((whole - own @ own.T) / np.outer(scale, scale)).max() < 2e-6
+
+
+@pytest.mark.parametrize("n_topics", [2000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_critical_values_are_those_of_resampled_topics(n_topics: int) -> None:
+    """Within 4 Monte Carlo standard errors of a difference of two quantiles, whose density is that of the drawn errors."""
+    cube, trials = large_cube(n_topics), 20_000 if n_topics == 2000 else 4000
+    found = [analyse(cube, sc.MaxT(resampling=how), trials=trials, seed=5) for how in ("topics", "gaussian")]  # fmt: skip
+    topics, drawn = (each["critical_value"].values[0, 0] for each in found)
+    close = analyse(cube, sc.MaxT(alphas=(0.06, 0.04, 0.013, 0.007), resampling="gaussian"), trials=200_000, seed=6)  # fmt: skip
+    quantiles = close["critical_value"].values[0, 0]
+    for k, (alpha, width) in enumerate([(0.05, 0.02), (0.01, 0.006)]):
+        density = width / (quantiles[2 * k + 1] - quantiles[2 * k])
+        error = math.sqrt(2 * alpha * (1 - alpha) / trials) / density
+        assert abs(topics[k] - drawn[k]) < 4 * error
+
+
+def test_systems_with_repetitions_have_the_critical_value_of_resampled_topics() -> None:
+    chance, n, runs = np.random.default_rng(8), 1000, 12
+    scores = chance.standard_normal((runs, n)) + 0.05 * chance.standard_normal((runs, 1))
+    cube = cube_of(scores.tolist()).assign_coords(
+        system=("run", [f"s{k // 3}" for k in range(runs)])
+    )
+    found = [analyse(cube, sc.MaxT(resampling=how), trials=20_000, seed=5) for how in ("topics", "gaussian")]  # fmt: skip
+    assert all(each.attrs["by_system"] == 1 for each in found)
+    topics, drawn = (each["critical_value"].values[0, 0, 0] for each in found)
+    assert drawn == pytest.approx(topics, rel=0.02)
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_what_takes_topics_is_refused_in_one_message(kind: Any) -> None:
+    cube = large_cube(60)
+    balanced = kind(resampling="gaussian", moderation="balanced")
+    if kind is not sc.Board:
+        samples = kind().samples(cube, 1, 20)
+        drawn = kind(resampling="gaussian")
+        with pytest.raises(sc.ScorecubeError, match=r"resampling='gaussian' draws no topics.*resampling='topics'"):  # fmt: skip
+            make_plan(cube, drawn, trials=20, seed=1, samples=samples)
+        with pytest.raises(sc.ScorecubeError, match=r"draws no topics.*no samples to save"):
+            drawn.samples(cube, 1, 20)
+        with pytest.raises(sc.ScorecubeError, match=r"moderation='balanced'.*made from resamples"):
+            make_plan(cube, balanced, trials=20, seed=1)
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_digests_of_earlier_plans_stay(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    cube = large_cube(60)
+    assert "resampling" not in kind().options()
+    plain, auto, drawn = (make_plan(cube, kind(**options), trials=20, seed=1).plan for options in ({}, {"resampling": "auto"}, {"resampling": "gaussian"}))  # fmt: skip
+    assert plain.digest == auto.digest != drawn.digest
+    assert plain.work_digest != drawn.work_digest
+    for module in ("pair_tests.step_down",):
+        monkeypatch.setattr(f"scorecube.analyses.{module}.MANY_TOPICS", 60)
+    many = make_plan(cube, kind(resampling="auto"), trials=20, seed=1).plan
+    assert many.digest == drawn.digest

@@ -165,7 +165,8 @@ def index() -> str:
     lines = ["# Python interface\n", "`import scorecube as sc` offers these names.\n"]
     for title, offered in OFFERED.items():
         rows = [
-            {"name": f"[{name}](#scorecube.{name})", "what": _sentence(name)} for name in offered
+            {"name": f"[{name}](#scorecube.{name})", "what": _sentence(getattr(scorecube, name))}
+            for name in offered
         ]
         lines += [f"## {title}\n", f"{markdown_table(rows)}\n"]
         lines += [_documented(f"scorecube.{name}", getattr(scorecube, name)) for name in offered]
@@ -173,14 +174,14 @@ def index() -> str:
     return "\n".join(lines)
 
 
-def _sentence(name: str) -> str:
+def _sentence(value: Any) -> str:
     """Return the first sentence of a docstring."""
-    first = (inspect.getdoc(getattr(scorecube, name)) or "").partition("\n\n")[0]
+    first = (inspect.getdoc(value) or "").partition("\n\n")[0]
     return re.split(r"(?<=[.?;])\s", " ".join(first.split()), maxsplit=1)[0].rstrip(";")
 
 
 def module_page(name: str) -> str:
-    """Return the page of a module: its docstring, and what it defines or offers."""
+    """Return the page of a module: its docstring, a list of what it defines or offers, and a heading for each."""
     path = f"scorecube.{name}"
     module = import_module(path)
     offered = getattr(module, "__all__", None) or [
@@ -189,10 +190,21 @@ def module_page(name: str) -> str:
         if not each.startswith("_") and getattr(value, "__module__", None) == path
     ]
     lines = [f"# {path}\n", f"```{{eval-rst}}\n.. automodule:: {path}\n   :no-index:\n```\n"]
-    for each in offered:
-        value = getattr(module, each)
-        if callable(value) and getattr(value, "__doc__", None):
-            lines.append(_documented(f"{path}.{each}", value, ":no-index:"))
+    values = {each: getattr(module, each) for each in offered}
+    described = {each: value for each, value in values.items() if callable(value) and value.__doc__}
+    # Names of targets have no capitals, so that a class and a function may need more than theirs.
+    targets = {
+        each: f"{name}.{each}-{'class' if isinstance(value, type) else 'function'}"
+        for each, value in described.items()
+    }
+    rows = [
+        {"name": f"[{each}](#{targets[each]})", "what": _sentence(value)}
+        for each, value in described.items()
+    ]
+    lines += [f"{markdown_table(rows)}\n"] if rows else []
+    for each, value in described.items():
+        lines += [f"({targets[each]})=", f"## {each}\n"]
+        lines.append(_documented(f"{path}.{each}", value, ":no-index:"))
     return "\n".join(lines)
 
 

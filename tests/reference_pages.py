@@ -57,6 +57,7 @@ OFFERED = {
 def write_pages(folder: Path) -> None:
     """Write all pages; a page that has not changed keeps its time, so that it is not read again."""
     pages = {"commands.md": command_page(), "options.md": options_page(), "api/index.md": index()}
+    pages |= {f"api/{_file_name(title)}.md": offered_page(title) for title in OFFERED}
     pages |= {f"api/{name}.md": module_page(name) for name in MODULES}
     for path, text in pages.items():
         file = folder / path
@@ -161,7 +162,7 @@ def markdown_table(rows: list[dict[str, str]]) -> str:
 
 
 def index() -> str:
-    """Return the page of what `scorecube` itself offers, by what people do, with the list of the other modules."""
+    """Return the page with lists of what `scorecube` itself offers, by what people do, and of the other modules."""
     lines = ["# Python interface\n", "`import scorecube as sc` offers these names.\n"]
     for title, offered in OFFERED.items():
         rows = [
@@ -169,8 +170,20 @@ def index() -> str:
             for name in offered
         ]
         lines += [f"## {title}\n", f"{markdown_table(rows)}\n"]
-        lines += [_documented(f"scorecube.{name}", getattr(scorecube, name)) for name in offered]
-    lines += ["## Modules\n", "```{toctree}\n:maxdepth: 1\n", *MODULES, "```\n"]
+    pages = [*map(_file_name, OFFERED), *MODULES]
+    lines += ["## Pages\n", "```{toctree}\n:maxdepth: 1\n", *pages, "```\n"]
+    return "\n".join(lines)
+
+
+def _file_name(title: str) -> str:
+    return re.sub(r"\W+", "-", title.lower())
+
+
+def offered_page(title: str) -> str:
+    """Return the page of some of what `scorecube` offers."""
+    lines = [f"# {title}\n"]
+    for name in OFFERED[title]:
+        lines += [f"## {name}\n", _documented(f"scorecube.{name}", getattr(scorecube, name))]
     return "\n".join(lines)
 
 

@@ -129,8 +129,12 @@ def options_page() -> str:
     parts = ["# Options of the analyses\n"]
     for entry in registry.entries():
         rows = option_table(registry.load(entry.name))
-        for row in rows:
-            row |= {key: f"`{row[key]}`" for key in ("argument", "flag", "default") if row[key]}
+        for k, row in enumerate(rows):
+            named = [f"`{name}`" for name in (row.pop("argument"), row.pop("flag")) if name]
+            unit = row.pop("unit")
+            row |= {"default": row["default"] and f"`{row['default']}`"}
+            row |= {"values": row["values"] + f" ({unit})" * bool(unit)}
+            rows[k] = {"argument, flag": " ".join(named)} | row
         parts.append(f"## {entry.name}\n\n{entry.summary}\n\n{markdown_table(rows)}\n")
     return "\n".join(parts)
 
@@ -156,7 +160,10 @@ def markdown_table(rows: list[dict[str, str]]) -> str:
     """Return rows of text as a Markdown table."""
     lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
     lines += [
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in row.values()) + " |" for row in rows
+        "| "
+        + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in row.values())
+        + " |"
+        for row in rows
     ]
     return "\n".join(lines)
 

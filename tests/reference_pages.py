@@ -88,7 +88,7 @@ def draw_gallery(folder: Path) -> None:
         lines += [
             f"## {name}\n\n{summaries[name]}\n",
             f"```text\nscorecube {name} demo/study.zarr\nscorecube figure demo/study.zarr {name} --out {name}.svg\n```\n",
-            f"![{kind.__name__}](gallery-{name}.svg)\n",
+            f"[![{kind.__name__}](gallery-{name}.svg)](gallery-{name}.svg)\n",
         ]
     page.write_text("\n".join(lines), encoding="utf-8")
 

@@ -49,5 +49,6 @@ html_theme_options = {
 repository = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
 if ".invalid" not in repository:  # known from the first release on
     html_theme_options |= {"repository_url": repository, "use_repository_button": True}
+smartquotes_action = "qe"  # quotes and ellipses; -- begins an option
 html_show_sourcelink = False
 html_copy_source = False

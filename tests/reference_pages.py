@@ -57,6 +57,7 @@ OFFERED = {
 def write_pages(folder: Path) -> None:
     """Write all pages; a page that has not changed keeps its time, so that it is not read again."""
     pages = {"commands.md": command_page(), "options.md": options_page(), "api/index.md": index()}
+    pages |= {f"api/{_file_name(title)}.md": offered_page(title) for title in OFFERED}
     pages |= {f"api/{name}.md": module_page(name) for name in MODULES}
     for path, text in pages.items():
         file = folder / path
@@ -87,7 +88,7 @@ def draw_gallery(folder: Path) -> None:
         lines += [
             f"## {name}\n\n{summaries[name]}\n",
             f"```text\nscorecube {name} demo/study.zarr\nscorecube figure demo/study.zarr {name} --out {name}.svg\n```\n",
-            f"![{kind.__name__}](gallery-{name}.svg)\n",
+            f"[![{kind.__name__}](gallery-{name}.svg)](gallery-{name}.svg)\n",
         ]
     page.write_text("\n".join(lines), encoding="utf-8")
 
@@ -128,8 +129,12 @@ def options_page() -> str:
     parts = ["# Options of the analyses\n"]
     for entry in registry.entries():
         rows = option_table(registry.load(entry.name))
-        for row in rows:
-            row |= {key: f"`{row[key]}`" for key in ("argument", "flag", "default") if row[key]}
+        for k, row in enumerate(rows):
+            named = [f"`{name}`" for name in (row.pop("argument"), row.pop("flag")) if name]
+            unit = row.pop("unit")
+            row |= {"default": row["default"] and f"`{row['default']}`"}
+            row |= {"values": row["values"] + f" ({unit})" * bool(unit)}
+            rows[k] = {"argument, flag": " ".join(named)} | row
         parts.append(f"## {entry.name}\n\n{entry.summary}\n\n{markdown_table(rows)}\n")
     return "\n".join(parts)
 
@@ -155,32 +160,48 @@ def markdown_table(rows: list[dict[str, str]]) -> str:
     """Return rows of text as a Markdown table."""
     lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
     lines += [
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in row.values()) + " |" for row in rows
+        "| "
+        + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in row.values())
+        + " |"
+        for row in rows
     ]
     return "\n".join(lines)
 
 
 def index() -> str:
-    """Return the page of what `scorecube` itself offers, by what people do, with the list of the other modules."""
+    """Return the page with lists of what `scorecube` itself offers, by what people do, and of the other modules."""
     lines = ["# Python interface\n", "`import scorecube as sc` offers these names.\n"]
     for title, offered in OFFERED.items():
         rows = [
-            {"name": f"[{name}](#scorecube.{name})", "what": _sentence(name)} for name in offered
+            {"name": f"[{name}](#scorecube.{name})", "what": _sentence(getattr(scorecube, name))}
+            for name in offered
         ]
         lines += [f"## {title}\n", f"{markdown_table(rows)}\n"]
-        lines += [_documented(f"scorecube.{name}", getattr(scorecube, name)) for name in offered]
-    lines += ["## Modules\n", "```{toctree}\n:maxdepth: 1\n", *MODULES, "```\n"]
+    pages = [*map(_file_name, OFFERED), *MODULES]
+    lines += ["## Pages\n", "```{toctree}\n:maxdepth: 1\n", *pages, "```\n"]
     return "\n".join(lines)
 
 
-def _sentence(name: str) -> str:
+def _file_name(title: str) -> str:
+    return re.sub(r"\W+", "-", title.lower())
+
+
+def offered_page(title: str) -> str:
+    """Return the page of some of what `scorecube` offers."""
+    lines = [f"# {title}\n"]
+    for name in OFFERED[title]:
+        lines += [f"## {name}\n", _documented(f"scorecube.{name}", getattr(scorecube, name))]
+    return "\n".join(lines)
+
+
+def _sentence(value: Any) -> str:
     """Return the first sentence of a docstring."""
-    first = (inspect.getdoc(getattr(scorecube, name)) or "").partition("\n\n")[0]
+    first = (inspect.getdoc(value) or "").partition("\n\n")[0]
     return re.split(r"(?<=[.?;])\s", " ".join(first.split()), maxsplit=1)[0].rstrip(";")
 
 
 def module_page(name: str) -> str:
-    """Return the page of a module: its docstring, and what it defines or offers."""
+    """Return the page of a module: its docstring, a list of what it defines or offers, and a heading for each."""
     path = f"scorecube.{name}"
     module = import_module(path)
     offered = getattr(module, "__all__", None) or [
@@ -189,10 +210,21 @@ def module_page(name: str) -> str:
         if not each.startswith("_") and getattr(value, "__module__", None) == path
     ]
     lines = [f"# {path}\n", f"```{{eval-rst}}\n.. automodule:: {path}\n   :no-index:\n```\n"]
-    for each in offered:
-        value = getattr(module, each)
-        if callable(value) and getattr(value, "__doc__", None):
-            lines.append(_documented(f"{path}.{each}", value, ":no-index:"))
+    values = {each: getattr(module, each) for each in offered}
+    described = {each: value for each, value in values.items() if callable(value) and value.__doc__}
+    # Names of targets have no capitals, so that a class and a function may need more than theirs.
+    targets = {
+        each: f"{name}.{each}-{'class' if isinstance(value, type) else 'function'}"
+        for each, value in described.items()
+    }
+    rows = [
+        {"name": f"[{each}](#{targets[each]})", "what": _sentence(value)}
+        for each, value in described.items()
+    ]
+    lines += [f"{markdown_table(rows)}\n"] if rows else []
+    for each, value in described.items():
+        lines += [f"({targets[each]})=", f"## {each}\n"]
+        lines.append(_documented(f"{path}.{each}", value, ":no-index:"))
     return "\n".join(lines)
 
 

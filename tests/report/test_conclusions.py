@@ -33,7 +33,7 @@ def test_marginal_rank_sets_say_nothing_of_the_best() -> None:
     together, marginal = (said(cube, sc.Ranks(marginal=each)) for each in (False, True))
     assert "may be the best" in together
     assert "may be the best" not in marginal
-    assert "each set by itself" in marginal
+    assert "each rank set by itself" in marginal
 
 
 def test_all_pairs_together_is_said_of_each_metric() -> None:

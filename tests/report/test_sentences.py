@@ -55,7 +55,7 @@ def test_the_mean_of_the_leader_has_limits_of_the_leader_and_borne_decimals() ->
     shown = with_limits(rows["mean"], limits[0], limits[1])
     assert f" leads with {shown.removesuffix(')')}, as leader); " in line
     assert limits[0] < rows["mean_low"] < rows["mean_high"] < limits[1]
-    assert line.endswith("[95%, sets together]")
+    assert line.endswith("[95%, all rank sets at once]")
     remarks = " ".join(text for text, _ in view_of("leaderboard").cautions(result, {}))
     assert "named beforehand" in remarks
 

@@ -1,4 +1,4 @@
-"""Designs of collections at the defaults, and what is drawn of designs: sizes around what is required, and the curves of S2.
+"""Designs of collections at the defaults, and what is drawn of designs: sizes around what is required, and the curves of Sakai 2017.
 
 Each function returns a dataset with all numbers that are shown.
 """
@@ -50,7 +50,7 @@ CONDITIONS = {
     "c": (0.01, 0.20, 18),
     "d": (0.01, 0.10, 10),
 }
-"""(alpha, beta, systems) for which the noncentrality is about 4 z^2 (S2 section 3)."""
+"""(alpha, beta, systems) for which the noncentrality is about 4 z^2 (Sakai 2017, section 3)."""
 EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
 AT_TOPICS = (
     *variables((), "condition", "topics", "i", topics="number of topics"),
@@ -163,7 +163,7 @@ def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
 
 
 def noncentralities(systems: Sequence[int]) -> xr.Dataset:
-    """Return noncentralities by number of systems, Nagata's approximation and exact, and 4 z^2 (S2 Figure 1).
+    """Return noncentralities by number of systems, Nagata's approximation and exact, and 4 z^2 (Sakai 2017, Figure 1).
 
     ``approximate`` and ``exact`` are at `FIVE_EIGHTY` (risks, systems), ``at_condition`` is the approximation at `CONDITIONS`.
     """
@@ -194,7 +194,7 @@ def four_z_squared(alpha: float | FloatArray) -> FloatArray:
 
 
 def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:
-    """Return topics by interval width, and by difference that ANOVA is to detect, at alpha 0.05, beta 0.20 and 10 systems (S2 Figure 2).
+    """Return topics by interval width, and by difference that ANOVA is to detect, at alpha 0.05, beta 0.20 and 10 systems (Sakai 2017, Figure 2).
 
     variances: Within-system variances.
     mode: Of the ANOVA.

@@ -122,7 +122,7 @@ def means(cube: xr.Dataset) -> xr.Dataset:
 
 
 def variance(cube: xr.Dataset) -> xr.Dataset:
-    """Return the within-system variance of every metric (S3 equation 1), and the two-way residual, of `scorecube.design`."""
+    """Return the within-system variance of every metric (Sakai and Shang 2016, equation 1), and the two-way residual, of `scorecube.design`."""
     return design.variances(cube).assign_attrs(cube.attrs)
 
 
@@ -187,7 +187,7 @@ def subsets(cube: xr.Dataset) -> xr.Dataset:
 
 
 def statistics(rankings: xr.Dataset) -> xr.Dataset:
-    """Return the size of a collection and of its judgements (S1 Table 1): `STATISTICS`."""
+    """Return the size of a collection and of its judgements (Sakai 2007, Table 1): `STATISTICS`."""
     judged = rankings[names.N_JUDGED].transpose(names.TOPIC, names.LEVEL).values
     found = {
         "n_runs": rankings.sizes[names.RUN],
@@ -201,7 +201,7 @@ def statistics(rankings: xr.Dataset) -> xr.Dataset:
 
 
 def preferred_rank(rankings: xr.Dataset) -> xr.Dataset:
-    """Return the deepest preferred rank of every topic: how far down P-measure makes a user look (S1 Tables 7-9): `PREFERRED`.
+    """Return the deepest preferred rank of every topic: how far down P-measure makes a user look (Sakai 2007, Tables 7-9): `PREFERRED`.
 
     A run's preferred rank r_p is the first rank of the highest level in its list. Of runs with equal ranks the first by name is taken.
     """

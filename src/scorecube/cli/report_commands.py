@@ -193,8 +193,8 @@ def design_curves(
         Literal["noncentrality", "tools"],
         argument(
             "CURVES",
-            "noncentrality: by number of systems, with the lines 4 z^2 (S2 Figure 1); tools: numbers of topics by interval "
-            "width and by difference to be detected (S2 Figure 2).",
+            "noncentrality: by number of systems, with the lines 4 z^2 (Sakai 2017, Figure 1); tools: numbers of topics by interval "
+            "width and by difference to be detected (Sakai 2017, Figure 2).",
         ),
     ],
     out: Annotated[Path, flag("--out", "File to write: .png, .svg or .pdf.")],
@@ -206,7 +206,7 @@ def design_curves(
         flag("--mode", "ANOVA curve of tools: exact power, or Sakai's spreadsheet."),
     ] = "sakai",
 ) -> None:
-    """Draw why interval widths stand for ANOVA-based topic set sizes (Sakai 2017, S2 Figures 1 and 2).
+    """Draw why interval widths stand for ANOVA-based topic set sizes (Sakai 2017, Figures 1 and 2).
 
     Example: scorecube design-curves noncentrality --out s2-figure-1.png
 

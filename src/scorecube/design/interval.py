@@ -35,7 +35,7 @@ def unit_width(n: FloatArray, alpha: FloatArray) -> FloatArray:
 
     References
     ----------
-    Sakai 2017 (S2), section 2: E[width] = 2 t c4(n) sigma_t / sqrt(n).
+    Sakai 2017, section 2: E[width] = 2 t c4(n) sigma_t / sqrt(n).
 
     Examples
     --------
@@ -65,7 +65,7 @@ def interval_size(
     alpha: 1 - confidence level.
     maximum: Largest number of topics allowed.
     Returns topics: Number of topics.
-    References: S2, equation 1 (the first estimate) and section 2 (its increments).
+    References: Sakai 2017, equation 1 (the first estimate) and section 2 (its increments).
     """
     with np.errstate(over="ignore"):
         allowed = width / np.sqrt(2.0 * variance)

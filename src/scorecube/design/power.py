@@ -23,7 +23,7 @@ NAGATA: Mapping[tuple[float, float], tuple[float, float]] = {
 }
 """(alpha, beta) -> (a, b); the noncentrality is a + b sqrt(m - 1) (Nagata 2003)."""
 DECIMALS = 2
-"""Decimals of the power in Sakai's ANOVA tool; reproduces all of S3 Table 3."""
+"""Decimals of the power in Sakai's ANOVA tool; reproduces all of Sakai and Shang 2016, Table 3."""
 SAME_RATE = 1e-9
 """Relative difference up to which alpha and beta are those of a table: they may have been computed, as 1 - 0.8."""
 MAX_NONCENTRALITY = 1e15
@@ -74,7 +74,7 @@ class Anova(PowerModel):
     systems: Number of systems m, at least 2.
     paired: Whether systems are compared on the same topics: the variance between topics is an effect of its own, with n
         - 1 degrees of freedom (two-way).
-    References: Sakai and Shang 2016 (S3), section 3; Sakai 2017 (S2), equation 2.
+    References: Sakai and Shang 2016, section 3; Sakai 2017, equation 2.
     """
 
     systems: FloatArray
@@ -110,7 +110,7 @@ class Anova(PowerModel):
         return np.asarray(np.round(power, DECIMALS) >= self.target - TOLERANCE, bool)
 
     def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:
-        # n0 = lambda0 / g (S2 equation 2).
+        # n0 = lambda0 / g (Sakai 2017, equation 2).
         lambda0 = (tool_noncentrality if tool else exact_noncentrality)(
             self.systems, self.alpha, self.beta
         )
@@ -195,7 +195,7 @@ def tool_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray)
 
     References
     ----------
-    S2 Figure 1 (linear in the square root of phi, not in phi as printed there).
+    Sakai 2017, Figure 1 (linear in the square root of phi, not in phi as printed there).
 
     Examples
     --------

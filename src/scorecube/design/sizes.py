@@ -109,7 +109,7 @@ def topic_set_size(
 
     References
     ----------
-    Sakai and Shang 2016 (S3), section 3 and Table 3; Sakai 2017 (S2), equations 1 and 2.
+    Sakai and Shang 2016, section 3 and Table 3; Sakai 2017, equations 1 and 2.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def expected_width(variance: Numbers, topics: Numbers, *, alpha: Numbers = 0.05)
 
     References
     ----------
-    S2, section 2.
+    Sakai 2017, section 2.
 
     Examples
     --------

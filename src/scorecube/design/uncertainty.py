@@ -7,7 +7,7 @@ variation of single scores is in both parts, intervals are rather too wide than 
 random numbers in it.
 
 References: Efron and Tibshirani 1993, chapter 11 (jackknife; logarithm of a variance); Satterthwaite 1946 (degrees of freedom of a sum of
-variances); Sakai and Shang 2016 (S3) on variances as the uncertain part of topic set size design.
+variances); Sakai and Shang 2016 on variances as the uncertain part of topic set size design.
 """
 
 from collections.abc import Callable, Sequence

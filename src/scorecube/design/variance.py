@@ -49,7 +49,7 @@ def variances(cube: xr.Dataset) -> xr.Dataset:
 
     References
     ----------
-    Sakai and Shang 2016 (S3), equation 1.
+    Sakai and Shang 2016, equation 1.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def within_system_variance(scores: FloatArray) -> FloatArray:
 
     References
     ----------
-    S3, equation 1; runs with missing scores are pooled.
+    Sakai and Shang 2016, equation 1; runs with missing scores are pooled.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Worst-case confidence interval width by number of topics (Sakai 2017, S2)."""
+"""Worst-case confidence interval width by number of topics (Sakai 2017)."""
 
 from collections.abc import Sequence
 
@@ -42,7 +42,7 @@ def wcw(
     topics
         Numbers of topics.
     route
-        ``ci``: the expected width itself. The other routes use ANOVA-based design, as S2 does: the width is
+        ``ci``: the expected width itself. The other routes use ANOVA-based design, as Sakai 2017 does: the width is
         the difference that the topics detect, which is nearly the same for (alpha, beta, systems) = (.05,
         .20, 10), (.05, .10, 5), (.01, .20, 18) and (.01, .10, 10); ``anova-tool`` with Sakai's rule in steps
         of 0.001, ``anova-exact`` with exact power. Several routes add a dim.
@@ -63,7 +63,7 @@ def wcw(
 
     References
     ----------
-    S2, sections 3 and 4, Figure 3.
+    Sakai 2017, sections 3 and 4, Figure 3.
 
     Examples
     --------

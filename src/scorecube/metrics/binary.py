@@ -9,7 +9,7 @@ from scorecube.metrics.without_documents.entry_form import Divisor, EntryForm, T
 
 @metric(
     "AP",
-    source="S1 eq 1; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
+    source="Sakai 2007, eq 1; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
     entry_form=EntryForm(Total.PRECISION, Divisor.CUTOFF_OR_RELEVANT),
 )
 def average_precision(
@@ -41,7 +41,7 @@ def precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
 
 @metric(
     "Rprec",
-    source="S0 section 4.1 (R-Prec); trec_eval Rprec",
+    source="Sakai 2005, section 4.1 (R-Prec); trec_eval Rprec",
     cutoff="none",
     entry_form=EntryForm(Total.COUNT, Divisor.RELEVANT, to_r=True),
 )
@@ -57,7 +57,9 @@ def r_precision(
 
 
 @metric(
-    "RR", source="S1 section 1; trec_eval recip_rank", entry_form=EntryForm(Total.RECIPROCAL_RANK)
+    "RR",
+    source="Sakai 2007, section 1; trec_eval recip_rank",
+    entry_form=EntryForm(Total.RECIPROCAL_RANK),
 )
 def reciprocal_rank(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
@@ -79,7 +81,7 @@ def recall(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, o
 
 @metric(
     "Hit",
-    source="trec_eval success_k; its mean is NQcorrect_k (S0 section 4.3)",
+    source="trec_eval success_k; its mean is NQcorrect_k (Sakai 2005, section 4.3)",
     cutoff="required",
     entry_form=EntryForm(Total.HIT),
 )

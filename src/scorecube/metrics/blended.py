@@ -1,6 +1,6 @@
 """Metrics on the blended ratio (Q, Rmeasure, O, P-measure, P+) and on weighted precision (AWP, RWP).
 
-The blended ratio is BR(r) = (cg(r) + count(r)) / (cg_I(r) + r) (S1 eq 2), weighted precision WP(r) = cg(r) / cg_I(r).
+The blended ratio is BR(r) = (cg(r) + count(r)) / (cg_I(r) + r) (Sakai 2007, eq 2), weighted precision WP(r) = cg(r) / cg_I(r).
 `rel` decides what is relevant; gains only weight it. The paper's beta = k is the same as gains k times as large.
 """
 
@@ -27,7 +27,7 @@ def blended_sum(levels: Any, judged: Any, gains: Any, n_ranks: int) -> Any:
 
 @inlined
 def preferred_rank(levels: Any, n_ranks: int) -> int:
-    """Return r_p, the rank of the first document of the highest level in the list; 0 without relevant documents (S1 section 3.3)."""
+    """Return r_p, the rank of the first document of the highest level in the list; 0 without relevant documents (Sakai 2007, section 3.3)."""
     rank, best = 0, 0
     for k in range(n_ranks):
         if levels[k] > best:
@@ -37,7 +37,7 @@ def preferred_rank(levels: Any, n_ranks: int) -> int:
 
 @metric(
     "Q",
-    source="S1 eq 1-2; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
+    source="Sakai 2007, eq 1-2; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
     uses_gains=True,
     entry_form=EntryForm(Total.BLENDED, Divisor.CUTOFF_OR_RELEVANT),
 )
@@ -61,7 +61,7 @@ def gain_and_count(levels: Any, gains: Any, rank: int) -> Any:
 
 @metric(
     "Rmeasure",
-    source="S4 (R-measure): BR(R)",
+    source="Sakai 2004 (R-measure): BR(R)",
     cutoff="none",
     uses_gains=True,
     entry_form=EntryForm(Total.GAIN_AND_COUNT, Divisor.IDEAL_GAIN_AND_COUNT, to_r=True),
@@ -73,7 +73,7 @@ def r_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
     out[0] = (gain + count) / (ideal_gain(judged, gains, relevant) + relevant)
 
 
-@metric("AWP", source="S4 (average weighted precision, Kando et al. 2001)", uses_gains=True)
+@metric("AWP", source="Sakai 2004 (average weighted precision, Kando et al. 2001)", uses_gains=True)
 def average_weighted_precision(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
@@ -87,7 +87,7 @@ def average_weighted_precision(
     out[0] = total / (cutoff if 0 < cutoff < relevant else relevant)
 
 
-@metric("RWP", source="S4 (R-WP): WP(R)", cutoff="none", uses_gains=True)
+@metric("RWP", source="Sakai 2004 (R-WP): WP(R)", cutoff="none", uses_gains=True)
 def r_weighted_precision(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
@@ -98,7 +98,9 @@ def r_weighted_precision(
     out[0] = gain / ideal if ideal > 0.0 else 0.0
 
 
-@metric("O", source="S1 eq 3", uses_gains=True, entry_form=EntryForm(Total.BLENDED_AT_FIRST))
+@metric(
+    "O", source="Sakai 2007, eq 3", uses_gains=True, entry_form=EntryForm(Total.BLENDED_AT_FIRST)
+)
 def o_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """O-measure: blended ratio at the first relevant document."""
     _, ratio, _ = blended_sum(
@@ -108,7 +110,10 @@ def o_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
 
 
 @metric(
-    "P-measure", source="S1 eq 6", uses_gains=True, entry_form=EntryForm(Total.BLENDED_AT_PREFERRED)
+    "P-measure",
+    source="Sakai 2007, eq 6",
+    uses_gains=True,
+    entry_form=EntryForm(Total.BLENDED_AT_PREFERRED),
 )
 def p_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """P-measure: blended ratio at the preferred rank."""
@@ -119,7 +124,10 @@ def p_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
 
 
 @metric(
-    "P+", source="S1 eq 7", uses_gains=True, entry_form=EntryForm(Total.MEAN_BLENDED_TO_PREFERRED)
+    "P+",
+    source="Sakai 2007, eq 7",
+    uses_gains=True,
+    entry_form=EntryForm(Total.MEAN_BLENDED_TO_PREFERRED),
 )
 def p_plus(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """P+-measure: mean blended ratio over the relevant documents down to the preferred rank."""

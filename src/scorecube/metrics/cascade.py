@@ -75,7 +75,7 @@ def nerr(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out
 
 @metric(
     "EBR",
-    source="EBR of NTCIREVAL (2018): expected blended ratio, Sakai and Zeng 2021 (ACM TOIS 39(2)); stop probabilities of ERR, utility BR(r) of S1 eq 2",
+    source="EBR of NTCIREVAL (2018): expected blended ratio, Sakai and Zeng 2021 (ACM TOIS 39(2)); stop probabilities of ERR, utility BR(r) of Sakai 2007, eq 2",
     uses_gains=True,
 )
 def expected_blended_ratio(

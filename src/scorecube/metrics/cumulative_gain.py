@@ -72,7 +72,7 @@ def normalised_gain(
 
 @metric(
     "nCG",
-    source="Jarvelin and Kekalainen 2002; S0 section 4.1",
+    source="Jarvelin and Kekalainen 2002; Sakai 2005, section 4.1",
     cutoff="required",
     uses_gains=True,
     entry_form=EntryForm(Total.DISCOUNTED_GAIN, Divisor.IDEAL_DISCOUNTED_GAIN, base=np.inf),

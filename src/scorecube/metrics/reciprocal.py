@@ -12,12 +12,12 @@ BETA = Parameter((), above=1.0, rising=True)
 
 @inlined
 def inverse_penalty(level: int, highest: int, parameters: Any, n_given: int) -> float:
-    """Return 1 / beta(level); by default beta is 2, 3, 4, ... from the highest declared level down (S1 section 3.2)."""
+    """Return 1 / beta(level); by default beta is 2, 3, 4, ... from the highest declared level down (Sakai 2007, section 3.2)."""
     place = highest - level
     return 1.0 / parameters[place] if place < n_given else 1.0 / (2.0 + place)
 
 
-@metric("WRR", source="S1 eq 4 (Eguchi et al. 2003)", beta=BETA)
+@metric("WRR", source="Sakai 2007, eq 4 (Eguchi et al. 2003)", beta=BETA)
 def weighted_reciprocal_rank(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
@@ -32,7 +32,9 @@ def weighted_reciprocal_rank(
 
 
 @metric(
-    "NWRR", source="S1 eq 5; M is the highest level among the topic's judged documents", beta=BETA
+    "NWRR",
+    source="Sakai 2007, eq 5; M is the highest level among the topic's judged documents",
+    beta=BETA,
 )
 def normalised_weighted_reciprocal_rank(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any

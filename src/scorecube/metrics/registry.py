@@ -487,4 +487,4 @@ USERS: Mapping[str, str] = {
     **dict.fromkeys(("P-measure", "P+"), "one highly relevant"),
     **dict.fromkeys(("RR", "O", "WRR", "NWRR", "Hit"), "any one relevant"),
 }
-"""What the user of a metric looks for (Sakai 2007, S1 Figure 1), of the metrics named there and their variants."""
+"""What the user of a metric looks for (Sakai 2007, Figure 1), of the metrics named there and their variants."""

@@ -30,6 +30,7 @@ from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about,
+    enumerated,
     listed,
     number_of,
     on_collection,
@@ -140,14 +141,19 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
         known = [(at_hand[row[COLLECTION]], *number_of(row, column)[1:]) for row in rows]
         enough = sum(high <= topics for topics, _, high in known)
         too_few = sum(low > topics for topics, low, _ in known)
+        counts = {
+            "enough": enough,
+            "too few": too_few,
+            "possibly enough": len(rows) - enough - too_few,
+        }
         spans = [
             f"about {about(*number_of(row, column))} topics by {row['label']}{on_collection(row, group.several)}"
             for row in (rows[0], *rows[1:][-1:])
         ]
         what = f"{'case' if group.several else 'metric'}{'s' if len(rows) > 1 else ''}"
         yield with_number(
-            f"{wanted}{how} {'from ' * (len(spans) > 1)}{' to '.join(spans)}; the {value_range(at_hand.values(), 'd')} topics at hand are enough for {enough} of "
-            f"{len(rows)} {what}, too few for {too_few}, and either is possible for {len(rows) - enough - too_few}; {limits}",
+            f"{wanted}{how} {'from ' * (len(spans) > 1)}{' to '.join(spans)}; the {value_range(at_hand.values(), 'd')} topics at hand are "
+            f"{enumerated([f'{word} for {count}' for word, count in counts.items() if count])} of {len(rows)} {what}; {limits}",
             f"topics needed{' on the same topics' if how else ''}, {rows[0]['label']}{on_collection(rows[0], group.several)}",
             number_of(rows[0], column),
             "topics",

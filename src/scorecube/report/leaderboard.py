@@ -165,7 +165,7 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
 
 def _confidence(facts: Mapping[Any, Any]) -> str:
     """Return with which confidence rank sets hold, and what they are about."""
-    together = "each set by itself" if facts.get("marginal") else "sets together"
+    together = "each rank set by itself" if facts.get("marginal") else "all rank sets at once"
     over = ", over topics and repetitions" if noun(facts) == "system" else ""
     return f"[{100 * (1 - float(facts['alpha'])):g}%, {together}{over}]"
 

@@ -277,7 +277,7 @@ def about_repetitions(result: xr.Dataset) -> Iterator[tuple[str, str]]:
     )
     if single := int((counts == 1).sum()):
         yield (
-            "Of a system with a single run the variance over repetitions is not known: what is concluded is about this run.",
+            "Of a system with a single run the variance over repetitions is not known: conclusions are about this run.",
             counted(single, "system"),
         )
 

@@ -159,7 +159,7 @@ def discrimination(group: ResultGroup) -> Iterator[Finding]:
     if several:
         named = [label for part in several for label in leaders(part)["label"]]
         limited = all(part["share_behind_low"].notna().any() for part in several)
-        what = "not separable from the most sensitive metric:"
+        what = "not separated from the most sensitive metric:"
         what = what if limited else "largest share (limits missing):"
         line = f"{what} {occurrences(named)} of {len(several)} collections with several metrics"
     else:
@@ -227,7 +227,11 @@ def _who_is_first(strictest: pd.DataFrame, first: pd.DataFrame) -> str:
     if len(strictest) == 1:
         return f"{labels[0]} has a required difference"
     if len(first) > 1:
-        return f"{enumerated(labels)} are not separable as the most sensitive metric"
+        verb = "is" if len(labels) == 2 else "are"
+        return (
+            f"{labels[0]} has the largest share, and {enumerated(labels[1:])} {verb} not separated from it "
+            "(95% for all differences of shares together)"
+        )
     if strictest["share_behind_low"].isna().all():
         return (
             f"{labels[0]} has the largest share, without limits that would separate it from others"

@@ -2,8 +2,8 @@
 
 `scorecube.kernels.rank.concordance` counts the pairs of many rankings in many trials. Importing `scipy.stats` would take a hundred times as long as tau-b.
 
-References: S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document", section
-4.1; S3 = Sakai and Shang 2016, "On estimating variances for topic set size design", Table 2; Fieller, Hartley and
+References: Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document", section
+4.1; Sakai and Shang 2016, "On estimating variances for topic set size design", Table 2; Fieller, Hartley and
 Pearson 1957, "Tests for rank correlation coefficients", Biometrika 44.
 """
 
@@ -52,7 +52,7 @@ FIELLER = 0.437
 
 
 def null_error(n_runs: int) -> float:
-    """Return the standard error of tau between unrelated rankings (S1 equation 9).
+    """Return the standard error of tau between unrelated rankings (Sakai 2007, equation 9).
 
     Rankings have no ties; NaN for fewer than 3 runs.
 
@@ -127,7 +127,7 @@ def fieller(
     """Return an interval of tau (Fieller, Hartley and Pearson 1957).
 
     atanh(tau) is assumed to be normal with variance .437 / (n - 4), as for samples of runs with bivariate normal
-    scores. Unlike the interval of S1 and S3, this one is within -1 .. 1 and narrower near these limits. NaN for fewer
+    scores. Unlike the interval of Sakai 2007 and Sakai and Shang 2016, this one is within -1 .. 1 and narrower near these limits. NaN for fewer
     than 5 runs.
 
     tau: float64 (...).

@@ -195,7 +195,7 @@ def list_metrics() -> pd.DataFrame:
     -------
     metrics
         One row per metric: `name`, `cutoff` (whether ``@k`` is required, optional or not available), `uses_gains`, `parameters`,
-        `user` (what the user looks for, as S1 Figure 1 groups metrics; empty for others), `source`.
+        `user` (what the user looks for, as Sakai 2007, Figure 1, groups metrics; empty for others), `source`.
 
     Examples
     --------

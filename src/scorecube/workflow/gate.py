@@ -79,14 +79,14 @@ class Gate:
 
     def sentence(self) -> str:
         """Return the outcome in words."""
-        wanted = self.require or f"not worse by more than {self.margin:g}, as far as is known"
+        wanted = self.require or f"not shown to be worse by more than {self.margin:g}"
         counts = {
             verdict: sum(each.verdict == verdict for each in self.comparisons)
             for verdict in get_args(Verdict)
         }
         found = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
         how = "all limits together" if self.jointly else "each limit by itself"
-        return f"{'passed' if self.passed else 'FAILED'}: {self.run} against {self.baseline}, required {wanted}: {found} [{100 * self.confidence:g}%, {how}]"
+        return f"{'passed' if self.passed else 'FAILED'}: {self.run} against {self.baseline}: {found}; required: {wanted} [{100 * self.confidence:g}%, {how}]"
 
 
 def gate(

@@ -381,7 +381,7 @@ def test_what_is_not_known_is_said() -> None:
     with pytest.raises(sc.ScorecubeError, match="no run 'b#0' in the scores"):
         analyse(cube, sc.MaxT(by_system=True, baseline="b#0"), trials=10, seed=1)
     one, two = make_plan(cube, sc.MaxT(by_system=True), trials=10, seed=1).warnings
-    assert one.startswith("1 system of 5 has one run only: what is concluded about a is")
+    assert one.startswith("1 system of 5 has one run only: conclusions about a ")
     assert two.startswith("3 systems with 2 to 4 runs")
     single = cube.isel(run=[0, 1, 3]).assign_coords(system=("run", np.array(["a", "b", "c"], object)))  # fmt: skip
     (warning,) = make_plan(single, sc.Ranks(by_system=True), trials=10, seed=1).warnings

@@ -37,7 +37,7 @@ LEAST_TAU = 0.95
 CONFIDENCE = 0.95
 QUANTITIES = ("variance", "tau")
 REQUIREMENTS: dict[str, Any] = {"min_diff": 0.15, "systems": 10, "alpha": 0.05, "beta": 0.2}
-"""Requirements of S3 Table 3."""
+"""Requirements of Sakai and Shang 2016, Table 3."""
 _CHAIN = (*CELL, names.TOPIC_STEP)
 _LEAVE = (*CELL, names.LEAVE)
 _STEP = (*_LEAVE, names.TOPIC_STEP)

@@ -3,7 +3,7 @@
 Without a team, the documents that only its runs contributed to the pool would not have been judged. Leaving teams out shows how far the
 variance of scores (the starting point of topic set size design), the order of the other runs and their means depend on the participants.
 
-References: Sakai and Shang 2016 (S3), "On estimating variances for topic set size design", sections 5.1 and 5.2; Zobel 1998, "How reliable
+References: Sakai and Shang 2016, "On estimating variances for topic set size design", sections 5.1 and 5.2; Zobel 1998, "How reliable
 are the results of large-scale information retrieval experiments?" (own runs without their unique contributions); Voorhees 2001.
 """
 
@@ -129,7 +129,7 @@ class Teams(Analysis):
     topic_chain: Literal["trial", "shared"] = option_field(
         "trial",
         "Draw the chain of topic sets for each trial from the topics that it did not lose, or once, to be shared by all trials.",
-        detail="S3 section 5.2 removes topics from each trial's own matrix. A shared chain loses topics with the teams.",
+        detail="Sakai and Shang 2016, section 5.2 removes topics from each trial's own matrix. A shared chain loses topics with the teams.",
         since="0.3.0",
         before="shared",
     )

@@ -1,6 +1,6 @@
 """Paired bootstrap hypothesis test.
 
-References: S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant
+References: Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant
 document", section 4.3; Efron and Tibshirani 1993, chapter 16.
 """
 
@@ -64,9 +64,9 @@ class Bootstrap(PairTest):
 
     A trial draws n topics with replacement, shared by all metrics, gain settings and pairs. With w the
     centred per-topic differences of a pair, t* is the t statistic of w on the drawn topics; the achieved
-    significance level (ASL) is the share of trials with ``|t*| >= |t|`` (S1 Figures 5 and 6). The estimated
+    significance level (ASL) is the share of trials with ``|t*| >= |t|`` (Sakai 2007, Figures 5 and 6). The estimated
     difference at alpha is the largest, over pairs, of the absolute mean difference in the trial with the (B
-    alpha)-th largest ``|t*|`` (S1 Figure 7).
+    alpha)-th largest ``|t*|`` (Sakai 2007, Figure 7).
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Bootstrap(PairTest):
     studentised: bool = option_field(
         True,
         "The statistic is the difference of means instead of t.",
-        detail="Whether the statistic is t (S1) or the difference of means.",
+        detail="Whether the statistic is t (Sakai 2007) or the difference of means.",
         flag="--unstudentised",
     )
     precision: Literal["double", "mixed"] = option_field(

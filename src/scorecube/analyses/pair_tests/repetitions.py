@@ -79,14 +79,14 @@ class Repetitions:
         single = [name for name, n in zip(systems, self.counts, strict=True) if n == 1]
         if len(single) == len(systems):
             return [
-                "no system has 2 runs or more: what is concluded is about these runs, over topics only"
+                "no system has 2 runs or more: conclusions are about these runs, over topics only"
             ]
         found = []
         if single:
-            verb = "has" if len(single) == 1 else "have"
+            verb, those = ("has", "this run") if len(single) == 1 else ("have", "these runs")
             found.append(
-                f"{counted(len(single), 'system')} of {len(systems)} {verb} one run only: what is concluded about {', '.join(single[:3])}"
-                f"{' and others' if len(single) > 3 else ''} is about this run, not about further repetitions"
+                f"{counted(len(single), 'system')} of {len(systems)} {verb} one run only: conclusions about {', '.join(single[:3])}"
+                f"{' and others' if len(single) > 3 else ''} apply to {those}, not to further repetitions"
             )
         few = int(((self.counts > 1) & (self.counts < FEW)).sum())
         if few:

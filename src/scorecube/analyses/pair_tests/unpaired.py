@@ -1,6 +1,6 @@
 """Unpaired two-sample bootstrap test, also for geometric means and areas.
 
-References: Sakai 2006, "Evaluating evaluation metrics based on the bootstrap", section 3.2; Sakai 2007 (S1),
+References: Sakai 2006, "Evaluating evaluation metrics based on the bootstrap", section 3.2; Sakai 2007,
 section 4.3, footnote; Efron and Tibshirani 1993, chapter 16. Area measure: Voorhees 2005, "The TREC robust
 retrieval track".
 """

@@ -1,8 +1,8 @@
 """Rank correlation between metrics and between gain settings, with intervals.
 
-References: S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant
-document", section 4.1 and Tables 2 and 5; S3 = Sakai and Shang 2016, "On estimating variances for topic set
-size design", Table 2; S4 = Sakai 2004, "New performance metrics based on multigrade relevance", Tables 3 to
+References: Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant
+document", section 4.1 and Tables 2 and 5; Sakai and Shang 2016, "On estimating variances for topic set
+size design", Table 2; Sakai 2004, "New performance metrics based on multigrade relevance", Tables 3 to
 12; Efron and Tibshirani 1993, chapter 13 (percentile intervals).
 """
 
@@ -100,11 +100,11 @@ class Correlation(Analysis):
     along: tuple[Literal["metric", "gain"], ...] = option_field(
         ALONG,
         "metric: pairs of metrics; gain: gain settings against the first.",
-        detail="That is all pairs of metrics at each gain setting (S1 Table 2), each metric at the first setting and every other (S1 Table 5).",
+        detail="That is all pairs of metrics at each gain setting (Sakai 2007, Table 2), each metric at the first setting and every other (Sakai 2007, Table 5).",
     )
     every_gain: bool = option_field(
         False,
-        "Compare every two gain settings, as S4 does, not each with the first alone.",
+        "Compare every two gain settings, as Sakai 2004 does, not each with the first alone.",
         since="0.3.0",
     )
     intervals: tuple[Literal["topics", "runs", "both"], ...] = option_field(
@@ -120,7 +120,7 @@ class Correlation(Analysis):
     bold: float | None = option_field(
         None,
         "Mark values of tau above it; by default those whose interval exceeds 1.",
-        detail="S1 Table 5 marks values above 0.8, S4 above 0.99; the default, of S3 Table 2, is about intervals by the null variance.",
+        detail="Sakai 2007, Table 5 marks values above 0.8, Sakai 2004 above 0.99; the default, of Sakai and Shang 2016, Table 2, is about intervals by the null variance.",
         finalize=True,
     )
 

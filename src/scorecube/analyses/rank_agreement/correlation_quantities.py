@@ -187,7 +187,7 @@ DERIVED = (
     derived(
         lambda result: (_sorted_mean(result).diff(names.SYSTEM) > EQUAL).sum(names.SYSTEM),
         *(CELL, "count", "runs"),
-        swops='rises between neighbours in the order of the first metric (S4 section 4: "swops")',
+        swops='rises between neighbours in the order of the first metric (Sakai 2004, section 4: "swops")',
     ),
     derived(
         _quartiles, (*CELL, QUARTILE), "estimate", "score", mean_quartile="quartiles of the means"

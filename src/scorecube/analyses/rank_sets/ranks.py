@@ -33,7 +33,7 @@ class RankSets(StepDown):
     alpha: float = level_field(
         names.ALPHA,
         0.05,
-        "1 - confidence of all sets together, and of other intervals.",
+        "1 - confidence of the rank sets of all runs at once, and of other intervals.",
         finalize=True,
     )
     top: tuple[int, ...] = option_field(
@@ -79,7 +79,7 @@ class Ranks(RankSets):
 
     marginal: bool = option_field(
         False,
-        "Each run's set from its own pairs, or all sets together from all pairs (default).",
+        "Sets that hold for each run by itself, from its own pairs, or for all runs at once, from all pairs (default).",
         flag="--marginal/--simultaneous",
     )
 

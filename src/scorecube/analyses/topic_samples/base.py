@@ -1,6 +1,6 @@
 """Base class of analyses of topic samples: sampling schemes, sizes, grid units.
 
-References: S0 = Sakai 2005, "The effect of topic sampling in sensitivity comparisons of information retrieval
+References: Sakai 2005, "The effect of topic sampling in sensitivity comparisons of information retrieval
 metrics".
 """
 
@@ -56,7 +56,7 @@ class TopicSampling(Analysis):
     sampling: Literal["disjoint", "replacement", "independent"] = option_field(
         "disjoint",
         "Two samples without common topics (disjoint), each with replacement, or each without (independent).",
-        detail="Those of S0 Fig. 1; of S0 section 3.1 and S1; and of S0 section 3.2, drawn independently of each other.",
+        detail="Those of Sakai 2005, Fig. 1; of Sakai 2005, section 3.1 and Sakai 2007; and of Sakai 2005, section 3.2, drawn independently of each other.",
     )
     size: int | Sequence[int] | None = option_field(
         None,

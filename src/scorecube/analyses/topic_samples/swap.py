@@ -1,7 +1,7 @@
 """The swap method: rates at which two topic samples disagree about two runs.
 
-References: S0 = Sakai 2005, "The effect of topic sampling in sensitivity comparisons of information retrieval
-metrics"; S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document".
+References: Sakai 2005, "The effect of topic sampling in sensitivity comparisons of information retrieval
+metrics"; Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document".
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class SwapOptions(TopicSampling):
     signed: bool = option_field(
         False,
         "Bins for negative differences, too.",
-        detail="Their numbers are -1, -2, ...; differences are of the first run in label order minus the second. S0 Fig. 1 prints "
+        detail="Their numbers are -1, -2, ...; differences are of the first run in label order minus the second. Sakai 2005, Fig. 1 prints "
         "signed differences, though its text means absolute ones. Required differences pool both signs.",
     )
     symmetric: bool = option_field(
@@ -68,7 +68,7 @@ class SwapOptions(TopicSampling):
     share: Literal["all", "none"] = option_field(
         "all",
         "Samples of a trial are used for all pairs of runs, or none: samples are drawn for each pair (slow).",
-        detail="``all`` is S1; ``none``, S0 Fig. 1, takes about a hundred times longer.",
+        detail="``all`` is Sakai 2007; ``none``, Sakai 2005, Fig. 1, takes about a hundred times longer.",
     )
     interval: Literal["trials", "population"] = option_field(
         "trials",

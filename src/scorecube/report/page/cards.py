@@ -173,7 +173,7 @@ def _separates(own: Sequence[Section]) -> list[Says]:
     elif len(behind) > 1:
         named = f"{', '.join(behind[:-1])} and {behind[-1]}"
         clause = (
-            f"{'these' if behind == [label for label, *_ in bars] else named} are not separable"
+            f"{'these' if behind == [label for label, *_ in bars] else named} are not separated"
         )
     else:
         clause = f"{behind[0]} is separated from all others"

@@ -212,7 +212,7 @@ def page() -> Iterator[str]:
         yield ""
     yield "## Figures beside those of the papers\n"
     yield (
-        "Every picture of the commands above was looked at beside what the text of its paper says of the figure; the pictures themselves were not at hand.\n"
+        "The pictures of the commands above, except those of S0 Figures 4 and 8, were compared with what the texts of the papers say of their figures; the papers' own pictures were not at hand.\n"
     )
     yield "| figure | alike | differs |\n|---|---|---|"
     for row in FIGURES:

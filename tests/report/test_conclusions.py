@@ -94,7 +94,7 @@ def test_no_difference_names_pairs_that_their_own_error_would_separate() -> None
     for analysis in (sc.MaxT(), sc.Leaderboard()):
         text = said(cube, analysis, 1000)
         assert "by their own standard errors alone (t tests, Holm)" in text
-        assert "more pairs would be separated: --moderation balanced tests them" in text
+        assert "more pairs would be separated: balanced moderation tests them" in text
         assert "balanced" not in said(cube, replace(analysis, moderation="balanced"), 1000)
     balanced = replace(sc.MaxT(), moderation="balanced")
     found = sc.analyse(cube, balanced, trials=1000, seed=1)["p_value"].values[0, 0, :5]

@@ -417,7 +417,7 @@ _LEADERBOARD = replace(
     about="Runs by mean score. The interval of a mean is about this run (or system, over repetitions) on other topics (bootstrap-t). The rank set of a run holds its rank by mean score over "
     "infinitely many topics: it begins after the runs that are shown to be better and ends before those that are shown to be worse, by the step-down max-T test of all "
     "pairs; all rank sets hold together with the stated confidence. Runs that share a group are not separated by that test. "
-    "Best is the share of resampled topic sets in which the run has the largest mean, not the probability that it is the best.",
+    "Best is the share of trials in which the run has the largest mean, not the probability that it is the best.",
     tables={
         "systems": replace(RUNS, make=systems, legend=joint_legend),
         "matrix": Table(matrix, rows_along(names.RUN), legend=legend),

@@ -41,11 +41,11 @@ def own_errors(number: float, facts: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> own_errors(5, {"moderation": 4.0})
-    '; by their own standard errors alone (t tests, Holm) 5 more pairs would be separated: --moderation balanced tests them'
+    '; by their own standard errors alone (t tests, Holm) 5 more pairs would be separated: balanced moderation tests them'
     """
     if not number > 0:
         return ""
-    tests = "" if facts.get("moderation") == "balanced" else ": --moderation balanced tests them"
+    tests = "" if facts.get("moderation") == "balanced" else ": balanced moderation tests them"
     return f"; by their own standard errors alone (t tests, Holm) {number:,.0f} more pairs would be separated{tests}"
 
 

@@ -16,7 +16,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses import Correlation
 from scorecube.analyses.rank_agreement.correlation_quantities import STATISTICS
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, counted
 from scorecube.execute.clients import open_client
 from scorecube.report.correlate import average_matrix, correlation_figure
 from scorecube.report.figures.canvas import drawn
@@ -350,13 +350,13 @@ def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
     first = result["metric"].values[0]
     assert set(lines) == {
         first,
-        *(f"{name}, {swops[name]} swops" for name in result["metric"].values[1:]),
+        *(f"{name}, {counted(int(swops[name]), 'swop')}" for name in result["metric"].values[1:]),
     }
     assert (np.diff(np.asarray(lines[first].get_ydata())) <= 0).all()
     assert swops[first] == 0
     for label, line in lines.items():
         rises = int((np.diff(np.asarray(line.get_ydata())) > 1e-12).sum())
-        assert label == first or label.endswith(f", {rises} swops")
+        assert label == first or label.endswith(f", {counted(rises, 'swop')}")
     assert len(means.collections) == result.sizes["metric"]
     assert sc.figure(result).get_size_inches()[0] > 5
 

@@ -358,6 +358,6 @@ def test_the_page_of_a_study_with_a_board_opens_with_systems_by_collections(
     result = sc.open_study(study)["code"].result("board")
     order = np.argsort(result["rank"].values[0, 0], kind="stable")
     for row, run in zip(rows, order, strict=True):
-        sets = (int(result[name][0, 0, run]) for name in ("rank_low", "rank_high"))
+        sets = {int(result[name][0, 0, run]): 0 for name in ("rank_low", "rank_high")}
         assert f'<td class="n">{TO.join(map(str, sets))}</td>' in row
         assert f'<th scope="row">{result["run"].values[run]}</th>' in row

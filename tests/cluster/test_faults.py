@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -22,6 +23,7 @@ from distributed.comm.core import CommClosedError
 
 from scorecube.analyses import Swap
 from scorecube.errors import ClusterFailed
+from scorecube.execute import clients
 from scorecube.execute.clients import call_on_client, open_client, translate_errors
 from scorecube.execute.clusters import choose_profile, open_executor, quiet_connection_losses
 from scorecube.execute.executor import Blocks
@@ -198,6 +200,21 @@ def test_a_lost_scheduler_is_reported_in_one_message(small: xr.Dataset) -> None:
             analyse(small, Swap(), client=client, progress=kill, **HOW)
     assert str(raised.value).startswith(f"the dask scheduler at {address} was lost (")
     assert str(raised.value).endswith("rerun the same command to resume")
+
+
+def test_a_scheduler_that_is_lost_before_workers_are_asked_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError("Timed out trying to connect")
+
+    monkeypatch.setattr(clients, "_ask", refused)
+    client = SimpleNamespace(scheduler=SimpleNamespace(address="tcp://here"), run=None)
+    with (
+        pytest.raises(ClusterFailed, match="scheduler at tcp://here was lost"),
+        clients.translate_errors(client),  # type: ignore[arg-type]
+    ):
+        clients.check_workers(client)  # type: ignore[arg-type]
 
 
 def test_tracebacks_of_lost_connections_are_kept_out_of_the_log(

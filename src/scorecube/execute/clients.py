@@ -209,7 +209,12 @@ def check_workers(client: Client) -> None:
 
     Raises ClusterFailed: A worker has other versions than this process.
     """
-    answers = _ask(client, client.run, versions_function(), on_error="return")
+    from distributed.comm.core import CommClosedError
+
+    try:
+        answers = _ask(client, client.run, versions_function(), on_error="return")
+    except OSError as error:  # the scheduler was lost, and answered none of the client's attempts
+        raise CommClosedError(str(error)) from None
     for worker, versions in sorted(answers.items()):
         if isinstance(versions, dict):  # others are errors of workers that are lost meanwhile
             check_versions(worker, versions)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -62,7 +62,7 @@ STATISTICS = {
     "max-T, moderation 0": sc.MaxT(alphas=(ALPHA,), moderation=0.0),
     "max-T, balanced": sc.MaxT(alphas=(ALPHA,), moderation="balanced"),
 }
-RESAMPLING = ("topics", "gaussian")
+RESAMPLING: Final = ("topics", "gaussian")
 LABEL_OPTIONS = {"weights": "quadratic", "distance": "ordinal"}
 EQUAL_MEANS = 1e-12
 """Difference of true means up to which they are equal."""

@@ -95,7 +95,7 @@ def test_a_topic_with_most_of_the_errors_is_named() -> None:
         for each in noise.values():
             each[..., 7] += more
         scores = {name: truth.assign(score=truth["score"] + each) for name, each in noise.items()}
-        result = analyse(judged(**scores), SMALL)
+        result = analyse(judged(a=scores["a"], b=scores["b"]), SMALL)
         found = [each.sentence for each in view_of("judges").findings(result)]
         named.append([each for each in found if text in each])
     assert named[0] == []

@@ -14,7 +14,7 @@ import numpy as np
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadInput, counted
 from scorecube.files import label_of_spreadsheet
-from scorecube.ingest.delimited import MISSING, score
+from scorecube.ingest.delimited import DECIMAL_COMMA, MISSING, score
 from scorecube.ingest.files import PathLike
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -169,11 +169,12 @@ class Cells:
 
     @property
     def kind(self) -> str:
-        """What the column is if it is no metric: text, nested or empty; '' for mostly numbers."""
-        if self.n_others > self.n_numbers:
+        """What the column is if it is no metric: text, nested or empty; '' for mostly numbers, also with decimal commas, which are refused."""
+        with_comma = [DECIMAL_COMMA.fullmatch(str(cell).strip()) for *_, cell in self.others]
+        if self.n_others > self.n_numbers and not (with_comma and all(with_comma)):
             few = f", {counted(self.n_numbers, 'number')}" if self.n_numbers else ""
             return "nested" if self.n_nested == self.n_others else f"text{few}"
-        return "" if self.n_numbers else "empty"
+        return "" if self.n_numbers or self.n_others else "empty"
 
 
 def _plain(cells: Sequence[Any], kinds: set[type]) -> Floats | None:

@@ -171,6 +171,10 @@ BUILT_IN = {
         "scorecube.ingest.ir_measures", "output of ir_measures -q, one file a run"
     ),
     "nev": BuiltIn("scorecube.ingest.ntcireval_scores", "output of NTCIREVAL, one file a run"),
+    "pytrec_eval": BuiltIn(
+        "scorecube.ingest.dictionaries",
+        "dictionaries of pytrec_eval or ranx as JSON, one file a run, or runs as outer names",
+    ),
 }
 BUILT_IN |= {layout.name: BuiltIn("scorecube.ingest.long", layout.about) for layout in LAYOUTS}
 """Formats of this package, general ones first. They are tried from the last to the first."""

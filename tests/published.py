@@ -426,7 +426,7 @@ def section(rows: Callable[[], Iterator[Row]]) -> str:
     agree = sum(row.agrees for row in found)
     head = "| | printed | ours | difference | |\n|---|---|---|---|---|"
     return (
-        f"## {(rows.__doc__ or '').rstrip('.')}\n\n{agree} of {len(found)} agree to the digits printed, or as the remark says.\n\n{head}\n"
+        f"## {(rows.__doc__ or '').rstrip('.')}\n\n{agree} of {len(found)} agree to the digits printed, or within the tolerance in the remark.\n\n{head}\n"
         + "\n".join(row.line() for row in found)
         + "\n"
     )
@@ -437,7 +437,7 @@ def page() -> str:
     first = (
         "# Published numbers\n\n"
         "Numbers that papers and other tools print, beside what this version computes from the same input. "
-        "A difference in bold is larger than the rounding of the printed number; the remark says why.\n"
+        "A difference in bold is larger than the rounding of the printed number; the remark explains it.\n"
     )
     kept = PAGE.read_text(encoding="utf-8").partition("\n## Urbano, Downie")
     fetched = list(map(section, FETCHED)) if ANSWERS.exists() else ["".join(kept[1:]).lstrip()]

@@ -77,7 +77,7 @@ def test_the_readme_is_short_and_names_every_analysis() -> None:
     lines = README.splitlines()
     assert len(lines) <= 120
     assert max(map(len, lines)) <= 100
-    assert len(re.findall(r"^\$ scorecube", README, re.MULTILINE)) == 4
+    assert len(re.findall(r"^\$ scorecube", README, re.MULTILINE)) == 3
     named = set(re.findall(r"`([\w-]+)`", README))
     assert set(registry.names()) <= named
     table = (REPO / "docs/explanation/analyses.md").read_text(encoding="utf-8")

@@ -16,7 +16,8 @@ N_TEAMS, RUNS_PER_TEAM, N_TOPICS, N_DOCUMENTS, DEPTH = 4, 3, 40, 60, 50
 
 
 def write(folder: Path) -> None:
-    """Write ``runs/``, ``qrels.txt`` and ``teams.csv`` into a folder that exists."""
+    """Write ``runs/``, ``qrels.txt`` and ``teams.csv`` into a folder, which is made if it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
     chance = random.Random(SEED)
     topics = [f"{number:02d}" for number in range(1, N_TOPICS + 1)]
     documents = [f"doc{number:02d}" for number in range(N_DOCUMENTS)]

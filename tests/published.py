@@ -86,7 +86,7 @@ COMMON_ERRORS = {
 
 
 def overlap() -> Iterator[Row]:
-    """Sakai 2005 (S0), Table 5: topics that the two samples of a trial share, and different topics of a sample; means over 1,000 trials."""
+    """Sakai 2005, Table 5: topics that the two samples of a trial share, and different topics of a sample; means over 1,000 trials."""
     printed = {
         ("disjoint", 42, 20): ("0", "20"),
         ("disjoint", 195, 97): ("0", "97"),
@@ -107,7 +107,7 @@ def overlap() -> Iterator[Row]:
 
 
 def examples() -> Iterator[Row]:
-    """Sakai 2007 (S1), Figures 2 and 3, section 3 and Appendix: worked examples of metrics."""
+    """Sakai 2007, Figures 2 and 3, section 3 and Appendix: worked examples of metrics."""
     for n_s, fraction in ((1, 2 / 3), (3, 1 / 3)):
         yield Row(
             f"Figure 2, {n_s} S-relevant: O",
@@ -137,7 +137,7 @@ def examples() -> Iterator[Row]:
 
 
 def relevant_documents() -> Iterator[Row]:
-    """Sakai 2007 (S1), Table 1: relevant documents per topic, in all and of the levels S, A and B, from the counts of Tables 7-9."""
+    """Sakai 2007, Table 1: relevant documents per topic, in all and of the levels S, A and B, from the counts of Tables 7-9."""
     rows: dict[str, list[dict[str, str]]] = {}
     text = files("scorecube").joinpath("data/ntcir_clir.csv").read_text(encoding="utf-8")
     for row in csv.DictReader(text.splitlines()):
@@ -153,7 +153,7 @@ def relevant_documents() -> Iterator[Row]:
 
 
 def preferred_ranks() -> Iterator[Row]:
-    """Sakai 2007 (S1), Tables 7-9: cells of 181 topics, which the package has, beside the text of the paper."""
+    """Sakai 2007, Tables 7-9: cells of 181 topics, which the package has, beside the text of the paper."""
     text = files("scorecube").joinpath("data/ntcir_clir.csv").read_text(encoding="utf-8")
     stored = [list(row.values())[1:] for row in csv.DictReader(text.splitlines())]
     lines = next(PAPERS.glob("001_*.txt")).read_text(encoding="utf-8").splitlines()
@@ -175,7 +175,7 @@ def preferred_ranks() -> Iterator[Row]:
 
 
 def thresholds() -> Iterator[Row]:
-    """Sakai 2007 (S1), sections 4.1 and 5.2: tau of 30 runs that is significant at .01, and values that 30 runs without ties can have."""
+    """Sakai 2007, sections 4.1 and 5.2: tau of 30 runs that is significant at .01, and values that 30 runs without ties can have."""
     least = min(
         tau
         for tau in (1 - 2 * d / 435 for d in range(435))
@@ -210,7 +210,7 @@ def two_sided(cube: Any) -> float:
 
 
 def tau_values() -> list[str]:
-    """Return the values of S1 Tables 2 and 5 from the paper's text."""
+    """Return the values of Sakai 2007 Tables 2 and 5 from the paper's text."""
     text = next(PAPERS.glob("001_*.txt")).read_text(encoding="utf-8")
     found: list[str] = []
     for caption in ("\nTable 2 Kendall", "\n**Table 5** Kendall"):
@@ -220,7 +220,7 @@ def tau_values() -> list[str]:
 
 
 def readings() -> Iterator[Row]:
-    """Sakai 2014 (S2): widths that are read off curves at 50 topics, and noncentrality beside 4 z^2 (Figure 1)."""
+    """Sakai 2017: widths that are read off curves at 50 topics, and noncentrality beside 4 z^2 (Figure 1)."""
     measures = {
         "Q": (0.0368, "0.16"),
         "nDCG": (0.0441, "0.16"),
@@ -249,7 +249,7 @@ def readings() -> Iterator[Row]:
 
 
 def taus() -> Iterator[Row]:
-    """Sakai and Shang 2016 (S3), Table 2: limits of tau of 44 runs."""
+    """Sakai and Shang 2016, Table 2: limits of tau of 44 runs."""
     for printed, interval in S3_TABLE_2.items():
         plan: Any = sc.Correlation(intervals=())
         found = sc.analyse(ranked_apart(44, round(946 * (1 - float(printed)) / 2)), plan, seed=1)
@@ -266,7 +266,7 @@ def taus() -> Iterator[Row]:
 
 
 def sizes() -> Iterator[Row]:
-    """Sakai and Shang 2016 (S3), Table 3: topics for alpha .05, beta .20, minD .15 and 10 systems."""
+    """Sakai and Shang 2016, Table 3: topics for alpha .05, beta .20, minD .15 and 10 systems."""
     settings: dict[str, Any] = {"systems": 10, "alpha": 0.05, "beta": 0.2, "mode": "sakai"}
     for name, (variances, printed, exact) in TABLE_3.items():
         found = sc.topic_set_size(variances, 0.15, **settings)["topics"].values.tolist()
@@ -426,7 +426,7 @@ def section(rows: Callable[[], Iterator[Row]]) -> str:
     agree = sum(row.agrees for row in found)
     head = "| | printed | ours | difference | |\n|---|---|---|---|---|"
     return (
-        f"## {(rows.__doc__ or '').rstrip('.')}\n\n{agree} of {len(found)} agree to the digits printed, or as the remark says.\n\n{head}\n"
+        f"## {(rows.__doc__ or '').rstrip('.')}\n\n{agree} of {len(found)} agree to the digits printed, or within the tolerance in the remark.\n\n{head}\n"
         + "\n".join(row.line() for row in found)
         + "\n"
     )
@@ -437,7 +437,7 @@ def page() -> str:
     first = (
         "# Published numbers\n\n"
         "Numbers that papers and other tools print, beside what this version computes from the same input. "
-        "A difference in bold is larger than the rounding of the printed number; the remark says why.\n"
+        "A difference in bold is larger than the rounding of the printed number; the remark explains it.\n"
     )
     kept = PAGE.read_text(encoding="utf-8").partition("\n## Urbano, Downie")
     fetched = list(map(section, FETCHED)) if ANSWERS.exists() else ["".join(kept[1:]).lstrip()]

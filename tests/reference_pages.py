@@ -22,7 +22,9 @@ MODULES = [
     "ingest.long", "ingest.matrix", "ingest.measure_names", "ingest.ntcireval", "ingest.public", "ingest.qrels", "ingest.trec", "metrics", "names",
     "report.results", "report.tables", "report.view", "report.views", "storage", "testing", "workflow",
 ]  # fmt: skip
-"""What has a page, below `scorecube`; `tests/test_docstrings.py` reads their docstrings."""
+"""What is public, below `scorecube`; `tests/test_docstrings.py` reads their docstrings."""
+PAGES = [name for name in MODULES if name not in ("analyses", "names", "workflow")]
+"""Modules with a page: what the others offer stands on the pages of `OFFERED`, or is no more than names."""
 GALLERY = ("leaderboard", "maxt", "swap", "correlate", "reliability", "splits", "teams")
 TRIALS = 200
 EXAMPLE = re.compile(r"^Example: (.*(?:\n.+)*)$", re.MULTILINE)
@@ -58,7 +60,10 @@ def write_pages(folder: Path) -> None:
     """Write all pages; a page that has not changed keeps its time, so that it is not read again."""
     pages = {"commands.md": command_page(), "options.md": options_page(), "api/index.md": index()}
     pages |= {f"api/{_file_name(title)}.md": offered_page(title) for title in OFFERED}
-    pages |= {f"api/{name}.md": module_page(name) for name in MODULES}
+    pages |= {f"api/{name}.md": module_page(name) for name in PAGES}
+    for made in (folder / "api").glob("*.md"):
+        if f"api/{made.name}" not in pages:
+            made.unlink()
     for path, text in pages.items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -130,11 +135,13 @@ def options_page() -> str:
     for entry in registry.entries():
         rows = option_table(registry.load(entry.name))
         for k, row in enumerate(rows):
-            named = [f"`{name}`" for name in (row.pop("argument"), row.pop("flag")) if name]
-            unit = row.pop("unit")
-            row |= {"default": row["default"] and f"`{row['default']}`"}
-            row |= {"values": row["values"] + f" ({unit})" * bool(unit)}
-            rows[k] = {"argument, flag": " ".join(named)} | row
+            named = [f"`{row[name]}`" for name in ("argument", "flag") if row[name]]
+            values = row["values"] + f" ({row['unit']})" * bool(row["unit"])
+            default = f"; default `{row['default']}`" * bool(row["default"])
+            rows[k] = {
+                "argument, flag": " ".join(named),
+                "meaning": f"{row['meaning']} *{values}*{default}",
+            }
         parts.append(f"## {entry.name}\n\n{entry.summary}\n\n{markdown_table(rows)}\n")
     return "\n".join(parts)
 
@@ -177,7 +184,7 @@ def index() -> str:
             for name in offered
         ]
         lines += [f"## {title}\n", f"{markdown_table(rows)}\n"]
-    pages = [*map(_file_name, OFFERED), *MODULES]
+    pages = [*map(_file_name, OFFERED), *PAGES]
     lines += ["## Pages\n", "```{toctree}\n:maxdepth: 1\n", *pages, "```\n"]
     return "\n".join(lines)
 

@@ -21,7 +21,7 @@ from scorecube.analyses import registry
 from scorecube.report.views import view_names, view_of
 from scorecube.workflow.sweep_file import read_sweep
 from tests import console_pages, newcomer, readme_figure
-from tests.reference_pages import MODULES, OFFERED
+from tests.reference_pages import OFFERED, PAGES
 
 REPO = Path(__file__).parents[1]
 README = (REPO / "README.md").read_text(encoding="utf-8")
@@ -77,7 +77,7 @@ def test_the_readme_is_short_and_names_every_analysis() -> None:
     lines = README.splitlines()
     assert len(lines) <= 120
     assert max(map(len, lines)) <= 100
-    assert len(re.findall(r"^\$ scorecube", README, re.MULTILINE)) == 4
+    assert len(re.findall(r"^\$ scorecube", README, re.MULTILINE)) == 3
     named = set(re.findall(r"`([\w-]+)`", README))
     assert set(registry.names()) <= named
     table = (REPO / "docs/explanation/analyses.md").read_text(encoding="utf-8")
@@ -220,7 +220,7 @@ def test_pages_build_without_warnings_and_are_read_without_network(tmp_path: Pat
         path.relative_to(tmp_path).as_posix(): path.read_text(encoding="utf-8")
         for path in tmp_path.rglob("*.html")
     }
-    assert {f"_generated/api/{name}.html" for name in MODULES} <= set(pages)
+    assert {f"_generated/api/{name}.html" for name in PAGES} <= set(pages)
     assert all(f'id="{name}"' in pages["_generated/commands.html"] for name in registry.names())
     for name, text in pages.items():
         found = Addresses()

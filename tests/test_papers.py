@@ -1,4 +1,4 @@
-"""docs/reference/papers.md: every command runs, in the order of the page, on a study made from what S1 prints."""
+"""docs/reference/papers.md: every command runs, in the order of the page, on a study made from what Sakai 2007 prints."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ SOURCES = {
     ("mq2007", "AP"): "mq2007/ap.csv",
 }
 STATEMENTS = (
-    "required difference of the rest in its limits",
-    "share of the rest in its limits",
-    "at most 5 % of the pairs with the required difference contradicted",
-    "at most 10 %",
+    "limits contain the required difference of the rest",
+    "limits contain the share of the rest",
+    "draws with at most 5 % of the pairs with the required difference contradicted",
+    "the same, at most 10 %",
 )
 
 
@@ -99,7 +99,7 @@ def lines(data: Path, n: int) -> Iterator[str]:
         ],
     )
     for name in STATEMENTS:
-        yield _row(f"held: {name}", [f"{100 * each[name].mean():.0f} %" for each in found])
+        yield _row(name, [f"{100 * each[name].mean():.0f} %" for each in found])
 
 
 def _row(name: str, cells: list[str]) -> str:

@@ -204,7 +204,7 @@ def main(n: int = 300, n_truth: int = 4000, seed: int = 1) -> None:
 def main_first(n: int = 200, n_truth: int = 600) -> None:
     """Print how often the probability that a metric is first is right."""
     logging.disable(logging.WARNING)
-    headings = ("truth", "mean probability said", "right", "standard error", "collections")
+    headings = ("truth", "mean probability", "right", "standard error", "collections")
     print("| " + " | ".join(headings) + " |\n" + "|---" * len(headings) + "|")
     for population in (Population(15, 1), Population(30, 1), Population(30, 3), Population(60, 1)):
         print(*first(population, n, n_truth), sep="\n", flush=True)

@@ -174,7 +174,7 @@ BUILT_IN = (
     Entry(
         "check",
         f"{PACKAGE}.simulation.check:Check",
-        "Check of an analysis: how often does what it says of a sample hold?",
+        "Check of an analysis: how often is what it states true of a known population?",
         references=("urbano2018",),
         quantities=f"{PACKAGE}.simulation.check_quantities",
     ),

@@ -104,7 +104,7 @@ WCW = (
     _VARIANCE,
     _numbers("topics", "10..200", "Numbers of topics, e.g. 10..200 or 25,50,100.", integers_of),
     Option(
-        "ci: the expected width; anova-tool or anova-exact: the difference that ANOVA detects with this number of topics, as in S2; several "
+        "ci: the expected width; anova-tool or anova-exact: the difference that ANOVA detects with this number of topics, as in Sakai 2017; several "
         "are separated by commas.",
         name="route",
         default="ci",

@@ -59,7 +59,7 @@ METRICS = declared(
     f"gain=gain_a metric_a metric_b tau~ z p_value spearman tau_b tau_ap {_LAST}",
     only="of_metrics",
 )
-"""Every pair of metrics at each gain setting (S1 Table 2, S3 Table 2, S4 Tables 3 to 6 and 8 to 11 part a).
+"""Every pair of metrics at each gain setting (Sakai 2007, Table 2; Sakai and Shang 2016, Table 2; Sakai 2004, Tables 3 to 6 and 8 to 11 part a).
 
 `tau_population` estimates tau of these runs over infinitely many topics, with its interval. `tau_low` and `tau_high` are the papers'
 interval by the null variance; `exceeds_one` where it leaves the range of tau; `bold` follows the analysis' rule. In `tau_ap` the first metric is the truth. Percentile intervals of
@@ -68,7 +68,7 @@ resampled topics (`topics_low`, `topics_high`) are missing where they exclude th
 
 
 def triangle(result: xr.Dataset) -> pd.DataFrame:
-    """Return tau of every two metrics as S3 Table 2 prints it: a row and a column a metric, with the papers' interval, bold values with a star.
+    """Return tau of every two metrics as Table 2 of Sakai and Shang 2016: a row and a column a metric, with the papers' interval, bold values with a star.
 
     result: Of `Correlation`; a block of rows for each gain setting.
     """
@@ -93,7 +93,7 @@ GAINS = declared(
     "default=gain_a",
     only="of_gains",
 )
-"""Every metric at every other gain setting against itself at the first one (S1 Table 5, S4 Tables 3 to 11 part b)."""
+"""Every metric at every other gain setting against itself at the first one (Sakai 2007, Table 5; Sakai 2004, Tables 3 to 11 part b)."""
 POPULATION = declared(
     "comparison statistic",
     "along gain_a metric_a gain_b metric_b statistic value population~",
@@ -111,9 +111,9 @@ INTERVALS = declared(
 Limits are missing where the interval excludes its value: resampled topics rank runs less reliably than all topics.
 """
 CURVES = declared("gain metric system", "metric gain system run=sorted_run mean=sorted_mean")
-"""Mean scores of the runs sorted by the first metric and numbered, best first (S4 Figures 4 to 7)."""
+"""Mean scores of the runs sorted by the first metric and numbered, best first (Sakai 2004, Figures 4 to 7)."""
 SWOPS = declared("gain metric", "metric gain sorted_by swops n_runs")
-"""How often a metric rises between neighbours in the order of the first metric (S4 section 4: a "swop")."""
+"""How often a metric rises between neighbours in the order of the first metric (Sakai 2004, section 4: a "swop")."""
 
 
 def conditions(result: xr.Dataset) -> str:
@@ -187,7 +187,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
 
 
 def page_tables(frames: Frames) -> HeadedTables:
-    """Return the tables along metrics and gain settings, and their averages over collections (S4 Tables 7 and 12)."""
+    """Return the tables along metrics and gain settings, and their averages over collections (Sakai 2004, Tables 7 and 12)."""
     tables: HeadedTables = []
     for heading, name in (
         ("Between metrics", "metrics"),
@@ -251,7 +251,7 @@ def correlation_figure(canvas: Canvas, result: xr.Dataset) -> None:
 
 
 def sorted_curves(canvas: Canvas, result: xr.Dataset) -> None:
-    """Mean scores of the runs in the order of the first metric (S4 Figures 4-7), perhaps beside those of other gain settings."""
+    """Mean scores of the runs in the order of the first metric (Sakai 2004, Figures 4-7), perhaps beside those of other gain settings."""
     axes = canvas.panel((WIDTH, 3.0))
     draw_curves(axes, result, labels_of(result, names.GAIN)[0])
     axes.set_title(conditions(result))
@@ -259,7 +259,7 @@ def sorted_curves(canvas: Canvas, result: xr.Dataset) -> None:
 
 
 def average_matrix(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
-    """Mean of Kendall's tau over collections (S4 Tables 7 and 12), of the metrics that all of them have, at each first gain setting."""
+    """Mean of Kendall's tau over collections (Sakai 2004, Tables 7 and 12), of the metrics that all of them have, at each first gain setting."""
     metrics = [
         metric
         for metric in labels_of(results[0], names.METRIC)

@@ -1,4 +1,4 @@
-"""What is shown of topic set size design and of worst-case confidence interval widths: tables, figures (Sakai 2017, S2) and findings."""
+"""What is shown of topic set size design and of worst-case confidence interval widths: tables, figures (Sakai 2017) and findings."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def page_tables(frames: Frames) -> HeadedTables:
 
 
 def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) -> None:
-    """Noncentrality by number of systems with the lines 4 z^2, and the four conditions where both agree (S2 Figure 1).
+    """Noncentrality by number of systems with the lines 4 z^2, and the four conditions where both agree (Sakai 2017, Figure 1).
 
     systems: Numbers of systems. Curves are Nagata's approximation, the thin dotted ones beside them exact.
     """
@@ -237,7 +237,7 @@ def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) 
 def tool_curves(
     canvas: Canvas, variances: Sequence[float] = EXTREME_VARIANCES, mode: str = "sakai"
 ) -> None:
-    """Topics by confidence interval width, and by difference to be detected, a panel a variance (S2 Figure 2).
+    """Topics by confidence interval width, and by difference to be detected, a panel a variance (Sakai 2017, Figure 2).
 
     variances: Within-system variances.
     mode: Of the ANOVA curve, which is at alpha 0.05, beta 0.20 and 10 systems.
@@ -262,7 +262,7 @@ def tool_curves(
 
 
 def wcw_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
-    """Worst-case width by number of topics, a panel a collection, a curve a variance or metric: low is better (S2 Figure 3).
+    """Worst-case width by number of topics, a panel a collection, a curve a variance or metric: low is better (Sakai 2017, Figure 3).
 
     results: Of `wcw`; several routes differ in their dashes.
     """

@@ -36,7 +36,7 @@ def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
         collections order the metrics in the same way, with the p-value of Friedman's test of unrelated orders. Only
         collections with the same metrics are compared, and metrics that have no value in one of them come last there.
     Raises BadName: An analysis that does not order metrics, or no two collections with the same three or more metrics.
-    References: Kendall and Babington Smith, "The problem of m rankings", 1939; Sakai 2007 (S1), Figures 9-10.
+    References: Kendall and Babington Smith, "The problem of m rankings", 1939; Sakai 2007, Figures 9-10.
 
     Examples
     --------

@@ -95,7 +95,7 @@ POWER = declared(
     "degenerate_pairs constant_pairs untested_pairs? largest_not_significant?",
     sort="-alpha -share",
 )
-"""Discriminative power, best first; the bootstrap's also with the estimated difference (S1 Tables 4 and 6)."""
+"""Discriminative power, best first; the bootstrap's also with the estimated difference (Sakai 2007, Tables 4 and 6)."""
 AT_LARGEST_ALPHA = declared("metric gain", "metric gain alpha share", part=at_largest_alpha)
 ADJUSTED = declared(
     "metric gain adjustment alpha",
@@ -137,7 +137,7 @@ CURVE = declared(
     only="sorted_p_value",
     long="metric gain pair",
 )
-"""Sorted p-values: how many pairs have one up to a value (S2, section 2)."""
+"""Sorted p-values: how many pairs have one up to a value (Sakai 2017, section 2)."""
 
 
 def conditions(result: xr.Dataset) -> str:
@@ -410,7 +410,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
 
 
 def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
-    """Sorted p-values of all pairs, a curve a metric (S2, section 2): the lower, the more pairs a metric separates."""
+    """Sorted p-values of all pairs, a curve a metric (Sakai 2017, section 2): the lower, the more pairs a metric separates."""
     cells = result.isel(gain=0)
     alphas = result[names.ALPHA].values
     n_pairs = result.sizes[names.PAIR]
@@ -439,7 +439,7 @@ def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
 
 
 def power_bars(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
-    """Discriminative power by collection, a bar a metric (S1 Figure 10), at the largest level and the first gain setting."""
+    """Discriminative power by collection, a bar a metric (Sakai 2007, Figure 10), at the largest level and the first gain setting."""
     from scorecube.report.figures.panels import shares_by_collection
 
     table = combine([AT_LARGEST_ALPHA.make(each.isel({names.GAIN: [0]})) for each in results])

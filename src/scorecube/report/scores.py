@@ -104,14 +104,14 @@ VARIANCE = _of(
     score_facts.VARIANCE,
     declared("metric gain", "metric gain n_runs n_topics variance residual_variance"),
 )
-"""Within-system variance of every metric (S3 equation 1), which topic set size design takes; last, for comparison, the two-way residual."""
+"""Within-system variance of every metric (Sakai and Shang 2016, equation 1), which topic set size design takes; last, for comparison, the two-way residual."""
 STATISTICS = _of(
     score_facts.statistics,
     score_facts.STATISTICS,
     declared("", "n_runs n_teams n_topics judged n_level_{level}=n_level n_relevant"),
     Source.RANKINGS,
 )
-"""Size of a collection and of its judgements: mean numbers of relevant documents, and of those judged at each level, per topic (S1 Table 1)."""
+"""Size of a collection and of its judgements: mean numbers of relevant documents, and of those judged at each level, per topic (Sakai 2007, Table 1)."""
 PREFERRED_RANK = _of(
     score_facts.preferred_rank,
     (),
@@ -124,7 +124,7 @@ PREFERRED_RANK = _of(
     ),
     Source.RANKINGS,
 )
-"""Deepest preferred rank of every topic: how far down P-measure makes a user look (S1 Tables 7-9).
+"""Deepest preferred rank of every topic: how far down P-measure makes a user look (Sakai 2007, Tables 7-9).
 
 The run with the largest one is shown, with the documents of each level at or above that rank (`found_level_K`) and in all
 (`n_level_K`), highest level first. Run and rank are missing where no run found anything relevant.
@@ -154,7 +154,7 @@ def heat_map(canvas: Canvas, cube: xr.Dataset) -> None:
 
 
 def mean_curves(canvas: Canvas, cubes: Sequence[xr.Dataset]) -> None:
-    """Mean scores of the runs of several collections, the best first (S1 Figure 8): a panel for each metric that all of them have."""
+    """Mean scores of the runs of several collections, the best first (Sakai 2007, Figure 8): a panel for each metric that all of them have."""
     shared = [labels_of(cube, names.METRIC) for cube in cubes]
     metrics = [each for each in shared[0] if all(each in others for others in shared)]
     if not metrics:

@@ -72,13 +72,13 @@ SENSITIVITY = declared(
     "required_suffix=by_suffix open_bin=is_open",
     sort="-confidence -size -share",
 )
-"""Required differences, sorted by the share of comparisons that have them (S0 Tables 1-4, S1 Table 3)."""
+"""Required differences, sorted by the share of comparisons that have them (Sakai 2005, Tables 1-4; Sakai 2007, Table 3)."""
 RATES = declared(
     "metric gain -size bin",
     "metric gain bin lower count swaps swap_rate~ swap_rate_fitted? tie_share? size "
     "interval=population",
 )
-"""Swap rate of every difference bin (S0 Figures 2-4); empty bins have none. ``interval`` names the population of its 95 % interval."""
+"""Swap rate of every difference bin (Sakai 2005, Figures 2-4); empty bins have none. ``interval`` names the population of its 95 % interval."""
 CURVES = declared(
     "metric gain bin curve_size",
     "metric gain bin lower size=curve_size swap_rate=rate_at_size fitted extrapolated lack_of_fit",
@@ -92,7 +92,7 @@ of rate - fitted over the sizes of the fit. Rows with ``extrapolated`` are untes
 see `scorecube.statistics.decay_curve` for its error.
 """
 OVERLAP = declared("size", "size sampling unique common")
-"""Mean numbers of distinct and of common topics of the two samples (S0 Table 5)."""
+"""Mean numbers of distinct and of common topics of the two samples (Sakai 2005, Table 5)."""
 # Of the swap rates, by the attribute of a result.
 INTERVAL_NOTES = {
     "trials": "95% intervals of the rate over infinitely many trials with these topics and runs",
@@ -371,7 +371,7 @@ def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> Remarks:
 
 
 def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
-    """Swap rate against performance difference (S0 Figures 2-4): a curve a metric, 95 % intervals, accepted rates dashed.
+    """Swap rate against performance difference (Sakai 2005, Figures 2-4): a curve a metric, 95 % intervals, accepted rates dashed.
 
     Of several sample sizes the largest is shown.
     """
@@ -416,7 +416,7 @@ def sensitivity_bars(
     gain: str | None = None,
     confidence: float | None = None,
 ) -> None:
-    """Share of comparisons with the required difference, by collection (S0 Figures 5-8, S1 Figure 9).
+    """Share of comparisons with the required difference, by collection (Sakai 2005, Figures 5-8; Sakai 2007, Figure 9).
 
     Of several sample sizes the largest is shown.
 

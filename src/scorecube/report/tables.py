@@ -97,7 +97,7 @@ WITHOUT_MEAN = ("low", "high", "p_value", "standard_error", "statistic", "flag")
 
 
 def averages(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the means of numbers over collections (S4 Tables 7 and 12), of the rows that every collection has.
+    """Return the means of numbers over collections (Sakai 2004, Tables 7 and 12), of the rows that every collection has.
 
     Rows belong together if they have the same texts and the same conditions; numbers missing in a collection are missing in the mean.
     Limits of intervals, test statistics and p-values have no mean and are left out.

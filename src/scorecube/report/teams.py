@@ -51,10 +51,10 @@ VARIANCE = declared(
     "topics_needed_tool",
     whole="topics_needed topics_needed_tool",
 )
-"""Within-system variance by the number of teams left out and of topics wanted, with its interval over trials (S3 Figures 1 and 2).
+"""Within-system variance by the numbers of teams left out and of topics, with its interval over trials (Sakai and Shang 2016, Figures 1, 2).
 
-`topics_needed` is the number of topics that the mean variance asks for under S3's requirements (`REQUIREMENTS`), `topics_needed_tool` the
-one of Sakai's tool (in parentheses in S3 Table 3).
+`topics_needed` is the number of topics that the mean variance asks for under the requirements of that paper (`REQUIREMENTS`), `topics_needed_tool` the
+one of Sakai's tool (in parentheses in its Table 3).
 """
 ABSENT = declared(
     "metric gain",
@@ -100,7 +100,7 @@ FIRST_MISS = declared(
     whole="first_miss",
     objects=True,
 )
-"""Smallest number of teams left out at which the interval excludes the variance of all runs (S3 section 5.1), and the mean variance.
+"""Smallest number of teams left out at which the interval excludes the variance of all runs (Sakai and Shang 2016, section 5.1), and the mean variance.
 
 Both are missing where no interval does.
 """
@@ -234,7 +234,7 @@ def _order_kept(frame: pd.DataFrame) -> Iterator[Finding]:
 
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
-    """Yield the numbers of topics that the variances of fewer topics ask for, of all teams (S3 Table 3), and notes."""
+    """Yield the numbers of topics that the variances of fewer topics ask for, of all teams (Sakai and Shang 2016, Table 3), and notes."""
     if result.sizes[names.TOPIC_STEP] > 1:
         frame = with_labels(VARIANCE.make(result))
         rows = as_records(frame[(frame[LEFT_OUT] == 0) & frame["topics_needed"].notna()])
@@ -257,7 +257,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
 
 
 def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
-    """Variance by the number of teams left out (S3 Figure 1), the order of the runs, and the variance with fewer topics (S3 Figure 2).
+    """Variance by the number of teams left out, the order of the runs, and the variance with fewer topics (Sakai and Shang 2016, Figures 1, 2).
 
     Horizontal lines are the variance of all runs; the last number of teams up to which the mean is near it has a ring.
     """
@@ -323,7 +323,7 @@ def _ranking(axes: Axes, cells: xr.Dataset, name: str, label: str) -> None:
 
 
 def _by_topics(axes: Axes, cells: xr.Dataset) -> None:
-    """Draw the variance of the runs of all teams by number of topics (S3 Table 3)."""
+    """Draw the variance of the runs of all teams by number of topics (Sakai and Shang 2016, Table 3)."""
     whole = cells.isel({names.LEAVE: 0})
     n_topics = whole[names.TOPIC_STEP].values
     for k, metric in enumerate(labels_of(cells, names.METRIC)):

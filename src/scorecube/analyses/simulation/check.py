@@ -45,7 +45,7 @@ LEAST_RUNS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Check(Analysis):
-    """Check of an analysis: how often does what it says of a sample hold?
+    """Check of an analysis: how often is what it states true of a known population?
 
     A population of topics is fitted to the collection, as by `simulate`: the scores of each run have a distribution, all together a Gaussian
     copula. A trial draws a sample of topics from it, runs the analysis on the sample, and compares what it prints with what is true of the

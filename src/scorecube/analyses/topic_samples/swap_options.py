@@ -26,7 +26,9 @@ class SwapOptions(TopicSampling):
     """Declared options of `scorecube.analyses.topic_samples.swap.Swap`."""
 
     rule: Literal["s0", "s1"] = option_field(
-        "s0", "Two zero differences are no swap (s0) or a swap (s1).", finalize=True
+        "s0",
+        "Two zero differences are no swap (s0, Sakai 2005) or a swap (s1, Sakai 2007).",
+        finalize=True,
     )
     confidence: tuple[float, ...] = level_field(
         names.CONFIDENCE,

@@ -14,7 +14,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, Axes, round_ticks
-from scorecube.report.findings import Finding, with_number
+from scorecube.report.findings import Finding, Short, with_number
 from scorecube.report.phrases import (
     about_repetitions,
     by_system,
@@ -42,8 +42,6 @@ from scorecube.report.view import (
 
 BETTER, WORSE = "†", "‡"
 """Marks of runs that are significantly better and worse than the baseline."""
-ANSWERED = 3
-"""Metrics that an answer is about; the chapter has all."""
 LONGEST = 28
 """Letters of a run's name that are shown."""
 RUNS = declared(
@@ -148,7 +146,7 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
     facts, frame = group.facts[0], with_labels(group.first_table)
     cells = [rows for _, rows in frame.groupby([COLLECTION, "label"], sort=False)]
     if not group.several:
-        yield from (leader(rows, group.results[0]) for rows in cells[:ANSWERED])
+        yield from (leader(rows, group.results[0]) for rows in cells)
     if not group.several or facts.get("marginal"):
         return
     may_lead = [int((rows["rank_low"] == 1).sum()) for rows in cells]
@@ -223,15 +221,31 @@ def leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
         1 - float(facts["alpha"]),
         jointly="" if facts.get("marginal") else f"rank sets of all {compared}s",
         table="systems" if "best" in rows else "ranks",
+        short=(_short(rows, as_leader),),
+    )
+
+
+def _short(rows: pd.DataFrame, as_leader: tuple[float, float] | None) -> Short:
+    """Return which run leads, with limits that allow for its choice or those of its row, and how many may be the best."""
+    first, more = rows.iloc[0], int((rows["rank"] == 1).sum()) - 1
+    ends = as_leader or (first.get("mean_low"), first.get("mean_high"))
+    alone = int((rows["rank_low"] == 1).sum())
+    may_lead = (
+        f"{alone} of {len(rows)} may be the best" if alone > 1 else "no other may be the best"
+    )
+    return Short(
+        first["label"],
+        f"{first[names.RUN]}{f' and {more} more' if more else ''}",
+        (first["mean"], *ends),
+        words=f"as leader; {may_lead}" if as_leader else may_lead,
     )
 
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
-    """Yield which run leads by further metrics, how many are significantly better than the baseline, if there is one, and notes."""
+    """Yield how many runs are significantly better than the baseline, if there is one, the best by the model, and notes."""
     facts, one = result.attrs, noun(result.attrs)
     frame = with_labels((RUNS if "best" in result else RANKS).make(result))
     cells = [rows for _, rows in frame.groupby("label", sort=False)]
-    yield from (leader(rows, result) for rows in cells[ANSWERED:])
     for rows in cells if "baseline" in facts else ():
         label, better, worse = rows["label"].iloc[0], rows["better"].sum(), rows["worse"].sum()
         yield with_number(

@@ -16,8 +16,9 @@ from scorecube.analyses.quantities import quantity, quantity_names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import FIGURE_SIZE, line_style, round_ticks
-from scorecube.report.findings import Finding, with_number
+from scorecube.report.findings import Finding, Short, with_number
 from scorecube.report.phrases import (
+    MOST_NAMED,
     about_repetitions,
     by_system,
     first_of,
@@ -209,7 +210,13 @@ def discrimination(group: ResultGroup) -> Iterator[Finding]:
     if frame.empty:
         return
     if not group.several:
-        yield separated(group.results[0], frame)
+        facts, baseline = group.facts[0], group.facts[0].get("baseline")
+        whom = f"pairs of {noun(facts)}s are separated"
+        whom = whom if baseline is None else f"{noun(facts)}s are separated from {baseline}"
+        seen = zip(frame["label"], frame["share"], strict=True)
+        drawn = [(label, share, None, None) for label, share in seen][:MOST_NAMED]
+        short = Short(words=f"of the {whom} ({group.heading})", shares=drawn)
+        yield replace(separated(group.results[0], frame), short=(short,))
         return
     facts = group.facts[0]
     compared, level = what_is_compared(facts), f"p < {frame['alpha'].iloc[0]:g}, {family(facts)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from itertools import groupby
 from typing import Any
 
@@ -14,6 +14,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadName, BadPlan, BadStudy, did_you_mean, option
 from scorecube.report.figures.style import Figure
+from scorecube.report.findings import Finding
 from scorecube.report.results import figure, findings, no_figure, of_metrics
 from scorecube.report.stored_tables import TABLE, decode, rows_with_facts, shape_of
 from scorecube.report.table_rows import METRICS
@@ -101,8 +102,11 @@ def collect_findings(
     analysis, collections, every: As of `collect_table`.
     Raises BadStudy: No result of the analysis in any of the collections.
     """
+    columns = [each.name for each in fields(Finding) if each.name != "short"]
     records = [
-        {COLLECTION: source.attrs[COLLECTION], **asdict(each), "cautions": "; ".join(each.cautions)}
+        {COLLECTION: source.attrs[COLLECTION]}
+        | {name: getattr(each, name) for name in columns}
+        | {"cautions": "; ".join(each.cautions)}
         for source in _sources(study, find_view(study, analysis), collections, every)
         for each in findings(source)
     ]

@@ -22,11 +22,12 @@ from scorecube.report.figures.style import (
     curve_style,
     level_lines,
 )
-from scorecube.report.findings import Finding, with_number
+from scorecube.report.findings import Finding, Short, with_number
 from scorecube.report.phrases import (
     NONE,
     enumerated,
     first_of,
+    is_known,
     labels_by_share,
     listed,
     number_of,
@@ -37,7 +38,7 @@ from scorecube.report.phrases import (
     value_range,
     with_limits,
 )
-from scorecube.report.tables import COLLECTION, combine, declared
+from scorecube.report.tables import COLLECTION, as_records, combine, declared
 from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.view import (
     DIFFERENCE,
@@ -57,6 +58,8 @@ SAME_LEVEL = 1e-9
 """Relative difference up to which two confidence levels are one: they may have been computed, as 1 - 0.05."""
 CONFIDENCE = 0.95
 """Of limits for other topics and teams."""
+MOST_DRAWN = 4
+"""Metrics whose shares a card has."""
 EVERY = 3
 """Bins from one marker of a curve to the next."""
 COLUMNS = 3
@@ -152,6 +155,7 @@ def discrimination(group: ResultGroup) -> Iterator[Finding]:
             number_of(first.iloc[0], "share"),
             confidence=CONFIDENCE,
             table="sensitivity",
+            short=(_short_shares(frame.dropna(subset="share"), first),),
         )
         return
     parts = [part for _, part in frame.groupby(COLLECTION, sort=False)]
@@ -168,18 +172,36 @@ def discrimination(group: ResultGroup) -> Iterator[Finding]:
     yield Finding(f"{at} {line}; {samples}", table="sensitivity")
 
 
+def _short_shares(frame: pd.DataFrame, first: pd.DataFrame) -> Short:
+    """Return the largest shares, and which metrics are not separated."""
+    ranked = frame.sort_values("share", ascending=False, kind="stable")
+    drawn = as_records(ranked[["label", "share", "share_low", "share_high"]].head(MOST_DRAWN))
+    behind = list(first["label"])
+    words = f"{'these' if behind == [row['label'] for row in drawn] else enumerated(behind)} are not separated"
+    if len(behind) == 1:
+        words = f"{behind[0]} is separated from all others"
+        if len(frame) == 1:
+            words = "of the comparisons have the required difference"
+        elif frame["share_behind_low"].isna().all():
+            words = "no limits are known that separate metrics"
+    return Short(words=words, shares=[tuple(row.values()) for row in drawn])
+
+
 def required_differences(group: ResultGroup) -> Iterator[Finding]:
     """Yield the differences that the swap method requires, of the most sensitive metrics."""
     frame = _strictest(with_labels(group.first_table))
     at, samples = f"at {frame['confidence'].iloc[0]:.0%} confidence", _samples(group, frame)
     known = frame.dropna(subset="required_difference")
+    short = () if group.several else tuple(map(_short_difference, frame.to_dict("records")))
     if known.empty:
         # The only accepted rate of some metrics may be that of the open bin.
         rows = frame[frame["open_bin"] & frame["required_low"].notna()].to_dict("records")
         least = first_of([f"{row['label']} >= {row['required_low']:.2f}" for row in rows])
         beyond = f" below the open bin ({least})" if rows else ""
         yield Finding(
-            f"{at} no metric has a required difference{beyond}; {samples}", table="sensitivity"
+            f"{at} no metric has a required difference{beyond}; {samples}",
+            table="sensitivity",
+            short=short,
         )
         return
     needs = [_need(label, frame[frame["label"] == label]) for label in labels_by_share(frame)]
@@ -197,6 +219,18 @@ def required_differences(group: ResultGroup) -> Iterator[Finding]:
         confidence=CONFIDENCE,
         unlimited="limits on both sides are not known",
         table="sensitivity",
+        short=short,
+    )
+
+
+def _short_difference(row: Mapping[Any, Any]) -> Short:
+    if not is_known(row["required_difference"]):
+        words = f"that {row['confidence']:.0%} of comparisons confirm"
+        return Short(row["label"], "none", words=words)
+    return Short(
+        row["label"],
+        number=(row["required_difference"], row["required_low"], row["required_high"]),
+        words=f"in {row['label']}, confirmed by {row['size']} other topics in {row['confidence']:.0%} of cases",
     )
 
 

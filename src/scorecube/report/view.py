@@ -45,12 +45,15 @@ class Question:
         In few words, for cards.
     contents
         In one to three words, for the contents of a page.
+    card
+        Analyses of whose findings a card is made first.
     """
 
     text: str
     analysis: str
     short: str = ""
     contents: str = ""
+    card: tuple[str, ...] = ()
 
 
 LEADERBOARD = Question("Which systems lead, and what is a rank worth?", "leaderboard", "Who leads?")
@@ -59,6 +62,7 @@ DISCRIMINATION = Question(
     "bootstrap",
     "Which metric separates runs best?",
     "Which metric",
+    ("swap", "maxt"),
 )
 DIFFERENCE = Question("How large must a difference be?", "swap", contents="Differences")
 TOPICS = Question("How many topics are needed?", "design", "How many topics next time?", "Topics")

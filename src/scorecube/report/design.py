@@ -126,16 +126,16 @@ def title(options: Mapping[str, Any]) -> str:
 
 def answer(group: ResultGroup) -> Iterator[Finding]:
     """Yield the metrics that need fewest and most topics, also if systems are compared on the same topics; nothing for designs from numbers."""
-    if not all(TOPICS_AT_HAND in facts for facts in group.facts):
+    if not all(TOPICS_AT_HAND in attrs for attrs in group.attrs):
         return
-    at_hand = {str(facts[COLLECTION]): int(facts[TOPICS_AT_HAND]) for facts in group.facts}
+    at_hand = {str(attrs[COLLECTION]): int(attrs[TOPICS_AT_HAND]) for attrs in group.attrs}
     frame = with_labels(group.first_table)
     first = frame.iloc[0]
     wanted = (
         f"to detect a difference of {first['min_diff']:g} between the best and the worst of {first['systems']:g} systems "
         f"(alpha {first['alpha']:g}, power {1 - first['beta']:.0%} if the estimated variance is right) takes"
     )
-    limits = f"{INTERVAL} over {topics_and_teams(*group.facts)}, each by itself"
+    limits = f"{INTERVAL} over {topics_and_teams(*group.attrs)}, each by itself"
     same = ", if systems are compared on the same topics,"
     short = () if group.several else _short(frame, *at_hand.values())
     for column, how in (("topics", ""), ("paired_topics", same)):

@@ -272,14 +272,14 @@ def draw(
 
             stored = [result] if view.compute else study[next(iter(results))].results(analysis)
             attributes = {COLLECTION: next(iter(results))}
-            parts = [of_metrics(each, metrics).assign_attrs(attributes) for each in stored]
+            stored = [of_metrics(each, metrics).assign_attrs(attributes) for each in stored]
             if form == "bars":
                 if not view.bars or view.overview is None:
                     raise BadPlan(f"{analysis} has no bars; draw panels or curves", option="form")
-                return panels.draw_bars(view.overview, parts, by, gain)
+                return panels.draw_bars(view.overview, stored, by, gain)
             if form == "curves":
-                return panels.draw_together(view.draw, parts, by, gain)
-            return panels.draw_panels(view.draw, parts, by, gain, several=view.in_axes is not None)
+                return panels.draw_together(view.draw, stored, by, gain)
+            return panels.draw_panels(view.draw, stored, by, gain, several=view.in_axes is not None)
         return figure(result, gain, metrics=metrics)
     found = ", ".join(results)
     if gain is not None or by is not None:

@@ -147,19 +147,23 @@ def discrimination(group: ResultGroup) -> Iterator[Finding]:
     at, samples = f"at {frame['confidence'].iloc[0]:.0%} confidence", _samples(group, frame)
     if not group.several:
         first = leaders(frame)
+        standing, short = _standing(frame, first)
         shares = "; ".join(f"{row['label']} {_share(row)}" for _, row in first.iterrows())
         yield with_number(
-            f"{at} {_who_is_first(frame, first)}; share of comparisons with the required difference"
+            f"{at} {standing}; share of comparisons with the required difference"
             f"{_about_limits(group, first['share_low'])}: {shares}; {samples}",
             f"share of comparisons with the required difference, {first['label'].iloc[0]}",
             number_of(first.iloc[0], "share"),
             confidence=CONFIDENCE,
             table="sensitivity",
-            short=(_short_shares(frame.dropna(subset="share"), first),),
+            short=(short,),
         )
         return
-    parts = [part for _, part in frame.groupby(COLLECTION, sort=False)]
-    several = [part for part in parts if len(part) > 1 and part["share"].notna().any()]
+    several = [
+        part
+        for _, part in frame.groupby(COLLECTION, sort=False)
+        if len(part) > 1 and part["share"].notna().any()
+    ]
     if several:
         named = [label for part in several for label in leaders(part)["label"]]
         limited = all(part["share_behind_low"].notna().any() for part in several)
@@ -172,19 +176,29 @@ def discrimination(group: ResultGroup) -> Iterator[Finding]:
     yield Finding(f"{at} {line}; {samples}", table="sensitivity")
 
 
-def _short_shares(frame: pd.DataFrame, first: pd.DataFrame) -> Short:
-    """Return the largest shares, and which metrics are not separated."""
-    ranked = frame.sort_values("share", ascending=False, kind="stable")
+def _standing(frame: pd.DataFrame, first: pd.DataFrame) -> tuple[str, Short]:
+    """Return which metrics are the most sensitive, and what is known of the others, in a sentence and in few words."""
+    ranked = frame.dropna(subset="share").sort_values("share", ascending=False, kind="stable")
     drawn = as_records(ranked[["label", "share", "share_low", "share_high"]].head(MOST_DRAWN))
-    behind = list(first["label"])
-    words = f"{'these' if behind == [row['label'] for row in drawn] else enumerated(behind)} are not separated"
-    if len(behind) == 1:
-        words = f"{behind[0]} is separated from all others"
-        if len(frame) == 1:
-            words = "of the comparisons have the required difference"
-        elif frame["share_behind_low"].isna().all():
-            words = "no limits are known that separate metrics"
-    return Short(words=words, shares=[tuple(row.values()) for row in drawn])
+    best, *others = labels = list(first["label"])
+    together = "(95% for all differences of shares together)"
+    if others:
+        verb = "is" if len(others) == 1 else "are"
+        words = f"{best} has the largest share, and {enumerated(others)} {verb} not separated from it {together}"
+        whom = "these" if labels == [row["label"] for row in drawn] else enumerated(labels)
+        short = f"{whom} are not separated"
+    elif len(frame) == 1:
+        words, short = (
+            f"{best} has a required difference",
+            "of the comparisons have the required difference",
+        )
+    elif frame["share_behind_low"].isna().all():
+        words = f"{best} has the largest share, without limits that would separate it from others"
+        short = "no limits are known that separate metrics"
+    else:
+        words = f"{best} is the most sensitive metric, separated from all others {together}"
+        short = f"{best} is separated from all others"
+    return words, Short(words=short, shares=[tuple(row.values()) for row in drawn])
 
 
 def required_differences(group: ResultGroup) -> Iterator[Finding]:
@@ -235,13 +249,13 @@ def _short_difference(row: Mapping[Any, Any]) -> Short:
 
 
 def _samples(group: ResultGroup, frame: pd.DataFrame) -> str:
-    runs = value_range([int(facts["n_runs"]) for facts in group.facts], "d")
+    runs = value_range([int(attrs["n_runs"]) for attrs in group.attrs], "d")
     sizes = value_range(frame["size"], "d")
-    return f"{runs} runs, samples of {sizes} topics ({group.facts[0]['sampling']})"
+    return f"{runs} runs, samples of {sizes} topics ({group.attrs[0]['sampling']})"
 
 
 def _about_limits(group: ResultGroup, low: pd.Series[float]) -> str:
-    return f" (95% limits for other {topics_and_teams(*group.facts)})" if low.notna().any() else ""
+    return f" (95% limits for other {topics_and_teams(*group.attrs)})" if low.notna().any() else ""
 
 
 def leaders(strictest: pd.DataFrame) -> pd.DataFrame:
@@ -253,24 +267,6 @@ def leaders(strictest: pd.DataFrame) -> pd.DataFrame:
     if ranked["share_behind_low"].isna().all():
         return ranked[:1]
     return ranked[~(ranked["share_behind_low"] > 0)]
-
-
-def _who_is_first(strictest: pd.DataFrame, first: pd.DataFrame) -> str:
-    """Return which metrics are the most sensitive, and what is known of the others."""
-    labels = list(first["label"])
-    if len(strictest) == 1:
-        return f"{labels[0]} has a required difference"
-    if len(first) > 1:
-        verb = "is" if len(labels) == 2 else "are"
-        return (
-            f"{labels[0]} has the largest share, and {enumerated(labels[1:])} {verb} not separated from it "
-            "(95% for all differences of shares together)"
-        )
-    if strictest["share_behind_low"].isna().all():
-        return (
-            f"{labels[0]} has the largest share, without limits that would separate it from others"
-        )
-    return f"{labels[0]} is the most sensitive metric, separated from all others (95% for all differences of shares together)"
 
 
 def _share(row: pd.Series) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from scorecube.report.design import COUNT
 from scorecube.report.findings import Finding, Short
 from scorecube.report.page.board import JOINED, bar, limited
 from scorecube.report.page.sections import Section
-from scorecube.report.phrases import is_known
 from scorecube.report.tables import LIMITS, as_records
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import LEADERBOARD, ONLY_ANSWERED, QUESTIONS, Question
@@ -41,17 +40,12 @@ class Card:
     """The answers to one question."""
 
     question: Question
-    says: list[Says] = field(default_factory=list)
-
-    def in_order(self, labels: Sequence[str]) -> Card:
-        """Return it with its metrics in an order."""
-        place = {label: k for k, label in enumerate(labels)}
-        return Card(self.question, sorted(self.says, key=lambda each: place.get(each.label, -1)))
+    says: list[Says]
 
 
-def cards(sections: Sequence[Section], several: bool) -> list[Card]:
-    """Return a card for each question that a result answers, from findings in few words; of several collections the board's leaders."""
-    made = []
+def cards(sections: Sequence[Section], several: bool, labels: Sequence[str] = ()) -> list[Card]:
+    """Return a card for each question that a result answers, from findings in few words, in the order of metrics; of several collections the board's leaders."""
+    made, place = [], {label: k for k, label in enumerate(labels)}
     for question in (*QUESTIONS, *ONLY_ANSWERED):
         own = answering(sections, question)
         if several and question == LEADERBOARD:
@@ -62,6 +56,7 @@ def cards(sections: Sequence[Section], several: bool) -> list[Card]:
             for section in own
         )
         if says := [_says(each) for each in next(filter(None, found), ())]:
+            says.sort(key=lambda each: place.get(each.label, -1))
             made.append(Card(question, says))
     return made
 
@@ -107,17 +102,13 @@ def _says(short: Short) -> Says:
     """Return the texts of a finding in few words."""
     shown = [short.name] if short.name else []
     if short.number:
-        value, low, high = map(_plain, short.number)
+        value, low, high = short.number
         shown += limited(value, low, high, short.form)
     bars = []
     for label, share, low, high in short.shares:
         ends = (share, share) if low is None or high is None else (low, high)
         bars.append((label, bar(*ends, share, (0.0, 1.0)), f"{share:.0%}"))
     return Says(short.label, " ".join(shown[:1]), " ".join(shown[1:]), short.words, bars)
-
-
-def _plain(number: float | None) -> float | None:
-    return number if is_known(number) else None
 
 
 def _rows(section: Section | None) -> Rows:

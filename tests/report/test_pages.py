@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,19 +20,21 @@ from scorecube.cli import report_commands
 from scorecube.errors import BadStudy
 from scorecube.report import results
 from scorecube.report.cautions import cautions_of, cautions_of_collection, merge_cautions
+from scorecube.report.findings import Short
 from scorecube.report.orderings import orderings
 from scorecube.report.page import cards as made_cards
 from scorecube.report.page import freshness
 from scorecube.report.page import sections as made_of
 from scorecube.report.page import writing as pages
-from scorecube.report.page.board import limited
-from scorecube.report.page.cards import Card, cards, metrics_table
+from scorecube.report.page.board import TO, limited
+from scorecube.report.page.cards import Card, Says, cards, metrics_table
 from scorecube.report.page.html import MOST_SHOWN, html_table
 from scorecube.report.page.options import PageOptions
 from scorecube.report.page.render import consistency, further
 from scorecube.report.page.sections import Section, Sections, part_sources, read_part, without_large
 from scorecube.report.study_contents import overview
 from scorecube.report.study_overview import draw
+from scorecube.report.swap import discrimination
 from scorecube.report.tables import Table
 from scorecube.report.text_formats import render
 from scorecube.report.view import (
@@ -42,6 +45,7 @@ from scorecube.report.view import (
     QUESTIONS,
     TOPICS,
     Question,
+    ResultGroup,
 )
 from scorecube.report.views import view_of
 from scorecube.storage import Study
@@ -137,6 +141,41 @@ def test_the_card_of_the_leader_has_limits_that_allow_for_its_choice(tmp_path: P
     assert says.limits == " ".join(limited(mean, low, high))
     assert says.limits != " ".join(limited(mean, own_low, own_high))
     assert says.clause.startswith("as leader; ")
+
+
+def test_cards_show_what_findings_say_in_few_words(several: Study) -> None:
+    (section,) = [each for each in sections_of(several, "c0") if each.kind == "swap"]
+    shorts = [own for each in section.answered(DIFFERENCE) for own in each.short]
+    assert {each.label for each in shorts} == set(METRICS)
+    assert [each.clause for each in told([section])[DIFFERENCE].says] == [each.words for each in shorts]  # fmt: skip
+    other = replace(section.findings[0], question=DIFFERENCE.text, short=(Short("AP", "much", words="of all"),))  # fmt: skip
+    section.findings = [other]
+    assert told([section])[DIFFERENCE].says == [Says("AP", "much", "", "of all", [])]
+    section.findings = [replace(other, short=(), estimate=0.5, low=0.4, high=0.6, confidence=0.95, subject="what")]  # fmt: skip
+    assert told([section])[DIFFERENCE].says == [Says("", "0.50", f"0.40{TO}0.60", "what", [])]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "limited", "words"),
+    [
+        (["AP"], True, "of the comparisons have the required difference"),
+        (["AP", "Q"], False, "no limits are known that separate metrics"),
+        (["AP", "Q"], True, "AP is separated from all others"),
+    ],
+)
+def test_a_metric_is_separated_from_others_that_there_are_by_limits(
+    metrics: list[str], limited: bool, words: str
+) -> None:
+    """One metric alone, and metrics without limits, are not called separated."""
+    result = xr.Dataset(attrs={"n_runs": 5, "sampling": "disjoint", "plan": '{"options": {}}'})
+    behind = [np.nan, 0.1][: len(metrics)] if limited else [np.nan] * len(metrics)
+    rows = {"share": [0.5, 0.2][: len(metrics)], "share_low": 0.1, "share_high": 0.6}
+    rows |= {"collection": "c", "metric": metrics, "gain": "auto", "confidence": 0.95, "size": 9}
+    frame = pd.DataFrame(rows | {"share_behind_low": behind})
+    (found,) = discrimination(ResultGroup("Swap method", "", {"sensitivity": frame}, [result]))
+    (short,) = found.short
+    assert short.words == words
+    assert [label for label, *_ in short.shares] == metrics
 
 
 @pytest.mark.slow

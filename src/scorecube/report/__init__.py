@@ -90,16 +90,16 @@ def report(
     return path
 
 
-def _kept(parts: Any, folder: str) -> Study:
+def _kept(given: Any, folder: str) -> Study:
     """Return a study of a cube and its results, or of a cube alone, in a folder."""
     from scorecube.collection.arguments import as_cube
     from scorecube.errors import BadInput
     from scorecube.report.stored_tables import result_facts
     from scorecube.storage import NewResult, open_study
 
-    given = [as_cube(each) for each in (parts if isinstance(parts, list | tuple) else [parts])]
-    results = [each for each in given if "analysis" in each.attrs]
-    cubes = [each for each in given if "analysis" not in each.attrs]
+    known = [as_cube(each) for each in (given if isinstance(given, list | tuple) else [given])]
+    results = [each for each in known if "analysis" in each.attrs]
+    cubes = [each for each in known if "analysis" not in each.attrs]
     if len(cubes) != 1:
         raise BadInput(
             f"a report of what is in memory is about one cube; found {len(cubes)} cubes and {len(results)} results: report([cube, result, ...])"

@@ -59,8 +59,8 @@ RUNS = declared(
 
 def conditions(result: xr.Dataset) -> str:
     """Return sets and conditions of a result in one line."""
-    facts = result.attrs
-    return f"{facts['set_a']} against {facts['set_b']}, {facts['n_runs']} runs, {facts['n_topics']} topics, {facts['trials']:,} trials"
+    attrs = result.attrs
+    return f"{attrs['set_a']} against {attrs['set_b']}, {attrs['n_runs']} runs, {attrs['n_topics']} topics, {attrs['trials']:,} trials"
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -70,16 +70,16 @@ def title(options: Mapping[str, Any]) -> str:
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield for each metric how similarly two sets of judgements rank the runs, and which run loses most ranks."""
-    facts, confidence = result.attrs, float(result.attrs["confidence"])
-    sets = f"{facts['set_a']} and {facts['set_b']}"
+    attrs, confidence = result.attrs, float(result.attrs["confidence"])
+    sets = f"{attrs['set_a']} and {attrs['set_b']}"
     for row in as_records(with_labels(RANKINGS.make(result))):
         drop = "no run loses a rank"
         if row["largest_drop"]:
             drop = f"{row['drop_run']} loses the most ranks ({row['largest_drop']})"
         tau, rbo = (cell_text(row[name]) for name in ("tau", "rbo"))
         yield of_tau(
-            f"{row['label']}: tau {tau} between {sets} on these {facts['n_topics']} topics{estimate_text(row, confidence=confidence)} "
-            f"for these {facts['n_runs']} runs; RBO {rbo}; {drop}",
+            f"{row['label']}: tau {tau} between {sets} on these {attrs['n_topics']} topics{estimate_text(row, confidence=confidence)} "
+            f"for these {attrs['n_runs']} runs; RBO {rbo}; {drop}",
             f"tau between {sets}, {row['label']}",
             row,
             confidence,
@@ -122,7 +122,7 @@ def _name(at: xr.Dataset) -> tuple[int, str]:
     return run, labels_of(at, names.RUN)[run] if int(at["drop"]) > 0 else ""
 
 
-def _means(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]) -> None:
+def _means(axes: Axes, at: xr.Dataset, colours: list[str], attrs: dict[Any, Any]) -> None:
     a, b = at["mean_first"].values, at["mean_second"].values
     low, high = min(a.min(), b.min()), max(a.max(), b.max())
     margin = 0.05 * max(high - low, LEAST_SPAN)
@@ -132,10 +132,10 @@ def _means(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]
     run, name = _name(at)
     if name:
         axes.scatter(a[run], b[run], s=45, facecolors="none", edgecolors="0.1", linewidths=0.9)
-    axes.set(xlabel=f"mean, {facts['set_a']}", ylabel=f"mean, {facts['set_b']}")
+    axes.set(xlabel=f"mean, {attrs['set_a']}", ylabel=f"mean, {attrs['set_b']}")
 
 
-def _ranks(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]) -> None:
+def _ranks(axes: Axes, at: xr.Dataset, colours: list[str], attrs: dict[Any, Any]) -> None:
     first, second = at["rank_first"].values, at["rank_second"].values
     # Runs that moved little are drawn first, so that the others lie above them.
     for run in np.argsort(np.abs(second - first), kind="stable"):
@@ -146,7 +146,7 @@ def _ranks(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]
         words: Any = {"fontsize": 7, "va": "center", "annotation_clip": False}
         axes.annotate(name, (1, second[run]), (5, 0), textcoords="offset points", **words)
     axes.set_xlim(-0.08, 1.5)
-    axes.set_xticks([0, 1], [str(facts["set_a"]), str(facts["set_b"])])
+    axes.set_xticks([0, 1], [str(attrs["set_a"]), str(attrs["set_b"])])
     axes.invert_yaxis()
     axes.grid(axis="x", visible=False)
     axes.set_ylabel("rank")

@@ -13,7 +13,7 @@ from scorecube import names
 from scorecube.errors import counted
 from scorecube.report import leaderboard
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.leaderboard import ANSWERED, RUNS, leader, legend, of_cell, title
+from scorecube.report.leaderboard import RUNS, leader, legend, of_cell, title
 from scorecube.report.phrases import noun, with_limits
 from scorecube.report.tables import Table, declared, rows_along, where
 from scorecube.report.text_formats import Bold, Marked, with_labels
@@ -65,7 +65,7 @@ def answers(group: ResultGroup) -> Iterator[Finding]:
     """Yield which run leads by each metric over the collections, and how many neighbours are separated."""
     for result in group.results:
         n = result.sizes.get(names.COLLECTION, 1)
-        for _, rows in [*by_label(result)][:ANSWERED]:
+        for _, rows in by_label(result):
             each, found = leader(rows, result), _separated(result, rows)
             said = each.sentence.replace(" on these topics", " on these collections")
             yield replace(

@@ -118,9 +118,9 @@ SWOPS = declared("gain metric", "metric gain sorted_by swops n_runs")
 
 def conditions(result: xr.Dataset) -> str:
     """Return collection and conditions in one line."""
-    facts = result.attrs
-    trials = f", {facts['trials']:,} trials" if facts["trials"] else ""
-    return f"{facts.get(COLLECTION, '')}  {facts['n_runs']} runs, {facts['n_topics']} topics{trials}".strip()
+    attrs = result.attrs
+    trials = f", {attrs['trials']:,} trials" if attrs["trials"] else ""
+    return f"{attrs.get(COLLECTION, '')}  {attrs['n_runs']} runs, {attrs['n_topics']} topics{trials}".strip()
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -143,9 +143,9 @@ def caption(result: xr.Dataset) -> str:
 
 def answer(group: ResultGroup) -> Iterator[Finding]:
     """Yield the metrics that rank the runs most and least similarly, and the gain settings that do."""
-    confidence = float(group.facts[0]["confidence"])
+    confidence = float(group.attrs[0]["confidence"])
     topics, runs = (
-        value_range([int(facts[name]) for facts in group.facts], "d")
+        value_range([int(attrs[name]) for attrs in group.attrs], "d")
         for name in ("n_topics", "n_runs")
     )
     for name in LABELS:

@@ -27,10 +27,11 @@ from scorecube.analyses.designs import (
 )
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes
-from scorecube.report.findings import Finding, with_number
+from scorecube.report.findings import Finding, Short, with_number
 from scorecube.report.phrases import (
     about,
     enumerated,
+    is_known,
     listed,
     number_of,
     on_collection,
@@ -68,6 +69,8 @@ WHOLE = {"systems", "topics", *INTERVALS} - {"residual_variance", "assurance"}
 INTERVAL = f"{CONFIDENCE:.0%} intervals"
 EXTRAPOLATED = 2
 """Times the topics at hand, beyond which a number of topics is an extrapolation."""
+COUNT = ",.0f"
+"""How numbers of topics are written on cards."""
 DASHES = ("-", "--", ":")
 WORDS = {
     "topics": "number of topics",
@@ -123,17 +126,18 @@ def title(options: Mapping[str, Any]) -> str:
 
 def answer(group: ResultGroup) -> Iterator[Finding]:
     """Yield the metrics that need fewest and most topics, also if systems are compared on the same topics; nothing for designs from numbers."""
-    if not all(TOPICS_AT_HAND in facts for facts in group.facts):
+    if not all(TOPICS_AT_HAND in attrs for attrs in group.attrs):
         return
-    at_hand = {str(facts[COLLECTION]): int(facts[TOPICS_AT_HAND]) for facts in group.facts}
+    at_hand = {str(attrs[COLLECTION]): int(attrs[TOPICS_AT_HAND]) for attrs in group.attrs}
     frame = with_labels(group.first_table)
     first = frame.iloc[0]
     wanted = (
         f"to detect a difference of {first['min_diff']:g} between the best and the worst of {first['systems']:g} systems "
         f"(alpha {first['alpha']:g}, power {1 - first['beta']:.0%} if the estimated variance is right) takes"
     )
-    limits = f"{INTERVAL} over {topics_and_teams(*group.facts)}, each by itself"
+    limits = f"{INTERVAL} over {topics_and_teams(*group.attrs)}, each by itself"
     same = ", if systems are compared on the same topics,"
+    short = () if group.several else _short(frame, *at_hand.values())
     for column, how in (("topics", ""), ("paired_topics", same)):
         rows = frame[frame[column] > 0].sort_values(column, kind="stable").to_dict("records")
         if not rows:
@@ -160,6 +164,7 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
             CONFIDENCE,
             "no interval of the variance is known with so few topics",
             table="sizes",
+            short=() if how else short,
         )
         assured = f"assured_{column}"
         if assured in frame:
@@ -172,6 +177,23 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
                 unlimited="is itself a limit",
                 table="sizes",
             )
+
+
+def _short(frame: pd.DataFrame, at_hand: int) -> tuple[Short, ...]:
+    """Return the topics that each metric needs, on the same topics where that is known, and whether those at hand are enough."""
+    found = []
+    for row in frame.to_dict("records"):
+        paired = is_known(row["paired_topics"]) and row["paired_topics"] > 0
+        needed = number_of(row, "paired_topics" if paired else "topics")
+        enough = "may be enough"
+        if needed[2] <= at_hand:
+            enough = "are enough"
+        elif needed[1] > at_hand:
+            enough = "are too few"
+        shared = " on the same topics" if paired else ""
+        words = f"for {row['min_diff']:g} between best and worst of {row['systems']:g} systems{shared}; {at_hand} today {enough}"
+        found.append(Short(row["label"], number=needed, form=COUNT, words=words))
+    return tuple(found)
 
 
 def findings(result: xr.Dataset) -> list[Finding]:

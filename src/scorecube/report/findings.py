@@ -10,6 +10,26 @@ OF_THESE_TOPICS = "a fact of these runs and topics; no interval for others is kn
 
 
 @dataclass(frozen=True)
+class Short:
+    """A finding in few words, of one metric or of all, as a card shows it.
+
+    label: The metric; empty for all.
+    name: What is found, of what is no number: a run, or ``none``.
+    number: The estimate and its limits, which may be missing.
+    form: How they are written without digits that follow from limits.
+    words: What it is.
+    shares: Of several metrics: label, share, and its limits, None where they are not known.
+    """
+
+    label: str = ""
+    name: str = ""
+    number: Sequence[float | None] = ()
+    form: str = ""
+    words: str = ""
+    shares: Sequence[tuple[str, float, float | None, float | None]] = ()
+
+
+@dataclass(frozen=True)
 class Finding:
     """One thing that a result says, or several results with equal options.
 
@@ -23,6 +43,7 @@ class Finding:
     conditions: Under which the sentence is true.
     cautions: What limits its meaning. An estimate without limits has one that says so.
     table: That has the numbers.
+    short: The same in few words; made of the estimate where there are none.
     Raises ValueError: An estimate with neither limits nor a caution.
     """
 
@@ -38,6 +59,7 @@ class Finding:
     conditions: str = ""
     cautions: tuple[str, ...] = ()
     table: str = ""
+    short: tuple[Short, ...] = ()
 
     def __post_init__(self) -> None:
         """Turn numbers into plain ones, missing ones into None, and check that an estimate comes with its uncertainty."""

@@ -183,7 +183,7 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
     """Yield for the first metric the judge that ranks most alike, its decisions, and what each judge saves of labels."""
     frame = with_labels(group.first_table)
     rows = frame[frame["label"] == frame["label"].iloc[0]]
-    yield from _as_the_truth(rows, float(group.facts[0]["confidence"]))
+    yield from _as_the_truth(rows, float(group.attrs[0]["confidence"]))
     if "price" in group.frames and "needed" in group.frames:
         yield from price_findings(group.frames["price"], group.frames["needed"])
 

@@ -14,7 +14,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, Axes, round_ticks
-from scorecube.report.findings import Finding, with_number
+from scorecube.report.findings import Finding, Short, with_number
 from scorecube.report.phrases import (
     about_repetitions,
     by_system,
@@ -42,8 +42,6 @@ from scorecube.report.view import (
 
 BETTER, WORSE = "†", "‡"
 """Marks of runs that are significantly better and worse than the baseline."""
-ANSWERED = 3
-"""Metrics that an answer is about; the chapter has all."""
 LONGEST = 28
 """Letters of a run's name that are shown."""
 RUNS = declared(
@@ -93,21 +91,21 @@ def matrix(result: xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-def joint_legend(facts: Mapping[str, Any]) -> str:
+def joint_legend(attrs: Mapping[str, Any]) -> str:
     """Return what limits and rank sets are about, and which hold together."""
-    percent, one = f"{100 * (1 - facts['alpha']):g}%", noun(facts)
-    sets = f"each {one} by itself" if facts.get("marginal") else f"all {one}s together"
+    percent, one = f"{100 * (1 - attrs['alpha']):g}%", noun(attrs)
+    sets = f"each {one} by itself" if attrs.get("marginal") else f"all {one}s together"
     return f"{percent} limits over infinitely many topics like these, each {one} by itself; {percent} rank sets, {sets}"
 
 
-def legend(facts: Mapping[str, Any]) -> str:
+def legend(attrs: Mapping[str, Any]) -> str:
     """Return what the marks of `matrix` mean."""
-    bold = f"Bold: largest mean of the metric among these {noun(facts)}s"
-    if facts.get("baseline") is None:
+    bold = f"Bold: largest mean of the metric among these {noun(attrs)}s"
+    if attrs.get("baseline") is None:
         return bold
     return (
-        f"{bold}; {BETTER} ({WORSE}): significantly better (worse) than {facts['baseline']} "
-        f"(max-T test, p < {facts['alpha']:g}, all comparisons with it together)"
+        f"{bold}; {BETTER} ({WORSE}): significantly better (worse) than {attrs['baseline']} "
+        f"(max-T test, p < {attrs['alpha']:g}, all comparisons with it together)"
     )
 
 
@@ -145,29 +143,29 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
 
     Marginal sets hold each by itself, so how many runs may be the best is not said of them.
     """
-    facts, frame = group.facts[0], with_labels(group.first_table)
+    attrs, frame = group.attrs[0], with_labels(group.first_table)
     cells = [rows for _, rows in frame.groupby([COLLECTION, "label"], sort=False)]
     if not group.several:
-        yield from (leader(rows, group.results[0]) for rows in cells[:ANSWERED])
-    if not group.several or facts.get("marginal"):
+        yield from (leader(rows, group.results[0]) for rows in cells)
+    if not group.several or attrs.get("marginal"):
         return
     may_lead = [int((rows["rank_low"] == 1).sum()) for rows in cells]
     largest = max(count / len(rows) for count, rows in zip(may_lead, cells, strict=True))
     alone, cases = may_lead.count(1), counted(len(cells), "case")
     yield with_number(
         f"in {alone or 'none'} of {cases} (collection and metric) only one run may be the best; in the others up to {largest:.0%} of the "
-        f"runs may be {_confidence(facts)}",
+        f"runs may be {_confidence(attrs)}",
         "collections and metrics in which only one run may be the best",
         [alone],
         "cases",
     )
 
 
-def _confidence(facts: Mapping[Any, Any]) -> str:
+def _confidence(attrs: Mapping[Any, Any]) -> str:
     """Return with which confidence rank sets hold, and what they are about."""
-    together = "each rank set by itself" if facts.get("marginal") else "all rank sets at once"
-    over = ", over topics and repetitions" if noun(facts) == "system" else ""
-    return f"[{100 * (1 - float(facts['alpha'])):g}%, {together}{over}]"
+    together = "each rank set by itself" if attrs.get("marginal") else "all rank sets at once"
+    over = ", over topics and repetitions" if noun(attrs) == "system" else ""
+    return f"[{100 * (1 - float(attrs['alpha'])):g}%, {together}{over}]"
 
 
 def of_cell(result: xr.Dataset, row: Any, name: str) -> float:
@@ -186,8 +184,8 @@ def leader_limits(result: xr.Dataset, row: Any) -> tuple[float, float] | None:
 
 def leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
     """Return which run leads, how many may be the best, and how wide rank sets are: one metric of one collection."""
-    facts = result.attrs
-    compared, rows = noun(facts), rows.sort_values("rank", kind="stable")
+    attrs = result.attrs
+    compared, rows = noun(attrs), rows.sort_values("rank", kind="stable")
     first, label = rows.iloc[0], rows["label"].iloc[0]
     leaders = rows.loc[rows["rank"] == 1, names.RUN].tolist()
     lead = (
@@ -206,7 +204,7 @@ def leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
     may_lead = int((rows["rank_low"] == 1).sum())
     others = (
         ""
-        if facts.get("marginal")
+        if attrs.get("marginal")
         else f", and no other {compared} may be the best"
         if may_lead == 1
         else f", and {may_lead} of {len(rows)} {compared}s may be the best"
@@ -216,31 +214,47 @@ def leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
     width = (rows["rank_high"] - rows["rank_low"] + 1).median()
     own = of_cell(result, first, "own_error_pairs") if may_lead > 1 else 0
     return with_number(
-        f"{label}: {lead} with {mean}; {place}{others}; the median rank set has {width:.0f} of {len(rows)} ranks {_confidence(facts)}{own_errors(own, facts)}",
+        f"{label}: {lead} with {mean}; {place}{others}; the median rank set has {width:.0f} of {len(rows)} ranks {_confidence(attrs)}{own_errors(own, attrs)}",
         f"rank of {first[names.RUN]} by {label} over infinitely many topics",
         number_of(first, "rank"),
         "rank",
-        1 - float(facts["alpha"]),
-        jointly="" if facts.get("marginal") else f"rank sets of all {compared}s",
+        1 - float(attrs["alpha"]),
+        jointly="" if attrs.get("marginal") else f"rank sets of all {compared}s",
         table="systems" if "best" in rows else "ranks",
+        short=(_short(rows, as_leader),),
+    )
+
+
+def _short(rows: pd.DataFrame, as_leader: tuple[float, float] | None) -> Short:
+    """Return which run leads, with limits that allow for its choice or those of its row, and how many may be the best."""
+    first, more = rows.iloc[0], int((rows["rank"] == 1).sum()) - 1
+    ends = as_leader or (first.get("mean_low"), first.get("mean_high"))
+    alone = int((rows["rank_low"] == 1).sum())
+    may_lead = (
+        f"{alone} of {len(rows)} may be the best" if alone > 1 else "no other may be the best"
+    )
+    return Short(
+        first["label"],
+        f"{first[names.RUN]}{f' and {more} more' if more else ''}",
+        (first["mean"], *ends),
+        words=f"as leader; {may_lead}" if as_leader else may_lead,
     )
 
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
-    """Yield which run leads by further metrics, how many are significantly better than the baseline, if there is one, and notes."""
-    facts, one = result.attrs, noun(result.attrs)
+    """Yield how many runs are significantly better than the baseline, if there is one, the best by the model, and notes."""
+    attrs, one = result.attrs, noun(result.attrs)
     frame = with_labels((RUNS if "best" in result else RANKS).make(result))
     cells = [rows for _, rows in frame.groupby("label", sort=False)]
-    yield from (leader(rows, result) for rows in cells[ANSWERED:])
-    for rows in cells if "baseline" in facts else ():
+    for rows in cells if "baseline" in attrs else ():
         label, better, worse = rows["label"].iloc[0], rows["better"].sum(), rows["worse"].sum()
         yield with_number(
-            f"{label}: of {len(rows) - 1} {one}s {better} are significantly better than {facts['baseline']} and {worse} "
-            f"significantly worse (max-T test, p < {facts['alpha']:g}, all comparisons with it together)",
-            f"{one}s that are significantly better than {facts['baseline']}, {label}",
+            f"{label}: of {len(rows) - 1} {one}s {better} are significantly better than {attrs['baseline']} and {worse} "
+            f"significantly worse (max-T test, p < {attrs['alpha']:g}, all comparisons with it together)",
+            f"{one}s that are significantly better than {attrs['baseline']}, {label}",
             [better],
             f"{one}s",
-            jointly=f"all comparisons with {facts['baseline']}",
+            jointly=f"all comparisons with {attrs['baseline']}",
             table="systems",
         )
     for rows in cells if "model_mean" in result else ():
@@ -251,7 +265,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
             f"mean of {row[names.RUN]} over all topics, {rows['label'].iloc[0]}",
             number_of(row, "model_mean"),
             "score",
-            1 - float(facts["alpha"]),
+            1 - float(attrs["alpha"]),
             table="systems",
         )
     yield from notes_of(result)

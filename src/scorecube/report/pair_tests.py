@@ -16,8 +16,9 @@ from scorecube.analyses.quantities import quantity, quantity_names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import FIGURE_SIZE, line_style, round_ticks
-from scorecube.report.findings import Finding, with_number
+from scorecube.report.findings import Finding, Short, with_number
 from scorecube.report.phrases import (
+    MOST_NAMED,
     about_repetitions,
     by_system,
     first_of,
@@ -67,10 +68,10 @@ def at_largest_alpha(result: xr.Dataset) -> xr.Dataset:
     return result.isel({names.ALPHA: int(result[names.ALPHA].values.argmax())})
 
 
-def legend(facts: Mapping[str, Any]) -> str:
+def legend(attrs: Mapping[str, Any]) -> str:
     """Return which comparisons p-values and limits of pairs are about, for captions."""
-    what = f"Differences: first minus second {noun(facts)}, estimates for infinitely many topics like these"
-    return f"{what}; p-values: {family(facts)}"
+    what = f"Differences: first minus second {noun(attrs)}, estimates for infinitely many topics like these"
+    return f"{what}; p-values: {family(attrs)}"
 
 
 COUNTS = Summary(
@@ -142,15 +143,15 @@ CURVE = declared(
 
 def conditions(result: xr.Dataset) -> str:
     """Return collection and conditions of a test in one line."""
-    facts, n_pairs = result.attrs, result.sizes[names.PAIR]
+    attrs, n_pairs = result.attrs, result.sizes[names.PAIR]
     compared = (
-        f"{counted(n_pairs, noun(facts))} against {facts['baseline']}"
-        if "baseline" in facts
-        else f"{facts['n_runs']} {noun(facts)}s ({n_pairs:,} pairs)"
+        f"{counted(n_pairs, noun(attrs))} against {attrs['baseline']}"
+        if "baseline" in attrs
+        else f"{attrs['n_runs']} {noun(attrs)}s ({n_pairs:,} pairs)"
     )
-    trials = facts["trials"]
+    trials = attrs["trials"]
     how = f"{trials:,} trials" if trials else f"{result[names.TEST].item()} test"
-    return f"{facts.get('collection', '')}  {compared}, {facts['n_topics']} topics, {how}".strip()
+    return f"{attrs.get('collection', '')}  {compared}, {attrs['n_topics']} topics, {how}".strip()
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -165,17 +166,17 @@ def title(options: Mapping[str, Any]) -> str:
     )
 
 
-def against(facts: Mapping[str, Any]) -> str:
+def against(attrs: Mapping[str, Any]) -> str:
     """Return the run that others are compared with, for titles; nothing for all pairs."""
-    return "" if facts.get("baseline") is None else f"against {facts['baseline']}"
+    return "" if attrs.get("baseline") is None else f"against {attrs['baseline']}"
 
 
-def what_is_compared(facts: Mapping[str, Any]) -> str:
+def what_is_compared(attrs: Mapping[str, Any]) -> str:
     """Return what the pairs of a result are."""
     return (
-        f"pairs of {noun(facts)}s"
-        if facts.get("baseline") is None
-        else f"{noun(facts)}s from {facts['baseline']}"
+        f"pairs of {noun(attrs)}s"
+        if attrs.get("baseline") is None
+        else f"{noun(attrs)}s from {attrs['baseline']}"
     )
 
 
@@ -209,10 +210,16 @@ def discrimination(group: ResultGroup) -> Iterator[Finding]:
     if frame.empty:
         return
     if not group.several:
-        yield separated(group.results[0], frame)
+        attrs, baseline = group.attrs[0], group.attrs[0].get("baseline")
+        whom = f"pairs of {noun(attrs)}s are separated"
+        whom = whom if baseline is None else f"{noun(attrs)}s are separated from {baseline}"
+        seen = zip(frame["label"], frame["share"], strict=True)
+        drawn = [(label, share, None, None) for label, share in seen][:MOST_NAMED]
+        short = Short(words=f"of the {whom} ({group.heading})", shares=drawn)
+        yield replace(separated(group.results[0], frame), short=(short,))
         return
-    facts = group.facts[0]
-    compared, level = what_is_compared(facts), f"p < {frame['alpha'].iloc[0]:g}, {family(facts)}"
+    attrs = group.attrs[0]
+    compared, level = what_is_compared(attrs), f"p < {frame['alpha'].iloc[0]:g}, {family(attrs)}"
     means = frame.groupby("label", sort=False)["share"].agg(["mean", "count"])
     everywhere = means[means["count"] == len(group.results)]["mean"].sort_values(ascending=False)
     shares = [f"{label} {share:.1%}" for label, share in everywhere.items()]
@@ -237,10 +244,10 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
     result: Of tests of pairs of runs.
     rows: Of the table of discriminative power of one test at one level, with labels, the most pairs first.
     """
-    row, facts, baseline = rows.iloc[0], result.attrs, result.attrs.get("baseline")
-    level, one = f"p < {row['alpha']:g}, {family(facts)}", noun(facts)
+    row, attrs, baseline = rows.iloc[0], result.attrs, result.attrs.get("baseline")
+    level, one = f"p < {row['alpha']:g}, {family(attrs)}", noun(attrs)
     compared, test = (
-        what_is_compared(facts),
+        what_is_compared(attrs),
         f"{_test(result, row['test'])}: " if "test" in row else "",
     )
     if row["significant"] == 0:
@@ -261,10 +268,10 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
             after = f"; next is {rows['label'].iloc[1]} with {rows['significant'].iloc[1]:,}"
         sentence = (
             f"{row['label']} separates {most}{compared}: {row['significant']:,} of {row['pairs']:,} ({share}) have {level}, "
-            f"on {'the common topics of each pair, of ' if facts.get('missing') == 'pairwise' else 'these '}{facts['n_topics']} topics{after}"
+            f"on {'the common topics of each pair, of ' if attrs.get('missing') == 'pairwise' else 'these '}{attrs['n_topics']} topics{after}"
         )
     own = _count(result, row, OWN_ERRORS) if OWN_ERRORS in quantity_names(result) else 0
-    sentence += own_errors(own if facts.get("analysis") == "maxt" else 0, facts)
+    sentence += own_errors(own if attrs.get("analysis") == "maxt" else 0, attrs)
     near = _count(result, row, UNDECIDED) if UNDECIDED in quantity_names(result) else 0
     if near:
         sentence += f"; {counted(near, 'p-value')} within the Monte Carlo error of {row['alpha']:g}"
@@ -303,8 +310,8 @@ def estimated_differences(group: ResultGroup) -> Iterator[Finding]:
     if len(largest := frame.get("largest_not_significant", pd.Series(dtype=float)).dropna()):
         metric = ", depending on the metric" if largest.nunique() > 1 else ""
         seen = f"; the largest difference that is not significant is {value_range(largest, '.2f')}{metric}"
-    topics = value_range([int(facts["n_topics"]) for facts in group.facts], "d")
-    pairs_tested = listed("each pair by itself", against(group.facts[0]))
+    topics = value_range([int(attrs["n_topics"]) for attrs in group.attrs], "d")
+    pairs_tested = listed("each pair by itself", against(group.attrs[0]))
     label, values = next(iter(of_metrics.items()))
     yield with_number(
         f"with all {topics} topics, Sakai's estimated differences for p < {frame['alpha'].iloc[0]:g}, {pairs_tested}: "
@@ -328,38 +335,38 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
     yield from notes_of(result)
 
 
-def measured(facts: Mapping[str, Any]) -> str:
+def measured(attrs: Mapping[str, Any]) -> str:
     """Return the measured error rates of a test of all pairs together; empty for other tests, and for fewer topics than they are like.
 
-    facts: Attributes of a result: its analysis, whether it compares systems, and its number of topics.
+    attrs: Attributes of a result: its analysis, whether it compares systems, and its number of topics.
 
     Examples
     --------
     >>> measured({"analysis": "maxt"})
     'measured family-wise error rates at 0.05, with 50 topics: 0.05 to 0.08'
     """
-    few = facts.get("n_topics", LEAST_MEASURED) < LEAST_MEASURED
-    if facts.get("analysis") not in MEASURED or few:
+    few = attrs.get("n_topics", LEAST_MEASURED) < LEAST_MEASURED
+    if attrs.get("analysis") not in MEASURED or few:
         return ""
-    rates = MEASURED["systems" if facts.get("by_system") else facts["analysis"]]
+    rates = MEASURED["systems" if attrs.get("by_system") else attrs["analysis"]]
     return f"measured family-wise error rates at 0.05, with 50 topics: {rates}"
 
 
-def family(facts: Mapping[str, Any]) -> str:
+def family(attrs: Mapping[str, Any]) -> str:
     """Return which comparisons a p-value accounts for.
 
-    facts: Attributes of a result: its analysis, and perhaps a baseline.
+    attrs: Attributes of a result: its analysis, and perhaps a baseline.
 
     Examples
     --------
     >>> family({"analysis": "bootstrap"}), family({"analysis": "maxt", "baseline": "BM25"})
     ('each pair by itself', 'all comparisons with BM25 of a metric together')
     """
-    baseline = facts.get("baseline")
-    if facts.get("analysis") not in MEASURED:
+    baseline = attrs.get("baseline")
+    if attrs.get("analysis") not in MEASURED:
         return "each pair by itself" if baseline is None else "each comparison by itself"
     together = (
-        "of all metrics together" if facts.get("family") == "metrics" else "of a metric together"
+        "of all metrics together" if attrs.get("family") == "metrics" else "of a metric together"
     )
     return f"all {'pairs' if baseline is None else f'comparisons with {baseline}'} {together}"
 

@@ -35,7 +35,7 @@ def listed(*words: str | None, by: str = ", ") -> str:
     return by.join(filter(None, words))
 
 
-def own_errors(number: float, facts: Mapping[str, Any]) -> str:
+def own_errors(number: float, attrs: Mapping[str, Any]) -> str:
     """Return how many more pairs their own standard errors alone would separate, and the option that tests them; nothing for none.
 
     Examples
@@ -45,7 +45,7 @@ def own_errors(number: float, facts: Mapping[str, Any]) -> str:
     """
     if not number > 0:
         return ""
-    tests = "" if facts.get("moderation") == "balanced" else ": balanced moderation tests them"
+    tests = "" if attrs.get("moderation") == "balanced" else ": balanced moderation tests them"
     return f"; by their own standard errors alone (t tests, Holm) {number:,.0f} more pairs would be separated{tests}"
 
 
@@ -97,28 +97,28 @@ def number_of(
     return value, low, high
 
 
-def first_of(parts: Sequence[str], most: int = MOST_NAMED, rest: str = " and {} more") -> str:
-    """Return the first parts, joined by commas, and how many more there are.
+def first_of(words: Sequence[str], most: int = MOST_NAMED, rest: str = " and {} more") -> str:
+    """Return the first of some words, joined by commas, and how many more there are.
 
     Examples
     --------
     >>> first_of(["AP", "Q", "RR"], 2)
     'AP, Q and 1 more'
     """
-    return ", ".join(parts[:most]) + (rest.format(len(parts) - most) if len(parts) > most else "")
+    return ", ".join(words[:most]) + (rest.format(len(words) - most) if len(words) > most else "")
 
 
-def enumerated(parts: Sequence[str], most: int = MOST_NAMED) -> str:
-    """Return the first parts as a list in words, and how many more there are.
+def enumerated(words: Sequence[str], most: int = MOST_NAMED) -> str:
+    """Return the first of some words as a list, and how many more there are.
 
     Examples
     --------
     >>> enumerated(["AP", "RR", "P@10"]), enumerated(["AP", "Q", "RR"], 2)
     ('AP, RR and P@10', 'AP, Q and 1 more')
     """
-    if len(parts) > most:
-        return first_of(parts, most)
-    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+    if len(words) > most:
+        return first_of(words, most)
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def occurrences(labels: Iterable[str]) -> str:
@@ -229,18 +229,18 @@ def sizes_text(result: xr.Dataset) -> str:
 
 def sample_conditions(result: xr.Dataset) -> str:
     """Return collection and conditions of a result in one line."""
-    facts = result.attrs
-    own = ", own samples for every pair" if facts.get("share") == "none" else ""
+    attrs = result.attrs
+    own = ", own samples for every pair" if attrs.get("share") == "none" else ""
     return (
-        f"{facts.get(COLLECTION, '')}  {facts['n_runs']} runs, {facts['sampling']} samples of {sizes_text(result)} of "
-        f"{facts['n_topics']} topics, {facts['trials']:,} trials{own}".strip()
+        f"{attrs.get(COLLECTION, '')}  {attrs['n_runs']} runs, {attrs['sampling']} samples of {sizes_text(result)} of "
+        f"{attrs['n_topics']} topics, {attrs['trials']:,} trials{own}".strip()
     )
 
 
-def topics_and_teams(*facts: Mapping[str, Any]) -> str:
+def topics_and_teams(*attrs: Mapping[str, Any]) -> str:
     """Return ``topics and teams``, or ``topics and runs`` where no result has teams, or none that count together.
 
-    facts: Attributes of the results.
+    attrs: Attributes of the results.
 
     Examples
     --------
@@ -249,16 +249,16 @@ def topics_and_teams(*facts: Mapping[str, Any]) -> str:
     """
     known = {
         "teams" in plan and plan["options"].get("run_groups", "teams") == "teams"
-        for plan in map(plan_of, facts)
+        for plan in map(plan_of, attrs)
     }
     if len(known) > 1:
         return "topics and teams (runs where no teams are known)"
     return "topics and teams" if known == {True} else "topics and runs"
 
 
-def noun(facts: Mapping[str, Any]) -> str:
+def noun(attrs: Mapping[str, Any]) -> str:
     """Return what a result compares: ``run``, or ``system`` where systems have repeated runs."""
-    return "system" if facts.get("by_system") else "run"
+    return "system" if attrs.get("by_system") else "run"
 
 
 def by_system(options: Mapping[str, Any]) -> str:

@@ -99,10 +99,10 @@ FACETS = declared(
 
 def conditions(result: xr.Dataset) -> str:
     """Return collection, numbers of runs, teams and topics, and what was left out."""
-    facts = result.attrs
-    teams = f" of {facts['n_teams']} teams" if facts["n_teams"] < facts["n_runs"] else ""
-    dropped = f" without the worst {facts['drop']:.0%}" if facts["drop"] else ""
-    sizes = f"{facts['n_runs']} runs{teams}{dropped}, {facts['n_topics']} topics"
+    attrs = result.attrs
+    teams = f" of {attrs['n_teams']} teams" if attrs["n_teams"] < attrs["n_runs"] else ""
+    dropped = f" without the worst {attrs['drop']:.0%}" if attrs["drop"] else ""
+    sizes = f"{attrs['n_runs']} runs{teams}{dropped}, {attrs['n_topics']} topics"
     return listed(where(result)["collection"], sizes, by=": ")
 
 
@@ -146,11 +146,11 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
     for row in [rows[0], *rows[1:][-1:]]:
         where = on_collection(row, group.several)
         yield with_number(
-            f"{row['label']}{where}: {_comparison(row)}; jackknife intervals over {topics_and_teams(*group.facts)}, each by itself",
+            f"{row['label']}{where}: {_comparison(row)}; jackknife intervals over {topics_and_teams(*group.attrs)}, each by itself",
             f"topics for an E rho^2 of {row['target']:g}, {row['label']}{where}",
             number_of(row, "n_topics", ("", *BY_JACKKNIFE)),
             "topics",
-            float(group.facts[0]["confidence"]),
+            float(group.attrs[0]["confidence"]),
             "no number of topics is a limit on one side or both",
             table="topics",
         )

@@ -246,8 +246,8 @@ def findings_of(results: Sequence[xr.Dataset], frames: Frames) -> Iterator[Findi
     results: One of each collection.
     frames: Their tables, over all collections.
     """
-    view, facts = view_of_result(results[0]), results[0].attrs
-    title = view.title(options_of_result(facts)) if "plan" in facts else ""
+    view, attrs = view_of_result(results[0]), results[0].attrs
+    title = view.title(options_of_result(attrs)) if "plan" in attrs else ""
     return view.found(ResultGroup(view.heading, title, frames, results))
 
 

@@ -118,13 +118,13 @@ def decode(tables: Sequence[tuple[str, Mapping[str, Any]]]) -> pd.DataFrame:
     """
     try:
         columns, types = tables[0][1]["columns"], tables[0][1]["types"]
-        parts: dict[str, list[Any]] = {name: [] for name in columns}
+        joined: dict[str, list[Any]] = {name: [] for name in columns}
         for collection, table in tables:
             for name, values in zip(columns, table["values"], strict=True):
-                parts[name] += [collection] * len(values) if name == COLLECTION else values
+                joined[name] += [collection] * len(values) if name == COLLECTION else values
         return pd.DataFrame(
             {
-                name: pd.Series(parts[name], dtype=dtype)
+                name: pd.Series(joined[name], dtype=dtype)
                 for name, dtype in zip(columns, types, strict=True)
             }
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from itertools import groupby
 from typing import Any
 
@@ -14,6 +14,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadName, BadPlan, BadStudy, did_you_mean, option
 from scorecube.report.figures.style import Figure
+from scorecube.report.findings import Finding
 from scorecube.report.results import figure, findings, no_figure, of_metrics
 from scorecube.report.stored_tables import TABLE, decode, rows_with_facts, shape_of
 from scorecube.report.table_rows import METRICS
@@ -101,8 +102,11 @@ def collect_findings(
     analysis, collections, every: As of `collect_table`.
     Raises BadStudy: No result of the analysis in any of the collections.
     """
+    columns = [each.name for each in fields(Finding) if each.name != "short"]
     records = [
-        {COLLECTION: source.attrs[COLLECTION], **asdict(each), "cautions": "; ".join(each.cautions)}
+        {COLLECTION: source.attrs[COLLECTION]}
+        | {name: getattr(each, name) for name in columns}
+        | {"cautions": "; ".join(each.cautions)}
         for source in _sources(study, find_view(study, analysis), collections, every)
         for each in findings(source)
     ]
@@ -268,14 +272,14 @@ def draw(
 
             stored = [result] if view.compute else study[next(iter(results))].results(analysis)
             attributes = {COLLECTION: next(iter(results))}
-            parts = [of_metrics(each, metrics).assign_attrs(attributes) for each in stored]
+            stored = [of_metrics(each, metrics).assign_attrs(attributes) for each in stored]
             if form == "bars":
                 if not view.bars or view.overview is None:
                     raise BadPlan(f"{analysis} has no bars; draw panels or curves", option="form")
-                return panels.draw_bars(view.overview, parts, by, gain)
+                return panels.draw_bars(view.overview, stored, by, gain)
             if form == "curves":
-                return panels.draw_together(view.draw, parts, by, gain)
-            return panels.draw_panels(view.draw, parts, by, gain, several=view.in_axes is not None)
+                return panels.draw_together(view.draw, stored, by, gain)
+            return panels.draw_panels(view.draw, stored, by, gain, several=view.in_axes is not None)
         return figure(result, gain, metrics=metrics)
     found = ", ".join(results)
     if gain is not None or by is not None:

@@ -22,11 +22,12 @@ from scorecube.report.figures.style import (
     curve_style,
     level_lines,
 )
-from scorecube.report.findings import Finding, with_number
+from scorecube.report.findings import Finding, Short, with_number
 from scorecube.report.phrases import (
     NONE,
     enumerated,
     first_of,
+    is_known,
     labels_by_share,
     listed,
     number_of,
@@ -37,7 +38,7 @@ from scorecube.report.phrases import (
     value_range,
     with_limits,
 )
-from scorecube.report.tables import COLLECTION, combine, declared
+from scorecube.report.tables import COLLECTION, as_records, combine, declared
 from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.view import (
     DIFFERENCE,
@@ -57,6 +58,8 @@ SAME_LEVEL = 1e-9
 """Relative difference up to which two confidence levels are one: they may have been computed, as 1 - 0.05."""
 CONFIDENCE = 0.95
 """Of limits for other topics and teams."""
+MOST_DRAWN = 4
+"""Metrics whose shares a card has."""
 EVERY = 3
 """Bins from one marker of a curve to the next."""
 COLUMNS = 3
@@ -144,18 +147,23 @@ def discrimination(group: ResultGroup) -> Iterator[Finding]:
     at, samples = f"at {frame['confidence'].iloc[0]:.0%} confidence", _samples(group, frame)
     if not group.several:
         first = leaders(frame)
+        standing, short = _standing(frame, first)
         shares = "; ".join(f"{row['label']} {_share(row)}" for _, row in first.iterrows())
         yield with_number(
-            f"{at} {_who_is_first(frame, first)}; share of comparisons with the required difference"
+            f"{at} {standing}; share of comparisons with the required difference"
             f"{_about_limits(group, first['share_low'])}: {shares}; {samples}",
             f"share of comparisons with the required difference, {first['label'].iloc[0]}",
             number_of(first.iloc[0], "share"),
             confidence=CONFIDENCE,
             table="sensitivity",
+            short=(short,),
         )
         return
-    parts = [part for _, part in frame.groupby(COLLECTION, sort=False)]
-    several = [part for part in parts if len(part) > 1 and part["share"].notna().any()]
+    several = [
+        part
+        for _, part in frame.groupby(COLLECTION, sort=False)
+        if len(part) > 1 and part["share"].notna().any()
+    ]
     if several:
         named = [label for part in several for label in leaders(part)["label"]]
         limited = all(part["share_behind_low"].notna().any() for part in several)
@@ -168,18 +176,46 @@ def discrimination(group: ResultGroup) -> Iterator[Finding]:
     yield Finding(f"{at} {line}; {samples}", table="sensitivity")
 
 
+def _standing(frame: pd.DataFrame, first: pd.DataFrame) -> tuple[str, Short]:
+    """Return which metrics are the most sensitive, and what is known of the others, in a sentence and in few words."""
+    ranked = frame.dropna(subset="share").sort_values("share", ascending=False, kind="stable")
+    drawn = as_records(ranked[["label", "share", "share_low", "share_high"]].head(MOST_DRAWN))
+    best, *others = labels = list(first["label"])
+    together = "(95% for all differences of shares together)"
+    if others:
+        verb = "is" if len(others) == 1 else "are"
+        words = f"{best} has the largest share, and {enumerated(others)} {verb} not separated from it {together}"
+        whom = "these" if labels == [row["label"] for row in drawn] else enumerated(labels)
+        short = f"{whom} are not separated"
+    elif len(frame) == 1:
+        words, short = (
+            f"{best} has a required difference",
+            "of the comparisons have the required difference",
+        )
+    elif frame["share_behind_low"].isna().all():
+        words = f"{best} has the largest share, without limits that would separate it from others"
+        short = "no limits are known that separate metrics"
+    else:
+        words = f"{best} is the most sensitive metric, separated from all others {together}"
+        short = f"{best} is separated from all others"
+    return words, Short(words=short, shares=[tuple(row.values()) for row in drawn])
+
+
 def required_differences(group: ResultGroup) -> Iterator[Finding]:
     """Yield the differences that the swap method requires, of the most sensitive metrics."""
     frame = _strictest(with_labels(group.first_table))
     at, samples = f"at {frame['confidence'].iloc[0]:.0%} confidence", _samples(group, frame)
     known = frame.dropna(subset="required_difference")
+    short = () if group.several else tuple(map(_short_difference, frame.to_dict("records")))
     if known.empty:
         # The only accepted rate of some metrics may be that of the open bin.
         rows = frame[frame["open_bin"] & frame["required_low"].notna()].to_dict("records")
         least = first_of([f"{row['label']} >= {row['required_low']:.2f}" for row in rows])
         beyond = f" below the open bin ({least})" if rows else ""
         yield Finding(
-            f"{at} no metric has a required difference{beyond}; {samples}", table="sensitivity"
+            f"{at} no metric has a required difference{beyond}; {samples}",
+            table="sensitivity",
+            short=short,
         )
         return
     needs = [_need(label, frame[frame["label"] == label]) for label in labels_by_share(frame)]
@@ -197,17 +233,29 @@ def required_differences(group: ResultGroup) -> Iterator[Finding]:
         confidence=CONFIDENCE,
         unlimited="limits on both sides are not known",
         table="sensitivity",
+        short=short,
+    )
+
+
+def _short_difference(row: Mapping[Any, Any]) -> Short:
+    if not is_known(row["required_difference"]):
+        words = f"that {row['confidence']:.0%} of comparisons confirm"
+        return Short(row["label"], "none", words=words)
+    return Short(
+        row["label"],
+        number=(row["required_difference"], row["required_low"], row["required_high"]),
+        words=f"in {row['label']}, confirmed by {row['size']} other topics in {row['confidence']:.0%} of cases",
     )
 
 
 def _samples(group: ResultGroup, frame: pd.DataFrame) -> str:
-    runs = value_range([int(facts["n_runs"]) for facts in group.facts], "d")
+    runs = value_range([int(attrs["n_runs"]) for attrs in group.attrs], "d")
     sizes = value_range(frame["size"], "d")
-    return f"{runs} runs, samples of {sizes} topics ({group.facts[0]['sampling']})"
+    return f"{runs} runs, samples of {sizes} topics ({group.attrs[0]['sampling']})"
 
 
 def _about_limits(group: ResultGroup, low: pd.Series[float]) -> str:
-    return f" (95% limits for other {topics_and_teams(*group.facts)})" if low.notna().any() else ""
+    return f" (95% limits for other {topics_and_teams(*group.attrs)})" if low.notna().any() else ""
 
 
 def leaders(strictest: pd.DataFrame) -> pd.DataFrame:
@@ -219,24 +267,6 @@ def leaders(strictest: pd.DataFrame) -> pd.DataFrame:
     if ranked["share_behind_low"].isna().all():
         return ranked[:1]
     return ranked[~(ranked["share_behind_low"] > 0)]
-
-
-def _who_is_first(strictest: pd.DataFrame, first: pd.DataFrame) -> str:
-    """Return which metrics are the most sensitive, and what is known of the others."""
-    labels = list(first["label"])
-    if len(strictest) == 1:
-        return f"{labels[0]} has a required difference"
-    if len(first) > 1:
-        verb = "is" if len(labels) == 2 else "are"
-        return (
-            f"{labels[0]} has the largest share, and {enumerated(labels[1:])} {verb} not separated from it "
-            "(95% for all differences of shares together)"
-        )
-    if strictest["share_behind_low"].isna().all():
-        return (
-            f"{labels[0]} has the largest share, without limits that would separate it from others"
-        )
-    return f"{labels[0]} is the most sensitive metric, separated from all others (95% for all differences of shares together)"
 
 
 def _share(row: pd.Series) -> str:

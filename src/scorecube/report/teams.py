@@ -169,7 +169,7 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
 
 def _absent(rows: list[dict[str, Any]], result: xr.Dataset) -> Finding:
     """Return for each metric what a run loses whose team did not take part in the pool."""
-    parts = [f"{row['label']} {_change(row)}" for row in rows]
+    said = [f"{row['label']} {_change(row)}" for row in rows]
     worst = max(rows, key=lambda row: row["rank_change_largest"])
     largest = "no run loses a rank"
     if worst["rank_change_largest"] > 0:
@@ -177,7 +177,7 @@ def _absent(rows: list[dict[str, Any]], result: xr.Dataset) -> Finding:
         largest = f"the largest loss: {worst['run']}, {ranks} by {worst['label']}"
     return with_number(
         f"a team that did not take part in a pool of depth {result.attrs['pool_depth']} would score (mean over the {result.sizes[names.TEAM]} teams, 95% interval over "
-        f"teams): {first_of(parts, MOST_NAMED, rest='; {} more in the tables')}; {largest}",
+        f"teams): {first_of(said, MOST_NAMED, rest='; {} more in the tables')}; {largest}",
         f"relative change of the mean score of an absent team, {rows[0]['label']}",
         number_of(rows[0], "change", ENDS),
         confidence=CONFIDENCE,
@@ -196,13 +196,13 @@ def _change(row: Mapping[str, Any]) -> str:
 def _up_to(what: str, rows: list[dict[str, Any]], result: xr.Dataset) -> Finding:
     """Return up to how many teams a quantity is within the margin, with the numbers of the first metric."""
     numbers = [number_of(row, "within") for row in rows]
-    parts = [
+    said = [
         f"{row['label']} {value if low == high else with_limits(value, low, high, 'd')}"
         for row, (value, low, high) in zip(rows, numbers, strict=True)
     ]
     return with_number(
         f"{what} up to k teams left out, of {result.sizes[names.TEAM]} (95% limits over {result.attrs['trials']:,} trials for each k): "
-        f"{first_of(parts, MOST_NAMED, rest='; {} more in the tables')}",
+        f"{first_of(said, MOST_NAMED, rest='; {} more in the tables')}",
         f"teams left out up to which {rows[0]['quantity']} is within the margin, {rows[0]['label']}",
         numbers[0],
         "teams",
@@ -241,12 +241,12 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
         sizes = {row["label"]: list[str]() for row in rows}
         for row in rows:
             sizes[row["label"]].append(f"{row['topics_needed']:,} from {row[WANTED]}")
-        parts = [f"{label} {', '.join(each)}" for label, each in sizes.items()]
+        said = [f"{label} {', '.join(each)}" for label, each in sizes.items()]
         wanted = REQUIREMENTS
         first = rows[0] if rows else dict.fromkeys(("label", "topics_needed", WANTED))
         yield with_number(
             f"topics needed (difference {wanted['min_diff']:g}, {wanted['systems']} systems, alpha {wanted['alpha']:g}, power {1 - wanted['beta']:.0%}) as estimated from fewer "
-            f"topics: {first_of(parts, MOST_NAMED, rest='; {} more in the tables')}",
+            f"topics: {first_of(said, MOST_NAMED, rest='; {} more in the tables')}",
             f"topics needed as estimated from {first[WANTED]}, {first['label']}",
             [first["topics_needed"]],
             "topics",

@@ -85,18 +85,18 @@ def _beginning(view: View, result: xr.Dataset) -> Summary:
 
 
 def _conditions(view: View, results: Sequence[xr.Dataset]) -> str:
-    facts = [result.attrs for result in results]
+    attrs = [result.attrs for result in results]
     where = str(where_of(results[0])[COLLECTION])
     if len(results) > 1:
         where = counted(len(results), "collection")
     sizes = [
-        f"{value_range([int(each[key]) for each in facts], ',d')} {word}s"
-        for key, word in (("n_runs", noun(facts[0])), ("n_topics", "topic"))
-        if all(key in each for each in facts)
+        f"{value_range([int(each[key]) for each in attrs], ',d')} {word}s"
+        for key, word in (("n_runs", noun(attrs[0])), ("n_topics", "topic"))
+        if all(key in each for each in attrs)
     ]
-    options = [str(facts[0][key]) for key in ("method", "mode") if key in facts[0]]
-    if "plan" in facts[0]:
-        options = [view.title(options_of_result(facts[0]))]
+    options = [str(attrs[0][key]) for key in ("method", "mode") if key in attrs[0]]
+    if "plan" in attrs[0]:
+        options = [view.title(options_of_result(attrs[0]))]
     return visible("  ".join(filter(None, [where, ", ".join(sizes + options)])))
 
 

@@ -45,12 +45,15 @@ class Question:
         In few words, for cards.
     contents
         In one to three words, for the contents of a page.
+    card
+        Analyses of whose findings a card is made first.
     """
 
     text: str
     analysis: str
     short: str = ""
     contents: str = ""
+    card: tuple[str, ...] = ()
 
 
 LEADERBOARD = Question("Which systems lead, and what is a rank worth?", "leaderboard", "Who leads?")
@@ -59,6 +62,7 @@ DISCRIMINATION = Question(
     "bootstrap",
     "Which metric separates runs best?",
     "Which metric",
+    ("swap", "maxt"),
 )
 DIFFERENCE = Question("How large must a difference be?", "swap", contents="Differences")
 TOPICS = Question("How many topics are needed?", "design", "How many topics next time?", "Topics")
@@ -211,7 +215,7 @@ class ResultGroup:
     results: Sequence[xr.Dataset]
 
     @property
-    def facts(self) -> list[Mapping[Any, Any]]:
+    def attrs(self) -> list[Mapping[Any, Any]]:
         """Attributes of each result."""
         return [each.attrs for each in self.results]
 
@@ -228,7 +232,7 @@ class ResultGroup:
     @property
     def conditions(self) -> str:
         """What was computed, and with how many trials, in words."""
-        trials = int(self.facts[0].get("trials") or 0)
+        trials = int(self.attrs[0].get("trials") or 0)
         words = [self.heading, self.title, f"{trials:,} trials" if trials else ""]
         return ", ".join(filter(None, words))
 
@@ -409,12 +413,12 @@ class View:
         (shown,), setting = with_figure_labels([result], gain)
         if names.GAIN in shown.dims:
             shown = shown.isel(gain=[0]) if setting is None else shown.sel(gain=[setting])
-        options = plan_of(result.attrs)["options"] if "plan" in result.attrs else {}
+        own = plan_of(result.attrs)["options"] if "plan" in result.attrs else {}
         places = {name: result.attrs.get(name) for name in ("collection", "seed")}
-        facts = {**options, **places, names.GAIN: gain}
+        options = {**own, **places, names.GAIN: gain}
         given = self.in_axes is not None and hasattr(axes, "get_xlim")
         figure = self.in_axes if given and self.in_axes is not None else self.figure
-        return drawn(figure, shown, axes=axes, analysis=self.name, n_parts=n_parts, facts=facts)
+        return drawn(figure, shown, axes=axes, analysis=self.name, n_parts=n_parts, options=options)
 
     def draw_overview(self, results: Sequence[xr.Dataset]) -> Figure:
         """Return the figure of the results of several collections, with labels as of `with_figure_labels`."""

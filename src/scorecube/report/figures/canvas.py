@@ -108,33 +108,33 @@ def drawn(
     axes: Axes | SubFigure | None = None,
     analysis: str = "",
     n_parts: int = 1,
-    facts: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Figure:
-    """Return the figure that a function draws, whose first argument is a `Canvas`; arguments as of `Canvas`, facts as of `keep_apart`."""
+    """Return the figure that a function draws, whose first argument is a `Canvas`; arguments as of `Canvas`, options as of `keep_apart`."""
     canvas = Canvas(axes, analysis, n_parts)
     before = set(axes.get_children()) if isinstance(axes, Axes) else set()
     with rc_context(STYLE):
         draw(canvas, *arguments)
         if isinstance(axes, Axes):
-            keep_apart(axes, before, facts or {})
+            keep_apart(axes, before, options or {})
     assert canvas.drawn is not None
     return canvas.drawn
 
 
 def stacked(
-    draw: Callable[..., Figure], parts: Mapping[str, tuple[xr.Dataset, str | None]], by: str = ""
+    draw: Callable[..., Figure], panels: Mapping[str, tuple[xr.Dataset, str | None]], by: str = ""
 ) -> Figure:
     """Draw a figure for each of some results below each other, at most a page high.
 
     draw: Draws a result at a gain setting into one of so many parts of a figure, or a figure of its own.
-    parts: Result and gain setting of each part, by its name.
-    by: What the names are, which stand before the titles; empty for titles that name the parts.
+    panels: Result and gain setting of each part, by its name.
+    by: What the names are, which stand before the titles; empty for titles that name the panels.
     """
-    n = len(parts)
-    width, height = draw(*next(iter(parts.values())), n_parts=n).get_size_inches()
+    n = len(panels)
+    width, height = draw(*next(iter(panels.values())), n_parts=n).get_size_inches()
     drawn = Figure(figsize=(width, min(n * height, PAGE_HEIGHT)), layout="constrained")
     for part, (name, (result, setting)) in zip(
-        drawn.subfigures(n, 1, squeeze=False)[:, 0], parts.items(), strict=True
+        drawn.subfigures(n, 1, squeeze=False)[:, 0], panels.items(), strict=True
     ):
         draw(result, setting, part, n_parts=n)
         if by:
@@ -152,7 +152,7 @@ def shades(count: int) -> Sequence[Any]:
 class Overlay:
     """What one result has drawn into axes: its options, its labelled artists with their own labels, and its title."""
 
-    facts: Mapping[str, Any]
+    options: Mapping[str, Any]
     labelled: Mapping[Artist, str]
     title: str
 
@@ -160,12 +160,12 @@ class Overlay:
 _OVERLAYS: WeakKeyDictionary[Axes, list[Overlay]] = WeakKeyDictionary()
 
 
-def keep_apart(axes: Axes, before: set[Artist], facts: Mapping[str, Any]) -> None:
+def keep_apart(axes: Axes, before: set[Artist], options: Mapping[str, Any]) -> None:
     """Give what was drawn into axes colours and labels that earlier results there do not have.
 
     axes: Of the caller.
     before: What they held before the result was drawn.
-    facts: Options and collection of the result: labels name those that differ, or count where none does.
+    options: Options and collection of the result: labels name those that differ, or count where none does.
     """
     new = [each for each in axes.get_children() if each not in before]
     named = {each: str(each.get_label()) for each in new}
@@ -173,13 +173,13 @@ def keep_apart(axes: Axes, before: set[Artist], facts: Mapping[str, Any]) -> Non
     overlays = _OVERLAYS.setdefault(axes, [])
     taken = sum(len(set(each.labelled.values())) for each in overlays)
     earlier = {label: each for one in overlays for each, label in one.labelled.items()}
-    overlays.append(Overlay(facts, labelled, axes.get_title(loc="left")))
+    overlays.append(Overlay(options, labelled, axes.get_title(loc="left")))
     if len(overlays) == 1:
         return
     for each in new:
         _shift_colours(each, taken)
     differing = [
-        name for name in facts if len({repr(each.facts.get(name)) for each in overlays}) > 1
+        name for name in options if len({repr(each.options.get(name)) for each in overlays}) > 1
     ]
     for artist, label in list(labelled.items()) if differing else ():
         first = earlier.get(label)
@@ -192,7 +192,7 @@ def keep_apart(axes: Axes, before: set[Artist], facts: Mapping[str, Any]) -> Non
             labelled[first] = labelled.pop(artist)
     places: dict[tuple[Artist, str], list[str]] = {}
     for number, overlay in enumerate(overlays, 1):
-        words = [str(overlay.facts.get(name)) for name in differing] or [str(number)]
+        words = [str(overlay.options.get(name)) for name in differing] or [str(number)]
         for drawn in overlay.labelled.items():
             places.setdefault(drawn, []).append(", ".join(words))
     for (owner, label), found in places.items():

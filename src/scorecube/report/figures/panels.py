@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -118,42 +117,32 @@ def panels_of(
 
     Raises BadPlan: Fewer than two different ones.
     """
-    panels = _panels(results, by, gain)
-    if len(panels) < 2:
-        name, found = str(results[-1].attrs["analysis"]), ", ".join(panels) or "none"
-        raise BadPlan(
-            f"{option('by', by)}: a figure by {by} takes at least two different values of it; {name} has: {found}",
-            option="by",
-        )
-    return panels
-
-
-def _panels(
-    results: Sequence[xr.Dataset], by: str, gain: str | None
-) -> dict[str, tuple[xr.Dataset, str | None]]:
-    if by == names.GAIN:
-        latest = _largest(results[-1])
-        return {setting: (latest, setting) for setting in labels_of(latest, names.GAIN)}
-    panels: dict[str, tuple[xr.Dataset, str | None]] = {}
-    for result in results:
-        options: dict[str, Any] = options_of_result(result.attrs)
-        if by not in options:
+    analysis = str(results[-1].attrs.get("analysis", "scores"))
+    panels = dict[str, tuple[xr.Dataset, str | None]]()
+    for result in results if by != names.GAIN else results[-1:]:
+        options = {} if by == names.GAIN else options_of_result(result.attrs)
+        if by == names.GAIN:
+            panels |= {each: (_largest(result), each) for each in labels_of(result, names.GAIN)}
+        elif by not in options:
             raise BadPlan(
-                f"{option('by', by)}: expected {names.GAIN}, or an option of {result.attrs['analysis']}: {', '.join(sorted(options))}",
+                f"{option('by', by)}: expected {names.GAIN}, or an option of {analysis}: {', '.join(sorted(options))}",
                 option="by",
             )
-        if by == names.SIZE:
+        elif by == names.SIZE:
             for size in result[names.SIZE].values:
                 panels[str(size)] = (result.sel({names.SIZE: [size]}), gain)
         else:
             panels[str(options[by])] = (_largest(result), gain)
-    order = _places(str(results[-1].attrs["analysis"]), by)
-    return dict(
-        sorted(
-            panels.items(),
-            key=lambda each: (order.get(each[0], len(each[0]) * (by == names.SIZE)), each[0]),
+    if len(panels) < 2:
+        raise BadPlan(
+            f"{option('by', by)}: a figure by {by} takes at least two different values of it; {analysis} has: {', '.join(panels) or 'none'}",
+            option="by",
         )
-    )
+    if by == names.GAIN:
+        return panels
+    order = _places(analysis, by)
+    place = {each: order.get(each, len(each) * (by == names.SIZE)) for each in panels}
+    return dict(sorted(panels.items(), key=lambda each: (place[each[0]], each[0])))
 
 
 def _places(analysis: str, by: str) -> dict[str, int]:

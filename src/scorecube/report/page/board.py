@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -14,6 +13,7 @@ from scorecube import names
 from scorecube.analyses.rank_sets.estimates import mean_of_estimates
 from scorecube.errors import visible
 from scorecube.report.columns import decimals_of
+from scorecube.report.phrases import is_known
 from scorecube.report.tables import COLLECTION, as_records
 from scorecube.report.text_formats import with_labels
 
@@ -56,6 +56,7 @@ def limited(
     >>> limited(-0.849, -0.883, -0.807), limited(0.5, None, None), limited(0.25, None, None, ".0%")
     (('-0.85', '-0.88 to -0.81'), ('0.500', ''), ('25%', ''))
     """
+    value, low, high = (each if is_known(each) else None for each in (value, low, high))
     half = None if low is None or high is None else (high - low) / 2
     ends = [number(each, half) for each in (value, low, high)]
     if form:
@@ -78,23 +79,10 @@ def bar(low: float, high: float, point: float, ends: tuple[float, float], kind: 
     return f'<i class="b{kind}" style="{style}" aria-hidden=true></i>'
 
 
-@dataclass(frozen=True)
-class Board:
-    """The leaderboard of one metric of one collection."""
-
-    collection: str
-    label: str
-    rows: Markup
-    shown: int
-    runs: int
-    difference: str
-    """Run that the others are compared with; empty for none."""
-
-
 def boards(
     frame: pd.DataFrame, link: Callable[[str], str], baseline: str, collections: int
-) -> list[Board]:
-    """Return the leaderboards of a table, by collection and metric.
+) -> list[dict[str, Any]]:
+    """Return the leaderboards of a table, by collection and metric, for the template of the page.
 
     frame: First table of an analysis of which `is_board` is true.
     link: Escapes text.
@@ -106,19 +94,19 @@ def boards(
     for (collection, label), rows in with_labels(frame).groupby([COLLECTION, "label"], sort=False):
         records = as_records(rows)
         ends = scale([(row.get("mean_low"), row.get("mean_high"), row["mean"]) for row in records])
-        parts = [
+        lines = [
             _row(row, ends, len(records), band, link)
             for row, band in zip(records[:most], bands_of(records), strict=False)
         ]
         found.append(
-            Board(
-                str(collection),
-                str(label),
-                Markup("\n".join(parts)),  # noqa: S704 - escaped in each row
-                len(parts),
-                len(records),
-                baseline if "difference" in rows else "",
-            )
+            {
+                "collection": str(collection),
+                "label": str(label),
+                "rows": Markup("\n".join(lines)),  # noqa: S704 - escaped in each row
+                "shown": len(lines),
+                "runs": len(records),
+                "difference": baseline if "difference" in rows else "",
+            }
         )
     return found
 
@@ -177,20 +165,9 @@ def _row(
     )
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """Systems by collections, of one metric."""
-
-    label: str
-    collections: list[str]
-    rows: Markup
-    ranks: bool
-    """Whether rows have rank sets of the mean."""
-
-
 def matrices(
     frame: pd.DataFrame, escape: Callable[[str], str], over: pd.DataFrame | None = None
-) -> list[Matrix]:
+) -> list[dict[str, Any]]:
     """Return the means of runs that all of several collections have, with their intervals, by metric; none where they have no two runs in common.
 
     frame: First table of an analysis of which `is_board` is true, over several collections; or the means by collection of a board.
@@ -226,7 +203,14 @@ def matrices(
             + "</tr>"
             for run in ordered
         ]
-        found.append(Matrix(str(label), columns, Markup("\n".join(lines)), bool(known)))  # noqa: S704
+        found.append(
+            {
+                "label": str(label),
+                "collections": columns,
+                "rows": Markup("\n".join(lines)),  # noqa: S704 - escaped above
+                "ranks": bool(known),
+            }
+        )
     return found
 
 

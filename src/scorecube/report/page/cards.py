@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from scorecube import names
-from scorecube.report.findings import Finding
-from scorecube.report.leaderboard import leader_limits
+from scorecube.report.design import COUNT
+from scorecube.report.findings import Finding, Short
 from scorecube.report.page.board import JOINED, bar, limited
 from scorecube.report.page.sections import Section
 from scorecube.report.tables import LIMITS, as_records
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import (
-    DIFFERENCE,
-    DISCRIMINATION,
-    LEADERBOARD,
-    ONLY_ANSWERED,
-    QUESTIONS,
-    TOPICS,
-    Question,
-)
+from scorecube.report.view import LEADERBOARD, ONLY_ANSWERED, QUESTIONS, Question
 
-COUNT = ",.0f"
 Rows = Mapping[str, dict[str, Any]]
 """A row of a table by the label of its metric."""
 
@@ -50,66 +40,75 @@ class Card:
     """The answers to one question."""
 
     question: Question
-    says: list[Says] = field(default_factory=list)
-
-    def in_order(self, labels: Sequence[str]) -> Card:
-        """Return it with its metrics in an order."""
-        place = {label: k for k, label in enumerate(labels)}
-        return Card(self.question, sorted(self.says, key=lambda each: place.get(each.label, -1)))
+    says: list[Says]
 
 
-def cards(sections: Sequence[Section], several: bool) -> list[Card]:
-    """Return a card for each question that a result answers; of several collections their findings, of one each metric's answer."""
-    made = []
+def cards(sections: Sequence[Section], several: bool, labels: Sequence[str] = ()) -> list[Card]:
+    """Return a card for each question that a result answers, from findings in few words, in the order of metrics; of several collections the board's leaders."""
+    made, place = [], {label: k for k, label in enumerate(labels)}
     for question in (*QUESTIONS, *ONLY_ANSWERED):
         own = answering(sections, question)
-        joined = [each for each in own if each.kind == JOINED] if question == LEADERBOARD else []
-        if several and joined:
-            made.append(Card(question, _leads(joined)))
-            continue
-        says = _BY_METRIC[question](own) if question in _BY_METRIC and not several else []
-        says = (
-            says
-            or [
-                Says("", *numbers(each), each.subject)
-                for section in own[:1]
-                for each in section.answered(question)
-                if each.estimate is not None
-            ][:1]
+        if several and question == LEADERBOARD:
+            own.sort(key=lambda section: section.kind != JOINED)
+        # On a page of several collections findings of one would be taken for those of all.
+        found = (
+            _shorts(section.answered(question), whole=not several or section.kind == JOINED)
+            for section in own
         )
-        if says:
+        if says := [_says(each) for each in next(filter(None, found), ())]:
+            says.sort(key=lambda each: place.get(each.label, -1))
             made.append(Card(question, says))
     return made
 
 
 def answering(sections: Sequence[Section], question: Question) -> list[Section]:
-    """Return the sections that answer a question, that of its own analysis first; of several plans of an analysis the one with most collections."""
+    """Return the sections that answer a question, those of its card first; of several plans of an analysis the one with most collections."""
     by_analysis: dict[str, list[Section]] = {}
     for section in sections:
         if question in section.view.answers and len(section.first_table):
             by_analysis.setdefault(section.kind, []).append(section)
     chosen = [max(each, key=lambda one: len(one.parts)) for each in by_analysis.values()]
-    return sorted(chosen, key=lambda section: section.kind != question.analysis)
+    first = (*question.card, question.analysis)
+    order = {kind: k for k, kind in enumerate(first)}
+    return sorted(chosen, key=lambda section: order.get(section.kind, len(first)))
 
 
-def numbers(found: Finding) -> tuple[str, str]:
-    """Return the number of a finding and its limits as text: shares as percentages, counts without decimals.
+def _shorts(found: Sequence[Finding], *, whole: bool) -> list[Short]:
+    """Return findings in few words, metric by metric; where they have none, or if not the whole is asked for, the first estimate."""
+    numbers = [short_of(each) for each in found if each.estimate is not None]
+    return [own for each in found for own in each.short if whole] or numbers[:1]
+
+
+def short_of(found: Finding) -> Short:
+    """Return the number of a finding as a card shows it, counts without decimals.
 
     Examples
     --------
-    >>> numbers(Finding("x", estimate=39.0, unit="runs", cautions=("of these topics",)))
-    ('39', '')
-    >>> numbers(Finding("x", estimate=0.0, low=0.0, high=0.0, confidence=0.95))
-    ('none', '')
+    >>> short_of(Finding("x", estimate=39.0, unit="runs", cautions=("of these topics",))).form
+    ',.0f'
+    >>> short_of(Finding("x", estimate=0.0, low=0.0, high=0.0, confidence=0.95)).name
+    'none'
     """
-    assert found.estimate is not None
-    ends = (found.low, found.high)
-    if found.low == found.high == found.estimate:  # limits that say nothing more
-        if not found.estimate:
-            return "none", ""
+    value, ends = found.estimate, (found.low, found.high)
+    if ends == (value, value):  # limits that say nothing more
+        if not value:
+            return Short(name="none", words=found.subject)
         ends = (None, None)
-    counts = found.estimate.is_integer() and found.unit not in ("1", "score")
-    return limited(found.estimate, *ends, COUNT if counts else "")
+    counts = float(value or 0).is_integer() and found.unit not in ("1", "score")
+    return Short(number=(value, *ends), form=COUNT if counts else "", words=found.subject)
+
+
+def _says(short: Short) -> Says:
+    """Return the texts of a finding in few words."""
+    shown = [short.name] if short.name else []
+    if short.number:
+        value, low, high = short.number
+        shown += limited(value, low, high, short.form)
+    bars = []
+    for label, share, low, high in short.shares:
+        ends = (share, share) if low is None or high is None else (low, high)
+        bars.append((label, bar(*ends, share, (0.0, 1.0)), f"{share:.0%}"))
+    return Says(short.label, " ".join(shown[:1]), " ".join(shown[1:]), short.words, bars)
 
 
 def _rows(section: Section | None) -> Rows:
@@ -134,94 +133,6 @@ def _section(sections: Sequence[Section], *kinds: str) -> Section | None:
         ),
         None,
     )
-
-
-def _leads(own: Sequence[Section]) -> list[Says]:
-    found = []
-    for label, rows in with_labels(own[0].first_table).groupby("label", sort=False) if own else ():
-        first, *_ = as_records(rows)
-        # Those of the table's row are for a run that was named beforehand.
-        as_leader = leader_limits(own[0].parts[0].small, first)
-        ends = as_leader or (first.get("mean_low"), first.get("mean_high"))
-        mean, limits = limited(first["mean"], *ends)
-        alone = int((rows["rank_low"] == 1).sum())
-        words = (
-            f"{alone} of {len(rows)} may be the best" if alone > 1 else "no other may be the best"
-        )
-        leaders = int((rows["rank"] == 1).sum())
-        with_it = f" and {leaders - 1} more" if leaders > 1 else ""
-        words = f"as leader; {words}" if as_leader else words
-        found.append(Says(str(label), f"{first[names.RUN]}{with_it}", f"{mean} {limits}", words))
-    return found
-
-
-def _separates(own: Sequence[Section]) -> list[Says]:
-    section = _section(own, "swap", "maxt", *(each.kind for each in own))
-    known = {label: row for label, row in _rows(section).items() if row.get("share") is not None}
-    if section is None or not known:
-        return []
-    ordered = sorted(known, key=lambda label: -known[label]["share"])
-    limits = {label: (row.get("share_low"), row.get("share_high")) for label, row in known.items()}
-    bars = []
-    for label in ordered[:4]:  # metrics that a card draws
-        share, (low, high) = known[label]["share"], limits[label]
-        ends = (low, high) if low is not None and high is not None else (share, share)
-        bars.append((label, bar(*ends, share, (0.0, 1.0)), f"{share:.0%}"))
-    behind = [label for label in ordered if not known[label].get("share_behind_low")]
-    if section.kind != "swap":
-        clause = f"of the pairs of runs are separated ({section.name})"
-    elif len(behind) > 1:
-        named = f"{', '.join(behind[:-1])} and {behind[-1]}"
-        clause = (
-            f"{'these' if behind == [label for label, *_ in bars] else named} are not separated"
-        )
-    else:
-        clause = f"{behind[0]} is separated from all others"
-    return [Says("", "", clause=clause, bars=bars)]
-
-
-def _differences(own: Sequence[Section]) -> list[Says]:
-    found = []
-    for label, row in _rows(_section(own, "swap")).items():
-        if row["required_difference"] is None:
-            found.append(
-                Says(label, "none", clause=f"that {row['confidence']:.0%} of comparisons confirm")
-            )
-            continue
-        big, limits = limited(row["required_difference"], row["required_low"], row["required_high"])
-        words = f"in {label}, confirmed by {row['size']} other topics in {row['confidence']:.0%} of cases"
-        found.append(Says(label, big, limits, words))
-    return found
-
-
-def _topics(own: Sequence[Section]) -> list[Says]:
-    found = []
-    section = _section(own, "design")
-    if section is None:
-        return []
-    (facts,) = (part.facts for part in section.parts[:1])
-    at_hand = int(facts["topics_at_hand"])
-    for label, row in _rows(section).items():
-        column = "paired_topics" if row.get("paired_topics") else "topics"
-        needed, low, high = (row.get(name) for name in (column, f"{column}_low", f"{column}_high"))
-        big, limits = limited(needed, low, high, COUNT)
-        enough = "may be enough"
-        if high is not None and high <= at_hand:
-            enough = "are enough"
-        elif low is not None and low > at_hand:
-            enough = "are too few"
-        shared = " on the same topics" if column == "paired_topics" else ""
-        words = f"for {row['min_diff']:g} between best and worst of {row['systems']:g} systems{shared}; {at_hand} today {enough}"
-        found.append(Says(label, big, limits, words))
-    return found
-
-
-_BY_METRIC: Mapping[Question, Callable[[Sequence[Section]], list[Says]]] = {
-    LEADERBOARD: _leads,
-    DISCRIMINATION: _separates,
-    DIFFERENCE: _differences,
-    TOPICS: _topics,
-}
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -17,7 +18,7 @@ from scorecube.analyses import registry
 from scorecube.errors import BadName, counted, visible
 from scorecube.report.cautions import cautions_of_collection, merge_cautions
 from scorecube.report.orderings import orderings
-from scorecube.report.page.board import JOINED, Board, Matrix, boards, escaped, is_board, matrices
+from scorecube.report.page.board import JOINED, boards, escaped, is_board, matrices
 from scorecube.report.page.cards import Card, cards, metrics_table
 from scorecube.report.page.heat_maps import heat_maps
 from scorecube.report.page.html import (
@@ -67,18 +68,18 @@ def render(
     options = options or PageOptions()
     several = len(collections) > 1
     name = options.name(study)
-    found = cards(sections, several)
     board = next((each for each in sections if is_board(each.first_table)), None)
     joined = _joined(sections)
     shown = [each for each in sections if each is not board]
     contents = _contents(shown, links is None, several, ordered_map)
     cautions = merge_cautions(_cautions(collections, sections))
     _say_once(contents, cautions, board)
-    leaderboards: list[Board] = []
+    leaderboards: list[dict[str, Any]] = []
     if board is not None and (links is None or not several):
         baseline = str(board.options.get("baseline") or "")
         leaderboards = boards(board.first_table, escaped, baseline, len(collections))
     labels = _labels(leaderboards, sections)
+    found = cards(sections, several, labels)
     text = template().render(
         name=name,
         title=name if up is None else str(collections[0]["name"]),
@@ -93,7 +94,7 @@ def render(
         links=links or {},
         options=options,
         labels=Markup(embedded_json([visible(each) for each in labels])),  # noqa: S704 - escaped there
-        cards=[card.in_order(labels) for card in found],
+        cards=found,
         targets={each.question: _anchor(each, sections, bool(leaderboards)) for each in found},
         board=board,
         board_note=board.sentences() if board is not None else [],
@@ -123,11 +124,9 @@ def _contents(
     ordered_map: Callable[..., Iterable[Any]],
 ) -> list[dict[str, Any]]:
     """Return what the template needs of sections, with how several collections compare."""
-    compared = {each["section"].anchor: each for each in (comparisons(sections) if several else ())}
     content = partial(Section.content, curves=curves, overview=several or curves)
-    return [
-        each | {"compared": compared.get(each["anchor"])} for each in ordered_map(content, sections)
-    ]
+    made = zip(sections, ordered_map(content, sections), strict=True)
+    return [each | {"compared": comparison(own) if several else None} for own, each in made]
 
 
 def _say_once(
@@ -171,14 +170,14 @@ def _joined(sections: Sequence[Section]) -> Section | None:
     )
 
 
-def _matrices(board: Section | None, joined: Section | None) -> list[Matrix]:
+def _matrices(board: Section | None, joined: Section | None) -> list[dict[str, Any]]:
     if joined is not None:
         return matrices(joined.frames[PER_COLLECTION], escaped, joined.first_table)
     return [] if board is None else matrices(board.first_table, escaped)
 
 
-def _labels(leaderboards: Sequence[Board], sections: Sequence[Section]) -> list[str]:
-    labels = dict.fromkeys(each.label for each in leaderboards)
+def _labels(leaderboards: Sequence[Mapping[str, Any]], sections: Sequence[Section]) -> list[str]:
+    labels = dict.fromkeys(each["label"] for each in leaderboards)
     if not labels:
         for section in sections:
             if section.kind != ANYWAY and "metric" in section.first_table:
@@ -311,40 +310,25 @@ LEAST_P = 0.001
 """A smaller p-value in a sentence is printed as smaller than this."""
 
 
-def comparisons(sections: Sequence[Section]) -> list[dict[str, Any]]:
-    """Return, for each section with several collections, its means over them and how consistently they order the metrics."""
-    compared = []
-    for section in sections:
-        frame = section.first_table
-        if not len(frame) or frame[COLLECTION].nunique() < 2:
-            continue
-        tables, sentence = [], ""
-        if section.view.order is not None:
-            try:
-                found = orderings(section.kind, frame)
-            except BadName:
-                found = pd.DataFrame()
-            if len(found):
-                sentence = consistency(found)
-                # Many names would make the table too wide.
-                counts = found["collections"].map(lambda names: name_collections(str(names)))
-                found = found.assign(collections=counts)
-                tables.append(
-                    (
-                        "Consistency of orderings",
-                        html_table(found, f"{section.name}: consistency of orderings"),
-                    )
-                )
-        means = averages(merge_gains(frame))
-        if len(means):
-            tables.append(
-                (
-                    "Means over the collections",
-                    html_table(means, f"{section.name}: means over collections"),
-                )
-            )
-        compared.append({"section": section, "tables": tables, "sentence": sentence})
-    return compared
+def comparison(section: Section) -> dict[str, Any] | None:
+    """Return the means of several collections, and how consistently they order the metrics; None of a single one."""
+    frame = section.first_table
+    if not len(frame) or frame[COLLECTION].nunique() < 2:
+        return None
+    found, sentence = {"Means over the collections": averages(merge_gains(frame))}, ""
+    if section.view.order is not None:
+        with suppress(BadName):  # too few metrics, or collections
+            ordered = orderings(section.kind, frame)
+            sentence = consistency(ordered)
+            # Many names would make the table too wide.
+            counts = ordered["collections"].map(lambda names: name_collections(str(names)))
+            found = {"Consistency of orderings": ordered.assign(collections=counts)} | found
+    tables = [
+        (heading, html_table(own, f"{section.name}: {heading.replace('the ', '').lower()}"))
+        for heading, own in found.items()
+        if len(own)
+    ]
+    return {"tables": tables, "sentence": sentence}
 
 
 def name_collections(collections: str) -> str:

@@ -171,14 +171,14 @@ def design_data(result: xr.Dataset) -> tuple[pd.DataFrame | None, dict[str, Any]
     return shown.rename(columns={"label": names.METRIC}), data if n >= 2 else None
 
 
-def within(parts: Sequence[dict[str, Any]], used: int = 0) -> list[dict[str, Any]]:
-    """Return the parts whose data fit on a page; of leaderboards those of the first metrics.
+def within(boards: Sequence[dict[str, Any]], used: int = 0) -> list[dict[str, Any]]:
+    """Return the leaderboards and designs whose data fit on a page; of leaderboards those of the first metrics.
 
-    parts: Of `leaderboard_data` or `design_data`.
+    boards: Of `leaderboard_data` or `design_data`.
     used: Bytes that other data take.
     """
     kept = []
-    for part in parts:
+    for part in boards:
         cells = []
         used += len(json.dumps(part | {"cells": []}))
         for cell in part["cells"]:

@@ -55,21 +55,6 @@ class PartSource:
     kind: str
     facts: Mapping[str, Any] | None = None
 
-    def read(self, study: Study, options: PageOptions) -> xr.Dataset | None:
-        """Return the result, of the metrics that are shown; None if the analysis does not suit the scores."""
-        collection, result = study[self.collection], None
-        if self.facts is not None:
-            result = collection.find_result(self.kind, str(self.facts["digest"]))
-            assert result is not None
-            result = result.assign_attrs({COLLECTION: self.collection})
-        elif make := view_of(self.kind).page_result:
-            result = make(collection.cube, self.collection)
-        if result is None or names.METRIC not in result.dims:
-            return result
-        known = labels_of(result, names.METRIC)
-        chosen = options.chosen(known)
-        return result if chosen == known else of_metrics(result, chosen)
-
 
 def part_sources(collection: Collection) -> list[PartSource]:
     """Return what the report shows of a collection: the latest result of each analysis and its options, then what is computed."""
@@ -268,15 +253,24 @@ def read_part(
     study: Study, source: PartSource, *, draw: bool = True, options: PageOptions | None = None
 ) -> Part | None:
     """Read one result, and draw it unless its figures are not shown; return its small parts, None if there is no result."""
-    result = source.read(study, options or PageOptions())
+    collection, view = study[source.collection], view_of(source.kind)
+    if source.facts is not None:
+        result = collection.find_result(source.kind, str(source.facts["digest"]))
+    else:
+        result = view.page_result and view.page_result(collection.cube, source.collection)
     if result is None:
         return None
+    result = result.assign_attrs({COLLECTION: source.collection})
+    if names.METRIC in result.dims:
+        known = labels_of(result, names.METRIC)
+        chosen = (options or PageOptions()).chosen(known)
+        result = result if chosen == known else of_metrics(result, chosen)
     tables = Tables(result)
     frames = dict(tables)
     facts = result.attrs if source.facts is None else source.facts
     live: tuple[Any, ...] = ()
     if draw and source.kind == "leaderboard":
-        live = (leaderboard_data(study[source.collection].cube, result),)
+        live = (leaderboard_data(collection.cube, result),)
     elif draw and source.kind == "design" and source.facts is None:
         live = design_data(result)[::-1]
     return Part(

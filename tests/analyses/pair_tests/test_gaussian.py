@@ -14,9 +14,9 @@ import scorecube as sc
 from scorecube import names
 from scorecube.analyses.pair_tests import gaussian
 from scorecube.analyses.plan import make_plan
+from scorecube.collection import rows
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
-from scorecube.statistics.integer_scores import comparable_scores, in_units
 from scorecube.workflow.api import analyse
 from tests.analyses.pair_tests.test_maxt import cube_of, labelled_pairs, odd_scores
 from tests.oracles.gaussian import adjusted, covariance, errors
@@ -95,22 +95,28 @@ def test_a_board_draws_the_weighted_mean_over_collections() -> None:
         assert np.array_equal(one[name], alone[name]), name
 
 
-@pytest.mark.parametrize("at_once", [5, 64])
-def test_products_are_exact_in_any_chunks_of_topics(
-    monkeypatch: pytest.MonkeyPatch, at_once: int
+@pytest.mark.parametrize(
+    ("topics", "at_once", "read"), [(2**20, 5, 2**20), (64, 16, 900), (7, 64, 1)]
+)
+def test_products_are_exact_in_any_chunks_of_runs_and_topics(
+    monkeypatch: pytest.MonkeyPatch, topics: int, at_once: int, read: int
 ) -> None:
     scores = np.random.default_rng(2).standard_normal((5, 300)) * [[1], [1e6], [1e-6], [0.5], [0]]
-    units = in_units(*comparable_scores(scores))
-    whole = gaussian.products_of_scores(scores, units)
-    assert at_once != gaussian.AT_ONCE
-    monkeypatch.setattr(gaussian, "AT_ONCE", at_once)
-    assert np.array_equal(gaussian.products_of_scores(scores, units), whole)
-    order = np.random.default_rng(3).permutation(300)
-    moved = in_units(*comparable_scores(scores[:, order]))
-    assert np.array_equal(gaussian.products_of_scores(scores[:, order], moved), whole)
-    own = gaussian.own_values(scores, units)
+    whole = products(scores)
+    for module, name, size in ((gaussian, "TOPICS_AT_ONCE", topics), (gaussian, "AT_ONCE", at_once), (rows, "AT_ONCE", read)):  # fmt: skip
+        monkeypatch.setattr(module, name, size)
+    assert len(rows.row_parts(5, 300)) == {2**20: 1, 900: 2, 1: 5}[read]
+    assert np.array_equal(products(scores), whole)
+    assert np.array_equal(products(scores[:, np.random.default_rng(3).permutation(300)]), whole)
+    units = gaussian.row_units(rows.Rows(scores), gaussian.look(rows.Rows(scores)))
+    own = (scores - scores.mean(axis=1, keepdims=True)) * 300 * units.per_score
     scale = np.sqrt((own**2).sum(axis=1)) + 1.0
     assert np.abs((whole - own @ own.T) / np.outer(scale, scale)).max() < 2e-6
+
+
+def products(scores: Any) -> Any:
+    of_runs = rows.Rows(scores)
+    return gaussian.products_of_scores(gaussian.row_units(of_runs, gaussian.look(of_runs)))
 
 
 @pytest.mark.parametrize("n_topics", [2000, pytest.param(20_000, marks=pytest.mark.slow)])

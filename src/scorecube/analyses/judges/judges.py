@@ -51,6 +51,7 @@ from scorecube.analyses.rank_agreement.agreement import (
 )
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON, judged_scores
+from scorecube.collection.rows import Rows
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
 from scorecube.statistics.label_agreement import (
@@ -200,7 +201,7 @@ class Judges(Analysis):
             )
         family_runs(self.families, judged.sets[1:], runs)
         check_runs(cube.fillna({names.SCORE: 0.0}), "the comparison of judges")
-        check_bounds(self.bounds, judged.scores, False)
+        check_bounds(self.bounds, lambda: judged.scores, False)
         warnings = list(cube.attrs.get(NOT_COMMON, []))
         for place, judge in enumerate(judged.sets[1:], 1):
             sets = one_judge.two_sets(judged.scores[0], judged.scores[place])
@@ -238,7 +239,9 @@ class Judges(Analysis):
             metrics[int((judged.cell_of == cell).any(axis=1).argmax())]
             for cell in range(len(of_cells))
         ]
-        given = bounds_of(self.bounds, metric_of, of_cells)
+        given = bounds_of(
+            self.bounds, metric_of, [Rows(each.reshape(-1, each.shape[-1])) for each in of_cells]
+        )
         return {
             "scores": judged.scores,
             "labels": _label_counts(cube, len(judged.sets) - 1),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,8 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.family import Pairs
 from scorecube.analyses.pair_tests.pairwise_complete import pairs_at_once
 from scorecube.collection.doubts import UNIT_METRICS
-from scorecube.collection.selection import cell_metrics, cells, n_cells
+from scorecube.collection.rows import Rows, rows_of_cells
+from scorecube.collection.selection import cell_metrics, n_cells
 from scorecube.collection.topic_groups import FREEDOM
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.bounded_means import (
@@ -57,29 +59,35 @@ def bounds_of_cells(
     """
     if bounds == KNOWN and (by_system or FREEDOM in cube.attrs):
         return [None] * n_cells(cube)
-    return bounds_of(bounds, cell_metrics(cube), cells(cube)[0])
+    return bounds_of(bounds, cell_metrics(cube), rows_of_cells(cube))
 
 
 def bounds_of(
-    bounds: Sequence[float] | str, metrics: Sequence[str], scores: Any
+    bounds: Sequence[float] | str, metrics: Sequence[str], scores: Sequence[Rows]
 ) -> list[tuple[float, float] | None]:
-    """Return the bounds of each cell, given their metrics and scores (cell, run, topic), NaN for missing."""
+    """Return the bounds of each cell, given their metrics and scores, NaN for missing."""
     if not isinstance(bounds, str):
         return [(bounds[0], bounds[1]) if bounds else None] * len(metrics)
     found: list[tuple[float, float] | None] = []
     for metric, of_cell in zip(metrics, scores, strict=True):
-        there = of_cell[~np.isnan(of_cell)]
-        within = bool(((there >= 0.0) & (there <= 1.0)).all())
-        is_unit = within and (UNIT_METRICS.match(metric) or at_bounds(there))
+        named = UNIT_METRICS.match(metric) is not None
+        is_unit = all(of_cell.each(partial(_is_unit, of_cell, named)))
         found.append((0.0, 1.0) if is_unit else None)
     return found
 
 
-def check_bounds(bounds: Sequence[float] | str, scores: Any, by_system: bool) -> None:
+def _is_unit(scores: Rows, named: bool, part: slice) -> bool:
+    """Return whether scores lie between 0 and 1, or, of no metric that does by definition, are all 0 or 1."""
+    values = scores[part]
+    there = values[~np.isnan(values)]
+    return bool(((there >= 0.0) & (there <= 1.0)).all()) and (named or bool(at_bounds(there)))
+
+
+def check_bounds(bounds: Sequence[float] | str, scores: Callable[[], Any], by_system: bool) -> None:
     """Refuse bounds that are none, or that scores exceed, and those of systems with repetitions.
 
     bounds: Numbers or `KNOWN`, which nothing is said of.
-    scores: float64 (cell, run, topic), NaN for missing.
+    scores: Returns float64 (cell, run, topic), NaN for missing.
     by_system: Whether systems are compared.
     Raises BadPlan: Naming the option.
     """
@@ -92,7 +100,8 @@ def check_bounds(bounds: Sequence[float] | str, scores: Any, by_system: bool) ->
         raise BadPlan(
             f"{given} is for runs: means over repetitions have errors of their own", option="bounds"
         )
-    least, most = float(np.nanmin(scores)), float(np.nanmax(scores))
+    every = scores()
+    least, most = float(np.nanmin(every)), float(np.nanmax(every))
     if least < bounds[0] or most > bounds[1]:
         raise BadPlan(
             f"{given} does not hold all scores, which lie between {least:g} and {most:g}",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,6 +17,8 @@ from scorecube.kernels.threads import on_threads
 
 AT_ONCE = 2**20
 """Scores that are read at a time: those of a stored chunk."""
+AHEAD = 2
+"""Parts that are read before they are needed."""
 Found = TypeVar("Found")
 
 
@@ -87,12 +91,22 @@ def rows_of_cells(cube: xr.Dataset) -> list[Rows]:
 
 
 def score_blocks(cube: xr.Dataset) -> Iterator[Any]:
-    """Yield the scores of a cube in its order: all of them if they are in memory, else a few runs at a time."""
+    """Yield the scores of a cube in its order: all of them if they are in memory, else a few runs at a time, of which the next are read meanwhile."""
     scores = cube.variables[names.SCORE]
     if is_loaded(cube):
         yield scores.values
         return
     n_metrics, n_gains, n_runs, n_topics = scores.shape
-    for cell in np.ndindex(n_metrics, n_gains):
-        for part in row_parts(n_runs, n_topics):
-            yield scores[(*cell, part)].values
+    keys = [
+        (*cell, part)
+        for cell in np.ndindex(n_metrics, n_gains)
+        for part in row_parts(n_runs, n_topics)
+    ]
+    with ThreadPoolExecutor(AHEAD, thread_name_prefix="read") as threads:
+        waiting = deque[Any]()
+        for key in keys:
+            waiting.append(threads.submit(lambda key: scores[key].values, key))
+            if len(waiting) > AHEAD:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,14 @@ from scorecube import names
 from scorecube.analyses.pair_tests import gaussian
 from scorecube.analyses.plan import make_plan
 from scorecube.collection import rows
+from scorecube.collection.evaluation import cube_dataset
+from scorecube.execute.executor import Executor
+from scorecube.execute.run import run as run_plan
+from scorecube.kernels import threads
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
+from scorecube.metrics import parse_metric
+from scorecube.storage import datasets, encoding
 from scorecube.workflow.api import analyse
 from tests.analyses.pair_tests.test_maxt import cube_of, labelled_pairs, odd_scores
 from tests.oracles.gaussian import adjusted, covariance, errors
@@ -171,3 +178,40 @@ def test_digests_of_earlier_plans_stay(kind: Any, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(f"scorecube.analyses.{module}.MANY_TOPICS", 60)
     many = make_plan(cube, kind(resampling="auto"), trials=20, seed=1).plan
     assert many.digest == drawn.digest
+
+
+@pytest.fixture
+def read_on_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets, "MAX_LOADED_BYTES", 0)
+    monkeypatch.setattr(datasets, "MAX_DIRECT_BYTES", 0)
+
+
+@pytest.mark.usefixtures("read_on_use")
+@pytest.mark.parametrize("chunk", [2**23, 2**13, 2**10])
+@pytest.mark.parametrize("kind", [sc.Ranks, sc.Leaderboard])
+def test_a_stored_cube_that_is_read_on_use_has_the_same_digest_and_result(
+    kind: Any, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunks of all runs, of some, and of some topics of one; scores 0 and 1, of three decimals, and rounded ones."""
+    chance, runs, n = np.random.default_rng(4), 7, 600
+    kinds = [chance.random((runs, n)) < 0.7, chance.random((runs, n)).round(3), chance.random((runs, n)) ** 3]  # fmt: skip
+    kinds[2][5] = kinds[2][4]  # a pair whose squares are added topic by topic
+    kinds[2][6] = kinds[2][4] + 1e-9 * chance.standard_normal(n)
+    cube = cube_dataset(np.stack(kinds)[:, np.newaxis].astype(float), [parse_metric(f"P@{k}") for k in (1, 5, 10)], ["auto"], [f"r{k}" for k in range(runs)], [f"{k:03d}" for k in range(n)])  # fmt: skip
+    options: dict[str, Any] = {"baseline": "r2"} if kind is sc.Leaderboard else {}
+    analysis = kind(resampling="gaussian", **options)
+    expected = analyse(cube, analysis, trials=300, seed=1)
+    monkeypatch.setattr(encoding, "MAX_CHUNK_BYTES", chunk)
+    sc.open_study(tmp_path / "s", mode="a").add("c", cube=cube)
+    stored = sc.open_study(tmp_path / "s")["c"].cube
+    shape = stored["score"].encoding["chunks"]
+    assert shape == {2**23: (1, 1, 7, 600), 2**13: (1, 1, 1, 600), 2**10: (1, 1, 1, 128)}[chunk]
+    monkeypatch.setattr(rows, "AT_ONCE", {2**23: 2**20, 2**13: 1500, 2**10: 1}[chunk])
+    monkeypatch.setattr(threads, "LEAST", 1)
+    monkeypatch.setattr(gaussian, "TOPICS_AT_ONCE", {2**23: 2**20, 2**13: 600, 2**10: 100}[chunk])
+    plan = make_plan(stored, analysis, trials=300, seed=1)
+    found = run_plan(plan, Executor(workers=2), block_units=110)
+    assert not rows.is_loaded(stored), "all scores were read together"
+    assert found.attrs["digest"] == expected.attrs["digest"]
+    for name, variable in expected.data_vars.items():
+        assert variable.identical(found[name]), name

@@ -39,7 +39,7 @@ from scorecube.analyses.judges.judge_quantities import (
 from scorecube.analyses.judges.one_judge import HALVES
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
-from scorecube.analyses.pair_tests.bounds import bounds_field, bounds_of, check_bounds
+from scorecube.analyses.pair_tests.bounds import bounds_field, bounds_of, check_bounds, kind_of
 from scorecube.analyses.pair_tests.classical import seconds_per_pair
 from scorecube.analyses.pair_tests.pairwise_complete import differences_bytes
 from scorecube.analyses.rank_agreement import population
@@ -51,7 +51,6 @@ from scorecube.analyses.rank_agreement.agreement import (
 )
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON, judged_scores
-from scorecube.collection.rows import Rows
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
 from scorecube.statistics.label_agreement import (
@@ -239,9 +238,7 @@ class Judges(Analysis):
             metrics[int((judged.cell_of == cell).any(axis=1).argmax())]
             for cell in range(len(of_cells))
         ]
-        given = bounds_of(
-            self.bounds, metric_of, [Rows(each.reshape(-1, each.shape[-1])) for each in of_cells]
-        )
+        given = bounds_of(self.bounds, metric_of, list(map(kind_of, of_cells)))
         return {
             "scores": judged.scores,
             "labels": _label_counts(cube, len(judged.sets) - 1),

@@ -410,17 +410,23 @@ def n_significant(reached: Array, trials: int, alphas: tuple[float, ...], plus_o
 
 
 def pair_result_bytes(
-    cube: xr.Dataset, n_levels: int, n_tested: int, *, pairwise: bool = False
+    cube: xr.Dataset,
+    n_levels: int,
+    n_tested: int,
+    *,
+    pairwise: bool = False,
+    of_scores: bool = True,
 ) -> float:
     """Return the memory of making a result of pairs and of its outputs.
 
     n_levels: Number of significance levels with a difference for each pair.
     n_tested: Number of pairs.
     pairwise: Whether the result describes the common topics of pairs.
+    of_scores: Whether all scores are read together.
     """
     count, n_settings = n_cells(cube), cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
     copies = count if n_settings == count else count + n_settings
-    score_bytes = 8 * count * cube.sizes[names.RUN] * cube.sizes[names.TOPIC]
+    score_bytes = 8 * count * cube.sizes[names.RUN] * cube.sizes[names.TOPIC] * of_scores
     return n_tested * (40.0 + copies * (22 + 8 * n_levels + 16 * pairwise)) + 3.5 * score_bytes
 
 

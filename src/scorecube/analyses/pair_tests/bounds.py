@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,8 +12,7 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.family import Pairs
 from scorecube.analyses.pair_tests.pairwise_complete import pairs_at_once
 from scorecube.collection.doubts import UNIT_METRICS
-from scorecube.collection.rows import Rows, rows_of_cells
-from scorecube.collection.selection import cell_metrics, n_cells
+from scorecube.collection.selection import cell_metrics, cells, n_cells
 from scorecube.collection.topic_groups import FREEDOM
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.bounded_means import (
@@ -30,6 +28,8 @@ from scorecube.statistics.bounded_means import (
 
 KNOWN: Literal["known"] = "known"
 """Word for the bounds of each metric, where they are known."""
+Kind = tuple[bool, bool]
+"""Of `kind_of`."""
 
 
 def bounds_field(
@@ -51,36 +51,37 @@ def bounds_field(
 
 
 def bounds_of_cells(
-    bounds: Sequence[float] | str, cube: xr.Dataset, by_system: bool
+    bounds: Sequence[float] | str, cube: xr.Dataset, by_system: bool, kinds: Sequence[Kind] = ()
 ) -> list[tuple[float, float] | None]:
     """Return the bounds of each cell, None where there are none.
 
     Known are 0 and 1, of scores within them whose metric has them by definition, or that are all 0 or 1. Topic groups, whose scores are sums, and systems have none.
+
+    kinds: Of the scores of each cell, where they are known.
     """
     if bounds == KNOWN and (by_system or FREEDOM in cube.attrs):
         return [None] * n_cells(cube)
-    return bounds_of(bounds, cell_metrics(cube), rows_of_cells(cube))
+    if bounds == KNOWN and not kinds:
+        kinds = [kind_of(each) for each in cells(cube)[0]]
+    return bounds_of(bounds, cell_metrics(cube), kinds)
+
+
+def kind_of(scores: Any) -> Kind:
+    """Return whether scores, NaN for missing, lie between 0 and 1, and whether all are 0 or 1."""
+    there = scores[~np.isnan(scores)]
+    return bool(((there >= 0.0) & (there <= 1.0)).all()), bool(at_bounds(there))
 
 
 def bounds_of(
-    bounds: Sequence[float] | str, metrics: Sequence[str], scores: Sequence[Rows]
+    bounds: Sequence[float] | str, metrics: Sequence[str], kinds: Sequence[Kind]
 ) -> list[tuple[float, float] | None]:
-    """Return the bounds of each cell, given their metrics and scores, NaN for missing."""
+    """Return the bounds of each cell, given its metric and `kind_of` its scores."""
     if not isinstance(bounds, str):
         return [(bounds[0], bounds[1]) if bounds else None] * len(metrics)
-    found: list[tuple[float, float] | None] = []
-    for metric, of_cell in zip(metrics, scores, strict=True):
-        named = UNIT_METRICS.match(metric) is not None
-        is_unit = all(of_cell.each(partial(_is_unit, of_cell, named)))
-        found.append((0.0, 1.0) if is_unit else None)
-    return found
-
-
-def _is_unit(scores: Rows, named: bool, part: slice) -> bool:
-    """Return whether scores lie between 0 and 1, or, of no metric that does by definition, are all 0 or 1."""
-    values = scores[part]
-    there = values[~np.isnan(values)]
-    return bool(((there >= 0.0) & (there <= 1.0)).all()) and (named or bool(at_bounds(there)))
+    return [
+        (0.0, 1.0) if within and (UNIT_METRICS.match(metric) or binary) else None
+        for metric, (within, binary) in zip(metrics, kinds, strict=True)
+    ]
 
 
 def check_bounds(bounds: Sequence[float] | str, scores: Callable[[], Any], by_system: bool) -> None:

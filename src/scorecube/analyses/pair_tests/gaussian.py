@@ -18,12 +18,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from scorecube.analyses.options import option_field
+from scorecube.collection.rows import AT_ONCE as ROWS_AT_ONCE
 from scorecube.collection.rows import Rows
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.linalg.panel_product import in_panels
 from scorecube.kernels.random.uniforms import uniforms
 from scorecube.kernels.threads import on_threads
-from scorecube.statistics.bounded_means import LEAST_VARIED, at_bounds, n_varied
+from scorecube.statistics.bounded_means import LEAST_VARIED, n_varied
 from scorecube.statistics.integer_scores import (
     BLIND,
     DENOMINATORS,
@@ -109,6 +110,12 @@ class Seen(NamedTuple):
     some: Any
 
     @property
+    def kind(self) -> tuple[bool, bool]:
+        """`bounds.kind_of` the scores."""
+        within = bool((self.least >= 0.0).all() and (self.greatest <= 1.0).all())
+        return within, bool(self.at_bounds.all())
+
+    @property
     def finite(self) -> bool:
         """Whether no score is missing or infinite."""
         return bool(np.isfinite([self.least, self.greatest]).all())
@@ -189,7 +196,8 @@ def _see(rows: Rows, part: slice) -> Seen:
         total = np.rint(values * per_score[:, np.newaxis]).sum(axis=1)
         some = values[:, :: max(1, n // PROBED_TOPICS)]
         varied = n_varied(some) >= LEAST_VARIED
-    return Seen(*own, denominator, per_score, total, at_bounds(values), varied, some)
+        binary = (denominator == 1.0) & (own[0] >= 0.0) & (own[1] <= 1.0)
+    return Seen(*own, denominator, per_score, total, binary, varied, some)
 
 
 def room_of(n: int, largest: Any) -> Any:
@@ -256,6 +264,15 @@ def products_of_scores(units: RowUnits) -> Any:
         for some in (lows[k : k + PRODUCTS_AT_ONCE] for k in range(0, len(lows), PRODUCTS_AT_ONCE)):
             total += sum(on_threads(multiply, some, short.size))
     return total / scale / scale.T
+
+
+def bytes_of_products(n_runs: int, n_topics: int) -> float:
+    """Return the memory of `products_of_scores`."""
+    read = 6 * 8 * max(ROWS_AT_ONCE, n_topics) + 16 * n_runs * AT_ONCE
+    sums = 8 * PRODUCTS_AT_ONCE * n_runs**2
+    return float(
+        4 * n_runs * min(n_topics, TOPICS_AT_ONCE) + sums + min(read, 48 * n_runs * n_topics)
+    )
 
 
 def root_of(matrix: Any) -> Any:

@@ -35,6 +35,7 @@ from scorecube.analyses.pair_tests.gaussian import (
     MANY_TOPICS,
     TOPICS,
     Seen,
+    bytes_of_products,
     look,
     normal_numbers,
     products_of_scores,
@@ -401,7 +402,10 @@ class StepDown(Analysis):
         speed = 2 if has_wide_registers() else 1
         n_read, n_scores = self.topics_of_trials(cube), count * n_runs * n_topics
         per_pair = 1.2e-9 + 4.2e-11 * n_read / speed
-        products = 2e-11 * n_scores * n_runs * (self.resampling == GAUSSIAN)
+        input_bytes, products = 16.0 * n_scores, 0.0
+        if self.resampling == GAUSSIAN:
+            input_bytes = bytes_of_products(n_runs, n_topics)
+            products = n_scores * (1.5e-8 + 5e-11 * n_runs)
         n_drawn = 0 if prepared.source is None else prepared.source.sizes[names.RUN]
         n_largest = len(families) if self.has_limits else 0
         return Cost(
@@ -412,10 +416,10 @@ class StepDown(Analysis):
             fixed_bytes=8.0 * count * n_tested
             + 8.0 * AT_ONCE * (2 * n_runs + 3 * (n_read or n_runs) + TILE),
             fixed_seconds=3e-4 * count * n_tested / TILE / 50,
-            result_bytes=pair_result_bytes(cube, 1, n_tested)
+            result_bytes=pair_result_bytes(cube, 1, n_tested, of_scores=not self.reads_by_run)
             + 8.0 * count * (trials * n_largest + n_tested),
             result_seconds=count * n_tested * (4e-7 + 2e-9 * n_read),
-            input_bytes=24.0 * count * (n_tested + n_pairs(cube)) + 16.0 * n_scores,
+            input_bytes=24.0 * count * (n_tested + n_pairs(cube)) + input_bytes,
             input_seconds=count * (n_tested + n_pairs(cube)) * (2e-7 + 4e-10 * n_read) + products,
             together=1 if has_wide_registers() else AT_ONCE,
         )

@@ -285,7 +285,10 @@ class Board(Leaderboard):
 
         result = super().finalize(prepared, totals, trials)
         strata, (scores, cell_of) = self.strata(prepared), cells(prepared.cube)
-        bounds = bounds_of_cells(self.bounds, prepared.cube, bool(self.by_system))
+        bounds = bounds_of_cells(
+            *(self.bounds, prepared.cube, bool(self.by_system)),
+            [each.kind for each in self.seen(prepared)],
+        )
         means = means_by_collection(scores, strata)
         sides = []
         for cell in range(len(scores)):

@@ -184,7 +184,9 @@ class Leaderboard(RankSets):
         cell_of, statistics = cell_of_settings(cube), self.statistics(prepared)
         families, rows = self.families(cube), list[dict[str, Any]]()
         counts = self.counts(prepared, totals["reached"], trials)
-        bounds = bounds_of_cells(self.bounds, cube, bool(self.by_system))
+        bounds = bounds_of_cells(
+            *(self.bounds, cube, bool(self.by_system)), [each.kind for each in self.seen(prepared)]
+        )
         means = [self.own_means(prepared, cell) for cell in range(len(statistics))]
         for cell, row in enumerate(counts):
             statistic = statistics[cell]

@@ -152,9 +152,15 @@ def scores(size: Size, seed: int = 1) -> xr.Dataset:
     )
 
 
+def made(name: str) -> Any:
+    """Return the analysis of a name such as swap, or leaderboard-gaussian with its resampling."""
+    name, _, resampling = name.partition("-")
+    return registry.load(name)(**({"resampling": resampling} if resampling else {}))
+
+
 def subject(name: str, size: Size) -> xr.Dataset:
     """Return the cube that an analysis takes."""
-    if registry.load(name)().uses_rankings:
+    if made(name).uses_rankings:
         judged = 1 + np.random.default_rng(4).poisson([20, 10, 5], (size.n_topics, 3))
         rankings = simulate_rankings(
             judged,
@@ -185,7 +191,7 @@ def plan_that_fits(
     BadPlan
         There is none.
     """
-    analysis, fitting = registry.load(name)(), None
+    analysis, fitting = made(name), None
     for trials in TRIALS if analysis.resamples else (1,):
         plan = make_plan(cube, analysis, trials=trials, seed=1)
         release_memory()
@@ -246,9 +252,7 @@ def measured(name: str, size: Size, seconds: float = SECONDS) -> Found:
 
 def sizes_of(name: str) -> list[Size]:
     """Return the grid of an analysis."""
-    grid: Sequence[tuple[int, int, int]] = (
-        OF_RANKINGS if registry.load(name)().uses_rankings else SIZES
-    )
+    grid: Sequence[tuple[int, int, int]] = OF_RANKINGS if made(name).uses_rankings else SIZES
     if name in ("errors", "check"):
         grid = OF_SIMULATIONS
     least = 2 if name == "correlate" else 1

@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks [start|swap|correlation|evaluate|pairs|teams|sweep|scaling|record ...]``: all benchmarks, or those named."""
+"""``python -m tests.benchmarks [start|swap|correlation|evaluate|pairs|items|teams|sweep|scaling|record ...]``: all benchmarks, or those named."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from tests.benchmarks import (
     correlation,
     evaluate,
+    items,
     pairs,
     record,
     scaling,
@@ -22,6 +23,7 @@ BENCHMARKS = {
     "correlation": correlation.main,
     "evaluate": evaluate.main,
     "pairs": pairs.main,
+    "items": items.main,
     "teams": teams.main,
     "sweep": sweep.main,
     "scaling": scaling.main,

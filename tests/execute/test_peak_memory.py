@@ -15,6 +15,8 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
+from scorecube.collection.evaluation import cube_dataset
+from scorecube.metrics import parse_metric
 from scorecube.testing import simulate_rankings
 from tests.conftest import Tree
 
@@ -123,6 +125,27 @@ def test_a_limit_is_kept(name: str, tmp_path: Path, tree: Callable[[Path], Tree]
     assert estimate <= limit + 1
     assert abs(done.peak / limit - 1) <= TOLERANCE
     assert abs(done.peak / estimate - 1) <= TOLERANCE
+
+
+def test_scores_are_read_a_few_runs_at_a_time_where_errors_are_drawn(tmp_path: Path) -> None:
+    """Stored scores of 640 MB: all of them, their integers and what is made of these took four times as much."""
+    peaks = []
+    for n_topics in (50, 400_000):
+        study, chance = tmp_path / f"{n_topics}.zarr", np.random.default_rng(1)
+        scores = chance.random((2, 1, 100, n_topics))
+        scores[0] = scores[0] < 0.5
+        topics, runs = ([f"{k:07d}" for k in range(n)] for n in (n_topics, 100))
+        metrics = [parse_metric("P@1"), parse_metric("AP")]
+        cube = cube_dataset(scores, metrics, ["auto"], runs, topics)
+        sc.open_study(study, mode="a").add("one", cube=cube)
+        del cube
+        words = ["leaderboard", study, "--resampling", "gaussian", "--trials", 200, "--seed", 1]
+        done = measure(*words, "--workers", 2)
+        assert done.status == 0, done.stderr
+        assert done.peak < (1 + TOLERANCE) * announced(done.stderr)
+        peaks.append(done.peak)
+        print(f"\n{n_topics} topics: {announced(done.stderr):,.0f} MB of {done.peak:,.0f}")
+    assert peaks[1] - peaks[0] < 0.8 * scores.nbytes / 1e6
 
 
 @pytest.mark.parametrize("name", ["swap", "stability", "splits"])

@@ -18,6 +18,7 @@ from scorecube.analyses.options import shown
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube, check_dataset
+from scorecube.collection.rows import score_blocks
 from scorecube.collection.selection import uses_gains
 from scorecube.collection.topic_groups import by_group, has_groups
 from scorecube.errors import BadPlan, option
@@ -233,7 +234,8 @@ def cube_digest(cube: xr.Dataset) -> str:
         hasher.update("\x1f".join(schema.labels_of(cube, dim)).encode() + b"\x1e")
     hasher.update(uses_gains(cube).tobytes())
     # Buffers instead of bytes: arrays are not copied.
-    hasher.update(_buffer(cube.variables[names.SCORE].values.astype("<f8", copy=False)))
+    for scores in score_blocks(cube):
+        hasher.update(_buffer(scores.astype("<f8", copy=False)))
     if names.LABEL_COUNTS in cube:
         counts = cube.variables[names.LABEL_COUNTS].values.astype("<i8", copy=False)
         hasher.update(f"{names.LABEL_COUNTS} {counts.shape};".encode())

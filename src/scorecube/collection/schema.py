@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -410,7 +411,7 @@ def check_labels(labels: list[str], dim: str, subject: str) -> None:
     BadInput
         Labels are repeated or not in sorted order.
     """
-    if sorted(set(labels)) != labels:
+    if not all(map(operator.lt, labels, labels[1:])):
         repeated = sorted(label for label, count in Counter(labels).items() if count > 1)
         problem = f"repeated: {', '.join(repeated[:5])}" if repeated else "not in sorted order"
         raise BadInput(f"{subject}: labels of {dim!r} must be sorted and unique; {problem}")

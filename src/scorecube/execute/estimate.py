@@ -9,11 +9,13 @@ import numpy as np
 
 from scorecube.analyses.base import Combine, Cost, Output
 from scorecube.analyses.plan import PreparedPlan
+from scorecube.collection.rows import is_loaded
 from scorecube.collection.selection import n_cells
 from scorecube.errors import BadPlan, counted, option
 from scorecube.execute.block_writer import MAX_WAITING
 from scorecube.execute.kernel_state import KernelState, kernel_state
 from scorecube.execute.memory import default_memory, program_bytes, release_memory
+from scorecube.names import SCORE
 
 BLOCK_SECONDS = 0.5
 """Target duration of a block: long compared with scheduling and recording it, short compared with a run."""
@@ -208,6 +210,8 @@ def estimate(
         if program > allowed / 2:  # freed memory counts where the limit may bind
             release_memory()
             program = program_bytes(type(analysis))
+    if not (is_loaded(cube) or analysis.reads_by_run):
+        program += cube[SCORE].nbytes
     needs = _memory(prepared, cost, workers, program)
     check_memory(needs, block_units or 1, allowed)
     seconds = cost.seconds * units

@@ -74,6 +74,10 @@ class Units:
         """Number of topics."""
         return int(self.values.shape[1])
 
+    def whole_of(self, runs: slice) -> FloatArray:
+        """Return `whole` of some runs."""
+        return self.whole[runs]
+
     @property
     def totals(self) -> FloatArray:
         """Sums of `whole`: float64 (run,)."""
@@ -130,12 +134,17 @@ def comparable_scores(scores: FloatArray, *, paired: bool = True) -> tuple[Float
     room, digits = ROOM / (4.0 * n * largest), finest_units(scores) / per_score
     factor = 2.0 ** math.floor(math.log2(min(room, digits)))
     if room < digits and (SNAP + 1.0) * math.sqrt(n) > BLIND * usual * per_score * factor:
-        raise OverflowError(
-            f"some scores differ by up to {largest / per_score:.3g} from others of their topic, and most by about {usual:.3g}: sums over "
-            f"{n:,} topics cannot hold both. Look for sentinels or another unit, and leave these topics out; the tests of paired compare "
-            "topic by topic and need no sums"
-        )
+        raise OverflowError(cannot_hold(largest / per_score, usual, n))
     return np.rint(shifted * factor), per_score * factor, not (exact and factor >= 1.0)
+
+
+def cannot_hold(largest: float, usual: float, n: int) -> str:
+    """Return why sums over topics cannot hold scores: their largest and usual differences, and the number of topics."""
+    return (
+        f"some scores differ by up to {largest:.3g} from others of their topic, and most by about {usual:.3g}: sums over "
+        f"{n:,} topics cannot hold both. Look for sentinels or another unit, and leave these topics out; the tests of paired compare "
+        "topic by topic and need no sums"
+    )
 
 
 def single_scores(scores: FloatArray) -> tuple[FloatArray, float, bool]:
@@ -174,9 +183,7 @@ def exact_denominator(scores: FloatArray) -> float:
     """Return the common denominator of scores (NaN for missing) whose numerators are exact; 0 if there is none."""
     known = scores[~np.isnan(scores)]
     most = ROOM / max(float(np.abs(known).max(initial=0.0)), SMALLEST)
-    return next(
-        (d for d in _worth_trying(known) if d <= most and _is_integral(known, d).all()), 0.0
-    )
+    return next((d for d in _worth_trying(known) if d <= most and is_integral(known, d).all()), 0.0)
 
 
 def _median_size(numbers: FloatArray) -> float:
@@ -198,7 +205,7 @@ def whole_scores(scores: FloatArray) -> tuple[FloatArray, float, bool]:
     # A centred value is at most 2 n largest, a sum of n of them n times that, and a difference of sums twice that.
     most = ROOM / (4.0 * n * n * largest)
     per_score = next(
-        (d for d in _worth_trying(known) if d <= most and _is_integral(known, d).all()), 0.0
+        (d for d in _worth_trying(known) if d <= most and is_integral(known, d).all()), 0.0
     )
     rounded = per_score == 0.0
     if rounded:
@@ -209,11 +216,17 @@ def whole_scores(scores: FloatArray) -> tuple[FloatArray, float, bool]:
 def _worth_trying(scores: FloatArray) -> list[float]:
     # A few scores exclude most of the denominators.
     few = scores[:: max(1, len(scores) // PROBES), np.newaxis]
-    found: list[float] = _TRIED[_is_integral(few, _TRIED).all(axis=0)].tolist()
+    found: list[float] = _TRIED[is_integral(few, _TRIED).all(axis=0)].tolist()
     return found
 
 
-def _is_integral(scores: FloatArray, denominator: FloatArray | float) -> NDArray[np.bool_]:
+def first_denominator(scores: FloatArray) -> float:
+    """Return the first of `DENOMINATORS` whose numerators are exact; 0 if there is none."""
+    return next((d for d in _worth_trying(scores) if is_integral(scores, d).all()), 0.0)
+
+
+def is_integral(scores: FloatArray, denominator: FloatArray | float) -> NDArray[np.bool_]:
+    """Return which scores have an exact numerator."""
     # Both reading a decimal number and dividing give the double nearest to k / denominator.
     return np.asarray(np.rint(scores * denominator) / denominator == scores)
 

@@ -96,8 +96,10 @@ class Collection:
 
     @property
     def cube(self) -> xr.Dataset:
-        """The score cube, in memory."""
-        return self._read(CUBE, lambda path, files: read_dataset(self.location, path, files))
+        """The score cube; the scores of one above 256 MiB are read on use."""
+        return self._read(
+            CUBE, lambda path, files: read_dataset(self.location, path, files, whole=False)
+        )
 
     @property
     def cube_version(self) -> str:

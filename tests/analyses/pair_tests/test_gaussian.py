@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,15 @@ import scorecube as sc
 from scorecube import names
 from scorecube.analyses.pair_tests import gaussian
 from scorecube.analyses.plan import make_plan
+from scorecube.collection import rows
+from scorecube.collection.evaluation import cube_dataset
+from scorecube.execute.executor import Executor
+from scorecube.execute.run import run as run_plan
+from scorecube.kernels import threads
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
-from scorecube.statistics.integer_scores import comparable_scores, in_units
+from scorecube.metrics import parse_metric
+from scorecube.storage import datasets, encoding
 from scorecube.workflow.api import analyse
 from tests.analyses.pair_tests.test_maxt import cube_of, labelled_pairs, odd_scores
 from tests.oracles.gaussian import adjusted, covariance, errors
@@ -95,22 +102,28 @@ def test_a_board_draws_the_weighted_mean_over_collections() -> None:
         assert np.array_equal(one[name], alone[name]), name
 
 
-@pytest.mark.parametrize("at_once", [5, 64])
-def test_products_are_exact_in_any_chunks_of_topics(
-    monkeypatch: pytest.MonkeyPatch, at_once: int
+@pytest.mark.parametrize(
+    ("topics", "at_once", "read"), [(2**20, 5, 2**20), (64, 16, 900), (7, 64, 1)]
+)
+def test_products_are_exact_in_any_chunks_of_runs_and_topics(
+    monkeypatch: pytest.MonkeyPatch, topics: int, at_once: int, read: int
 ) -> None:
     scores = np.random.default_rng(2).standard_normal((5, 300)) * [[1], [1e6], [1e-6], [0.5], [0]]
-    units = in_units(*comparable_scores(scores))
-    whole = gaussian.products_of_scores(scores, units)
-    assert at_once != gaussian.AT_ONCE
-    monkeypatch.setattr(gaussian, "AT_ONCE", at_once)
-    assert np.array_equal(gaussian.products_of_scores(scores, units), whole)
-    order = np.random.default_rng(3).permutation(300)
-    moved = in_units(*comparable_scores(scores[:, order]))
-    assert np.array_equal(gaussian.products_of_scores(scores[:, order], moved), whole)
-    own = gaussian.own_values(scores, units)
+    whole = products(scores)
+    for module, name, size in ((gaussian, "TOPICS_AT_ONCE", topics), (gaussian, "AT_ONCE", at_once), (rows, "AT_ONCE", read)):  # fmt: skip
+        monkeypatch.setattr(module, name, size)
+    assert len(rows.row_parts(5, 300)) == {2**20: 1, 900: 2, 1: 5}[read]
+    assert np.array_equal(products(scores), whole)
+    assert np.array_equal(products(scores[:, np.random.default_rng(3).permutation(300)]), whole)
+    units = gaussian.row_units(rows.Rows(scores), gaussian.look(rows.Rows(scores)))
+    own = (scores - scores.mean(axis=1, keepdims=True)) * 300 * units.per_score
     scale = np.sqrt((own**2).sum(axis=1)) + 1.0
     assert np.abs((whole - own @ own.T) / np.outer(scale, scale)).max() < 2e-6
+
+
+def products(scores: Any) -> Any:
+    of_runs = rows.Rows(scores)
+    return gaussian.products_of_scores(gaussian.row_units(of_runs, gaussian.look(of_runs)))
 
 
 @pytest.mark.parametrize("n_topics", [2000, pytest.param(20_000, marks=pytest.mark.slow)])
@@ -165,3 +178,40 @@ def test_digests_of_earlier_plans_stay(kind: Any, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(f"scorecube.analyses.{module}.MANY_TOPICS", 60)
     many = make_plan(cube, kind(resampling="auto"), trials=20, seed=1).plan
     assert many.digest == drawn.digest
+
+
+@pytest.fixture
+def read_on_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets, "MAX_LOADED_BYTES", 0)
+    monkeypatch.setattr(datasets, "MAX_DIRECT_BYTES", 0)
+
+
+@pytest.mark.usefixtures("read_on_use")
+@pytest.mark.parametrize("chunk", [2**23, 2**13, 2**10])
+@pytest.mark.parametrize("kind", [sc.Ranks, sc.Leaderboard])
+def test_a_stored_cube_that_is_read_on_use_has_the_same_digest_and_result(
+    kind: Any, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunks of all runs, of some, and of some topics of one; scores 0 and 1, of three decimals, and rounded ones."""
+    chance, runs, n = np.random.default_rng(4), 7, 600
+    kinds = [chance.random((runs, n)) < 0.7, chance.random((runs, n)).round(3), chance.random((runs, n)) ** 3]  # fmt: skip
+    kinds[2][5] = kinds[2][4]  # a pair whose squares are added topic by topic
+    kinds[2][6] = kinds[2][4] + 1e-9 * chance.standard_normal(n)
+    cube = cube_dataset(np.stack(kinds)[:, np.newaxis].astype(float), [parse_metric(f"P@{k}") for k in (1, 5, 10)], ["auto"], [f"r{k}" for k in range(runs)], [f"{k:03d}" for k in range(n)])  # fmt: skip
+    options: dict[str, Any] = {"baseline": "r2"} if kind is sc.Leaderboard else {}
+    analysis = kind(resampling="gaussian", **options)
+    expected = analyse(cube, analysis, trials=300, seed=1)
+    monkeypatch.setattr(encoding, "MAX_CHUNK_BYTES", chunk)
+    sc.open_study(tmp_path / "s", mode="a").add("c", cube=cube)
+    stored = sc.open_study(tmp_path / "s")["c"].cube
+    shape = stored["score"].encoding["chunks"]
+    assert shape == {2**23: (1, 1, 7, 600), 2**13: (1, 1, 1, 600), 2**10: (1, 1, 1, 128)}[chunk]
+    monkeypatch.setattr(rows, "AT_ONCE", {2**23: 2**20, 2**13: 1500, 2**10: 1}[chunk])
+    monkeypatch.setattr(threads, "LEAST", 1)
+    monkeypatch.setattr(gaussian, "TOPICS_AT_ONCE", {2**23: 2**20, 2**13: 600, 2**10: 100}[chunk])
+    plan = make_plan(stored, analysis, trials=300, seed=1)
+    found = run_plan(plan, Executor(workers=2), block_units=110)
+    assert not rows.is_loaded(stored), "all scores were read together"
+    assert found.attrs["digest"] == expected.attrs["digest"]
+    for name, variable in expected.data_vars.items():
+        assert variable.identical(found[name]), name

@@ -39,7 +39,7 @@ from scorecube.analyses.judges.judge_quantities import (
 from scorecube.analyses.judges.one_judge import HALVES
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
-from scorecube.analyses.pair_tests.bounds import bounds_field, bounds_of, check_bounds
+from scorecube.analyses.pair_tests.bounds import bounds_field, bounds_of, check_bounds, kind_of
 from scorecube.analyses.pair_tests.classical import seconds_per_pair
 from scorecube.analyses.pair_tests.pairwise_complete import differences_bytes
 from scorecube.analyses.rank_agreement import population
@@ -200,7 +200,7 @@ class Judges(Analysis):
             )
         family_runs(self.families, judged.sets[1:], runs)
         check_runs(cube.fillna({names.SCORE: 0.0}), "the comparison of judges")
-        check_bounds(self.bounds, judged.scores, False)
+        check_bounds(self.bounds, lambda: judged.scores, False)
         warnings = list(cube.attrs.get(NOT_COMMON, []))
         for place, judge in enumerate(judged.sets[1:], 1):
             sets = one_judge.two_sets(judged.scores[0], judged.scores[place])
@@ -238,7 +238,7 @@ class Judges(Analysis):
             metrics[int((judged.cell_of == cell).any(axis=1).argmax())]
             for cell in range(len(of_cells))
         ]
-        given = bounds_of(self.bounds, metric_of, of_cells)
+        given = bounds_of(self.bounds, metric_of, list(map(kind_of, of_cells)))
         return {
             "scores": judged.scores,
             "labels": _label_counts(cube, len(judged.sets) - 1),

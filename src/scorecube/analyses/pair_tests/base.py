@@ -38,6 +38,7 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
     sample_sizes,
     whole_cells,
 )
+from scorecube.collection.rows import score_blocks
 from scorecube.collection.run_pairs import pair_labels
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells, uses_gains
@@ -291,35 +292,42 @@ def n_pairs(cube: xr.Dataset) -> int:
 
 
 def check_runs(
-    cube: xr.Dataset, subject: str, *, means_only: bool = True, missing: str | None = None
+    cube: xr.Dataset,
+    subject: str,
+    *,
+    means_only: bool = True,
+    missing: str | None = None,
+    finite: bool = False,
 ) -> None:
     """Refuse a cube that a test of pairs of runs cannot use.
 
     subject: Name of the analysis in messages.
     means_only: Whether all metrics must be summarised by their mean.
     missing: Value of the option of that name; None if the analysis has no such option.
+    finite: Whether all scores are known to be there.
     """
     n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
     if n_runs < 2 or n_topics < 2:
         raise BadPlan(
             f"{subject} needs 2 runs and 2 topics; found {counted(n_runs, 'run')} and {counted(n_topics, 'topic')}"
         )
-    scores = cube.variables[names.SCORE].values
-    irregular = ~np.isfinite(scores)
-    if irregular.any() and missing != PAIRWISE:
+    missing_scores = infinite = 0
+    for scores in () if finite else score_blocks(cube):
+        if not np.isfinite(scores).all():
+            missing_scores += int(np.isnan(scores).sum())
+            infinite += int(np.isinf(scores).sum())
+    if missing_scores + infinite and missing != PAIRWISE:
         pairwise = (
             f"test each pair on its common topics with {option('missing', PAIRWISE)}, "
             if missing
             else ""
         )
         raise BadPlan(
-            f"{int(irregular.sum())} scores are missing or infinite; leave their topics out with "
+            f"{missing_scores + infinite} scores are missing or infinite; leave their topics out with "
             f"{option('drop_missing', True)}, {pairwise}or choose other runs, topics or metrics"
         )
-    if irregular.any() and np.isinf(scores).any():
-        raise BadPlan(
-            f"{int(np.isinf(scores).sum())} scores are infinite; choose other runs, topics or metrics"
-        )
+    if infinite:
+        raise BadPlan(f"{infinite} scores are infinite; choose other runs, topics or metrics")
     if means_only:
         refuse_other_summaries(cube, subject)
 
@@ -329,10 +337,13 @@ def few_binary_topics(cube: xr.Dataset, subject: str) -> list[str]:
 
     subject: Name of the analysis in messages.
     """
-    n_runs, n_topics, scores = cube.sizes[names.RUN], cube.sizes[names.TOPIC], cells(cube)[0]
+    n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+    if n_topics > FEW_BINARY:
+        return []
+    scores = cells(cube)[0]
     # A metric that is 0 for all runs has no difference to get wrong.
     varied = scores.min((1, 2)) < scores.max((1, 2))
-    if n_topics > FEW_BINARY or not (varied & at_bounds(scores).all(axis=-1)).any():
+    if not (varied & at_bounds(scores).all(axis=-1)).any():
         return []
     if n_topics <= REFUSED_BINARY:
         raise BadPlan(
@@ -399,17 +410,23 @@ def n_significant(reached: Array, trials: int, alphas: tuple[float, ...], plus_o
 
 
 def pair_result_bytes(
-    cube: xr.Dataset, n_levels: int, n_tested: int, *, pairwise: bool = False
+    cube: xr.Dataset,
+    n_levels: int,
+    n_tested: int,
+    *,
+    pairwise: bool = False,
+    of_scores: bool = True,
 ) -> float:
     """Return the memory of making a result of pairs and of its outputs.
 
     n_levels: Number of significance levels with a difference for each pair.
     n_tested: Number of pairs.
     pairwise: Whether the result describes the common topics of pairs.
+    of_scores: Whether all scores are read together.
     """
     count, n_settings = n_cells(cube), cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
     copies = count if n_settings == count else count + n_settings
-    score_bytes = 8 * count * cube.sizes[names.RUN] * cube.sizes[names.TOPIC]
+    score_bytes = 8 * count * cube.sizes[names.RUN] * cube.sizes[names.TOPIC] * of_scores
     return n_tested * (40.0 + copies * (22 + 8 * n_levels + 16 * pairwise)) + 3.5 * score_bytes
 
 

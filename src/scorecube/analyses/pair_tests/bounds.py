@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +28,8 @@ from scorecube.statistics.bounded_means import (
 
 KNOWN: Literal["known"] = "known"
 """Word for the bounds of each metric, where they are known."""
+Kind = tuple[bool, bool]
+"""Of `kind_of`."""
 
 
 def bounds_field(
@@ -49,37 +51,44 @@ def bounds_field(
 
 
 def bounds_of_cells(
-    bounds: Sequence[float] | str, cube: xr.Dataset, by_system: bool
+    bounds: Sequence[float] | str, cube: xr.Dataset, by_system: bool, kinds: Sequence[Kind] = ()
 ) -> list[tuple[float, float] | None]:
     """Return the bounds of each cell, None where there are none.
 
     Known are 0 and 1, of scores within them whose metric has them by definition, or that are all 0 or 1. Topic groups, whose scores are sums, and systems have none.
+
+    kinds: Of the scores of each cell, where they are known.
     """
     if bounds == KNOWN and (by_system or FREEDOM in cube.attrs):
         return [None] * n_cells(cube)
-    return bounds_of(bounds, cell_metrics(cube), cells(cube)[0])
+    if bounds == KNOWN and not kinds:
+        kinds = [kind_of(each) for each in cells(cube)[0]]
+    return bounds_of(bounds, cell_metrics(cube), kinds)
+
+
+def kind_of(scores: Any) -> Kind:
+    """Return whether scores, NaN for missing, lie between 0 and 1, and whether all are 0 or 1."""
+    there = scores[~np.isnan(scores)]
+    return bool(((there >= 0.0) & (there <= 1.0)).all()), bool(at_bounds(there))
 
 
 def bounds_of(
-    bounds: Sequence[float] | str, metrics: Sequence[str], scores: Any
+    bounds: Sequence[float] | str, metrics: Sequence[str], kinds: Sequence[Kind]
 ) -> list[tuple[float, float] | None]:
-    """Return the bounds of each cell, given their metrics and scores (cell, run, topic), NaN for missing."""
+    """Return the bounds of each cell, given its metric and `kind_of` its scores."""
     if not isinstance(bounds, str):
         return [(bounds[0], bounds[1]) if bounds else None] * len(metrics)
-    found: list[tuple[float, float] | None] = []
-    for metric, of_cell in zip(metrics, scores, strict=True):
-        there = of_cell[~np.isnan(of_cell)]
-        within = bool(((there >= 0.0) & (there <= 1.0)).all())
-        is_unit = within and (UNIT_METRICS.match(metric) or at_bounds(there))
-        found.append((0.0, 1.0) if is_unit else None)
-    return found
+    return [
+        (0.0, 1.0) if within and (UNIT_METRICS.match(metric) or binary) else None
+        for metric, (within, binary) in zip(metrics, kinds, strict=True)
+    ]
 
 
-def check_bounds(bounds: Sequence[float] | str, scores: Any, by_system: bool) -> None:
+def check_bounds(bounds: Sequence[float] | str, scores: Callable[[], Any], by_system: bool) -> None:
     """Refuse bounds that are none, or that scores exceed, and those of systems with repetitions.
 
     bounds: Numbers or `KNOWN`, which nothing is said of.
-    scores: float64 (cell, run, topic), NaN for missing.
+    scores: Returns float64 (cell, run, topic), NaN for missing.
     by_system: Whether systems are compared.
     Raises BadPlan: Naming the option.
     """
@@ -92,7 +101,8 @@ def check_bounds(bounds: Sequence[float] | str, scores: Any, by_system: bool) ->
         raise BadPlan(
             f"{given} is for runs: means over repetitions have errors of their own", option="bounds"
         )
-    least, most = float(np.nanmin(scores)), float(np.nanmax(scores))
+    every = scores()
+    least, most = float(np.nanmin(every)), float(np.nanmax(every))
     if least < bounds[0] or most > bounds[1]:
         raise BadPlan(
             f"{given} does not hold all scores, which lie between {least:g} and {most:g}",

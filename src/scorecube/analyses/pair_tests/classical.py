@@ -164,7 +164,7 @@ class Paired(Analysis):
 
     def check_bounds(self, prepared: Prepared) -> None:
         """Raise BadPlan for bounds that are none, or of which nothing here makes use."""
-        check_bounds(self.bounds, cells(prepared.cube)[0], bool(self.by_system))
+        check_bounds(self.bounds, lambda: cells(prepared.cube)[0], bool(self.by_system))
         if self.bounds in ((), KNOWN):
             return
         given = option("bounds", ",".join(f"{each:g}" for each in self.bounds))

@@ -26,7 +26,7 @@ from scorecube.analyses.pair_tests.joint_quantities import MAXT_VARIABLES
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.repetitions import OverRepetitions, with_repetitions
 from scorecube.analyses.pair_tests.step_down import StepDown
-from scorecube.collection.selection import cells
+from scorecube.collection.selection import cell_of_settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class MaxT(StepDown):
         }
         values, more = over_repetitions(prepared, statistics, tested)
         result = pair_result(cube, reached, values, self.alphas, attrs | more, self.baseline)
-        cell_of = cells(cube)[1]
+        cell_of = cell_of_settings(cube)
         by_cell = {
             "standard_error": [each.standard_errors(tested) for each in statistics],
             "moderated_error": [each.moderated_errors(tested) for each in statistics],

@@ -32,13 +32,13 @@ TAIL_TRIALS, TAIL_SEED = 1000, 0
 class Moderated:
     """The statistic of the pairs of one cell, over topics.
 
-    units: Scores of the cell.
+    units: Scores of the cell; `gaussian.RowUnits` where `products` are known.
     moderation: Weight of the median of the pairs' squared standard errors beside a pair's own.
     products: Sums over topics of the products of the centred scores of two runs, float64 (run, run): sums of squared differences follow
         from them; None to add those of each pair.
     """
 
-    units: Units
+    units: Any
     moderation: float
     products: Any = field(default=None, kw_only=True)
 
@@ -54,14 +54,14 @@ class Moderated:
         return units.sums / (units.n_topics * units.per_score) * math.sqrt(self.per_variance)
 
     @property
-    def grids(self) -> tuple[Units, ...]:
+    def grids(self) -> tuple[Any, ...]:
         """Scores of the topics: of boards those of each collection, in their order."""
         return (self.units,)
 
     @cached_property
     def added(self) -> float:
         """What moderation adds to the sums of squares of all pairs."""
-        squares = self.sums(label_order(len(self.units.values)))[1]
+        squares = self.sums(label_order(len(self.units.sums)))[1]
         varying = squares[squares > 0]
         return self.moderation * float(np.median(varying)) if len(varying) else 0.0
 
@@ -69,7 +69,7 @@ class Moderated:
     def per_variance(self) -> float:
         """Sum of squares of a squared standard error of 1."""
         n = self.units.n_topics  # centred differences are n times too large
-        return (n * self.units.per_score) ** 2 * n * (n - 1)
+        return float((n * self.units.per_score) ** 2 * n * (n - 1))
 
     def sums(self, pairs: Pairs) -> tuple[Any, Any]:
         """Return the differences of sums, and the sums of squared differences of centred scores: float64 (pair,) each."""
@@ -82,8 +82,13 @@ class Moderated:
         totals[np.abs(totals) <= units.snap] = 0.0
         of_runs = self.products.diagonal()[first] + self.products.diagonal()[second]
         squares = of_runs - 2.0 * self.products[first, second]
-        if len(near := np.flatnonzero(squares <= NEAR * of_runs)):
-            squares[near] = Moderated(units, 0.0).sums((first[near], second[near]))[1]
+        both, single = np.arange(2, dtype=np.int32)[:, np.newaxis], np.empty(1)
+        for pair in np.flatnonzero(squares <= NEAR * of_runs):
+            runs = np.array([first[pair], second[pair]])
+            values = units.centred(units.whole_of(runs), runs)
+            observed_sums(
+                values, units.sums[runs], both[0], both[1], units.snap, single, squares[pair:][:1]
+            )
         return totals, squares
 
     def spread(self, pairs: Pairs, squares: Any) -> Any:

@@ -34,11 +34,15 @@ from scorecube.analyses.pair_tests.gaussian import (
     GAUSSIAN,
     MANY_TOPICS,
     TOPICS,
+    Seen,
+    bytes_of_products,
+    look,
     normal_numbers,
     products_of_scores,
     refuse_gaussian,
     resampling_field,
     root_of,
+    row_units,
 )
 from scorecube.analyses.pair_tests.moderated import Balanced, Moderated
 from scorecube.analyses.pair_tests.repetitions import (
@@ -55,8 +59,9 @@ from scorecube.analyses.pair_tests.repetitions import (
     systems_of,
 )
 from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
+from scorecube.collection.rows import rows_of_cells
 from scorecube.collection.schema import labels_of
-from scorecube.collection.selection import cells, n_cells
+from scorecube.collection.selection import n_cells
 from scorecube.errors import counted, option
 from scorecube.kernels.linalg.panel_product import product
 from scorecube.kernels.pairs.running_maximum import (
@@ -71,7 +76,6 @@ from scorecube.kernels.pairs.tail_counts import EQUAL
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.registers import has_wide_registers
-from scorecube.statistics.integer_scores import Units
 
 AT_ONCE = 512
 """Trials whose sums are in memory at a time. Without wide registers the library's product rounds by the shape of its arguments, so it
@@ -80,8 +84,8 @@ FEW_TOPICS = 25
 """Number of topics below which error rates are not known."""
 MODERATION = 4.0
 """Default of the moderation. Chosen on adhoc6 AP, web2012 ERR@20 and web2013 AP among 0, 1, 2 and 4."""
-STATISTICS = "statistics"
-"""Key of `Prepared.kept`."""
+STATISTICS, SEEN = "statistics", "seen"
+"""Keys of `Prepared.kept`."""
 
 
 class Replicates(NamedTuple):
@@ -150,7 +154,8 @@ class StepDown(Analysis):
 
     def check(self, prepared: Prepared) -> list[str]:
         cube = prepared.cube
-        check_runs(cube, self.subject)
+        finite = self.resampling == GAUSSIAN and all(each.finite for each in self.seen(prepared))
+        check_runs(cube, self.subject, finite=finite)
         check_baseline(cube, getattr(self, "baseline", None))
         n_topics = cube.sizes[names.TOPIC]
         if self.resampling == GAUSSIAN and self.moderation == "balanced":
@@ -331,17 +336,33 @@ class StepDown(Analysis):
         found: list[Moderated] = prepared.kept[STATISTICS]
         return found
 
+    def seen(self, prepared: Prepared) -> list[Seen]:
+        """Return what one look at the scores of each cell says."""
+        if SEEN not in prepared.kept:
+            prepared.kept[SEEN] = [look(rows) for rows in rows_of_cells(prepared.cube)]
+        found: list[Seen] = prepared.kept[SEEN]
+        return found
+
     def make_statistics(self, prepared: Prepared) -> list[Moderated]:
         """Return the statistic of each cell, anew."""
-        units, repetitions = cell_units(prepared.cube), prepared.shared
+        repetitions = prepared.shared
         counts, variances = runs_of(prepared.cube, repetitions)
-        if repetitions is not None or self.resampling == GAUSSIAN:
-            found = zip(
-                units, variances, self.products(cells(prepared.cube)[0], units), strict=True
-            )
+        if self.resampling == GAUSSIAN:
             return [
-                OverRepetitions(each, self.weight, counts, single, products=products)
-                for each, single, products in found
+                OverRepetitions(
+                    *(each, self.weight, counts, single), products=products_of_scores(each)
+                )
+                for each, single in zip(
+                    map(row_units, rows_of_cells(prepared.cube), self.seen(prepared)),
+                    variances,
+                    strict=True,
+                )
+            ]
+        units = cell_units(prepared.cube)
+        if repetitions is not None:
+            return [
+                OverRepetitions(each, self.weight, counts, single)
+                for each, single in zip(units, variances, strict=True)
             ]
         if self.moderation == "balanced":
             first, second = np.concatenate(
@@ -349,12 +370,6 @@ class StepDown(Analysis):
             )
             return [Balanced(each, 0.0, (first, second)) for each in units]
         return [Moderated(each, self.weight) for each in units]
-
-    def products(self, scores: Any, units: Sequence[Units]) -> tuple[Any, ...]:
-        """Return `Moderated.products` of several scores (run, topic); None for each where topics are drawn."""
-        every = zip(scores, units, strict=True)
-        drawn = self.resampling == GAUSSIAN
-        return tuple(products_of_scores(*each) if drawn else None for each in every)
 
     def counts(self, prepared: Prepared, reached: Any, trials: int) -> list[list[Any]]:
         """Return the adjusted number of trials that reach each pair, int32 (pair,), by cell and family."""
@@ -387,7 +402,10 @@ class StepDown(Analysis):
         speed = 2 if has_wide_registers() else 1
         n_read, n_scores = self.topics_of_trials(cube), count * n_runs * n_topics
         per_pair = 1.2e-9 + 4.2e-11 * n_read / speed
-        products = 2e-11 * n_scores * n_runs * (self.resampling == GAUSSIAN)
+        input_bytes, products = 16.0 * n_scores, 0.0
+        if self.resampling == GAUSSIAN:
+            input_bytes = bytes_of_products(n_runs, n_topics)
+            products = n_scores * (1.5e-8 + 5e-11 * n_runs)
         n_drawn = 0 if prepared.source is None else prepared.source.sizes[names.RUN]
         n_largest = len(families) if self.has_limits else 0
         return Cost(
@@ -398,10 +416,10 @@ class StepDown(Analysis):
             fixed_bytes=8.0 * count * n_tested
             + 8.0 * AT_ONCE * (2 * n_runs + 3 * (n_read or n_runs) + TILE),
             fixed_seconds=3e-4 * count * n_tested / TILE / 50,
-            result_bytes=pair_result_bytes(cube, 1, n_tested)
+            result_bytes=pair_result_bytes(cube, 1, n_tested, of_scores=not self.reads_by_run)
             + 8.0 * count * (trials * n_largest + n_tested),
             result_seconds=count * n_tested * (4e-7 + 2e-9 * n_read),
-            input_bytes=24.0 * count * (n_tested + n_pairs(cube)) + 16.0 * n_scores,
+            input_bytes=24.0 * count * (n_tested + n_pairs(cube)) + input_bytes,
             input_seconds=count * (n_tested + n_pairs(cube)) * (2e-7 + 4e-10 * n_read) + products,
             together=1 if has_wide_registers() else AT_ONCE,
         )

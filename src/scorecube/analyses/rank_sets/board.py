@@ -14,7 +14,7 @@ from scorecube.analyses.base import ALL_COLLECTIONS, Arrays, Cost, Inputs, Prepa
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import expand_cells
 from scorecube.analyses.pair_tests.bounds import bounds_of_cells
-from scorecube.analyses.pair_tests.gaussian import GAUSSIAN
+from scorecube.analyses.pair_tests.gaussian import GAUSSIAN, look, products_of_scores, row_units
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pairwise_complete import comparable
 from scorecube.analyses.pair_tests.repetitions import systems_of, variance_of
@@ -37,6 +37,7 @@ from scorecube.analyses.rank_sets.over_collections import (
 )
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON
+from scorecube.collection.rows import Rows
 from scorecube.collection.selection import cells, n_cells, standardise
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.linalg.panel_product import product
@@ -176,10 +177,16 @@ class Board(Leaderboard):
             scores, means_by_collection(scores, strata), variances, strict=True
         ):
             by_part = [of_cell[:, part] for part in strata.parts()]
-            parts = tuple(in_units(*comparable(each)) for each in by_part)
             units = units_of_means(mean_over(means, strata.weights))
+            parts: tuple[Any, ...]
+            if self.resampling == GAUSSIAN:
+                parts = tuple(row_units(each, look(each)) for each in map(Rows, by_part))
+                products = tuple(map(products_of_scores, parts))
+            else:
+                parts = tuple(in_units(*comparable(each)) for each in by_part)
+                products = (None,) * len(parts)
             own = (units, self.weight, counts, single, parts, strata)
-            found.append(OverCollections(*own, products=self.products(by_part, parts)))
+            found.append(OverCollections(*own, products=products))
         return found
 
     def inputs(
@@ -273,15 +280,15 @@ class Board(Leaderboard):
         assert isinstance(statistic, OverCollections)
         return statistic.own_means(cells(prepared.cube)[0][cell])
 
-    def shown_means(self, prepared: Prepared) -> Any:
-        return np.stack([each.units.totals for each in self.statistics(prepared)])
-
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         from scipy.stats import rankdata
 
         result = super().finalize(prepared, totals, trials)
         strata, (scores, cell_of) = self.strata(prepared), cells(prepared.cube)
-        bounds = bounds_of_cells(self.bounds, prepared.cube, bool(self.by_system))
+        bounds = bounds_of_cells(
+            *(self.bounds, prepared.cube, bool(self.by_system)),
+            [each.kind for each in self.seen(prepared)],
+        )
         means = means_by_collection(scores, strata)
         sides = []
         for cell in range(len(scores)):

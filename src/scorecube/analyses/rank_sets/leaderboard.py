@@ -16,22 +16,22 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import count_bounds, expand_cells, p_values, plus_one_field
 from scorecube.analyses.pair_tests.bounds import KNOWN, bounds_field, bounds_of_cells, check_bounds
 from scorecube.analyses.pair_tests.family import Pairs, family, family_size
-from scorecube.analyses.pair_tests.gaussian import GAUSSIAN, own_values
+from scorecube.analyses.pair_tests.gaussian import GAUSSIAN, Seen, own_values
 from scorecube.analyses.pair_tests.moderated import Moderated
-from scorecube.analyses.pair_tests.pairwise_complete import mean_scores, score_rounding
+from scorecube.analyses.pair_tests.pairwise_complete import score_rounding
 from scorecube.analyses.pair_tests.repetitions import OverRepetitions
 from scorecube.analyses.pair_tests.step_down import Replicates
 from scorecube.analyses.rank_sets.leaderboard_quantities import VARIABLES
 from scorecube.analyses.rank_sets.ranks import RankSets, ranked_result
 from scorecube.collection.gaps import MODELLED, on_complete_topics, two_way_means
+from scorecube.collection.rows import row_parts, rows_of_cells
 from scorecube.collection.schema import labels_of
-from scorecube.collection.selection import cells, n_cells
+from scorecube.collection.selection import cell_of_settings, cells, n_cells
 from scorecube.collection.topic_groups import FREEDOM
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.linalg.panel_product import product
 from scorecube.kernels.pairs.running_maximum import Drawn, Resampled
-from scorecube.statistics.bounded_means import bounded_limits, join
-from scorecube.statistics.integer_scores import Units
+from scorecube.statistics.bounded_means import bounded_limits, join, mid_p_limits, unit_scores
 from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
 from scorecube.statistics.winner_limits import error_of_choice, may_lead, winner_limits
 
@@ -99,7 +99,7 @@ class Leaderboard(RankSets):
 
     def check(self, prepared: Prepared) -> list[str]:
         remarks = super().check(prepared)
-        check_bounds(self.bounds, cells(prepared.cube)[0], bool(self.by_system))
+        check_bounds(self.bounds, lambda: cells(prepared.cube)[0], bool(self.by_system))
         if self.missing == MODEL and names.LEFT_OUT in prepared.cube.attrs:
             remarks.append(prepared.cube.attrs[names.LEFT_OUT])
         return remarks
@@ -181,11 +181,13 @@ class Leaderboard(RankSets):
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
-        (scores, cell_of), statistics = cells(cube), self.statistics(prepared)
+        cell_of, statistics = cell_of_settings(cube), self.statistics(prepared)
         families, rows = self.families(cube), list[dict[str, Any]]()
         counts = self.counts(prepared, totals["reached"], trials)
-        bounds = bounds_of_cells(self.bounds, cube, bool(self.by_system))
-        means = [self.own_means(prepared, cell) for cell in range(len(scores))]
+        bounds = bounds_of_cells(
+            *(self.bounds, cube, bool(self.by_system)), [each.kind for each in self.seen(prepared)]
+        )
+        means = [self.own_means(prepared, cell) for cell in range(len(statistics))]
         for cell, row in enumerate(counts):
             statistic = statistics[cell]
             rows.append(self.ranks(statistic.units, families[0], row[0], trials))
@@ -210,7 +212,10 @@ class Leaderboard(RankSets):
                 largest = totals["largest"][cell, 1]
                 rows[-1] |= self.differences(cube, statistic, row[1], largest)
         by_cell = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-        by_cell |= {"mean": self.shown_means(prepared), "best": totals["best"] / trials}
+        by_cell |= {
+            "mean": np.stack([each.mean for each in means]),
+            "best": totals["best"] / trials,
+        }
         attrs: dict[str, Any] = {
             "trials": trials,
             "alpha": self.alpha,
@@ -234,13 +239,10 @@ class Leaderboard(RankSets):
 
     def own_means(self, prepared: Prepared, cell: int) -> OwnMeans:
         """Return the means of a cell's runs, with their standard errors."""
-        scores, statistic = cells(prepared.cube)[0][cell], self.statistics(prepared)[cell]
+        rows, statistic = rows_of_cells(prepared.cube)[cell], self.statistics(prepared)[cell]
+        seen = self.seen(prepared)[cell]
         freedom = prepared.cube.attrs.get(FREEDOM)
-        return OwnMeans(scores, *means_and_errors(scores, statistic, freedom))
-
-    def shown_means(self, prepared: Prepared) -> Any:
-        """Return the means of runs: float64 (cell, run)."""
-        return mean_scores(cells(prepared.cube)[0])
+        return OwnMeans(rows, seen, *means_and_errors(seen, rows.n_topics, statistic, freedom))
 
     def winner_limits(
         self, own: OwnMeans, run_t: Any, statistic: Moderated, largest: Any, bounds: Any
@@ -263,7 +265,7 @@ class Leaderboard(RankSets):
                 high = own.of(chosen).bounded(bounds, error)[1].max()
         return {"winner_low": low, "winner_high": high}
 
-    def ranks(self, units: Units, pairs: Pairs, counts: Any, trials: int) -> dict[str, Any]:
+    def ranks(self, units: Any, pairs: Pairs, counts: Any, trials: int) -> dict[str, Any]:
         """Return ranks, rank sets and groups of the runs of a cell."""
         n_runs = len(units.sums)
         winners, losers = self.decided(units, pairs, counts, trials)
@@ -293,11 +295,12 @@ class Leaderboard(RankSets):
         margin[others] = np.where(error > 0, critical * error, unknown)
         wins, ties, losses = np.zeros((3, len(difference)), np.int32)
         for grid in statistic.grids:
-            topics = grid.whole - grid.whole[base]
-            equal = np.abs(topics) <= score_rounding(grid)
-            wins += ((topics > 0) & ~equal).sum(axis=1)
-            ties += equal.sum(axis=1)
-            losses += ((topics < 0) & ~equal).sum(axis=1)
+            for part in row_parts(len(difference), grid.n_topics):
+                topics = grid.whole_of(part) - grid.whole_of(slice(base, base + 1))
+                equal = np.abs(topics) <= score_rounding(grid)
+                wins[part] += ((topics > 0) & ~equal).sum(axis=1)
+                ties[part] += equal.sum(axis=1)
+                losses[part] += ((topics < 0) & ~equal).sum(axis=1)
         difference[base] = np.nan
         return {
             "difference": difference,
@@ -364,12 +367,14 @@ def keep_means(
 class OwnMeans:
     """The means of the runs of one cell, each by itself.
 
-    scores: float64 (run, topic).
+    scores: By run.
+    seen: What is known of them.
     mean, error: float64 (run,): with their standard errors.
     freedom: Degrees of freedom of these, of all runs or (run,).
     """
 
     scores: Any
+    seen: Any
     mean: Any
     error: Any
     freedom: Any
@@ -377,32 +382,60 @@ class OwnMeans:
     @property
     def flat(self) -> Any:
         """Which runs have equal scores on all topics: bool (run,)."""
-        return np.ptp(self.scores, axis=1) == 0
+        return np.asarray(self.seen.least == self.seen.greatest)
+
+    def binary(self, bounds: Any) -> Any:
+        """Return which runs are known to have no scores but the bounds, 0 and 1: bool (run,)."""
+        return self.seen.at_bounds & (tuple(bounds) == (0.0, 1.0))
 
     def of(self, runs: Any) -> OwnMeans:
         """Return those of some runs."""
-        return OwnMeans(self.scores[runs], self.mean[runs], self.error[runs], self.freedom)
+        seen = Seen(*(each[runs] for each in self.seen))
+        own = self.mean[runs], self.error[runs], self.freedom
+        return OwnMeans(self.scores.of(runs), seen, *own)
 
     def join(self, low: Any, high: Any, bounds: Any, error: float) -> tuple[Any, Any]:
-        """Return `bounded_means.join` of limits."""
-        return join(self.scores, low, high, bounds, error)
+        """Return `bounded_means.join` of limits; of runs of which enough is known, scores are not read."""
+        low, high = (np.array(limit, float) for limit in (low, high))
+        with np.errstate(invalid="ignore"):
+            trusted = (low >= bounds[0]) & (high <= bounds[1])
+        ends = unit_scores(np.stack([self.seen.least, self.seen.greatest]), bounds)
+        inner = ((ends > 0.0) & (ends < 1.0)).any(axis=0)
+        binary = self.binary(bounds)
+        if binary.any():
+            low[binary], high[binary] = self.of(binary).bounded(bounds, error)
+        trusted &= self.seen.varied & (inner | (tuple(bounds) == (0.0, 1.0)))
+        if (other := np.flatnonzero(~(trusted | binary))).size:
+            own = self.of(other)
+            found = own.scores.each(
+                lambda part: join(
+                    *(own.scores[part], low[other[part]], high[other[part]], bounds, error)
+                )
+            )
+            low[other], high[other] = np.concatenate(found, axis=1)
+        return low, high
 
     def bounded(self, bounds: Any, error: float) -> tuple[Any, Any]:
         """Return `bounded_means.bounded_limits`."""
-        return bounded_limits(self.scores, bounds, error)
+        if self.binary(bounds).all():
+            successes = self.seen.total / self.seen.per_score
+            low, high = mid_p_limits(successes, self.scores.n_topics, error)
+            return np.minimum(low, self.seen.mean), np.maximum(high, self.seen.mean)
+        found = self.scores.each(lambda part: bounded_limits(self.scores[part], bounds, error))
+        return tuple(np.concatenate(found, axis=1))
 
 
 def means_and_errors(
-    scores: Any, statistic: Moderated, known_freedom: float | None = None
+    seen: Seen, n: int, statistic: Moderated, known_freedom: float | None = None
 ) -> tuple[Any, Any, Any]:
     """Return the means of runs, their standard errors and the degrees of freedom.
 
-    scores: float64 (run, topic).
+    seen: Of the scores.
+    n: Number of topics.
     statistic: Of the same cell: where systems have repetitions, it has their variances.
     known_freedom: Degrees of freedom; None for those of the scores.
     """
-    n = scores.shape[1]
-    mean, error, freedom = scores.mean(axis=1), scores.std(axis=1, ddof=1) / math.sqrt(n), n - 1
+    mean, error, freedom = seen.mean, seen.deviation / math.sqrt(n), n - 1
     if isinstance(statistic, OverRepetitions):
         error, freedom = statistic.errors_of_means(error)
     return mean, error, known_freedom or freedom

@@ -96,16 +96,16 @@ class OverCollections(OverRepetitions):
     """The squared moderated t of the pairs of systems in one cell, over the topics of all collections, and over repetitions, in units of the score.
 
     units: The means over collections, as scores of a single topic.
-    parts: Scores of each collection; `products` has those of each.
+    parts: Scores of each collection, `Units` or `gaussian.RowUnits`; `products` has those of each.
     strata: The collections.
     counts, variances: As of `OverRepetitions`, of the means over collections.
     """
 
-    parts: tuple[Units, ...]
+    parts: tuple[Any, ...]
     strata: Strata
 
     @property
-    def grids(self) -> tuple[Units, ...]:
+    def grids(self) -> tuple[Any, ...]:
         return self.parts
 
     @property
@@ -172,7 +172,8 @@ class OverCollections(OverRepetitions):
             *zip(variances, self.strata.freedom, strict=True), (of_runs, self.counts - 1)
         )
         error = np.sqrt(variances.sum(axis=0) + of_runs)
-        return MeansOverCollections(scores, self.units.totals, error, freedom, self.strata, errors)
+        own = self.units.totals, error, freedom, self.strata, errors
+        return MeansOverCollections(scores, None, *own)
 
 
 def mean_over(means: Any, weights: Any) -> Any:
@@ -211,6 +212,7 @@ class MeansOverCollections(OwnMeans):
     def of(self, runs: Any) -> MeansOverCollections:
         return MeansOverCollections(
             self.scores[runs],
+            None,
             self.mean[runs],
             self.error[runs],
             self.freedom[runs],

@@ -12,15 +12,14 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Array, Inputs, Prepared, labelled_result
 from scorecube.analyses.options import level_field, option_field
-from scorecube.analyses.pair_tests.base import cell_units, count_bounds, expand_cells
+from scorecube.analyses.pair_tests.base import count_bounds, expand_cells
 from scorecube.analyses.pair_tests.family import Pairs, family
-from scorecube.analyses.pair_tests.pairwise_complete import mean_scores
+from scorecube.analyses.pair_tests.gaussian import GAUSSIAN
 from scorecube.analyses.pair_tests.repetitions import with_repetitions
 from scorecube.analyses.pair_tests.step_down import StepDown
 from scorecube.analyses.rank_sets.rank_quantities import VARIABLES
 from scorecube.collection.schema import Variable, labels_of
-from scorecube.collection.selection import cells
-from scorecube.statistics.integer_scores import Units
+from scorecube.collection.selection import cell_of_settings
 from scorecube.statistics.rank_sets import competition_ranks, rank_limits
 
 
@@ -40,7 +39,11 @@ class RankSets(StepDown):
         (1, 5, 10), "Sizes k of the sets of the k best runs.", minimum=1, finalize=True
     )
 
-    def decided(self, units: Units, pairs: Pairs, counts: Any, trials: int) -> tuple[Array, Array]:
+    @property
+    def reads_by_run(self) -> bool:
+        return self.resampling == GAUSSIAN and not self.by_system
+
+    def decided(self, units: Any, pairs: Pairs, counts: Any, trials: int) -> tuple[Array, Array]:
         """Return better and worse run of each decided pair."""
         found = counts < count_bounds(trials, (self.alpha,), False)[0]
         first, second = pairs[0][found], pairs[1][found]
@@ -95,15 +98,16 @@ class Ranks(RankSets):
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         families, n_runs = self.families(cube), cube.sizes[names.RUN]
-        (scores, cell_of), units = cells(cube), cell_units(cube)
-        limits = np.empty((2, len(scores), n_runs), np.int32)
+        cell_of, seen = cell_of_settings(cube), self.seen(prepared)
+        units = [each.units for each in self.statistics(prepared)]
+        limits = np.empty((2, len(units), n_runs), np.int32)
         for cell, counts in enumerate(self.counts(prepared, totals["reached"], trials)):
             for run, (pairs, row) in enumerate(zip(families, counts, strict=True)):
                 found = rank_limits(*self.decided(units[cell], pairs, row, trials), n_runs)
                 of = slice(run, run + 1) if self.marginal else slice(None)
                 limits[:, cell, of] = np.stack(found)[:, of]
         by_cell = {
-            "mean": mean_scores(scores),
+            "mean": np.stack([each.mean for each in seen]),
             "rank": np.stack([competition_ranks(each.totals) for each in units]),
             "rank_low": limits[0],
             "rank_high": limits[1],

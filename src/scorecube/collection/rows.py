@@ -1,0 +1,112 @@
+"""Scores that are read a few runs at a time, so that a stored cube need not fit into memory."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection.selection import distinct_cells, uses_gains
+from scorecube.kernels.threads import on_threads
+
+AT_ONCE = 2**20
+"""Scores that are read at a time: those of a stored chunk."""
+AHEAD = 2
+"""Parts that are read before they are needed."""
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The scores of one cell, read on use.
+
+    scores: (run, topic), an array, or a variable of xarray that is read on use.
+    chosen: int64 (run,): rows of `scores`; None for all.
+    """
+
+    scores: Any
+    chosen: Any = None
+
+    def __len__(self) -> int:
+        """Return the number of runs."""
+        return len(self.scores) if self.chosen is None else len(self.chosen)
+
+    @property
+    def n_topics(self) -> int:
+        """Number of topics."""
+        return int(self.scores.shape[1])
+
+    def __getitem__(self, runs: Any) -> Any:
+        """Return the scores of some runs: float64 (run, topic)."""
+        return self.on(slice(None), runs)
+
+    def on(self, topics: slice, runs: Any) -> Any:
+        """Return the scores of some runs on some topics: float64 (run, topic)."""
+        rows = runs if self.chosen is None else self.chosen[runs]
+        return np.ascontiguousarray(self.scores[rows, topics], np.float64)
+
+    def of(self, runs: Any) -> Rows:
+        """Return some runs, still to be read."""
+        every = np.arange(len(self.scores)) if self.chosen is None else self.chosen
+        return Rows(self.scores, every[runs])
+
+    def parts(self) -> list[slice]:
+        """Return the runs that are read at a time."""
+        return row_parts(len(self), self.n_topics)
+
+    def each(self, function: Callable[[slice], Found]) -> list[Found]:
+        """Return the function's result for each of `parts`, by several threads."""
+        return on_threads(function, self.parts(), len(self) * self.n_topics)
+
+
+def row_parts(n_rows: int, n_values: int) -> list[slice]:
+    """Return slices of rows of so many values that hold about `AT_ONCE` of them.
+
+    Examples
+    --------
+    >>> row_parts(5, 2**19)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, AT_ONCE // max(n_values, 1))
+    return [slice(low, min(low + step, n_rows)) for low in range(0, n_rows, step)]
+
+
+def is_loaded(cube: xr.Dataset) -> bool:
+    """Whether the scores of a cube are in memory."""
+    return bool(cube.variables[names.SCORE]._in_memory)
+
+
+def rows_of_cells(cube: xr.Dataset) -> list[Rows]:
+    """Return the scores of each cell of `selection.cells`, read on use."""
+    distinct, _ = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
+    scores = cube.variables[names.SCORE]
+    values: Any = scores.values if is_loaded(cube) else scores
+    return [Rows(values[metric, gain]) for metric, gain in np.argwhere(distinct).tolist()]
+
+
+def score_blocks(cube: xr.Dataset) -> Iterator[Any]:
+    """Yield the scores of a cube in its order: all of them if they are in memory, else a few runs at a time, of which the next are read meanwhile."""
+    scores = cube.variables[names.SCORE]
+    if is_loaded(cube):
+        yield scores.values
+        return
+    n_metrics, n_gains, n_runs, n_topics = scores.shape
+    keys = [
+        (*cell, part)
+        for cell in np.ndindex(n_metrics, n_gains)
+        for part in row_parts(n_runs, n_topics)
+    ]
+    with ThreadPoolExecutor(AHEAD, thread_name_prefix="read") as threads:
+        waiting = deque[Any]()
+        for key in keys:
+            waiting.append(threads.submit(lambda key: scores[key].values, key))
+            if len(waiting) > AHEAD:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -1,0 +1,111 @@
+"""Many items: leaderboard, board and gate of stored scores of a million items, and a board of many collections beside plain NumPy.
+
+Commands run in processes of their own; time is that of all processors together, which other work on the machine changes little.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses.plan import make_plan
+from scorecube.collection.evaluation import cube_dataset
+from scorecube.execute.executor import Executor
+from scorecube.execute.run import run
+from scorecube.metrics import parse_metric
+
+RUNS, ITEMS, PARTS = 100, 1_000_000, 10
+"""Of the stored scores, and collections of the board."""
+MANY, SYSTEMS, QUESTIONS = 60, 200, 500
+"""Collections, systems and items of the board beside NumPy."""
+TRIALS, AT_ONCE = 10_000, 100
+
+
+def scores(n_runs: int, n_items: int, seed: int = 1) -> xr.Dataset:
+    """Return scores 0 and 1 under one metric, and of many digits under another."""
+    chance, values = np.random.default_rng(seed), np.empty((2, 1, n_runs, n_items))
+    common = chance.random(n_items)
+    for k in range(n_runs):
+        values[0, 0, k] = chance.random(n_items) < 0.3 + 0.4 * common + 0.2 * k / n_runs
+        values[1, 0, k] = (common + chance.random(n_items) + 0.05 * k / n_runs) / 2.05
+    runs, items = ([f"{k:07d}" for k in range(n)] for n in (n_runs, n_items))
+    metrics = [parse_metric(name) for name in ("P@1", "AP")]
+    return cube_dataset(values, metrics, ["auto"], runs, items)
+
+
+def measured(*words: str) -> str:
+    """Return the time and memory of a command."""
+    start = time.perf_counter()
+    child = subprocess.Popen([sys.executable, "-m", "scorecube", *words], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    assert os.waitstatus_to_exitcode(status) in (0, 3), words  # 3: the gate does not pass
+    seconds = used.ru_utime + used.ru_stime
+    return f"{seconds:5.1f} s of processors, {time.perf_counter() - start:5.1f} s by the clock, {used.ru_maxrss / 1e6:.2f} GB"
+
+
+def stored() -> None:
+    """Print what commands take on stored scores."""
+    with tempfile.TemporaryDirectory() as folder:
+        one, many = str(Path(folder, "one.zarr")), str(Path(folder, "many.zarr"))
+        sc.open_study(one, mode="a").add("c", cube=scores(RUNS, ITEMS))
+        for part in range(PARTS):
+            cube = scores(RUNS, ITEMS // PARTS, part)
+            sc.open_study(many, mode="a").add(f"c{part}", cube=cube)
+        drawn = ("--resampling", "gaussian", "--seed", "1")
+        runs = ("--run", f"{RUNS - 1:07d}", "--baseline", f"{RUNS - 2:07d}")
+        for name, words in {
+            "leaderboard": ("leaderboard", one, *drawn),
+            f"board of {PARTS} collections": ("board", many, *drawn),
+            "gate": ("gate", one, *runs),
+            f"gate, {PARTS} collections": ("gate", many, *runs),
+        }.items():
+            print(f"  {name:<24}{measured(*words)}", flush=True)
+
+
+def plain(parts: Sequence[Any], trials: int) -> Any:
+    """Return the largest |t| of each trial over all pairs of the mean over collections, as NumPy has it."""
+    weight = 1 / len(parts)
+    covariance = sum(weight**2 * np.cov(part) / part.shape[1] for part in parts)
+    first, second = np.triu_indices(len(covariance), 1)
+    variances = covariance.diagonal()
+    errors = np.sqrt(variances[first] + variances[second] - 2 * covariance[first, second])
+    drawn = np.linalg.cholesky(covariance) @ np.random.default_rng(1).standard_normal((len(covariance), trials))  # fmt: skip
+    largest = np.empty(trials)
+    for low in range(0, trials, AT_ONCE):
+        some = drawn[:, low : low + AT_ONCE]
+        largest[low : low + AT_ONCE] = (np.abs(some[first] - some[second]) / errors[:, np.newaxis]).max(axis=0)  # fmt: skip
+    return largest
+
+
+def beside_numpy() -> None:
+    """Print the time of a board beside that of its largest statistics in plain NumPy."""
+    cubes = {f"c{k:02d}": scores(SYSTEMS, QUESTIONS, k).isel(metric=[1]) for k in range(MANY)}
+    analysis, joined = sc.Board(resampling="gaussian"), sc.join_collections(cubes)
+    run(make_plan(joined.isel(run=slice(9)), analysis, trials=9, seed=1))  # loads kernels
+    parts = [cube["score"].values[0, 0] for cube in cubes.values()]
+    work = {
+        "board": lambda: run(make_plan(joined, analysis, trials=TRIALS, seed=1), Executor(workers=2)),
+        "NumPy": lambda: plain(parts, TRIALS),
+    }  # fmt: skip
+    for name, do in work.items():
+        start, clock = time.process_time(), time.perf_counter()
+        do()
+        print(f"  {name:<24}{time.process_time() - start:5.1f} s of processors, {time.perf_counter() - clock:5.1f} s by the clock", flush=True)  # fmt: skip
+
+
+def main() -> None:
+    """Print both."""
+    print(f"items: {RUNS} runs x {ITEMS:,} items x 2 metrics, stored, {TRIALS:,} trials")
+    stored()
+    print(f"items: a board of {MANY} collections x {SYSTEMS} systems x {QUESTIONS} items, {TRIALS:,} trials")  # fmt: skip
+    beside_numpy()

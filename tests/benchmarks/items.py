@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,7 @@ def beside_numpy() -> None:
     analysis, joined = sc.Board(resampling="gaussian"), sc.join_collections(cubes)
     run(make_plan(joined.isel(run=slice(9)), analysis, trials=9, seed=1))  # loads kernels
     parts = [cube["score"].values[0, 0] for cube in cubes.values()]
-    work = {
+    work: dict[str, Callable[[], object]] = {
         "board": lambda: run(make_plan(joined, analysis, trials=TRIALS, seed=1), Executor(workers=2)),
         "NumPy": lambda: plain(parts, TRIALS),
     }  # fmt: skip

@@ -98,6 +98,22 @@ def test_assured_sizes_grow_with_the_assurance() -> None:
             variance_intervals(cube, assurance=wrong)
 
 
+def test_a_variance_that_is_0_without_some_run_has_no_interval() -> None:
+    """Its logarithm has no jackknife: the limits were the estimate itself, as if it were exact."""
+    cube = simulate_cube(n_runs=3, seed=3)
+    scores = cube["score"].values.copy()
+    scores[..., 2, :] = scores[..., 1, :]
+    found = variance_intervals(cube.assign(score=(cube["score"].dims, scores)), assurance=0.8)
+    sizes = topic_set_size_of_cube(found)
+    assert (found["residual_variance"] > 0).all()
+    for end in ("low", "high", "assured"):
+        assert np.isnan(found[f"residual_variance_{end}"]).all()
+    for name in ("paired_topics_low", "paired_topics_high", "assured_paired_topics"):
+        assert np.isnan(sizes[name]).all()
+    assert (sizes["paired_topics"] > 0).all()
+    assert (sizes["topics_low"] < sizes["topics_high"]).all()
+
+
 def test_a_single_team_is_not_left_out_and_few_topics_have_no_interval() -> None:
     scores = np.random.default_rng(2).random((4, 12))
     alone = jackknife_interval(scores, ["a"] * 4, within_system_variance, 0.95)

@@ -189,7 +189,8 @@ def _log_jackknife(
     with np.errstate(invalid="ignore", divide="ignore"):
         freedom = total**2 / sum(each[0] ** 2 / (count - 1) for each, count in parts if count > 1)
         quantile = scipy.special.stdtrit(freedom, level)
-        reach = np.where(total > 0, quantile * np.sqrt(total), 0.0)
+        # NaN where a variance is 0 without some run or topic, as its logarithm has no jackknife.
+        reach = np.where(total == 0, 0.0, quantile * np.sqrt(total))
     return reach, moments
 
 
@@ -245,8 +246,10 @@ def topic_set_size_of_cube(variances: xr.Dataset, **settings: Any) -> xr.Dataset
         result = result.assign_coords({ASSURANCE: variances[ASSURANCE]})
     found = {}
     for name, (variance, paired) in numbers.items():
-        known, positive = variance.notnull(), variance > 0
-        sizes = topic_set_size(variance.where(positive, 1.0), paired=paired, **settings)[TOPICS]
+        known, positive = np.isfinite(variance), variance > 0
+        sizes = topic_set_size(variance.where(known & positive, 1.0), paired=paired, **settings)[
+            TOPICS
+        ]
         # As `topic_set_size`, whose warning is about the variance that the numbers are for.
         sizes = sizes.where(positive, FEWEST)
         found[name] = sizes if bool(known.all()) else sizes.where(known)

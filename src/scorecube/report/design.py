@@ -136,9 +136,11 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
         f"(alpha {first['alpha']:g}, power {1 - first['beta']:.0%} if the estimated variance is right) takes"
     )
     limits = f"{INTERVAL} over {topics_and_teams(*group.attrs)}, each by itself"
+    # Sakai 2016 compares systems with topics of their own; on the same topics, far fewer are enough.
+    own = ", if each system has topics of its own," if (frame["paired_topics"] > 0).any() else ""
     same = ", if systems are compared on the same topics,"
     short = () if group.several else _short(frame, *at_hand.values())
-    for column, how in (("topics", ""), ("paired_topics", same)):
+    for column, how in (("topics", own), ("paired_topics", same)):
         rows = frame[frame[column] > 0].sort_values(column, kind="stable").to_dict("records")
         if not rows:
             continue
@@ -154,22 +156,25 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
             f"about {about(*number_of(row, column))} topics by {row['label']}{on_collection(row, group.several)}"
             for row in (rows[0], *rows[1:][-1:])
         ]
-        what = f"{'case' if group.several else 'metric'}{'s' if len(rows) > 1 else ''}"
+        verdicts = [f"{word} for {count}" for word, count in counts.items() if count]
+        of = f" of {len(rows)} {'case' if group.several else 'metric'}s"
+        if len(rows) == 1:
+            verdicts, of = [word for word, count in counts.items() if count], ""
         yield with_number(
             f"{wanted}{how} {'from ' * (len(spans) > 1)}{' to '.join(spans)}; the {value_range(at_hand.values(), 'd')} topics at hand are "
-            f"{enumerated([f'{word} for {count}' for word, count in counts.items() if count])} of {len(rows)} {what}; {limits}",
-            f"topics needed{' on the same topics' if how else ''}, {rows[0]['label']}{on_collection(rows[0], group.several)}",
+            f"{enumerated(verdicts)}{of}; {limits}",
+            f"topics needed{' on the same topics' if how == same else ''}, {rows[0]['label']}{on_collection(rows[0], group.several)}",
             number_of(rows[0], column),
             "topics",
             CONFIDENCE,
             "no interval of the variance is known with so few topics",
             table="sizes",
-            short=() if how else short,
+            short=() if how == same else short,
         )
         assured = f"assured_{column}"
         if assured in frame:
             yield with_number(
-                f"{about(rows[0][assured])} topics{how or ' '}by {rows[0]['label']} reach this power in {first['assurance']:.0%} of collections like this, "
+                f"{about(rows[0][assured])} topics{how} by {rows[0]['label']} reach this power in {first['assurance']:.0%} of collections like this, "
                 f"{about(rows[0][column])} in about half of them",
                 f"topics that reach the power with probability {first['assurance']:g}, {rows[0]['label']}{on_collection(rows[0], group.several)}",
                 [rows[0][assured]],

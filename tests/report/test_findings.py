@@ -92,3 +92,13 @@ def test_designs_have_their_limits_or_say_that_none_are_known() -> None:
 
 def test_an_analysis_from_outside_may_be_named_like_a_module_of_the_report() -> None:
     assert view_of("columns").heading == "columns"
+
+
+def test_equal_means_are_remarked_on_without_tables() -> None:
+    """The remark is made when a result is stored, where tables would take longer than the analysis."""
+    cube = simulate_cube(n_runs=4)
+    cube["score"][...] = 0.5
+    result = sc.analyse(cube, sc.Correlation(), seed=1)
+    ((text, detail),) = view_of("correlate").cautions(result, {})
+    assert "equal means" in text
+    assert detail == "up to 6 of 6 pairs"

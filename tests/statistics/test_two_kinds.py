@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
-from scorecube.statistics.effect_posterior import MODELS, TWO_KINDS, fit_models, kinds_of
+from scorecube.statistics.effect_posterior import (
+    MODELS,
+    SMALLEST_VARIANCE,
+    TWO_KINDS,
+    _em,
+    _log_densities,
+    fit_models,
+    kinds_of,
+)
 from tests.oracles.two_kinds import bic_prefers_two
 from tests.simulations.truths import samples, two_generations
 
@@ -80,3 +89,46 @@ def test_centres_and_differences_make_the_observed_means(model: str) -> None:
     expected = observed - observed.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(fitted.means + fitted.centres, expected, atol=1e-12)
     assert fitted.centres.any()
+
+
+def test_cuts_are_fitted_as_if_each_were_alone() -> None:
+    """They take steps together, and some are settled, or left with too few systems of a kind, before others."""
+    chance = np.random.default_rng(4)
+    x = _means(2.0, 40, 4)
+    shares = chance.uniform(0.05, 0.95, (5, 1, 40)) ** np.array([1, 1, 1, 1, 9])[:, None, None]
+    shares = np.concatenate([shares, 1 - shares], axis=1)
+    likelihoods, fitted = _em(x, shares.copy())
+    alone = [_em(x, shares[k : k + 1].copy()) for k in range(5)]
+    np.testing.assert_array_equal(likelihoods, [found[0] for found, _ in alone])
+    np.testing.assert_array_equal(fitted, [found[0] for _, found in alone])
+    assert likelihoods[4] == -np.inf
+    assert np.isfinite(likelihoods[:4]).all()
+
+
+def test_densities_are_those_of_two_weighted_normal_distributions() -> None:
+    """As scipy's, with the mean of each kind and the covariance within kinds, each term a sum over systems in plain Python."""
+    x, n = _means(3.0, 20, 7), 20
+    shares = np.random.default_rng(7).uniform(0.1, 0.9, n)
+    shares = np.array([shares, 1 - shares])
+    centres = [
+        [sum(w * v for w, v in zip(kind, row, strict=True)) / sum(kind) for row in x]
+        for kind in shares
+    ]
+    covariance = [
+        [
+            sum(
+                shares[k][s] * (x[i][s] - centres[k][i]) * (x[j][s] - centres[k][j])
+                for k in (0, 1)
+                for s in range(n)
+            )
+            / n
+            + (SMALLEST_VARIANCE if i == j else 0.0)
+            for j in (0, 1)
+        ]
+        for i in (0, 1)
+    ]
+    expected = [
+        np.log(sum(shares[k]) / n) + multivariate_normal(centres[k], covariance).logpdf(x.T)
+        for k in (0, 1)
+    ]
+    np.testing.assert_allclose(_log_densities(x, shares[np.newaxis])[0], expected, rtol=1e-12)

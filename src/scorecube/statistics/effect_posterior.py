@@ -30,7 +30,7 @@ McLachlan and Peel 2000, "Finite mixture models"; Schwarz 1978, "Estimating the 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -363,17 +363,14 @@ def kinds_of(means: Floats, near: NDArray[np.bool_]) -> NDArray[np.int64]:
     if n < FEWEST_SYSTEMS or not (np.ptp(chosen, axis=1) > 0).all():
         return one_kind
     x = (chosen - chosen.mean(axis=1, keepdims=True)) / deviation
-    alone = _log_densities(x, np.ones((1, n)))
-    best, shares = -np.inf, np.zeros((2, n))
+    alone = _log_densities(x, np.ones((1, 1, n)))
     total = x.sum(axis=0)
-    for cut in _cuts(total):
-        above = np.where(total > cut, 0.99, 0.01)
-        likelihood, found = _em(x, np.array([above, 1.0 - above]))
-        if likelihood > best:
-            best, shares = likelihood, found
-    if not 2.0 * (best - float(alone.sum())) > MORE_PARAMETERS * np.log(n):
+    above = np.where(total > _cuts(total)[:, np.newaxis], 0.99, 0.01)
+    likelihoods, shares = _em(x, np.stack([above, 1.0 - above], axis=1))
+    best = int(np.argmax(likelihoods))
+    if not 2.0 * (likelihoods[best] - float(alone.sum())) > MORE_PARAMETERS * np.log(n):
         return one_kind
-    inside = (shares[1] > 0.5).astype(np.int64)
+    inside = (shares[best, 1] > 0.5).astype(np.int64)
     if not 0 < inside.sum() < n:
         return one_kind
     kinds = one_kind
@@ -385,43 +382,47 @@ def kinds_of(means: Floats, near: NDArray[np.bool_]) -> NDArray[np.int64]:
     return kinds
 
 
-def _cuts(total: Floats) -> list[float]:
+def _cuts(total: Floats) -> Floats:
     """Return where systems are divided at first: at the widest gaps, and at the median."""
     ordered, least = np.sort(total), int(LEAST_OF_KIND) - 1
     gaps = np.diff(ordered)[least : len(ordered) - 1 - least]
     widest = least + np.argsort(-gaps, kind="stable")[:N_CUTS]
-    return [*((ordered[widest] + ordered[widest + 1]) / 2).tolist(), float(np.median(total))]
+    return np.append((ordered[widest] + ordered[widest + 1]) / 2, np.median(total))
 
 
-def _em(x: Floats, shares: Floats) -> tuple[float, Floats]:
-    """Return the log-likelihood and the shares of kinds (2, system), from those to begin with."""
-    total = np.zeros(x.shape[1])
+def _em(x: Floats, shares: Floats) -> tuple[Floats, Floats]:
+    """Return log-likelihoods (cut,) and the shares of kinds (cut, kind, system), from those to begin with.
+
+    All cuts take a step at once; one that is settled or has too few of a kind takes no more.
+    """
+    likelihoods, going = np.zeros(len(shares)), np.arange(len(shares))
     for _ in range(STEPS):
-        if shares.sum(axis=1).min() < LEAST_OF_KIND:
-            return -np.inf, shares
-        logs = _log_densities(x, shares)
-        most = logs.max(axis=0)
-        total = most + np.log(np.exp(logs - most).sum(axis=0))
-        new = np.exp(logs - total)
-        if np.abs(new - shares).max() < SETTLED:
+        few = shares[going].sum(axis=2).min(axis=1) < LEAST_OF_KIND
+        likelihoods[going[few]] = -np.inf
+        going = going[~few]
+        if not going.size:
             break
-        shares = new
-    return float(total.sum()), shares
+        logs = _log_densities(x, shares[going])
+        most = logs.max(axis=1)
+        total = most + np.log(np.exp(logs - most[:, np.newaxis]).sum(axis=1))
+        likelihoods[going] = total.sum(axis=1)
+        new = np.exp(logs - total[:, np.newaxis])
+        moving = np.abs(new - shares[going]).max(axis=(1, 2)) >= SETTLED
+        going = going[moving]
+        shares[going] = new[moving]
+    return likelihoods, shares
 
 
-def _log_densities(x: Floats, shares: Floats) -> Any:
-    """Return the logarithms of the weighted densities of kinds (kind, system), fitted with these shares."""
+def _log_densities(x: Floats, shares: Floats) -> Floats:
+    """Return the logarithms of the weighted densities of kinds (cut, kind, system), fitted with these shares."""
     # Sums, not matrix products: their last digits depend on the number of threads.
-    weights = shares.sum(axis=1, keepdims=True)
-    centres = (shares[:, np.newaxis] * x).sum(axis=2) / weights
-    away = x - centres[:, :, np.newaxis]
-    n = x.shape[1]
-    first, second, both = (
-        (shares * away[:, i] * away[:, j]).sum() / n + (SMALLEST_VARIANCE if i == j else 0.0)
-        for i, j in ((0, 0), (1, 1), (0, 1))
-    )
-    determinant = first * second - both**2
-    squares = second * away[:, 0] ** 2 + first * away[:, 1] ** 2
-    squares -= 2 * both * away[:, 0] * away[:, 1]
-    constant = np.log(2 * np.pi) + np.log(determinant) / 2
-    return np.log(weights / n) - squares / determinant / 2 - constant
+    n, weights = x.shape[1], shares.sum(axis=2, keepdims=True)
+    centres = (shares[:, :, np.newaxis] * x).sum(axis=3) / weights
+    one, two = np.moveaxis(x - centres[..., np.newaxis], 2, 0)
+    products = np.array([one * one, two * two, one * two])
+    sums = (shares * products).reshape(3, len(shares), 1, -1).sum(axis=3, keepdims=True)
+    first, second, both = sums / n + SMALLEST_VARIANCE * np.array([1, 1, 0]).reshape(3, 1, 1, 1)
+    determinant = first * second - both * both
+    squares = second * products[0] + first * products[1] - 2 * both * products[2]
+    constant = np.log(2 * np.pi * np.sqrt(determinant))
+    return np.asarray(np.log(weights / n) - constant - squares / (2 * determinant))

@@ -49,17 +49,16 @@ def multiplicity_columns(samples: Int32Array3, n_topics: int) -> Float64Array2:
 def count_draws(samples: Int32Array3, counts: Array2[np.number]) -> None:
     """Write the results of `multiplicity_columns` to `counts` of any number type."""
     counts[:] = 0
-    _add_draws(samples, counts)
+    # A few trials at a time, as the columns of all trials lie apart in memory and in the same places of a cache.
+    _add_draws(samples, counts, np.empty((len(counts), 16), counts.dtype))
 
 
 @compiled
-def _add_draws(samples: Int32Array3, counts: Array2[np.number]) -> None:
-    """Add the results of `multiplicity_columns` to `counts`."""
+def _add_draws(samples: Int32Array3, counts: Array2[np.number], few: Array2[np.number]) -> None:
+    """Add the results of `multiplicity_columns` to `counts`; `few` (topic, trial) are overwritten."""
     one, n_trials = counts.dtype.type(1), samples.shape[0]
-    # A few trials at a time, as the columns of all trials lie apart in memory and in the same places of a cache.
-    few = np.empty((counts.shape[0], 16), counts.dtype)
-    for low in range(0, n_trials, 16):
-        width = min(16, n_trials - low)
+    for low in range(0, n_trials, few.shape[1]):
+        width = min(few.shape[1], n_trials - low)
         few[:] = 0
         for trial in range(width):
             for draw in range(samples.shape[2]):

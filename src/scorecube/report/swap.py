@@ -114,7 +114,7 @@ def title(options: Mapping[str, Any]) -> str:
     rule = options.get("required", "suffix")  # version 0.1.0 had no other
     return listed(
         sample_title(options),
-        f"rule {options['rule']}",
+        "two zero differences are a swap" * (options["rule"] == "s1"),
         *(name for name in ("signed", "symmetric") if options[name]),
         "a required difference may be 0" * options["allow_zero"],
         "own samples for every pair" * (options["share"] == "none"),

@@ -14,6 +14,7 @@ DISAGREEING = ("values of Tables 2 and 5 that 30 runs can have",)
 """Numbers of a paper that cannot be met, and why is on the page."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", published.PLAIN, ids=lambda rows: rows.__name__)
 def test_numbers_of_papers_are_met(rows: Callable[[], Iterator[published.Row]]) -> None:
     if rows is published.thresholds and not published.PAPERS.exists():

@@ -213,6 +213,7 @@ def test_a_word_unlike_all_known_ones_gets_no_suggestion(
     assert stderr.endswith("'xyz' is not one of disjoint, replacement, independent")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", registry.names())
 def test_a_dry_run_changes_no_file(
     scorecube: Cli, analysed_study: Path, tree: Callable[[Path], Tree], name: str

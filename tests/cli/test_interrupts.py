@@ -45,6 +45,7 @@ ENDS = [
 ]
 
 
+@pytest.mark.slow
 def test_a_signal_in_a_callback_of_the_compiler_interrupts_after_it() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     done = []

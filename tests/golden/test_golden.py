@@ -19,6 +19,7 @@ MOST_LINES = 200
 """Of differences that a failing test prints."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_what_is_shown_is_what_is_kept(name: str, tmp_path: Path) -> None:
     if others := other_versions():

@@ -49,6 +49,7 @@ def written(folder: Path, write: Callable[[], int]) -> tuple[int, set[str]]:
     return count, {name for name, time in after.items() if before.get(name) != time}
 
 
+@pytest.mark.slow
 def test_only_pages_of_changed_collections_are_written(study: Study, tmp_path: Path) -> None:
     folder = tmp_path / "pages"
     write = lambda: write_pages(study, folder)  # noqa: E731 - called several times

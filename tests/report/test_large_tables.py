@@ -107,6 +107,7 @@ def test_only_the_latest_result_is_read(
     assert len(shown.splitlines()) == 1 + len(latest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["bootstrap", "randomisation", "unpaired", "tukey", "maxt", "paired"]
 )

@@ -68,6 +68,7 @@ def data_of(index: Path) -> dict[str, Any]:
     return data
 
 
+@pytest.mark.slow
 def test_only_what_changed_is_written_again(
     tmp_path: Path, scorecube: Cli, tree: Callable[[Path], Tree]
 ) -> None:
@@ -181,6 +182,7 @@ def test_key_numbers_are_those_of_the_largest_conditions() -> None:
     assert many.key_numbers(pd.DataFrame(), order) == {}
 
 
+@pytest.mark.slow
 def test_few_collections_have_the_report_of_before(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +193,7 @@ def test_few_collections_have_the_report_of_before(
     assert "Sizes of the collections" in text
 
 
+@pytest.mark.slow
 def test_names_do_nothing_on_the_overview(tmp_path: Path) -> None:
     study = sc.open_study(tmp_path / "study.zarr", mode="a")
     names = [*COLLECTIONS, "<script>alert(1)<", "javascript:alert(1)", "a\u202eb"]
@@ -342,6 +345,7 @@ def test_results_that_the_index_lacks_are_read(
     assert many.overview_rows(study, NAMES) == known
 
 
+@pytest.mark.slow
 def test_of_very_many_collections_pages_are_made_where_they_are_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scorecube: Cli, tree: Callable[[Path], Tree]
 ) -> None:

@@ -229,6 +229,7 @@ def test_metrics_and_files_that_cannot_be(several: Study, scorecube: Cli, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_every_question_has_a_card_and_no_sentence_stands_twice(
     analysed_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,6 +71,7 @@ def test_errors_without_a_finite_quantile_have_no_limit_on_that_side() -> None:
     assert math.isfinite(high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spread", "worst_alone"), [(0.0, 0.92), (0.5, 0.94), (3.0, 0.97)])
 def test_they_cover_the_mean_of_the_winner(spread: float, worst_alone: float) -> None:
     """2,000 draws of 12 correlated estimates whose errors are known: the standard error of the coverage is .005."""

@@ -205,6 +205,7 @@ def mutate(manifest: dict[str, Any], random: Random, outside: str) -> None:
             container[key] = hostile
 
 
+@pytest.mark.slow
 def test_mutated_manifests_name_places_in_the_study_or_are_refused(finished_study: Path) -> None:
     count, random, read = int(os.environ.get("SCORECUBE_MUTATIONS", "5000")), Random(2), 0
     text = (finished_study / "small" / METADATA).read_text()

@@ -100,6 +100,7 @@ def test_every_result_is_shown(any_study: Path, scorecube: Cli, analysis: str) -
     assert len(shown.splitlines()) > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_repeated_commands_find_their_results(
     any_study: Path, scorecube: Cli, command: str
@@ -108,6 +109,7 @@ def test_repeated_commands_find_their_results(
     assert "already there" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_report_is_written(any_study: Path, tmp_path: Path, scorecube: Cli) -> None:
     scorecube("report", any_study, "--out", tmp_path / "report.html").succeeded()
     assert "Swap method" in (tmp_path / "report.html").read_text(encoding="utf-8")

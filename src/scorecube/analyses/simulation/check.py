@@ -261,7 +261,8 @@ class Check(Analysis):
             + 8.0 * (count * n_runs) ** 2 * 6
             + 3e5 * count * n_runs  # margins
             + 7e7,  # what fitting one holds
-            input_seconds=fit_seconds(count * n_runs, n_topics),
+            input_seconds=fit_seconds(count * n_runs, n_topics)
+            + count * self.subject_of(prepared.cube).truth_seconds(n_runs),
         )
 
 

@@ -92,6 +92,10 @@ class Subject(ABC):
     def seconds(self, n_runs: int) -> float:
         """Return the estimated time of one sample, for each cell."""
 
+    def truth_seconds(self, n_runs: int) -> float:
+        """Return the estimated time of `truth`, for each cell, where it is much."""
+        return 0.0
+
     @abstractmethod
     def measure(self, cube: xr.Dataset, true: Inputs, seed: int) -> Array:
         """Return what is claimed of one sample: (value, cell, claim), in the order of `VALUES`."""
@@ -162,6 +166,9 @@ class SwapClaims(Subject):
 
     def seconds(self, n_runs: int) -> float:
         return 4e-9 * n_runs**2 * self.trials * len(self.sizes)
+
+    def truth_seconds(self, n_runs: int) -> float:
+        return 1e-10 * TRUE_TOPICS * TRUE_TRIALS * n_runs * (1 + len(self.at))
 
     def measure(self, cube: xr.Dataset, true: Inputs, seed: int) -> Array:
         swap = Swap(sampling="disjoint", size=self.sizes, bin_width=BIN_WIDTH)

@@ -297,9 +297,12 @@ class Swap(SwapOptions):
         )
         seconds = repetitions * (per_size * len(self.sizes(cube)) + 2 * sampling.seconds)
         if self._limited(cube):
-            # Each half of the runs has a quarter of the pairs.
+            # Each half of the runs has a quarter of the pairs; samples are drawn without every group of topics.
             repetitions = 1 / TRIALS_PER_RUN_SAMPLE + TOPIC_GROUPS / 2 / TRIALS_PER_TOPIC_SAMPLE
             seconds += repetitions * 2e-9 * comparisons * len(self.sizes(cube))
+            seconds += (
+                (repetitions + TOPIC_GROUPS / 2 / TRIALS_PER_TOPIC_SAMPLE) * sampling.seconds * 2
+            )
         return replace(
             sampling,
             seconds=seconds,

@@ -80,7 +80,7 @@ class Bootstrap(PairTest):
     name: ClassVar[str] = "bootstrap"
     examples: ClassVar[tuple[str, ...]] = ("--trials 1000 --alpha 0.05,0.01 --seed 1",)
     bytes_per_draw: ClassVar[float] = 14.0
-    seconds_per_draw: ClassVar[float] = 6e-9
+    seconds_per_draw: ClassVar[float] = 9e-9
 
     missing: Literal["refuse", "pairwise"] = missing_field()
     studentised: bool = option_field(

@@ -128,7 +128,7 @@ class Tukey(Analysis):
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         n_scores = n_runs * n_topics
         return Cost(
-            seconds=n_scores * (1.1e-9 + 0.3e-9 * n_cells),
+            seconds=n_scores * (1.4e-9 + 0.4e-9 * n_cells),
             bytes=8.0 * n_cells,
             fixed_bytes=4.0 * n_scores,
             result_bytes=8.0 * n_cells * trials

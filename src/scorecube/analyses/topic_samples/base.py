@@ -168,7 +168,7 @@ class TopicSampling(Analysis):
         chunk, counts = min(trials, trials_at_once(max(width, n_topics))), COUNTS_BYTES * n_topics
         many = n_topics >= MANY_TOPICS  # a block has no more trials than are computed together
         # Counts of many topics, in no order, are not in the cache.
-        seconds_per_draw = 3e-9 + 1.3e-10 * math.sqrt(n_topics)
+        seconds_per_draw = 3e-9 + 1.6e-10 * math.sqrt(n_topics)
         return Cost(
             per_size * len(self.sizes(cube)) + seconds_per_draw * sum(self.sizes(cube)),
             counts if many else 0.0,

@@ -421,7 +421,8 @@ class Teams(Analysis):
         leaves = self.leaves(n_teams)
         share = sum(n_teams - k for k in leaves) / n_teams
         evaluation += 6e-10 * n_runs * n_topics * n_cells * len(self.steps(cube))
-        seconds = (1e-5 + 1.5e-7 * n_topics + 1.5e-4 * (dense > 0)) * len(leaves) + share * evaluation
+        per_step = 1e-5 + 1.5e-7 * n_topics + 1.5e-4 * (dense > 0)
+        seconds = per_step * len(leaves) + share * evaluation
         output_bytes = 8.0 * n_cells * len(leaves) * (2 * len(self.steps(cube)) + 3)
         working_bytes = (
             9.0 * relevant

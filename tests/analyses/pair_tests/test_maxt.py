@@ -159,6 +159,17 @@ def test_every_cut_gives_the_same_bits(analysis: Any, cut: int) -> None:
         assert np.array_equal(array, parts.arrays[name]), name
 
 
+@pytest.mark.parametrize("n_runs", [2, 3, 6])
+def test_rows_of_pairs_are_contiguous_for_any_number_of_pairs(n_runs: int) -> None:
+    """Kernels are compiled for one layout: rows of another would be compiled for at their first use."""
+    cube = cube_of(odd_scores()).isel(run=slice(n_runs))
+    for analysis in (sc.MaxT(), sc.Leaderboard(baseline="r01", resampling="gaussian")):
+        prepared, _ = analysis.prepare_checked(cube)
+        inputs = analysis.inputs(prepared, 10, 1)
+        for side in ("first_0", "second_0"):
+            assert inputs[side].flags.c_contiguous, (n_runs, side)
+
+
 def test_an_unknown_baseline_is_refused_and_few_topics_are_named() -> None:
     cube = cube_of(odd_scores())
     with pytest.raises(sc.ScorecubeError, match=r"no run 'r2'.*nearest: r"):

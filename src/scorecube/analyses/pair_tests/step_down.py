@@ -206,8 +206,9 @@ class StepDown(Analysis):
             ordered = [statistic.ascending(pairs) for pairs in families]
             units = statistic.units
             chosen = zip(families, (order for order, _ in ordered), strict=True)
-            first, second = np.concatenate(
-                [np.stack(pairs)[:, order] for pairs, order in chosen], 1
+            # Rows of one layout for any number of pairs: kernels are compiled for it.
+            first, second = np.ascontiguousarray(
+                np.concatenate([np.stack(pairs)[:, order] for pairs, order in chosen], 1)
             )
             inputs |= {
                 f"first_{cell}": first,

@@ -17,6 +17,7 @@ from scorecube.collection.judgement_sets import (
     common_labels,
     common_settings,
 )
+from scorecube.collection.rows import joined_along_topic
 from scorecube.collection.selection import select, uses_gains
 from scorecube.collection.teams import listed
 from scorecube.collection.topic_groups import FREEDOM, by_group
@@ -82,12 +83,7 @@ def join_collections(
             if key in part.attrs:
                 about[key] = f"{about.get(key, '')} {name}: {part.attrs[key]}".strip()
     joined = xr.Dataset(
-        {
-            names.SCORE: (
-                schema.CUBE[0].dims,
-                np.concatenate([part[names.SCORE].values for part in parts.values()], axis=-1),
-            )
-        },
+        {names.SCORE: joined_along_topic([part.variables[names.SCORE] for part in parts.values()])},
         _coords(parts, runs, settings),
         {
             NOT_COMMON: notes,
@@ -98,6 +94,8 @@ def join_collections(
             **about,
         },
     )
+    if joined.nbytes <= schema.MAX_LOADED_BYTES:
+        joined.load()
     return schema.annotate(joined, schema.CUBE)
 
 

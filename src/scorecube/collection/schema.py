@@ -6,7 +6,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -14,6 +14,8 @@ import xarray as xr
 from scorecube import names
 from scorecube.errors import BadInput
 
+MAX_LOADED_BYTES: Final = 2**28
+"""Larger cubes and results are opened without loading their values."""
 ROLES = (
     *("estimate", "low", "high", "p_value", "standard_error", "statistic"),
     *("count", "share", "flag", "label", "condition"),

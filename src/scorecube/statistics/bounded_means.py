@@ -8,7 +8,7 @@ the bounds. Two kinds of limits know better:
   1 + c (x / m - 1), by no more than 1 on average. The mean of the final amounts over shares c is a test: it reaches 1 / alpha with probability alpha at most, whatever
   the distribution and the number of topics. Its limits do not depend on the order of topics. They are wider than needed, as Markov's inequality is.
 
-`join` says where which limits stand. All need topics that were drawn independently.
+`analyses.rank_sets.leaderboard.OwnMeans.join` says where which limits stand. All need topics that were drawn independently.
 
 References: Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting", Journal of the Royal Statistical Society B 86
 (mixtures over fixed bets); Orabona and Jun 2024, "Tight concentrations and confidence sequences from the regret of universal portfolio", IEEE
@@ -131,24 +131,3 @@ def n_varied(scores: Any, rounding: float = 0.0) -> Any:
     place = np.arange(n)
     first = np.maximum.accumulate(np.where(starts, place, 0), axis=1)
     return n - 1 - (place - first).max(axis=1)
-
-
-def join(
-    scores: Any, low: Any, high: Any, bounds: tuple[float, float], error: float
-) -> tuple[Floats, Floats]:
-    """Return other limits where they can be trusted, and those of `bounded_limits` elsewhere.
-
-    scores: float64 (row, topic).
-    low, high: float64 (row,): limits that need spread, such as bootstrap-t.
-    bounds, error: As of `bounded_limits`.
-    Returns low, high: The limits given where both are finite and within the bounds, and `LEAST_VARIED` topics vary;
-        mid-p limits of rows whose scores are all at the bounds, always.
-    """
-    low, high = (np.array(limit, float) for limit in (low, high))
-    with np.errstate(invalid="ignore"):
-        trusted = (low >= bounds[0]) & (high <= bounds[1]) & (n_varied(scores) >= LEAST_VARIED)
-    trusted &= ~at_bounds(unit_scores(scores, bounds))
-    other = np.flatnonzero(~trusted)
-    if other.size:
-        low[other], high[other] = bounded_limits(np.asarray(scores)[other], bounds, error)
-    return low, high

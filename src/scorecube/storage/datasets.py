@@ -15,6 +15,7 @@ import xarray as xr
 from xarray.core.indexing import ExplicitlyIndexed
 
 from scorecube.collection import schema
+from scorecube.collection.schema import MAX_LOADED_BYTES
 from scorecube.errors import CorruptStudy, ScorecubeError
 from scorecube.storage.encoding import (
     CONSOLIDATED,
@@ -56,8 +57,6 @@ REFORM: Final[dict[Form, Callable[[Mapping[str, bytes]], Mapping[str, bytes]]]] 
 CONTENT = "content_sha256"
 CONCURRENT_CHUNKS: Final = 4
 """Chunks of a large array that are written at a time; each needs memory for itself and for its compressed form."""
-MAX_LOADED_BYTES: Final = 2**28
-"""Larger results are opened without loading their values."""
 MAX_DIRECT_BYTES: Final = 2**24
 """Of a group that is read without zarr, which reads several chunks of larger ones at a time."""
 MAX_PACKED_BYTES: Final = 2**20

@@ -15,7 +15,7 @@ import scorecube as sc
 from scorecube import names
 from scorecube.analyses.pair_tests import gaussian
 from scorecube.analyses.plan import make_plan
-from scorecube.collection import rows
+from scorecube.collection import rows, schema
 from scorecube.collection.evaluation import cube_dataset
 from scorecube.execute.executor import Executor
 from scorecube.execute.run import run as run_plan
@@ -34,6 +34,11 @@ FORMS: list[Any] = [sc.MaxT, sc.Ranks, sc.Leaderboard, sc.Board]
 
 def deviates(n_runs: int, trials: int = TRIALS, seed: int = 1) -> Any:
     return ndtri(uniforms(stream_key(seed, names.Purpose.NORMAL_ERRORS), n_runs, 0, trials))
+
+
+def together(kind: Any, cubes: dict[str, xr.Dataset]) -> xr.Dataset:
+    """Return what a kind of analysis takes of collections."""
+    return sc.join_collections(cubes) if kind is sc.Board else cubes["c"]
 
 
 def large_cube(n_topics: int, seed: int = 3, n_runs: int = 12) -> xr.Dataset:
@@ -188,7 +193,7 @@ def read_on_use(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("read_on_use")
 @pytest.mark.parametrize("chunk", [2**23, 2**13, 2**10])
-@pytest.mark.parametrize("kind", [sc.Ranks, sc.Leaderboard])
+@pytest.mark.parametrize("kind", [sc.Ranks, sc.Leaderboard, sc.Board])
 def test_a_stored_cube_that_is_read_on_use_has_the_same_digest_and_result(
     kind: Any, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,17 +203,21 @@ def test_a_stored_cube_that_is_read_on_use_has_the_same_digest_and_result(
     kinds[2][5] = kinds[2][4]  # a pair whose squares are added topic by topic
     kinds[2][6] = kinds[2][4] + 1e-9 * chance.standard_normal(n)
     cube = cube_dataset(np.stack(kinds)[:, np.newaxis].astype(float), [parse_metric(f"P@{k}") for k in (1, 5, 10)], ["auto"], [f"r{k}" for k in range(runs)], [f"{k:03d}" for k in range(n)])  # fmt: skip
-    options: dict[str, Any] = {"baseline": "r2"} if kind is sc.Leaderboard else {}
+    options: dict[str, Any] = {} if kind is sc.Ranks else {"baseline": "r2"}
+    parts = {"c": cube} if kind is not sc.Board else {"d": cube.isel(topic=slice(150)), "c": cube}
     analysis = kind(resampling="gaussian", **options)
-    expected = analyse(cube, analysis, trials=300, seed=1)
+    expected = analyse(together(kind, parts), analysis, trials=300, seed=1)
+    monkeypatch.setattr(schema, "MAX_LOADED_BYTES", 0)
     monkeypatch.setattr(encoding, "MAX_CHUNK_BYTES", chunk)
-    sc.open_study(tmp_path / "s", mode="a").add("c", cube=cube)
-    stored = sc.open_study(tmp_path / "s")["c"].cube
-    shape = stored["score"].encoding["chunks"]
+    for collection, part in parts.items():
+        sc.open_study(tmp_path / "s", mode="a").add(collection, cube=part)
+    study = sc.open_study(tmp_path / "s")
+    shape = study["c"].cube["score"].encoding["chunks"]
     assert shape == {2**23: (1, 1, 7, 600), 2**13: (1, 1, 1, 600), 2**10: (1, 1, 1, 128)}[chunk]
     monkeypatch.setattr(rows, "AT_ONCE", {2**23: 2**20, 2**13: 1500, 2**10: 1}[chunk])
     monkeypatch.setattr(threads, "LEAST", 1)
     monkeypatch.setattr(gaussian, "TOPICS_AT_ONCE", {2**23: 2**20, 2**13: 600, 2**10: 100}[chunk])
+    stored = together(kind, {name: study[name].cube for name in parts})
     plan = make_plan(stored, analysis, trials=300, seed=1)
     found = run_plan(plan, Executor(workers=2), block_units=110)
     assert not rows.is_loaded(stored), "all scores were read together"

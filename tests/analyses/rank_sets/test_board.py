@@ -18,6 +18,7 @@ import scorecube as sc
 from scorecube import names
 from scorecube.analyses.base import Accumulator
 from scorecube.analyses.plan import make_plan
+from scorecube.collection.rows import joined_along_topic
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples
@@ -153,6 +154,27 @@ def test_every_cut_gives_the_same_bits() -> None:
         results.append(analysis.finalize(cube, total.arrays, TRIALS))
     assert results[0].identical(results[1])
     assert results[0].identical(results[2])
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        (0, 0),
+        (0, slice(None), [4, 1], slice(10, 30)),
+        (slice(None), 0, slice(1, 5, 2), slice(14, 23)),
+        (0, 0, 3, slice(None, None, -3)),
+        (0, 0, [0, 5], [40, 2, 13, 14]),
+        (0, 0, slice(None), 48),
+        (0, 0, slice(None), slice(7, 7)),
+    ],
+    ids=str,
+)
+def test_joined_scores_that_are_read_on_use_are_those_of_the_parts(key: Any) -> None:
+    parts = [cube_of(scores_of(name)).variables["score"] for name in sorted(SIZES)]
+    lazy, whole = joined_along_topic(parts), joined()["score"].variable
+    found = lazy[key].values
+    assert not lazy._in_memory
+    np.testing.assert_array_equal(found, whole[key].values)
 
 
 def test_collections_in_another_order_change_no_mean_and_no_rank() -> None:

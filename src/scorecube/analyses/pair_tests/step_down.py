@@ -59,7 +59,7 @@ from scorecube.analyses.pair_tests.repetitions import (
     systems_of,
 )
 from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
-from scorecube.collection.rows import rows_of_cells
+from scorecube.collection.rows import Rows, rows_of_cells
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import n_cells
 from scorecube.errors import counted, option
@@ -337,10 +337,14 @@ class StepDown(Analysis):
         found: list[Moderated] = prepared.kept[STATISTICS]
         return found
 
+    def rows(self, prepared: Prepared) -> list[Rows]:
+        """Return the scores of each cell."""
+        return rows_of_cells(prepared.cube)
+
     def seen(self, prepared: Prepared) -> list[Seen]:
-        """Return what one look at the scores of each cell says."""
+        """Return what one look at each of `rows` says."""
         if SEEN not in prepared.kept:
-            prepared.kept[SEEN] = [look(rows) for rows in rows_of_cells(prepared.cube)]
+            prepared.kept[SEEN] = list(map(look, self.rows(prepared)))
         found: list[Seen] = prepared.kept[SEEN]
         return found
 
@@ -354,9 +358,7 @@ class StepDown(Analysis):
                     *(each, self.weight, counts, single), products=products_of_scores(each)
                 )
                 for each, single in zip(
-                    map(row_units, rows_of_cells(prepared.cube), self.seen(prepared)),
-                    variances,
-                    strict=True,
+                    map(row_units, self.rows(prepared), self.seen(prepared)), variances, strict=True
                 )
             ]
         units = cell_units(prepared.cube)

@@ -13,8 +13,7 @@ from scorecube import names
 from scorecube.analyses.base import ALL_COLLECTIONS, Arrays, Cost, Inputs, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import expand_cells
-from scorecube.analyses.pair_tests.bounds import bounds_of_cells
-from scorecube.analyses.pair_tests.gaussian import GAUSSIAN, look, products_of_scores, row_units
+from scorecube.analyses.pair_tests.gaussian import GAUSSIAN, Seen, products_of_scores, row_units
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pairwise_complete import comparable
 from scorecube.analyses.pair_tests.repetitions import systems_of, variance_of
@@ -38,7 +37,7 @@ from scorecube.analyses.rank_sets.over_collections import (
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.rows import Rows
-from scorecube.collection.selection import cells, n_cells, standardise
+from scorecube.collection.selection import cell_of_settings, cells, n_cells, standardise
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.linalg.panel_product import product
 from scorecube.kernels.pairs.running_maximum import Drawn, Family, Resampled, resampled
@@ -47,6 +46,8 @@ from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_
 from scorecube.statistics.integer_scores import in_units
 
 RANK: Literal["rank"] = "rank"
+STRATA = "strata"
+"""Key of `Prepared.kept`."""
 LEAST = 2
 """Topics of a collection."""
 
@@ -166,24 +167,36 @@ class Board(Leaderboard):
 
     def strata(self, prepared: Prepared) -> Strata:
         """Return the collections of a prepared cube."""
-        return strata_of(prepared.cube, self.weights)
+        if STRATA not in prepared.kept:
+            prepared.kept[STRATA] = strata_of(prepared.cube, self.weights)
+        found: Strata = prepared.kept[STRATA]
+        return found
+
+    def rows(self, prepared: Prepared) -> list[Rows]:
+        """Return the scores of each cell in each collection."""
+        parts = self.strata(prepared).parts()
+        return [Rows(each.scores[:, part]) for each in super().rows(prepared) for part in parts]
+
+    def in_cell(self, prepared: Prepared, cell: int) -> tuple[list[Rows], list[Seen]]:
+        """Return the scores of a cell in each collection, and what is known of them."""
+        n = len(self.strata(prepared).names)
+        here = slice(cell * n, (cell + 1) * n)
+        return self.rows(prepared)[here], self.seen(prepared)[here]
 
     def make_statistics(self, prepared: Prepared) -> list[Moderated]:
-        cube, strata = prepared.cube, self.strata(prepared)
-        scores = cells(cube)[0]
-        counts, variances = runs_of(cube, prepared.shared)
+        strata = self.strata(prepared)
+        counts, variances = runs_of(prepared.cube, prepared.shared)
         found: list[Moderated] = []
-        for of_cell, means, single in zip(
-            scores, means_by_collection(scores, strata), variances, strict=True
-        ):
-            by_part = [of_cell[:, part] for part in strata.parts()]
+        for cell, single in enumerate(variances):
+            rows, seen = self.in_cell(prepared, cell)
+            means = np.stack([each.mean for each in seen])
             units = units_of_means(mean_over(means, strata.weights))
             parts: tuple[Any, ...]
             if self.resampling == GAUSSIAN:
-                parts = tuple(row_units(each, look(each)) for each in map(Rows, by_part))
+                parts = tuple(map(row_units, rows, seen))
                 products = tuple(map(products_of_scores, parts))
             else:
-                parts = tuple(in_units(*comparable(each)) for each in by_part)
+                parts = tuple(in_units(*comparable(each[:])) for each in rows)
                 products = (None,) * len(parts)
             own = (units, self.weight, counts, single, parts, strata)
             found.append(OverCollections(*own, products=products))
@@ -278,22 +291,19 @@ class Board(Leaderboard):
     def own_means(self, prepared: Prepared, cell: int) -> OwnMeans:
         statistic = self.statistics(prepared)[cell]
         assert isinstance(statistic, OverCollections)
-        return statistic.own_means(cells(prepared.cube)[0][cell])
+        return statistic.own_means(*self.in_cell(prepared, cell))
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         from scipy.stats import rankdata
 
         result = super().finalize(prepared, totals, trials)
-        strata, (scores, cell_of) = self.strata(prepared), cells(prepared.cube)
-        bounds = bounds_of_cells(
-            *(self.bounds, prepared.cube, bool(self.by_system)),
-            [each.kind for each in self.seen(prepared)],
-        )
-        means = means_by_collection(scores, strata)
-        sides = []
-        for cell in range(len(scores)):
+        strata, cell_of = self.strata(prepared), cell_of_settings(prepared.cube)
+        sides, by_collection = [], []
+        for cell, bounds in enumerate(self.known_bounds(prepared)):
             own: Any = self.own_means(prepared, cell)
-            sides.append(own.limits(bounds[cell], self.alpha / 2))
+            sides.append(own.limits(bounds, self.alpha / 2))
+            by_collection.append([part.mean for part in own.parts])
+        means = np.array(by_collection)
         ranks = rankdata(-means, axis=-1)
         low, high = np.array(sides).swapaxes(0, 1)
         by_cell = {

@@ -24,14 +24,21 @@ from scorecube.analyses.pair_tests.step_down import Replicates
 from scorecube.analyses.rank_sets.leaderboard_quantities import VARIABLES
 from scorecube.analyses.rank_sets.ranks import RankSets, ranked_result
 from scorecube.collection.gaps import MODELLED, on_complete_topics, two_way_means
-from scorecube.collection.rows import row_parts, rows_of_cells
+from scorecube.collection.rows import row_parts
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import cell_of_settings, cells, n_cells
 from scorecube.collection.topic_groups import FREEDOM
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.linalg.panel_product import product
 from scorecube.kernels.pairs.running_maximum import Drawn, Resampled
-from scorecube.statistics.bounded_means import bounded_limits, join, mid_p_limits, unit_scores
+from scorecube.statistics.bounded_means import (
+    LEAST_VARIED,
+    at_bounds,
+    bounded_limits,
+    mid_p_limits,
+    n_varied,
+    unit_scores,
+)
 from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
 from scorecube.statistics.winner_limits import error_of_choice, may_lead, winner_limits
 
@@ -184,9 +191,7 @@ class Leaderboard(RankSets):
         cell_of, statistics = cell_of_settings(cube), self.statistics(prepared)
         families, rows = self.families(cube), list[dict[str, Any]]()
         counts = self.counts(prepared, totals["reached"], trials)
-        bounds = bounds_of_cells(
-            *(self.bounds, cube, bool(self.by_system)), [each.kind for each in self.seen(prepared)]
-        )
+        bounds = self.known_bounds(prepared)
         means = [self.own_means(prepared, cell) for cell in range(len(statistics))]
         for cell, row in enumerate(counts):
             statistic = statistics[cell]
@@ -237,9 +242,16 @@ class Leaderboard(RankSets):
         chosen = on_complete_topics(cube) if self.missing == MODEL else cube
         return super().samples(chosen, seed, trials)
 
+    def known_bounds(self, prepared: Prepared) -> list[tuple[float, float] | None]:
+        """Return `bounds_of_cells`."""
+        kinds = [each.kind for each in self.seen(prepared)]
+        # A board looks at each collection of a cell.
+        of_cells: Any = np.reshape(kinds, (n_cells(prepared.cube), -1, 2)).all(axis=1).tolist()
+        return bounds_of_cells(self.bounds, prepared.cube, bool(self.by_system), of_cells)
+
     def own_means(self, prepared: Prepared, cell: int) -> OwnMeans:
         """Return the means of a cell's runs, with their standard errors."""
-        rows, statistic = rows_of_cells(prepared.cube)[cell], self.statistics(prepared)[cell]
+        rows, statistic = self.rows(prepared)[cell], self.statistics(prepared)[cell]
         seen = self.seen(prepared)[cell]
         freedom = prepared.cube.attrs.get(FREEDOM)
         return OwnMeans(rows, seen, *means_and_errors(seen, rows.n_topics, statistic, freedom))
@@ -394,35 +406,52 @@ class OwnMeans:
         own = self.mean[runs], self.error[runs], self.freedom
         return OwnMeans(self.scores.of(runs), seen, *own)
 
-    def join(self, low: Any, high: Any, bounds: Any, error: float) -> tuple[Any, Any]:
-        """Return `bounded_means.join` of limits; of runs of which enough is known, scores are not read."""
-        low, high = (np.array(limit, float) for limit in (low, high))
-        with np.errstate(invalid="ignore"):
-            trusted = (low >= bounds[0]) & (high <= bounds[1])
+    def vary(self, bounds: Any) -> Any:
+        """Return which runs vary by more than rare topics, and not only from bound to bound: bool (run,); of those of which enough is known, scores are not read."""
         ends = unit_scores(np.stack([self.seen.least, self.seen.greatest]), bounds)
-        inner = ((ends > 0.0) & (ends < 1.0)).any(axis=0)
+        inner = ((ends > 0.0) & (ends < 1.0)).any(axis=0) | (tuple(bounds) == (0.0, 1.0))
         binary = self.binary(bounds)
-        if binary.any():
-            low[binary], high[binary] = self.of(binary).bounded(bounds, error)
-        trusted &= self.seen.varied & (inner | (tuple(bounds) == (0.0, 1.0)))
-        if (other := np.flatnonzero(~(trusted | binary))).size:
-            own = self.of(other)
-            found = own.scores.each(
-                lambda part: join(
-                    *(own.scores[part], low[other[part]], high[other[part]], bounds, error)
+        found = self.seen.varied & inner & ~binary
+        if (other := np.flatnonzero(~(found | binary))).size:
+            own = self.of(other).scores
+            parts = own.each(
+                lambda part: (
+                    (n_varied(own[part]) >= LEAST_VARIED)
+                    & ~at_bounds(unit_scores(own[part], bounds))
                 )
             )
-            low[other], high[other] = np.concatenate(found, axis=1)
+            found[other] = np.concatenate(parts)
+        return found
+
+    def join(self, low: Any, high: Any, bounds: Any, error: float) -> tuple[Any, Any]:
+        """Return other limits where they can be trusted, and those of `bounded` elsewhere.
+
+        low, high: float64 (run,): limits that need spread, such as bootstrap-t.
+        bounds: Least and greatest score that there can be.
+        error: Of each side.
+        Returns low, high: The limits given where both are finite and within the bounds, and the run varies.
+        """
+        low, high = (np.array(limit, float) for limit in (low, high))
+        with np.errstate(invalid="ignore"):
+            within = (low >= bounds[0]) & (high <= bounds[1])
+        if (other := np.flatnonzero(~(within & self.vary(bounds)))).size:
+            low[other], high[other] = self.of(other).bounded(bounds, error, within[other])
         return low, high
 
-    def bounded(self, bounds: Any, error: float) -> tuple[Any, Any]:
-        """Return `bounded_means.bounded_limits`."""
-        if self.binary(bounds).all():
-            successes = self.seen.total / self.seen.per_score
-            low, high = mid_p_limits(successes, self.scores.n_topics, error)
-            return np.minimum(low, self.seen.mean), np.maximum(high, self.seen.mean)
-        found = self.scores.each(lambda part: bounded_limits(self.scores[part], bounds, error))
-        return tuple(np.concatenate(found, axis=1))
+    def bounded(self, bounds: Any, error: float, within: Any = False) -> tuple[Any, Any]:
+        """Return `bounded_means.bounded_limits`.
+
+        within: Which runs have other limits within the bounds: bool (run,).
+        """
+        low, high = np.empty((2, len(self.mean)))
+        binary = self.binary(bounds)
+        successes = (self.seen.total / self.seen.per_score)[binary]
+        low[binary], high[binary] = mid_p_limits(successes, self.scores.n_topics, error)
+        if not binary.all():
+            own = self.scores.of(np.flatnonzero(~binary))
+            found = own.each(lambda part: bounded_limits(own[part], bounds, error))
+            low[~binary], high[~binary] = np.concatenate(found, axis=1)
+        return np.minimum(low, self.mean), np.maximum(high, self.mean)
 
 
 def means_and_errors(

@@ -16,6 +16,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.pair_tests.family import Pairs
+from scorecube.analyses.pair_tests.gaussian import Seen
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pairwise_complete import mean_scores
 from scorecube.analyses.pair_tests.repetitions import OverRepetitions, satterthwaite
@@ -23,10 +24,9 @@ from scorecube.analyses.rank_sets.estimates import mean_of_estimates
 from scorecube.analyses.rank_sets.leaderboard import OwnMeans
 from scorecube.collection import schema
 from scorecube.collection.many_collections import FREEDOMS
+from scorecube.collection.rows import Rows
 from scorecube.collection.teams import listed
 from scorecube.errors import BadPlan, option
-from scorecube.statistics.bounded_means import LEAST_VARIED, at_bounds, bounded_limits, n_varied
-from scorecube.statistics.bounded_means import unit_scores as as_unit_scores
 from scorecube.statistics.integer_scores import Units
 from scorecube.statistics.multiple_testing import adjusted
 
@@ -159,21 +159,23 @@ class OverCollections(OverRepetitions):
             t = np.abs(self.sums(pairs)[0]) / errors
         return adjusted(np.where(errors > 0, 2 * stdtr(freedom, -t), 1.0), "holm") < alpha
 
-    def own_means(self, scores: Any) -> MeansOverCollections:
+    def own_means(self, rows: Sequence[Rows], seen: Sequence[Seen]) -> MeansOverCollections:
         """Return the means of runs over collections, and in each.
 
-        scores: float64 (run, topic).
+        rows, seen: Scores of each collection, and what is known of them.
         """
-        parts = [scores[:, part] for part in self.strata.parts()]
-        errors = np.stack([each.std(axis=1, ddof=1) / math.sqrt(each.shape[1]) for each in parts])
-        variances = (self.strata.weights[:, np.newaxis] * errors) ** 2
-        of_runs = self.variances / self.counts
+        weights, of_runs = self.strata.weights, self.variances / self.counts
+        parts = tuple(
+            OwnMeans(own, known, known.mean, known.deviation / math.sqrt(own.n_topics), freedom)
+            for own, known, freedom in zip(rows, seen, self.strata.freedom, strict=True)
+        )
+        variances = (weights[:, np.newaxis] * np.stack([part.error for part in parts])) ** 2
         freedom = satterthwaite(
             *zip(variances, self.strata.freedom, strict=True), (of_runs, self.counts - 1)
         )
         error = np.sqrt(variances.sum(axis=0) + of_runs)
-        own = self.units.totals, error, freedom, self.strata, errors
-        return MeansOverCollections(scores, None, *own)
+        own = self.units.totals, error, freedom, parts, weights
+        return MeansOverCollections(None, None, *own)
 
 
 def mean_over(means: Any, weights: Any) -> Any:
@@ -196,49 +198,30 @@ def units_of_means(means: Any) -> Units:
 class MeansOverCollections(OwnMeans):
     """The means of runs over collections, each run by itself.
 
-    strata: The collections.
-    errors: float64 (collection, run): standard errors of the means in each.
+    parts: Those of each collection.
+    weights: float64 (collection,): their sum is 1.
     """
 
-    strata: Strata
-    errors: Any
+    parts: tuple[OwnMeans, ...]
+    weights: Any
 
     @property
     def flat(self) -> Any:
-        return np.any(
-            [np.ptp(self.scores[:, part], axis=1) == 0 for part in self.strata.parts()], axis=0
-        )
+        return np.any([part.flat for part in self.parts], axis=0)
 
     def of(self, runs: Any) -> MeansOverCollections:
-        return MeansOverCollections(
-            self.scores[runs],
-            None,
-            self.mean[runs],
-            self.error[runs],
-            self.freedom[runs],
-            self.strata,
-            self.errors[:, runs],
-        )
+        own = self.mean[runs], self.error[runs], self.freedom[runs]
+        parts = tuple(part.of(runs) for part in self.parts)
+        return MeansOverCollections(None, None, *own, parts, self.weights)
 
-    def join(self, low: Any, high: Any, bounds: Any, error: float) -> tuple[Any, Any]:
-        """Return other limits where they can be trusted: within the bounds, of runs that vary in every collection and not only from bound to bound."""
-        low, high = (np.array(limit, float) for limit in (low, high))
-        with np.errstate(invalid="ignore"):
-            within = (low >= bounds[0]) & (high <= bounds[1])
-        varied = np.stack([self._varied(part, bounds) for part in self.strata.parts()])
-        other = np.flatnonzero(~(within & varied.all(axis=0)))
-        if other.size:
-            low[other], high[other] = self.of(other).bounded(bounds, error, within[other])
-        return low, high
+    def vary(self, bounds: Any) -> Any:
+        return np.all([part.vary(bounds) for part in self.parts], axis=0)
 
     def bounded(self, bounds: Any, error: float, within: Any = False) -> tuple[Any, Any]:
-        """Return limits of sums over collections (Zou and Donner 2008) from those of each: by t where a run varies, as of `bounded_limits` elsewhere.
-
-        within: Which runs have other limits within the bounds: bool (run,).
-        """
+        """Return limits of sums over collections (Zou and Donner 2008) from those of each: by t where a run varies, as of `bounded_limits` elsewhere."""
         limits = self.limits(bounds, error, within)
-        means = np.stack([self.scores[:, part].mean(axis=1) for part in self.strata.parts()])
-        return mean_of_estimates(means, *limits, self.strata.weights)[1:]
+        means = np.stack([part.mean for part in self.parts])
+        return mean_of_estimates(means, *limits, self.weights)[1:]
 
     def limits(self, bounds: Any, error: float, within: Any = True) -> tuple[Any, Any]:
         """Return limits of the means in each collection: float64 (collection, run) each; NaN of equal scores without bounds.
@@ -249,23 +232,14 @@ class MeansOverCollections(OwnMeans):
         """
         from scipy.special import stdtrit
 
-        low, high = np.full((2, *self.errors.shape), np.nan)
-        for k, part in enumerate(self.strata.parts()):
-            scores, margin = (
-                self.scores[:, part],
-                stdtrit(self.strata.freedom[k], 1 - error) * self.errors[k],
-            )
-            mean = scores.mean(axis=1)
-            margin[np.ptp(scores, axis=1) == 0] = np.nan
-            low[k], high[k] = mean - margin, mean + margin
+        low, high = np.empty((2, len(self.parts), len(self.mean)))
+        for k, part in enumerate(self.parts):
+            margin = stdtrit(part.freedom, 1 - error) * part.error
+            margin[part.flat] = np.nan
+            low[k], high[k] = part.mean - margin, part.mean + margin
             if bounds is None:
                 continue
-            inside = (low[k] >= bounds[0]) & (high[k] <= bounds[1])
-            safe = np.flatnonzero(~(self._varied(part, bounds) & inside & within))
-            if safe.size:
-                low[k][safe], high[k][safe] = bounded_limits(scores[safe], bounds, error)
+            inside = (low[k] >= bounds[0]) & (high[k] <= bounds[1]) & within
+            if (safe := np.flatnonzero(~(part.vary(bounds) & inside))).size:
+                low[k][safe], high[k][safe] = part.of(safe).bounded(bounds, error)
         return low, high
-
-    def _varied(self, part: slice, bounds: Any) -> Any:
-        scores = self.scores[:, part]
-        return (n_varied(scores) >= LEAST_VARIED) & ~at_bounds(as_unit_scores(scores, bounds))

@@ -234,6 +234,26 @@ def test_errors_of_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
         function(BETTER, run="ours", baseline="base")
 
 
+def test_snapshots_of_a_board_are_paired_collection_by_collection(
+    tmp_path: Path, scorecube: Cli
+) -> None:
+    changes = {"nq": 0.03 + noisy(0.0, 40), "fiqa": noisy(-0.01, 90)}
+    weeks: dict[str, xr.Dataset] = {}
+    for name, change in changes.items():
+        before = cube_of(noisy(0.0, len(change)))
+        after = cube_of(noisy(0.0, len(change)))
+        after["score"].loc[{"run": "ours"}] = before["score"].sel(run="ours") + change
+        weeks |= {f"week1-{name}": before, f"week2-{name}": after}
+    path = study_of(tmp_path / "s.zarr", weeks)
+    words = ("gate", path, "--run", "ours", "--baseline", "ours", "--format", "json")
+    chosen = ("--collections", "week2-nq,week2-fiqa", "--against", "week1-nq,week1-fiqa")
+    rows = json.loads(scorecube(*words, *chosen).stdout)["comparisons"]
+    expected = [change.mean() for change in changes.values()]
+    assert [row["collection"] for row in rows] == ["week2-nq", "week2-fiqa", "mean of 2"]
+    found = [row["difference"] for row in rows]
+    assert found == pytest.approx([*expected, np.mean(expected)], abs=1e-12)
+
+
 def test_snapshots_of_the_same_items_are_paired(tmp_path: Path, scorecube: Cli) -> None:
     before = cube_of(noisy(0.0, 50))
     after = cube_of(noisy(0.0, 50))
@@ -256,6 +276,8 @@ def test_snapshots_of_the_same_items_are_paired(tmp_path: Path, scorecube: Cli) 
     assert [each.verdict for each in found.comparisons] == ["unknown"]
     with pytest.raises(BadName, match="no collection 'week0'"):
         sc.gate(cubes, run="ours", baseline="base", against="week0")
+    with pytest.raises(BadPlan, match=r"expected one collection, or one for each of week2, in this order; found 2"):  # fmt: skip
+        sc.gate({**cubes, "week3": after}, run="ours", baseline="ours", against=["week1", "week3"])
     seeds = repeated(0.0)["a"]
     later = seeds.assign(score=seeds["score"] + 0.05)
     found = sc.gate({"old": seeds, "new": later}, run="ours", baseline="ours", against="old")

@@ -31,7 +31,7 @@ Against = Annotated[
     Optional[str],
     flag(
         "--against",
-        "Collection with the scores of the baseline, such as last week's snapshot of the same items.",
+        "Collection with the scores of the baseline, such as last week's snapshot of the same items; or one for each collection, separated by commas.",
     ),
 ]
 Weights = Annotated[
@@ -83,7 +83,7 @@ def gate(
         metrics=split(metrics),
         require=require,
         collections=split(collections),
-        against=against,
+        against=split(against),
         weights=split(weights) or (),
         confidence=confidence,
         drop_missing=drop_missing,

@@ -98,7 +98,7 @@ def gate(
     metrics: Sequence[Any] | None = None,
     require: Requirement | None = None,
     collections: Sequence[str] | None = None,
-    against: str | None = None,
+    against: str | Sequence[str] | None = None,
     weights: Sequence[str] = (),
     confidence: float = 0.95,
     drop_missing: bool = False,
@@ -123,8 +123,8 @@ def gate(
     collections
         All by default.
     against
-        Collection with the scores of the baseline, on the same topics, such as last week's snapshot; by default each collection has both systems. The
-        baseline may then be the same system. Differences are those of the topics that both have.
+        Collection with the scores of the baseline, on the same topics, such as last week's snapshot, or one for each collection, in their order; by
+        default each collection has both systems. The baseline may then be the same system. Differences are those of the topics that both have.
     require
         What every comparison must show. None: not to be worse by more than the margin is enough, also where that is undecided.
         ``not-worse``: shown not to be worse by more than the margin; ``equivalent``; ``better``.
@@ -160,13 +160,15 @@ def gate(
     ('undecided', True)
     """
     _check("" if against else run, baseline, margin, require, confidence)
-    cubes, opponent = _cubes(scores, collections, against)
-    if opponent is not None:
+    before = [against] if isinstance(against, str) else list(against or ())
+    cubes, opponents = _cubes(scores, collections, before)
+    if opponents:
+        where = ", ".join(before)
         pairs = {
-            name: _beside(cube, opponent, (run, baseline), str(against))
-            for name, cube in cubes.items()
+            name: _beside(cube, opponent, (run, baseline), where)
+            for (name, cube), opponent in zip(cubes.items(), opponents, strict=True)
         }
-        cubes, baseline = pairs, f"{baseline} in {against}"
+        cubes, baseline = pairs, f"{baseline} in {where}"
     shares = weights_of(weights, list(cubes))
     wanted = None if metrics is None else [str(each) for each in metric_names("metrics", metrics)]
     _check_names(cubes, run, baseline, wanted)
@@ -216,26 +218,31 @@ def _check(run: str, baseline: str, margin: float, require: str | None, confiden
 
 
 def _cubes(
-    scores: Any, collections: Sequence[str] | None, against: str | None
-) -> tuple[dict[str, xr.Dataset], xr.Dataset | None]:
-    """Return the collections that are compared in, and that of the baseline if it has one of its own."""
+    scores: Any, collections: Sequence[str] | None, against: Sequence[str]
+) -> tuple[dict[str, xr.Dataset], list[xr.Dataset]]:
+    """Return the collections that are compared in, and for each that of the baseline; none where the baseline is in the same."""
     if isinstance(scores, Mapping):
         known = {str(name): as_cube(cube) for name, cube in scores.items()}
     else:
         study = scores if isinstance(scores, Study) else open_study(str(scores))
         chosen = list(study) if collections is None else list(dict.fromkeys(collections))
-        known = {name: study[name].cube for name in [*chosen, *([against] if against else [])]}
-    for name in [*(collections or ()), *([against] if against else [])]:
+        known = {name: study[name].cube for name in [*chosen, *against]}
+    for name in [*(collections or ()), *against]:
         if name not in known:
             raise BadName(
                 f"no collection {name!r}; nearest: {nearest(name, list(known))}",
                 option="collections",
             )
     chosen = list(known) if collections is None else list(dict.fromkeys(collections))
-    compared = {name: known[name] for name in chosen if name != against}
+    compared = {name: known[name] for name in chosen if name not in against}
     if not compared:
         raise BadPlan("no collection to compare in", option="collections")
-    return compared, known[against] if against else None
+    if len(against) not in (0, 1, len(compared)):
+        raise BadPlan(
+            f"{option('against', list(against))}: expected one collection, or one for each of {', '.join(compared)}, in this order; found {len(against)}",
+            option="against",
+        )
+    return compared, [known[name] for name in against] * (len(compared) if len(against) == 1 else 1)
 
 
 def _beside(

@@ -18,11 +18,11 @@ from scorecube.report.findings import Finding
 from scorecube.report.results import figure, findings, no_figure, of_metrics
 from scorecube.report.stored_tables import TABLE, decode, rows_with_facts, shape_of
 from scorecube.report.table_rows import METRICS
-from scorecube.report.tables import COLLECTION, Source, Table, averages, combine
+from scorecube.report.tables import COLLECTION, Source, Table, averages, combine, place, where
 from scorecube.report.view import View
 from scorecube.report.views import view_names, view_of
 from scorecube.storage import Study
-from scorecube.storage.catalogue import in_order
+from scorecube.storage.catalogue import ATTRIBUTES, in_order
 
 Found = tuple[str, dict[str, Any]]
 """A collection, and the facts of one of its results with its ``digest``."""
@@ -104,7 +104,7 @@ def collect_findings(
     """
     columns = [each.name for each in fields(Finding) if each.name != "short"]
     records = [
-        {COLLECTION: source.attrs[COLLECTION]}
+        where(source)
         | {name: getattr(each, name) for name in columns}
         | {"cautions": "; ".join(each.cautions)}
         for source in _sources(study, find_view(study, analysis), collections, every)
@@ -164,7 +164,9 @@ def frames_of(study: Study, view: View, found: Sequence[Found]) -> list[pd.DataF
     for _, group in groupby(found, lambda each: shape_of(each[1].get(TABLE))):
         each = list(group)
         if each[0][1].get(TABLE) is not None:
-            found_together = decode([(name, facts[TABLE]) for name, facts in each])
+            found_together = decode(
+                [(place(name, facts[ATTRIBUTES]), facts[TABLE]) for name, facts in each]
+            )
             frames.append(view.described(table, found_together))
             continue
         for name, facts in each:

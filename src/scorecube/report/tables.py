@@ -79,8 +79,21 @@ def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def where(result: xr.Dataset) -> dict[str, Any]:
     """Return the first columns of every table."""
-    n = result.sizes.get(COLLECTION, 1)  # of a board
-    return {COLLECTION: f"mean of {n}" if n > 1 else str(result.attrs.get(COLLECTION, ""))}
+    return {COLLECTION: place(str(result.attrs.get(COLLECTION, "")), result.attrs)}
+
+
+def place(collection: str, attributes: Mapping[str, Any]) -> str:
+    """Return what a result is about: its collection, of boards the first of several.
+
+    attributes: Of the result.
+
+    Examples
+    --------
+    >>> place("week47-fiqa", {}), place("week47-fiqa", {"collections": ["week47-fiqa", "week47-nq"]})
+    ('week47-fiqa', 'week47-fiqa and 1 more')
+    """
+    several = attributes.get("collections", ())
+    return f"{several[0]} and {len(several) - 1} more" if len(several) > 1 else collection
 
 
 def parts(result: xr.Dataset) -> list[tuple[dict[str, Any], xr.Dataset]]:

@@ -327,7 +327,7 @@ def test_a_board_of_a_study(study: Path, tmp_path: Path, scorecube: Cli) -> None
     assert "left out, as code lacks them (run): f" in done.stderr
     assert "mean over 3 collections, score: e leads" in " ".join(done.stdout.split())
     assert "of 4 neighbouring pairs are separated" in " ".join(done.stdout.split())
-    assert "mean of 3" in done.stdout
+    assert "code and 2 more" in done.stdout
     assert "already there" in scorecube(*command).succeeded().stderr
     rows = json.loads(scorecube("show", study, "board", "--table", "collections", "--format", "json").succeeded().stdout)  # fmt: skip
     assert {row["collection"]: row["topics"] for row in rows} == {"code": 13, "news": 9, "web": 26}

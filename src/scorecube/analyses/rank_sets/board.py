@@ -323,7 +323,9 @@ class Board(Leaderboard):
         found = result.assign(arrays).assign_coords(
             {names.COLLECTION: schema.label_array(strata.names)}
         )
-        return found.assign_attrs(weights=list(self.weights), standardise=self.standardise)
+        return found.assign_attrs(
+            collections=list(strata.names), weights=list(self.weights), standardise=self.standardise
+        )
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         cost, cube = super().cost(prepared, trials), prepared.cube

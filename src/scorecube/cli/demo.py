@@ -12,8 +12,7 @@ from scorecube.analyses import Correlation, Leaderboard, MaxT, Reliability, Swap
 from scorecube.analyses.base import Analysis
 from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
 from scorecube.cli.terminal import echo_results, notify, track_progress
-from scorecube.execute.executor import Executor
-from scorecube.execute.processes import default_workers
+from scorecube.execute.executor import Executor, default_workers
 from scorecube.ingest.published import ntcir_clir
 from scorecube.report.page.options import PageOptions
 from scorecube.report.page.writing import write_page

@@ -124,7 +124,8 @@ def _tell(first: Path, files: Sequence[Path], written: int) -> None:
 @contextmanager
 def drawing_processes() -> Iterator[Callable[..., Iterable[Any]]]:
     """Yield a function like `map` that draws in one process per core from when there is enough to draw, before in this one."""
-    from scorecube.execute.processes import default_workers, ordered_map, processes
+    from scorecube.execute.executor import default_workers
+    from scorecube.execute.processes import ordered_map, processes
 
     workers = default_workers()
     with ExitStack() as stack:

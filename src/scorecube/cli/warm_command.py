@@ -19,7 +19,7 @@ def warm(
     import time
 
     from scorecube.cli.compilation import compile_all
-    from scorecube.execute.processes import default_workers
+    from scorecube.execute.executor import default_workers
 
     start = time.monotonic()
     with track_progress("compiling kernels", "parts") as progress:

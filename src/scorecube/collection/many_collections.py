@@ -17,7 +17,6 @@ from scorecube.collection.judgement_sets import (
     common_labels,
     common_settings,
 )
-from scorecube.collection.rows import joined_along_topic
 from scorecube.collection.selection import select, uses_gains
 from scorecube.collection.teams import listed
 from scorecube.collection.topic_groups import FREEDOM, by_group
@@ -62,6 +61,8 @@ def join_collections(
     >>> board.sizes["topic"], board.collection.values[-1], board.attrs["left_out"]
     (59, 'web', ['left out, as web lacks them (run): team05-run1'])
     """
+    from scorecube.collection.joined_scores import joined_along_topic
+
     if not cubes:
         raise BadPlan("a board needs collections; none is given")
     if slashed := [name for name in cubes if BETWEEN in name]:

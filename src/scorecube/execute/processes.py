@@ -22,11 +22,6 @@ PORTIONS = 3
 """Portions for each process that are begun or wait, so that none is without work."""
 
 
-def default_workers() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 @contextmanager
 def processes(
     workers: int, initialise: Callable[..., None] | None = None, *arguments: Any

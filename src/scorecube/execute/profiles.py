@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from scorecube.errors import BadPlan, nearest
+from scorecube.execute.executor import default_workers
 from scorecube.execute.memory import WORKER_BYTES, parse_memory
-from scorecube.execute.processes import default_workers
 
 QUEUES = ("slurm", "pbs", "sge")
 BATCH = (*QUEUES, "htcondor")

@@ -21,8 +21,7 @@ from scorecube.collection.arguments import as_cube
 from scorecube.collection.doubts import doubts_of as doubts
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, doubts_of_levels, option
-from scorecube.execute.executor import Executor
-from scorecube.execute.processes import default_workers
+from scorecube.execute.executor import Executor, default_workers
 from scorecube.execute.run import run
 from scorecube.ingest.cubes import only_cube
 from scorecube.ingest.in_memory import cube_from_scores

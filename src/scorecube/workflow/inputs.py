@@ -24,8 +24,7 @@ from scorecube.collection.teams import with_systems
 from scorecube.collection.topic_groups import with_topic_groups
 from scorecube.errors import BadPlan, BadStudy, check_choice, option
 from scorecube.execute.dispatch import call_all
-from scorecube.execute.executor import Executor
-from scorecube.execute.processes import default_workers
+from scorecube.execute.executor import Executor, default_workers
 from scorecube.ingest.cubes import cubes_of, only_cube
 from scorecube.ingest.delimited import read_table
 from scorecube.ingest.files import PathLike, expand

@@ -8,8 +8,8 @@ import xarray as xr
 from scorecube.analyses.simulation import populations
 from scorecube.collection.arguments import as_cube
 from scorecube.execute.blas_threads import one_blas_thread
+from scorecube.execute.executor import default_workers
 from scorecube.execute.memory import default_memory, resident_bytes
-from scorecube.execute.processes import default_workers
 from scorecube.storage.study import Study
 
 

@@ -25,9 +25,8 @@ from scorecube.execute.concurrent_runs import (
     run_concurrently,
 )
 from scorecube.execute.estimate import Estimate
-from scorecube.execute.executor import Executor, Progress
+from scorecube.execute.executor import Executor, Progress, default_workers
 from scorecube.execute.memory import default_memory
-from scorecube.execute.processes import default_workers
 from scorecube.storage import Study, open_study
 from scorecube.workflow.estimates import estimate_tasks
 from scorecube.workflow.sweep_file import Entry

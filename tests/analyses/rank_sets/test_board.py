@@ -18,7 +18,7 @@ import scorecube as sc
 from scorecube import names
 from scorecube.analyses.base import Accumulator
 from scorecube.analyses.plan import make_plan
-from scorecube.collection.rows import joined_along_topic
+from scorecube.collection.joined_scores import joined_along_topic
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples

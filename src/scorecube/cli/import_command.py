@@ -87,9 +87,10 @@ def _notify(line: str) -> None:
 
 def describe(cube: xr.Dataset) -> str:
     """Return the sizes of a cube as text."""
-    sizes = cube.sizes
+    sizes, n_systems = cube.sizes, len({*cube["system"].values}) if "system" in cube.coords else 0
+    of = f" of {counted(n_systems, 'system')}" if 0 < n_systems < sizes["run"] else ""
     return (
-        f"{counted(sizes['run'], 'run')} x {counted(sizes['topic'], 'topic')}, {counted(sizes['metric'], 'metric')} x "
+        f"{counted(sizes['run'], 'run')}{of} x {counted(sizes['topic'], 'topic')}, {counted(sizes['metric'], 'metric')} x "
         f"{counted(sizes['gain'], 'gain setting')}"
     )
 

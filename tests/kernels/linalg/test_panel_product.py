@@ -14,7 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorecube.kernels.linalg import panel_product as module
-from scorecube.kernels.linalg.panel_product import in_panels, multiply, product, room_for_product
+from scorecube.kernels.linalg.panel_product import (
+    in_panels,
+    multiply,
+    product,
+    product_of_columns,
+    room_for_product,
+)
 from scorecube.kernels.registers import ROWS, has_wide_registers
 
 KINDS = st.sampled_from([np.float32, np.float64])
@@ -56,6 +62,18 @@ def test_products_of_floats_are_those_of_numpy_up_to_rounding(kind: Any) -> None
 
 @pytest.mark.process
 @pytest.mark.slow
+@pytest.mark.parametrize("at_once", [1, 40, 700, 2**20])
+@pytest.mark.parametrize("kind", [np.int8, np.uint16])
+def test_columns_of_any_type_are_multiplied_a_few_at_a_time(
+    kind: Any, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "AT_ONCE", at_once)
+    chance = np.random.default_rng(3)
+    rows, columns = chance.integers(-99, 99, (5, 23)).astype(float), chance.integers(0, 9, (23, 61))
+    found = product_of_columns(rows, columns.astype(kind))
+    np.testing.assert_array_equal(found, rows @ columns)
+
+
 def test_a_processor_without_wide_registers_gives_the_same_bits(tmp_path: Path) -> None:
     script = (
         "import scorecube as sc; from scorecube.testing import simulate_cube; from scorecube.kernels.registers import has_wide_registers\n"

@@ -17,6 +17,8 @@ from scorecube.kernels.intrinsics import register_tile
 from scorecube.kernels.jit import compiled
 from scorecube.kernels.registers import ROWS, VECTOR_BYTES, VECTORS, has_wide_registers
 
+AT_ONCE = 2**20
+"""Elements of columns that are in panels at a time."""
 Element = TypeVar("Element", np.float32, np.float64)
 
 
@@ -59,6 +61,19 @@ def multiply(rows: Array2[Element], panels: Array3[Element], out: Array2[Element
         multiply_wide(rows, panels, out)
     else:
         np.matmul(rows, panels[0], out=out)
+
+
+def product_of_columns(
+    rows: NDArray[np.float64], columns: NDArray[np.number]
+) -> Array2[np.float64]:
+    """Return the product of rows (row, inner) and columns (inner, column) of any element type, which are in panels a few at a time, as memory is slower than the processor."""
+    n_columns, step = columns.shape[1], max(1, AT_ONCE // max(len(columns), 1))
+    found = np.empty((len(rows), n_columns))
+    for low in range(0, n_columns, step):
+        some = columns[:, low : low + step]
+        part = product(rows, in_panels(some, np.float64))
+        found[:, low : low + step] = part[: len(rows), : some.shape[1]]
+    return found
 
 
 def product(rows: NDArray[Element], panels: Array3[Element]) -> Array2[Element]:

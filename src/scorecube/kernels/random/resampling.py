@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scorecube.kernels.arrays import Array2, Float64Array2, Int32Array3, UInt64Array1
+from scorecube.kernels.arrays import Array2, Float64Array2, Int8Array2, Int32Array3, UInt64Array1
 from scorecube.kernels.jit import compiled
 from scorecube.kernels.random.philox import below, fill_words
 
@@ -68,22 +68,22 @@ def _add_draws(samples: Int32Array3, counts: Array2[np.number], few: Array2[np.n
                 counts[topic, low + trial] += few[topic, trial]
 
 
-def sign_columns(key: UInt64Array1, n_topics: int, start: int, stop: int) -> Float64Array2:
+def sign_columns(key: UInt64Array1, n_topics: int, start: int, stop: int) -> Int8Array2:
     """Draw a sign for each topic in each of the trials start .. stop-1.
 
     key, n_topics, start, stop: As of `bootstrap_samples`.
-    Returns signs: float64 (topic, trial): -1 or 1.
+    Returns signs: int8 (topic, trial): -1 or 1.
     """
-    signs = np.empty((n_topics, stop - start))
+    signs = np.empty((n_topics, stop - start), np.int8)
     _draw_signs(key, start, np.empty((n_topics + 63) // 64, np.uint64), signs)
     return signs
 
 
 @compiled
-def _draw_signs(key: UInt64Array1, start: int, words: UInt64Array1, signs: Float64Array2) -> None:
+def _draw_signs(key: UInt64Array1, start: int, words: UInt64Array1, signs: Int8Array2) -> None:
     """Write the result of `sign_columns`; `words` (topic // 64,) are overwritten."""
     for trial in range(signs.shape[1]):
         fill_words(key, start + trial, words)
         for topic in range(signs.shape[0]):
-            bit = (words[topic // 64] >> np.uint64(topic % 64)) & np.uint64(1)
-            signs[topic, trial] = 1.0 - 2.0 * bit
+            bit = np.int64((words[topic // 64] >> np.uint64(topic % 64)) & np.uint64(1))
+            signs[topic, trial] = 1 - 2 * bit

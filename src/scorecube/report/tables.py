@@ -90,10 +90,12 @@ def place(collection: str, attributes: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> place("week47-fiqa", {}), place("week47-fiqa", {"collections": ["week47-fiqa", "week47-nq"]})
-    ('week47-fiqa', 'week47-fiqa and 1 more')
+    ('week47-fiqa', 'week47-fiqa and week47-nq')
     """
     several = attributes.get("collections", ())
-    return f"{several[0]} and {len(several) - 1} more" if len(several) > 1 else collection
+    if len(several) < 2:
+        return collection
+    return f"{several[0]} and {several[1] if len(several) == 2 else f'{len(several) - 1} more'}"
 
 
 def parts(result: xr.Dataset) -> list[tuple[dict[str, Any], xr.Dataset]]:

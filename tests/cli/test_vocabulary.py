@@ -41,11 +41,15 @@ def test_columns_of_models_decide_and_the_option_does(scorecube: Cli, tmp_path: 
     models = written(tmp_path / "a.csv", "model,item,seed,acc")
     runs = written(tmp_path / "b.csv", "run,topic,seed,acc")
     study = tmp_path / "s.zarr"
-    assert "8 models x 12 items" in scorecube("import", study, "--name", "a", models).stderr
-    assert "8 runs x 12 topics" in scorecube("import", study, "--name", "b", runs).stderr
+    assert (
+        "8 runs of 4 models x 12 items" in scorecube("import", study, "--name", "a", models).stderr
+    )
+    assert (
+        "8 runs of 4 systems x 12 topics" in scorecube("import", study, "--name", "b", runs).stderr
+    )
     for k, words in enumerate(("evals", "field")):
         said = scorecube("import", study, "--name", f"c{k}", models, "--vocabulary", words).stderr
-        assert ("8 models x 12 items" in said) == (words == "evals")
+        assert ("8 runs of 4 models x 12 items" in said) == (words == "evals")
     assert sc.open_study(study)["a"].cube.sizes == sc.open_study(study)["b"].cube.sizes
     options = ("leaderboard", study, "--collection", "a", "--trials", 100, "--seed", 1)
     field, evals = scorecube(*options), scorecube(*options, "--vocabulary", "evals")

@@ -10,6 +10,8 @@ import xarray as xr
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from scorecube.collection.rows import CHUNKS
+
 
 class JoinedScores(BackendArray):
     """Scores of several cubes along topic, of which parts are read on use.
@@ -47,4 +49,6 @@ def joined_along_topic(parts: Sequence[xr.Variable]) -> xr.Variable:
     """Return the scores of several cubes (..., topic) as one variable, read on use."""
     keep: Any = indexing.MemoryCachedArray
     joined = indexing.LazilyIndexedArray(JoinedScores(parts))
-    return xr.Variable(parts[0].dims, keep(joined))
+    return xr.Variable(
+        parts[0].dims, keep(joined), encoding={CHUNKS: parts[0].encoding.get(CHUNKS)}
+    )

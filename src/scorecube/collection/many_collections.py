@@ -17,7 +17,7 @@ from scorecube.collection.judgement_sets import (
     common_labels,
     common_settings,
 )
-from scorecube.collection.selection import select, uses_gains
+from scorecube.collection.selection import select, uses_gains, with_labels
 from scorecube.collection.teams import listed
 from scorecube.collection.topic_groups import FREEDOM, by_group
 from scorecube.errors import BadPlan, counted
@@ -75,8 +75,9 @@ def join_collections(
     parts: dict[str, xr.Dataset] = {}
     about: dict[str, str] = {}
     for name, cube in cubes.items():
-        chosen = cube[[names.SCORE, *({names.TOPIC_GROUP} & {*cube.coords})]].sel(
-            {names.METRIC: metrics, names.GAIN: settings[name], names.RUN: runs}
+        chosen = with_labels(
+            cube[[names.SCORE, *({names.TOPIC_GROUP} & {*cube.coords})]],
+            {names.METRIC: metrics, names.GAIN: settings[name], names.RUN: runs},
         )
         part = by_group(select(chosen, drop_missing=drop_missing, by_topic=by_topic))
         parts[name] = part

@@ -17,6 +17,10 @@ from scorecube.kernels.threads import on_threads
 
 AT_ONCE = 2**20
 """Scores that are read at a time: those of a stored chunk."""
+JOINED_AT_ONCE = 2**24
+"""Scores that are read at a time at most so that each chunk of a cube of joined collections is read once."""
+CHUNKS = "chunks"
+"""Shape of stored chunks, in the encoding of a variable."""
 AHEAD = 2
 """Parts that are read before they are needed."""
 Found = TypeVar("Found")
@@ -65,15 +69,16 @@ class Rows:
         return on_threads(function, self.parts(), len(self) * self.n_topics)
 
 
-def row_parts(n_rows: int, n_values: int) -> list[slice]:
-    """Return slices of rows of so many values that hold about `AT_ONCE` of them.
+def row_parts(n_rows: int, n_values: int, together: int = 1) -> list[slice]:
+    """Return slices of rows of so many values that hold about `AT_ONCE` of them, or as many rows as are stored together if these hold at most `JOINED_AT_ONCE`.
 
     Examples
     --------
     >>> row_parts(5, 2**19)
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    step = max(1, AT_ONCE // max(n_values, 1))
+    at_least = min(together, JOINED_AT_ONCE // max(n_values, 1))
+    step = max(1, AT_ONCE // max(n_values, 1), at_least)
     return [slice(low, min(low + step, n_rows)) for low in range(0, n_rows, step)]
 
 
@@ -97,10 +102,11 @@ def score_blocks(cube: xr.Dataset) -> Iterator[Any]:
         yield scores.values
         return
     n_metrics, n_gains, n_runs, n_topics = scores.shape
+    *_, together, _ = scores.encoding.get(CHUNKS) or (1, 1)
     keys = [
         (*cell, part)
         for cell in np.ndindex(n_metrics, n_gains)
-        for part in row_parts(n_runs, n_topics)
+        for part in row_parts(n_runs, n_topics, together)
     ]
     with ThreadPoolExecutor(AHEAD, thread_name_prefix="read") as threads:
         waiting = deque[Any]()

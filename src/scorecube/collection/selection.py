@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -83,20 +83,28 @@ def select(
             continue
         if not chosen:
             raise BadName(f"no {dim} given: name some, or leave the choice out to take all")
-        has = schema.labels_of(result, dim)
-        for label in chosen:
+        asked, has = dict.fromkeys(chosen), dict.fromkeys(schema.labels_of(result, dim))
+        for label in asked:
             if label not in has:
-                raise BadName(f"no {dim} {label!r} in the cube; nearest: {nearest(label, has)}")
+                raise BadName(f"no {dim} {label!r} in the cube; nearest: {nearest(label, [*has])}")
         # Runs and topics stay sorted; metrics and gains take the requested order.
-        ordered = (
-            [label for label in has if label in set(chosen)]
-            if dim in (names.RUN, names.TOPIC)
-            else list(dict.fromkeys(chosen))
-        )
-        result = result.sel({dim: ordered})
+        is_sorted = dim in (names.RUN, names.TOPIC)
+        in_order = [label for label in has if label in asked] if is_sorted else [*asked]
+        result = with_labels(result, {dim: in_order})
     if drop_missing:
         result = on_complete_topics(result)
     return result
+
+
+def with_labels(cube: xr.Dataset, wanted: Mapping[str, Sequence[str]]) -> xr.Dataset:
+    """Return part of a cube by known labels of its dims; labels that follow each other as a slice, of which stored scores are read faster."""
+    places: dict[str, Any] = {}
+    for dim, chosen in wanted.items():
+        place = {label: k for k, label in enumerate(schema.labels_of(cube, dim))}
+        found = np.array([place[label] for label in chosen], np.int64)
+        follow = bool((np.diff(found) == 1).all())
+        places[dim] = slice(found[0], found[-1] + 1) if follow and len(found) else found
+    return cube.isel(places)
 
 
 def _keep_top_runs(cube: xr.Dataset, count: int, by: Any) -> xr.Dataset:

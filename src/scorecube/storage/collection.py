@@ -97,8 +97,12 @@ class Collection:
     @property
     def cube(self) -> xr.Dataset:
         """The score cube; the scores of one above 256 MiB are read on use."""
+        return self.cube_among(1)
+
+    def cube_among(self, n_cubes: int) -> xr.Dataset:
+        """Return the score cube as one of `n_cubes` that are in use together; the scores of one above its share of 256 MiB are read on use."""
         return self._read(
-            CUBE, lambda path, files: read_dataset(self.location, path, files, whole=False)
+            CUBE, lambda path, files: read_dataset(self.location, path, files, n_cubes)
         )
 
     @property
@@ -174,7 +178,7 @@ class Collection:
         def read(path: str, files: Mapping[str, str] | None) -> xr.Dataset:
             if lazily:
                 return open_lazily(self.location, path)
-            return read_dataset(self.location, path, files, whole=False)
+            return read_dataset(self.location, path, files, 1)
 
         name = f"{RESULTS}/{analysis}/{digest}"
         result = self._read(name, read)

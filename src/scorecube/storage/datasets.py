@@ -93,14 +93,14 @@ def open_lazily(location: Location, group: str) -> xr.Dataset:
 
 
 def read_dataset(
-    location: Location, group: str, files: Mapping[str, str] | None = None, *, whole: bool = True
+    location: Location, group: str, files: Mapping[str, str] | None = None, among: int | None = None
 ) -> xr.Dataset:
     """Read one group into memory, with labels as object strings.
 
     location: Of the store.
     group: Path of the group.
     files: Digests of its metadata files; None if they are unknown.
-    whole: Whether values of a large group are read, too; otherwise they are read and checked on use.
+    among: How many groups are in use together: values of one that takes more than its share of `MAX_LOADED_BYTES` are read and checked on use. None: all are read.
     Raises CorruptStudy: Metadata or values that are missing, cannot be read, or do not match their digests.
     """
     with _reading(location, group, files) as metadata:
@@ -111,7 +111,7 @@ def read_dataset(
             decoded = decode_group(metadata, {key: chunks[f"{group}/{key}"] for key in keys})
             return _load(decoded, location, group)
         dataset = open_dataset(location, group)
-        if whole or dataset.nbytes <= MAX_LOADED_BYTES:
+        if among is None or dataset.nbytes * among <= MAX_LOADED_BYTES:
             return _load(dataset, location, group)
         opened = open_group(location, group)
         incomplete = [

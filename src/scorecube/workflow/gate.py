@@ -226,7 +226,8 @@ def _cubes(
     else:
         study = scores if isinstance(scores, Study) else open_study(str(scores))
         chosen = list(study) if collections is None else list(dict.fromkeys(collections))
-        known = {name: study[name].cube for name in [*chosen, *against]}
+        used = [*chosen, *against]
+        known = {name: study[name].cube_among(len(used)) for name in used}
     for name in [*(collections or ()), *against]:
         if name not in known:
             raise BadName(

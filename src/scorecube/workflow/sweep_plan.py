@@ -98,7 +98,9 @@ def plan_requests(
     tasks: dict[tuple[str, str], Task] = {}
     skipped: list[tuple[str, str, str]] = []
     stored: dict[tuple[str, str, str], None] = {}
-    cubes, damaged = ReadCubes() if cubes is None else cubes, set[str]()
+    requests, damaged = list(requests), set[str]()
+    if cubes is None:
+        cubes = ReadCubes(len({name for request in requests for name in request.collections}))
     for entry, group, request, known in requests:
         if known is not None:
             stored[group[0], entry.analysis.name, known] = None

@@ -114,7 +114,7 @@ def _run_collection(
     note: Callable[[Ending], None],
 ) -> None:
     """Compute and store what is wanted of a collection; failures are noted, and the others go on."""
-    name, cubes = writer.name, ReadCubes()
+    name, cubes = writer.name, ReadCubes(1)
     rows = {name: writer.row()}
     computed: dict[str, Computed] = {}
     for request in requests_of(entries, [name], rows):

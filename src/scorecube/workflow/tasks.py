@@ -57,9 +57,13 @@ class Until:
 
 
 class ReadCubes:
-    """Cubes of a study that several plans share: each is read once, with its version."""
+    """Cubes of a study that several plans share: each is read once, with its version.
 
-    def __init__(self) -> None:
+    among: How many are in use together at most, see `Collection.cube_among`.
+    """
+
+    def __init__(self, among: int) -> None:
+        self._among = among
         self._whole: dict[str, tuple[str, xr.Dataset]] = {}
         self._selected: dict[str, xr.Dataset] = {}
 
@@ -68,7 +72,7 @@ class ReadCubes:
         if collection.name not in self._whole:
             # The version first: if the cube is replaced between the two, it differs from that of the scores.
             version = collection.cube_version
-            self._whole[collection.name] = version, collection.cube
+            self._whole[collection.name] = version, collection.cube_among(self._among)
         return self._whole[collection.name][1]
 
     def version(self, collection: Collection) -> str:
@@ -112,7 +116,7 @@ class Origin:
             for collection, version in self.versions
             if collection.cube_version != version
         ]
-        if changed and not self._is_same(self.read(ReadCubes())):
+        if changed and not self._is_same(self.read(ReadCubes(len(self.versions)))):
             raise BadStudy(
                 f"{changed[0].study.path}: {changed[0].name}: its scores were replaced while this command ran, so its result is not "
                 "stored; run the same command again"
@@ -342,7 +346,7 @@ def plan_in_study(
             f"samples hold topics of one collection; name it with {option('collection')}",
             option="collection",
         )
-    cache = ReadCubes() if cubes is None else cubes
+    cache = ReadCubes(len(chosen)) if cubes is None else cubes
     analysis, used, selected = _readers(study, analysis, chosen, collections is not None, selection)
     tasks = []
     new = new_seed() if seed is None else seed

@@ -17,14 +17,18 @@ from scipy import stats
 import scorecube as sc
 from scorecube import names
 from scorecube.analyses.base import Accumulator
-from scorecube.analyses.plan import make_plan
-from scorecube.collection.joined_scores import joined_along_topic
+from scorecube.analyses.plan import cube_digest, make_plan
+from scorecube.collection import rows, schema
+from scorecube.collection.joined_scores import JoinedScores, joined_along_topic
+from scorecube.collection.selection import with_labels
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples
 from scorecube.report.page.board import TO
+from scorecube.storage import datasets, encoding
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
+from scorecube.workflow.tasks import ReadCubes, selected_from_all
 from tests.oracles import boards
 
 if TYPE_CHECKING:
@@ -336,6 +340,47 @@ def test_a_board_of_a_study(study: Path, tmp_path: Path, scorecube: Cli) -> None
     assert "code & news & web" in latex.stdout
     scorecube("figure", study, "board", "--out", tmp_path / "board.svg").succeeded()
     assert (tmp_path / "board.svg").stat().st_size > 1000
+
+
+def test_collections_that_are_large_together_are_read_on_use_and_each_chunk_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each fits into memory by itself; a stored chunk holds three of the six runs, a part that is read at a time without chunks one."""
+    cubes = {name: cube_of(np.tile(scores_of(name), 8)) for name in SIZES}
+    limit = 5 * max(cube.nbytes for cube in cubes.values()) // 4
+    expected = make_plan(sc.join_collections(cubes), sc.Board(), trials=9, seed=1).plan.cube_digest
+    for name, cube in cubes.items():
+        with monkeypatch.context() as patched:
+            patched.setattr(encoding, "MAX_CHUNK_BYTES", 3 * 8 * cube.sizes["topic"])
+            sc.open_study(tmp_path / "s", mode="a").add(name, cube=cube)
+    for module in (datasets, schema):
+        monkeypatch.setattr(module, "MAX_LOADED_BYTES", limit)
+    monkeypatch.setattr(datasets, "MAX_DIRECT_BYTES", 0)
+    monkeypatch.setattr(rows, "AT_ONCE", 1)
+    study = sc.open_study(tmp_path / "s")
+    assert study["web"].cube["score"].variable._in_memory
+    joined = selected_from_all(study, list(SIZES), {}, ReadCubes(len(SIZES)))
+    assert not rows.is_loaded(joined)
+    read: list[Any] = []
+    whole = JoinedScores._read
+
+    def noted(self: JoinedScores, key: tuple[Any, ...]) -> Any:
+        read.append(key)
+        return whole(self, key)
+
+    monkeypatch.setattr(JoinedScores, "_read", noted)
+    assert cube_digest(joined) == expected
+    assert sorted(runs for _, _, runs, _ in read) == [slice(0, 3, 1), slice(3, 6, 1)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "place"), [("bcd", slice(1, 4)), ("abdf", [0, 1, 3, 5]), ("ca", [2, 0]), ("", [])]
+)
+def test_labels_that_follow_each_other_are_read_as_a_slice(labels: str, place: Any) -> None:
+    cube = cube_of(scores_of("web"))
+    lazy = cube.assign(score=joined_along_topic([cube.variables["score"]]))
+    found = with_labels(lazy, {"run": [*labels]})
+    xr.testing.assert_equal(found.load(), cube.isel(run=place))
 
 
 def test_blocks_of_a_board_are_resumed(study: Path, scorecube: Cli) -> None:

@@ -15,6 +15,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -188,6 +189,7 @@ def encode(manifest: Manifest) -> bytes:
     )
 
 
+@lru_cache(maxsize=2)  # a command reads the same one several times
 def decode(content: bytes | None, collection: str, where: str) -> Manifest:
     """Return the manifest of a collection; CorruptStudy if it is missing, damaged, or of another collection."""
     stored = unsealed(content, where)[MANIFEST]

@@ -1,10 +1,13 @@
 """Errors that a user can cause; a message names what is wrong, where, what was found and what to do.
 
-Messages name arguments with `option`: as ``drop_missing=True`` in Python, as ``--drop-missing`` on the command line.
+Messages name arguments with `option`: as ``drop_missing=True`` in Python, as ``--drop-missing`` on the command line, as ``drop_missing = true`` in a
+sweep file.
 """
 
 from __future__ import annotations
 
+import ast
+import json
 import os
 import re
 import shlex
@@ -19,6 +22,8 @@ CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 """Characters that give orders to a terminal, break lines or turn their direction, and bytes that are no text."""
+FLAGS_OF_SWEEPS = ("replace",)
+"""Arguments that are said once, on the command line of a sweep, not in its file."""
 OPPOSITES = {"by_system": "by_run"}
 """Argument whose value False has a flag of its own -> the name of that flag."""
 
@@ -45,6 +50,8 @@ def option(name: str, value: object = None) -> str:
     use size=25 or drop_missing=True, or fewer metrics
     >>> error.message()
     'use --size 25 or --drop-missing, or fewer --metrics'
+    >>> error.in_file()
+    'use size = 25 or drop_missing = true, or fewer metrics'
     """
     if value is None:
         return START + name + END
@@ -83,6 +90,16 @@ def _in_python(found: re.Match[str]) -> str:
     return f"{name}={value[0]}" if value else name
 
 
+def _in_file(found: re.Match[str]) -> str:
+    name, *value = found[1].split(SEPARATOR)
+    if name in FLAGS_OF_SWEEPS or not value:
+        return default_flag(name) if value else name
+    try:
+        return f"{name} = {json.dumps(ast.literal_eval(value[0]), ensure_ascii=False)}"
+    except (ValueError, SyntaxError):  # a path, or a number of NumPy
+        return f"{name} = {value[0]}"
+
+
 class ScorecubeError(Exception):
     """Base of all errors raised on purpose; the command line prints the message and exits with status 1.
 
@@ -108,6 +125,16 @@ class ScorecubeError(Exception):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
+
+    def in_file(self) -> str:
+        """Return the message as it is said of a sweep file.
+
+        Returns
+        -------
+        text
+            With keys and values as the file has them, such as ``drop_missing = true``.
+        """
+        return MARKED.sub(_in_file, self.marked)
 
     def message(self, flag_of: Callable[[str], str] = default_flag) -> str:
         """Return the message as the command line prints it.

@@ -75,6 +75,15 @@ def test_the_others_go_on_after_a_failure(scorecube: Cli, broken: Path) -> None:
     assert "8 plans, 8 done already" in scorecube("sweep", broken).succeeded().stderr
 
 
+def test_failures_name_settings_as_the_file_has_them(scorecube: Cli, broken: Path) -> None:
+    (broken.parent / "m/c01.csv").write_text("run,1\nx,0.5\n")
+    said = "if rows are runs and columns are topics, use transpose = true"
+    assert said in scorecube("sweep", broken).stderr
+    gapped = "topic,x,y,z\n" + "".join(f"{k},0.{k % 9},0.{k % 7},\n" for k in range(30))
+    (broken.parent / "m/c01.csv").write_text(gapped)
+    assert "drop_missing = true" in scorecube("sweep", broken).stderr
+
+
 def test_a_failing_analysis_does_not_end_the_sweep(
     scorecube: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

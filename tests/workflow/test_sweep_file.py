@@ -148,7 +148,7 @@ MISTAKES = {
     ),
     "a negative seed": (
         "trials = 5\nseed = -5\n" + ANALYSIS,
-        "sweep.toml:2: seed=-5: expected a whole number from 0 to 2**64 - 1",
+        "sweep.toml:2: seed = -5: expected a whole number from 0 to 2**64 - 1",
     ),
     "a large seed of an analysis": (
         ANALYSIS + "seed = 9223372036854775808\nbins = 1\n",
@@ -156,28 +156,28 @@ MISTAKES = {
     ),
     "no trials": (
         "trials = 0\n" + ANALYSIS,
-        "sweep.toml:1: trials=0: expected a whole number of at least 1",
+        "sweep.toml:1: trials = 0: expected a whole number of at least 1",
     ),
     "no workers": (
         "workers = 0\n" + ANALYSIS,
-        "sweep.toml:1: workers=0: expected a whole number of at least 1",
+        "sweep.toml:1: workers = 0: expected a whole number of at least 1",
     ),
     "no memory": ('memory = "much"\n' + ANALYSIS, "sweep.toml:1: "),
     "a negative seed of an analysis": (
         ANALYSIS + "seed = -5\n",
-        "sweep.toml:1: seed = -5 of swap; seed=-5: expected",
+        "sweep.toml:1: seed = -5 of swap; expected",
     ),
     "a negative seed in a grid": (
         ANALYSIS + "grid = { seed = [1, -5] }\n",
-        "sweep.toml:1: seed = -5 of swap; seed=-5: expected",
+        "sweep.toml:1: seed = -5 of swap; expected",
     ),
     "an impossible option": (
         ANALYSIS + "bins = 1\n",
-        "sweep.toml:1: bins = 1 of swap; bins=1: expected auto or a whole number from 2 to 1,000",
+        "sweep.toml:1: bins = 1 of swap; expected auto or a whole number from 2 to 1,000",
     ),
     "an impossible width": (
         ANALYSIS + "until_width = 2\n",
-        "until_width = 2 of swap; until_width=2: expected a number above 0 and below 1",
+        "until_width = 2 of swap; expected a number above 0 and below 1",
     ),
     "deep nesting": (
         ANALYSIS + "size = " + "[" * 100_000 + "]" * 100_000 + "\n",

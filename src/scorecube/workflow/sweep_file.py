@@ -232,7 +232,7 @@ def _check_shared(content: Table, lines: Sequence[str], path: str) -> None:
             if key == "memory":
                 parse_memory(content[key])
         except BadPlan as error:
-            raise BadInput(str(error), path, line) from None
+            raise BadInput(error.in_file(), path, line) from None
 
 
 def _tables(content: Table, key: str, lines: Sequence[str]) -> Iterator[tuple[Table, int]]:
@@ -433,7 +433,8 @@ def _read_entry(
     try:
         analysis = kind(**options)
     except (ScorecubeError, TypeError, ValueError) as error:
-        raise BadPlan(f"{location[0]}:{location[1]}: {kind.name}: {error}") from None
+        said = error.in_file() if isinstance(error, ScorecubeError) else error
+        raise BadPlan(f"{location[0]}:{location[1]}: {kind.name}: {said}") from None
     width = settings.get("until_width")
     return Entry(
         analysis,
@@ -457,7 +458,7 @@ def _read_options(
             try:
                 values[key] = declared.read(settings[key])
             except ScorecubeError as error:
-                raise BadInput(
-                    f"{key} = {shown(settings[key])} of {analysis}; {error}", *location
-                ) from None
+                given = f"{key} = {shown(settings[key])}"
+                said = error.in_file().removeprefix(f"{given}: ")
+                raise BadInput(f"{given} of {analysis}; {said}", *location) from None
     return values

@@ -180,7 +180,7 @@ class Journal:
 def message_of(error: BaseException) -> str:
     """Return the message of an error, with its type unless it is one of ours."""
     if isinstance(error, ScorecubeError):
-        return error.message()
+        return error.in_file()
     return ": ".join(filter(None, [type(error).__name__, str(error)]))
 
 

@@ -111,7 +111,7 @@ def plan_requests(
         except (BadPlan, BadName) as error:
             if impossible == "stop":
                 raise
-            reason = str(error).removeprefix(f"{group[0]}: ")
+            reason = error.in_file().removeprefix(f"{group[0]}: ")
             skipped.append((", ".join(group), entry.analysis.name, reason))
             continue
         except (CorruptStudy, BadStudy) as error:

@@ -188,7 +188,9 @@ def files_of(source: Source, key: str) -> list[Path]:
             else set()
         )
     except BadInput as error:
-        raise BadInput(f"{key} of collection {source.name!r}: {error}", *source.location) from None
+        raise BadInput(
+            f"{key} of collection {source.name!r}: {error.in_file()}", *source.location
+        ) from None
     return [path for path in paths if path not in excluded]
 
 

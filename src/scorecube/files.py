@@ -36,19 +36,8 @@ def is_formula(label: str) -> bool:
     return FORMULA.match(label) is not None and NUMBER.fullmatch(label) is None
 
 
-def spreadsheet_label(label: str) -> str:
-    """Return a label for a CSV file: with an apostrophe before it if it may be taken for a formula.
-
-    Examples
-    --------
-    >>> [spreadsheet_label(label) for label in ("=1+1", "'=1+1", "run 1")]
-    ["'=1+1", "''=1+1", 'run 1']
-    """
-    return f"'{label}" if is_formula(label) else label
-
-
 def label_of_spreadsheet(cell: str) -> str:
-    """Return the label of which `spreadsheet_label` made a cell.
+    """Return the label of a cell of a CSV file, where an apostrophe stands before labels that may be taken for formulas.
 
     Examples
     --------

@@ -18,7 +18,7 @@ import pandas as pd
 
 from scorecube import names
 from scorecube.errors import BadName, BadPlan, option, visible
-from scorecube.files import check_target, is_formula, spreadsheet_label, write_file
+from scorecube.files import check_target, is_formula, write_file
 from scorecube.report.columns import (
     UNKNOWN,
     Layout,
@@ -396,14 +396,10 @@ def formulas(frame: pd.DataFrame) -> list[str]:
 
 def _csv(frame: pd.DataFrame) -> str:
     texts = list(frame.select_dtypes(exclude=["number", "bool"]).columns)
+    quoted = {label: f"'{label}" for label in formulas(frame)}
     safe = frame.assign(
         **{name: frame[name].map(_plain) for name in frame.select_dtypes("float").columns},
-        **{
-            name: frame[name].map(
-                lambda value: spreadsheet_label(value) if isinstance(value, str) else value
-            )
-            for name in texts
-        },
+        **{name: frame[name].map(lambda each: quoted.get(each, each)) for name in texts},
     )
     # Before Python 3.13 a carriage return gets no quotes, and is read as the end of a line.
     returns = any("\r" in str(value) for name in texts for value in safe[name].unique())

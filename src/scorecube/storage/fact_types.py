@@ -73,8 +73,9 @@ def checked(facts: Any, expected: Any, name: str = "facts") -> Any:
     elif isinstance(facts, dict) and isinstance(expected, dict):
         every = expected.get(str)
         for key, value in facts.items():
-            if every is not None or key in expected:
-                checked(value, expected.get(key, every), key)
+            wanted = expected.get(key, every)
+            if wanted not in (None, type(value)):
+                checked(value, wanted, key)
     return facts
 
 

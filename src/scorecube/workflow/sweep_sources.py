@@ -51,7 +51,7 @@ def add_collections(
     Returns collections: Names of all collections of the sources, in their order.
     Raises BadInput, BadStudy: Files that cannot be read, or that changed and contradict the stored collection.
     """
-    collections: list[str] = []
+    collections: dict[str, None] = {}
     rows = study.rows()
     digests = {source.name: source_digest(source) for source in sources if source.kind != "study"}
     new = [source for source in sources if source.kind == "scores" and source.name not in rows]
@@ -65,12 +65,12 @@ def add_collections(
             _copy(study, source, notify, journal, collections)
             continue
         claim(source.name, source, collections)
-        collections.append(source.name)
+        collections[source.name] = None
         if source.name in unread:
             continue
         with noted(journal, source.name):
             _add(study, source, digests[source.name], rows.get(source.name), notify, **options)
-    return collections
+    return list(collections)
 
 
 def _add(
@@ -232,13 +232,13 @@ def _copy(
     source: Source,
     notify: Callable[[str], None],
     journal: Journal | None,
-    collections: list[str],
+    collections: dict[str, None],
 ) -> None:
     """Copy the matching collections of another study unless their scores are those that were copied before; add their names."""
     other, replace = open_study(source.settings["study"]), source.settings.get("replace", False)
     for name in taken_from(source, other):
         claim(name, source, collections)
-        collections.append(name)
+        collections[name] = None
         with noted(journal, name):
             taken = other[name]
             if name in study and study[name].facts.get(SOURCE) == taken.cube_version:

@@ -16,7 +16,7 @@ import venv
 from pathlib import Path
 
 from scorecube.ingest.public import CACHE_VARIABLE
-from tests import console_pages
+from tests import console_pages, newcomer
 from tests.terminal import on_terminal
 
 README = console_pages.REPO / "README.md"
@@ -43,10 +43,11 @@ def install(wheel: Path, folder: Path) -> Path:
 
 
 def run_commands(programs: Path, folder: Path) -> int:
-    """Run the commands of the README; return how many."""
+    """Run the commands of the README on the made-up task; return how many."""
     cache = folder / "cache"
     if console_pages.DATA.is_dir():
         console_pages.fill_cache(cache)
+    newcomer.write(folder)
     found = console_pages.BLOCK.findall(README.read_text(encoding="utf-8"))
     for line, shown in found:
         name, *words = shlex.split(line)

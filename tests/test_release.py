@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,11 @@ def test_a_release_refuses_placeholders(monkeypatch: pytest.MonkeyPatch, tmp_pat
     (tmp_path / "SECURITY.md").write_text("write to\nhttps://scorecube.invalid/security, please\n")
     with pytest.raises(SystemExit, match=r"SECURITY.md:2: https://scorecube\.invalid/security"):
         release.main(tmp_path / "no.whl")
+
+
+@pytest.mark.slow
+def test_the_readme_runs_with_an_installed_program(tmp_path: Path) -> None:
+    assert release.run_commands(Path(sys.executable).parent, tmp_path) == 3
 
 
 def test_the_recipe_has_the_dependencies_of_the_package() -> None:

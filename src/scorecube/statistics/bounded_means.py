@@ -39,7 +39,9 @@ def log_wealth(scores: Any, means: Any) -> Floats:
     means: float64 (row,): above 0.
     """
     gains = np.asarray(scores) / np.asarray(means)[:, np.newaxis] - 1.0
-    logs = np.log1p(SHARES[:, np.newaxis, np.newaxis] * gains).sum(axis=2)
+    bets, logs = np.empty_like(gains), np.empty((len(SHARES), len(gains)))
+    for share, own in zip(SHARES, logs, strict=True):
+        np.log1p(np.multiply(share, gains, out=bets), out=bets).sum(axis=1, out=own)
     most = logs.max(axis=0)
     return np.asarray(most + np.log(np.exp(logs - most).mean(axis=0)))
 

@@ -60,6 +60,7 @@ class Randomisation(PairTest):
     name: ClassVar[str] = "randomisation"
     bytes_per_draw: ClassVar[float] = 4.0
     seconds_per_draw: ClassVar[float] = 6e-9
+    seconds_out_of_cache: ClassVar[float] = 0.0
     seconds_per_score: ClassVar[float] = 6e-11
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --seed 1",)
 

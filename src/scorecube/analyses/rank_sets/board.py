@@ -330,7 +330,7 @@ class Board(Leaderboard):
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         cost, cube = super().cost(prepared, trials), prepared.cube
         n_tested = sum(len(first) for first, _ in self.families(cube))
-        n = len(self.strata(prepared).names)
+        n = 0 if self.resampling == GAUSSIAN else len(self.strata(prepared).names)
         return replace(
             cost,
             seconds=cost.seconds + 2e-8 * n * n_cells(cube) * n_tested,

@@ -327,12 +327,14 @@ class Leaderboard(RankSets):
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         cost, cube = super().cost(prepared, trials), prepared.cube
         numbers = n_cells(cube) * cube.sizes[names.RUN]
+        few = self.alpha / 2 * (trials + 1) < 1  # for limits by t*: all are by betting
+        betting = 2e-6 * few * numbers * cube.sizes[names.TOPIC]
         return replace(
             cost,
             seconds=cost.seconds + 3e-9 * numbers + 5e-11 * numbers * self.topics_of_trials(cube),
             bytes=cost.bytes + 4.0 * numbers,
             result_bytes=cost.result_bytes + 16.0 * numbers * trials,
-            result_seconds=cost.result_seconds + 2e-8 * numbers * trials,  # sorting t*
+            result_seconds=cost.result_seconds + betting + 2e-8 * numbers * trials,  # sorting t*
         )
 
 

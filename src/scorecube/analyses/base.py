@@ -7,7 +7,6 @@ and `finalize` returns the labelled result. How blocks are executed and stored i
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import math
 from abc import ABCMeta, abstractmethod
@@ -21,7 +20,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.described import Described
-from scorecube.analyses.options import as_named, options_of
+from scorecube.analyses.options import as_named, doubts_of, options_of, values_of
 from scorecube.collection import schema
 from scorecube.collection.selection import uses_gains
 from scorecube.errors import BadPlan
@@ -213,11 +212,7 @@ class Analysis(Described, metaclass=_Named):
 
     def doubts(self, cube: xr.Dataset) -> list[str]:
         """Return what is said of options that are possible, and more often a mistake."""
-        return [
-            doubt
-            for name, option in options_of(type(self)).items()
-            for doubt in option.doubts(getattr(self, name))
-        ]
+        return doubts_of(self)
 
     @abstractmethod
     def check(self, prepared: Prepared) -> list[str]:
@@ -278,14 +273,9 @@ class Analysis(Described, metaclass=_Named):
 
     def options(self) -> dict[str, Any]:
         """Return the options as JSON values, without options of later versions at what was done before."""
-        known = options_of(type(self))
-        values = dataclasses.asdict(self)  # type: ignore[call-overload]
-        values = {
-            name: value for name, value in values.items() if not known[name].is_as_before(value)
-        }
         return {
             name: np.asarray(value).tolist() if value is not None else None
-            for name, value in values.items()
+            for name, value in values_of(self).items()
         }
 
 

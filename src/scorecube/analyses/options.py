@@ -303,6 +303,27 @@ def options_of(kind: type) -> Mapping[str, Option]:
     return found
 
 
+def values_of(record: Any) -> dict[str, Any]:
+    """Return the values of a record's options by name, without options of later versions at what was done before."""
+    kind: type = type(record)
+    known = options_of(kind)
+    return {
+        name: value
+        for name, value in dataclasses.asdict(record).items()
+        if not known[name].is_as_before(value)
+    }
+
+
+def doubts_of(record: Any) -> list[str]:
+    """Return what is said of a record's options that are possible, and more often a mistake."""
+    kind: type = type(record)
+    return [
+        doubt
+        for name, option in options_of(kind).items()
+        for doubt in option.doubts(getattr(record, name))
+    ]
+
+
 def as_named(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values of options under the names that a record has for them: ``alpha`` for ``alphas``, and the other way round.
 

@@ -97,7 +97,20 @@ def select(
 
 
 def with_labels(cube: xr.Dataset, wanted: Mapping[str, Sequence[str]]) -> xr.Dataset:
-    """Return part of a cube by known labels of its dims; labels that follow each other as a slice, of which stored scores are read faster."""
+    """Return part of a cube; labels that follow each other are taken as a slice, of which stored scores are read faster.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+    wanted
+        Dim -> labels that the cube has, in any order.
+
+    Returns
+    -------
+    cube
+        With these labels, in their order.
+    """
     places: dict[str, Any] = {}
     for dim, chosen in wanted.items():
         place = {label: k for k, label in enumerate(schema.labels_of(cube, dim))}

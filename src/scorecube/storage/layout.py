@@ -47,3 +47,8 @@ def inside(path: object, where: str, *, parts: int | None = None) -> str:
             "restore it from a copy"
         )
     return "/".join(names)
+
+
+def all_inside(paths: Iterable[object], where: str) -> list[str]:
+    """Return paths of which each is `inside`."""
+    return [inside(path, where) for path in paths]

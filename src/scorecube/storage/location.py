@@ -16,7 +16,7 @@ from pathlib import Path
 from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage import files
 from scorecube.storage.base_location import Location as Location
-from scorecube.storage.layout import METADATA, above, inside
+from scorecube.storage.layout import METADATA, above, all_inside
 from scorecube.storage.lock import LocalLockFile, LockFile, is_lock, lock_subject, lock_suffix
 
 STAGED = ".staged"
@@ -149,8 +149,7 @@ class LocalDirectory(Location):
         self.check_inside(group)
         if group:
             self.check_there()
-        for key in objects:  # of another store, perhaps
-            inside(key, self.name)
+        all_inside(objects, self.name)  # of another store, perhaps
         directory = Path(self.name, group)
         directory.mkdir(parents=True, exist_ok=True)
         for parent in above(objects):

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from scorecube.errors import CorruptStudy
 from scorecube.storage.fact_types import checked_facts
-from scorecube.storage.layout import METADATA, inside
+from scorecube.storage.layout import METADATA, all_inside, inside
 from scorecube.storage.location import Location
 
 MANIFEST, DIGEST = "manifest", "manifest_sha256"
@@ -210,7 +210,9 @@ def decode(content: bytes | None, collection: str, where: str) -> Manifest:
 
 
 def _checked_files(files: Mapping[str, str] | None, where: str) -> Mapping[str, str] | None:
-    return None if files is None else {inside(key, where): digest for key, digest in files.items()}
+    return (
+        None if files is None else dict(zip(all_inside(files, where), files.values(), strict=True))
+    )
 
 
 def read_checked(

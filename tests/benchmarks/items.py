@@ -1,4 +1,4 @@
-"""Many items: leaderboard, board and gate of stored scores of a million items, and a board of many collections beside plain NumPy.
+"""Many items: leaderboard, max-T, board and gate of stored scores of a million items, and a board of many collections beside plain NumPy.
 
 Commands run in processes of their own; time is that of all processors together, which other work on the machine changes little.
 """
@@ -72,6 +72,7 @@ def stored() -> None:
         runs = ("--run", f"{RUNS - 1:07d}", "--baseline", f"{RUNS - 2:07d}")
         for name, words in {
             "leaderboard": ("leaderboard", one, *drawn),
+            "maxt": ("maxt", one, *drawn),
             f"board of {PARTS} collections": ("board", many, *drawn),
             "gate": ("gate", one, *runs),
             f"gate, {PARTS} collections": ("gate", many, *runs),

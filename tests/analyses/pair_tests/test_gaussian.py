@@ -185,6 +185,13 @@ def test_digests_of_earlier_plans_stay(kind: Any, monkeypatch: pytest.MonkeyPatc
     assert many.digest == drawn.digest
 
 
+def test_means_and_residual_variances_are_those_of_the_scores() -> None:
+    cube = large_cube(700)
+    drawn, plain = (analyse(cube, sc.MaxT(resampling=each), trials=20, seed=1) for each in ("gaussian", "topics"))  # fmt: skip
+    assert drawn["mean"].equals(plain["mean"])
+    np.testing.assert_allclose(drawn["residual_variance"], plain["residual_variance"], rtol=1e-6)
+
+
 @pytest.fixture
 def read_on_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "MAX_LOADED_BYTES", 0)
@@ -193,7 +200,7 @@ def read_on_use(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("read_on_use")
 @pytest.mark.parametrize("chunk", [2**23, 2**13, 2**10])
-@pytest.mark.parametrize("kind", [sc.Ranks, sc.Leaderboard, sc.Board])
+@pytest.mark.parametrize("kind", FORMS)
 def test_a_stored_cube_that_is_read_on_use_has_the_same_digest_and_result(
     kind: Any, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,7 +210,7 @@ def test_a_stored_cube_that_is_read_on_use_has_the_same_digest_and_result(
     kinds[2][5] = kinds[2][4]  # a pair whose squares are added topic by topic
     kinds[2][6] = kinds[2][4] + 1e-9 * chance.standard_normal(n)
     cube = cube_dataset(np.stack(kinds)[:, np.newaxis].astype(float), [parse_metric(f"P@{k}") for k in (1, 5, 10)], ["auto"], [f"r{k}" for k in range(runs)], [f"{k:03d}" for k in range(n)])  # fmt: skip
-    options: dict[str, Any] = {} if kind is sc.Ranks else {"baseline": "r2"}
+    options: dict[str, Any] = {} if kind in (sc.MaxT, sc.Ranks) else {"baseline": "r2"}
     parts = {"c": cube} if kind is not sc.Board else {"d": cube.isel(topic=slice(150)), "c": cube}
     analysis = kind(resampling="gaussian", **options)
     expected = analyse(together(kind, parts), analysis, trials=300, seed=1)

@@ -41,7 +41,7 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
 from scorecube.collection.rows import score_blocks
 from scorecube.collection.run_pairs import pair_labels
 from scorecube.collection.schema import Variable
-from scorecube.collection.selection import cells, n_cells, uses_gains
+from scorecube.collection.selection import cell_of_settings, cells, n_cells, uses_gains
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.pairs.pair_order import SIDE, pair_place
@@ -450,7 +450,7 @@ def pair_result(
     attrs: Attributes of the result: trials, plus_one and others.
     baseline: Run of all pairs, which stand in the order of `family`; None for all pairs.
     """
-    scores, cell_of = cells(cube)
+    cell_of = cell_of_settings(cube)
     trials, plus_one = int(attrs["trials"]), bool(attrs["plus_one"])
     first, second = family(cube, baseline)
     p = np.empty(reached.shape)
@@ -460,7 +460,13 @@ def pair_result(
         return n_significant(reached[cell], trials, alphas, plus_one)
 
     significant = np.stack(on_threads(count_significant, range(len(reached)), reached.size))
-    by_cell = {"reached": reached, "p_value": p}
+    by_cell = {"reached": reached, "p_value": p, **values}
+    if not {"t", "residual_variance"} <= values.keys():
+        scores = cells(cube)[0]
+        by_cell = {
+            "mean": mean_scores(scores),
+            "residual_variance": residual_variances(scores),
+        } | by_cell
     if "t" not in values:
         by_cell["t"], irregular = observed_statistics(scores, first, second)
         by_cell |= {"degenerate_pairs": irregular[:, 0], "constant_pairs": irregular[:, 1]}
@@ -470,12 +476,7 @@ def pair_result(
     if "missing" in attrs:
         by_cell |= describe_pairs(scores, first, second)[0]
     with np.errstate(invalid="ignore"):
-        by_cell |= {
-            "significant": significant,
-            "share": significant / tested,
-            "mean": mean_scores(scores),
-            "residual_variance": residual_variances(scores),
-        } | dict(values)
+        by_cell |= {"significant": significant, "share": significant / tested}
     coords = pair_coords(cube, alphas, (first, second))
     unreachable = [alpha for alpha in alphas if exact_level(alpha) * trials < 1]
     facts: dict[str, Any] = {} if baseline is None else {"baseline": baseline}

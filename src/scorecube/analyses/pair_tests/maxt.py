@@ -91,6 +91,9 @@ class MaxT(StepDown):
             **self.facts(),
         }
         values, more = over_repetitions(prepared, statistics, tested)
+        if self.reads_by_run:
+            values["mean"] = np.array([each.mean for each in self.seen(prepared)])
+            values["residual_variance"] = np.array([each.residual_variance for each in statistics])
         result = pair_result(cube, reached, values, self.alphas, attrs | more, self.baseline)
         cell_of = cell_of_settings(cube)
         by_cell = {

@@ -48,6 +48,13 @@ class Moderated:
         return self.products
 
     @property
+    def residual_variance(self) -> float:
+        """As of `pair_tests.base.residual_variances`, of `products`."""
+        products, n_runs = self.products, len(self.products)
+        squares = products.trace() - products.sum() / n_runs
+        return float(squares / (n_runs - 1) * self.units.n_topics / self.per_variance)
+
+    @property
     def levels(self) -> Any:
         """Means of runs in the units of these errors: float64 (run,)."""
         units = self.units

@@ -126,6 +126,10 @@ class StepDown(Analysis):
     resampling: Literal["topics", "gaussian", "auto"] = resampling_field()
 
     @property
+    def reads_by_run(self) -> bool:
+        return self.resampling == GAUSSIAN and not self.by_system
+
+    @property
     def uses_systems(self) -> bool:
         return bool(self.by_system)
 

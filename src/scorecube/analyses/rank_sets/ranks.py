@@ -14,7 +14,6 @@ from scorecube.analyses.base import Array, Inputs, Prepared, labelled_result
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import count_bounds, expand_cells
 from scorecube.analyses.pair_tests.family import Pairs, family
-from scorecube.analyses.pair_tests.gaussian import GAUSSIAN
 from scorecube.analyses.pair_tests.repetitions import with_repetitions
 from scorecube.analyses.pair_tests.step_down import StepDown
 from scorecube.analyses.rank_sets.rank_quantities import VARIABLES
@@ -38,10 +37,6 @@ class RankSets(StepDown):
     top: tuple[int, ...] = option_field(
         (1, 5, 10), "Sizes k of the sets of the k best runs.", minimum=1, finalize=True
     )
-
-    @property
-    def reads_by_run(self) -> bool:
-        return self.resampling == GAUSSIAN and not self.by_system
 
     def decided(self, units: Any, pairs: Pairs, counts: Any, trials: int) -> tuple[Array, Array]:
         """Return better and worse run of each decided pair."""

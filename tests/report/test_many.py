@@ -427,8 +427,9 @@ def test_one_page_of_many_collections_is_their_overview(
     assert "distributions" not in made.stderr
     text = page.read_text()
     assert "2 collections" in text
-    assert "d1" in text
-    assert "c10" not in text
+    words = set(re.findall(r"\w+", text))  # digests may contain c10
+    assert "d1" in words
+    assert "c10" not in words
     outcome = scorecube("report", study.path, "--collection", "c3", "--out", page)
     assert outcome.status == 1
     assert "c3" in outcome.stderr

@@ -14,7 +14,7 @@ BY_FILE := -n auto --maxprocesses 4 --dist loadfile
 PROGRAMS := process or slurm or container or netns
 # These tests measure memory, or act at shares of a measured time, so they run one at a time.
 SERIAL := alone
-QUICK := not (slow or data or s3 or $(PROGRAMS) or $(SERIAL))
+QUICK := not (slow or data or s3 or hypothesis or $(PROGRAMS) or $(SERIAL))
 COMPILED = $(shell grep -rl "numba\|kernels.jit" src --include=*.py)
 
 .PHONY: demo test test-all check quick rest coverage bounds mutants soak bench notebooks docs lock audit release clean help
@@ -29,9 +29,8 @@ test: $(TEST_VENV)/ready ## Install from the lock, then lint, types and the quic
 	@$(MAKE) --no-print-directory -j 2 check $(TEST_VENV)/kernels
 	@$(MAKE) --no-print-directory quick
 
-# Property tests run once, with all their examples, in rest.
-test-all: $(TEST_VENV)/ready ## The same, then all other tests; property tests with all their examples
-	@$(MAKE) --no-print-directory test BUT="and not hypothesis"
+test-all: $(TEST_VENV)/ready ## The same, then all other tests
+	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory rest
 
 check: $(TEST_VENV)/ready ## Lint, types, architecture and docstrings only
@@ -42,7 +41,7 @@ check: $(TEST_VENV)/ready ## Lint, types, architecture and docstrings only
 	$(PYTEST) -q --durations=0 --durations-min=5 tests/test_architecture.py tests/test_docstrings.py -m "not process"
 
 quick: $(TEST_VENV)/kernels ## The quick tests only
-	$(PYTEST) $(PARALLEL) -m "$(QUICK) $(BUT)"
+	$(PYTEST) $(PARALLEL) -m "$(QUICK)"
 
 rest: $(TEST_VENV)/kernels ## What the quick tests leave out
 	$(PYTEST) $(PARALLEL) --hypothesis-profile=ci -m "(slow or data or s3 or hypothesis) and not ($(PROGRAMS) or $(SERIAL))"

@@ -96,7 +96,7 @@ $(VENV)/ready: requirements.lock pyproject.toml
 
 $(TEST_VENV)/ready: requirements-test.lock pyproject.toml
 	@$(call install,$(TEST_VENV),requirements-test.lock)
-	@$(TEST_VENV)/bin/python -m compileall -qq -j 0 -x '/tests/' $(TEST_VENV)/lib || true
+	@$(TEST_VENV)/bin/python -m compileall -qq -j 0 -x '/site-packages/.*/tests/' $(TEST_VENV)/lib src tests || true
 	@touch $@
 
 # Once for all workers of a run: numba keeps machine code beside the source.

@@ -238,6 +238,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "believe" / "groups.md"
 
 
 @pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.usefixtures("data")
 @pytest.mark.parametrize("label", ["10 groups of 1 and 9 topics, correlation 0.6", "25 groups of 5 topics, correlation 0.3"])  # fmt: skip
 def test_rates_on_the_page_are_those_of_the_code(label: str) -> None:
     headings, *rows = (

@@ -17,7 +17,7 @@ SERIAL := alone
 QUICK := not (slow or data or s3 or hypothesis or $(PROGRAMS) or $(SERIAL))
 COMPILED = $(shell grep -rl "numba\|kernels.jit" src --include=*.py)
 
-.PHONY: demo test test-all check quick rest coverage bounds mutants soak bench notebooks docs lock audit release clean help
+.PHONY: demo test test-all check quick rest mutants soak bench notebooks docs lock clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
@@ -48,12 +48,6 @@ rest: $(TEST_VENV)/kernels ## What the quick tests leave out
 	$(PYTEST) $(BY_FILE) --hypothesis-profile=ci -m "($(PROGRAMS)) and not ($(SERIAL))"
 	$(PYTEST) --hypothesis-profile=ci -m "$(SERIAL)"
 
-coverage: $(TEST_VENV)/kernels ## Lines that the quick tests run, beside compiled functions
-	$(PYTEST) $(PARALLEL) -m "$(QUICK)" --cov --cov-report=term:skip-covered
-
-bounds: $(TEST_VENV)/ready ## Tests of kernels with all indices checked, in a cache of their own
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(TEST_VENV)/bounds $(PYTEST) $(PARALLEL) -m "$(QUICK)" tests/kernels tests/statistics tests/metrics tests/analyses
-
 mutants: $(TEST_VENV)/kernels ## Changes of single expressions that no test notices, a sample
 	for room in kernels statistics analyses; do $(TEST_VENV)/bin/python -m tests.mutants $$room --sample 200 || true; done
 
@@ -75,18 +69,8 @@ lock: ## Renew the locks (needs uv); they hold hashes and no addresses
 	$(LOCK) --extra cluster --extra s3 -c requirements-test.lock pyproject.toml -o requirements-cluster.lock
 	$(LOCK) -c requirements-test.lock pyproject.toml -o requirements.lock
 
-audit: ## Known vulnerabilities of locked packages, by PyPI's advisories (needs the network)
-	$(PYTHON) -m venv .venv-audit
-	.venv-audit/bin/python $(PIP) pip-audit
-	.venv-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements-cluster.lock -r requirements-test.lock
-
-release: $(TEST_VENV)/ready ## Build wheel and sdist, refuse placeholders, try the wheel in an empty environment
-	rm -rf dist && mkdir dist
-	$(TEST_VENV)/bin/python -c "from flit_core import buildapi; buildapi.build_sdist('dist'); buildapi.build_wheel('dist')"
-	$(TEST_VENV)/bin/python -m tests.release dist/scorecube-*.whl
-
 clean: ## Remove environments, caches and the demo
-	rm -rf $(VENV) $(TEST_VENV) .venv-audit demo docs/_build docs/_generated .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) $(TEST_VENV) demo docs/_build docs/_generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/ready: requirements.lock pyproject.toml

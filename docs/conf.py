@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
@@ -25,7 +24,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_design",
 ]
-exclude_patterns = ["_build", "**.ipynb_checkpoints", "paper.md"]
+exclude_patterns = ["_build", "**.ipynb_checkpoints"]
 nb_execution_mode = "off"  # notebooks are executed by `make notebooks`, which the tests run
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -46,9 +45,6 @@ html_theme_options = {
     "use_fullscreen_button": False,
     "navbar_persistent": [],  # one search box is enough
 }
-repository = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
-if ".invalid" not in repository:  # known from the first release on
-    html_theme_options |= {"repository_url": repository, "use_repository_button": True}
 smartquotes_action = "qe"  # quotes and ellipses; -- begins an option
 html_show_sourcelink = False
 html_copy_source = False

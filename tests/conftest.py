@@ -27,8 +27,6 @@ settings.load_profile("dev")
 
 REPO = Path(__file__).parents[1]
 os.environ.setdefault("SCORECUBE_SYNC", "0")  # no power failure is tested, and disks are slow
-collect_ignore_glob = ["recipes/toy_*.py"]
-"""Importing them would register what they define in this process."""
 Tree = dict[str, tuple[str, int]]
 
 

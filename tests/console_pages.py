@@ -38,12 +38,7 @@ MACHINE = [
         r"about [\d,]+ s on \d+ workers?, [\d,]+ blocks?, at most [\d,]+ MiB of memory",
         "about N s on N workers, N blocks, at most N MiB of memory",
     ),
-    (
-        r"results in [\d,.:]+ (s|min)(; utilisation of workers \d+%, of cores \d+%)?",
-        "results in N s",
-    ),
     (r"\([\d,]+ KiB\)", "(N KiB)"),
-    (r"results taken; [\d.]+ s", "results taken; N s"),
 ]
 """What another machine, or another release of a library, makes different."""
 WIDTH = 98

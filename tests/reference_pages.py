@@ -25,8 +25,6 @@ MODULES = [
 """What is public, below `scorecube`; `tests/test_docstrings.py` reads their docstrings."""
 PAGES = [name for name in MODULES if name not in ("analyses", "names", "workflow")]
 """Modules with a page: what the others offer stands on the pages of `OFFERED`, or is no more than names."""
-GALLERY = ("leaderboard", "maxt", "swap", "correlate", "reliability", "splits", "teams")
-TRIALS = 200
 EXAMPLE = re.compile(r"^Example: (.*(?:\n.+)*)$", re.MULTILINE)
 OFFERED = {
     "Read scores and judge runs": (
@@ -69,33 +67,6 @@ def write_pages(folder: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
-    draw_gallery(folder)
-
-
-def draw_gallery(folder: Path) -> None:
-    """Write a page with the figure of each analysis of the demo's systems, and the command that draws it; once a version."""
-    page = folder / "gallery.md"
-    if page.exists():
-        return
-    from scorecube.cli import demo
-
-    rankings = demo.simulated()
-    cube = scorecube.with_rankings(
-        scorecube.evaluate(rankings, metrics=demo.METRICS, gains=demo.GAINS), rankings
-    )
-    lines = ["# Figures\n", "Of the study that `scorecube demo` makes; `.pdf`, `.png` and others are written as well.\n"]  # fmt: skip
-    summaries = {entry.name: entry.summary for entry in registry.entries()}
-    for name in GALLERY:
-        kind: Any = registry.load(name)
-        result = scorecube.analyse(cube, kind(), trials=TRIALS, seed=demo.SEED)
-        figure = scorecube.figure(result)
-        figure.savefig(folder / f"gallery-{name}.svg", bbox_inches="tight", metadata={"Date": None})
-        lines += [
-            f"## {name}\n\n{summaries[name]}\n",
-            f"```text\nscorecube {name} demo/study.zarr\nscorecube figure demo/study.zarr {name} --out {name}.svg\n```\n",
-            f"[![{kind.__name__}](gallery-{name}.svg)](gallery-{name}.svg)\n",
-        ]
-    page.write_text("\n".join(lines), encoding="utf-8")
 
 
 def command_page() -> str:

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from scorecube.workflow.sweep_file import Entry
     from scorecube.workflow.sweep_run import sweep
 
-__version__ = "0.3.0"
+__version__ = "1.0.0.dev0"
 
 _MODULES = {
     "complete": "scorecube.analyses.quantities",

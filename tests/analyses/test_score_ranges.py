@@ -1,7 +1,7 @@
 """Relations between results of scores of any size, for every analysis: scaled scores, and topics on which all runs have more.
 
 An analysis that has a law under "scores are halved" or "topics become easier" (`test_metamorphic.py`) obeys it over the whole range of scores, or refuses
-with a message that states the limit. `tests.ranges` measures the range for docs/reference/ranges.md.
+with a message that states the limit.
 """
 
 from __future__ import annotations

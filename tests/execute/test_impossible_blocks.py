@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import registry
@@ -18,12 +19,23 @@ from scorecube.errors import ClusterFailed
 from scorecube.execute import run as run_module
 from scorecube.execute.executor import Blocks, Interval
 from scorecube.execute.run import run
-from scorecube.testing import simulate_cube
+from scorecube.testing import simulate_cube, simulate_rankings
 from scorecube.workflow.api import open_study, plan_in_study
-from tests.estimates import Size, subject
 
-SMALL = Size(8, 10, 2)
 Lie = Callable[[Arrays], object]
+
+
+def subject(name: str) -> xr.Dataset:
+    """Return a small cube that an analysis takes."""
+    if registry.load(name).uses_rankings:
+        rankings = simulate_rankings(n_runs=8, n_teams=3, seed=7)
+        return sc.with_rankings(sc.evaluate(rankings, ["nDCG@1", "nDCG@2"], ["3:2:1"]), rankings)
+    if name in ("agreement", "judges"):
+        first, second = (simulate_cube(n_runs=8, seed=seed) for seed in (1, 2))
+        if name == "agreement":
+            return sc.judgement_sets(first, second)
+        return sc.many_judgement_sets({"truth": first, "judge": second})
+    return simulate_cube(n_runs=8, seed=1)
 
 
 def send(monkeypatch: pytest.MonkeyPatch, lie: Lie) -> None:
@@ -51,7 +63,7 @@ def lies(outputs: tuple[Output, ...], n_units: int) -> list[tuple[str, float]]:
 
 @pytest.mark.parametrize("name", registry.names())
 def test_values_out_of_their_range_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan: PreparedPlan = make_plan(subject(name, SMALL), registry.load(name)(), trials=4, seed=1)
+    plan: PreparedPlan = make_plan(subject(name), registry.load(name)(), trials=4, seed=1)
     run(plan)  # what is computed is possible
     for output, value in lies(plan.plan.analysis.outputs(plan.prepared), plan.n_units):
 

@@ -1,4 +1,4 @@
-"""The range of topics and scores in which tests of pairs see what is there; docs/reference/ranges.md prints it."""
+"""The range of topics and scores in which tests of pairs see what is there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The range of scores in which analyses of topic samples see what is there; docs/reference/ranges.md prints it."""
+"""The range of scores in which analyses of topic samples see what is there."""
 
 from __future__ import annotations
 

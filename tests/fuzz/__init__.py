@@ -1,1 +1,0 @@
-"""Coverage-guided fuzzing of all readers: ``python -m tests.fuzz --help``."""

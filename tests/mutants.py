@@ -119,7 +119,6 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("analyses/pair_tests", (EXACT, f"{PAIRS}/test_few_topics.py", f"{PAIRS}/test_baseline.py", f"{PAIRS}/test_properties.py", f"{PAIRS}/test_pairwise_complete.py")),
     ("analyses/rank_agreement/agreement", (f"{RANKS}/test_agreement.py", f"{RANKS}/test_agreement_command.py", f"{RANKS}/test_population.py")),
     ("analyses/rank_agreement/population", (f"{RANKS}/test_population.py",)),
-    ("analyses/rank_agreement/replicability", (f"{RANKS}/test_replicability.py",)),
     ("analyses/rank_agreement", (f"{RANKS}/test_correlation.py", f"{RANKS}/test_population.py")),
     ("analyses/rank_sets", (f"{SETS}/test_ranks.py", f"{SETS}/test_leaderboard.py")),
     ("analyses/reliability", (RELIABILITY,)),

@@ -36,7 +36,7 @@ OFFERED = {
         *("two_way_means", "variances", "removed_when_left_out"),
     ),
     "Analyse": (
-        *("analyse", "list_analyses", "Entry", "sweep", "gate", "replicability", "rank_sets"),
+        *("analyse", "list_analyses", "Entry", "sweep", "gate", "rank_sets"),
         "agreement_with_preferences",
     ),
     "Analyses: which systems lead, and which differ": (

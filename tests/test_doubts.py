@@ -125,16 +125,8 @@ def test_forged_doubts_of_results_are_refused(forged: Any) -> None:
             "wcw --variance .04 --topics 50 --route ci,anova-exact --alpha .6",
             LEVEL.format("alpha 0.6", "above", 0.4),
         ),
-        (
-            "replicate STUDY --collections c,d --baseline RUN --confidence .05",
-            LEVEL.format("confidence 0.05", "below", 0.95),
-        ),
         ("design --variance .04 --alpha 5", "; did you mean 0.05?"),
         ("design --variance .04 --alpha 95", "; did you mean 0.05?"),
-        (
-            "replicate STUDY --collections c,d --baseline RUN --confidence 95",
-            "; did you mean 0.95?",
-        ),
         ("reliability STUDY --drop 25", "; did you mean 0.25?"),
     ],
 )

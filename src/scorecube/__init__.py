@@ -59,7 +59,6 @@ if TYPE_CHECKING:
         merge,
         open_study,
         read_rankings,
-        replicability,
         table,
     )
     from scorecube.workflow.gate import gate
@@ -141,7 +140,6 @@ __all__ = [
     "rank_sets",
     "read_rankings",
     "removed_when_left_out",
-    "replicability",
     "select",
     "simulate",
     "standardise",

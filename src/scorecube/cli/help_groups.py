@@ -8,7 +8,7 @@ QUESTIONS = {
     "Begin": ("demo", "evaluate", "import", "fetch", "simulate", "standardise"),
     "Which systems lead, and which differ?": (
         *("leaderboard", "board", "gate", "ranks", "maxt", "paired", "bootstrap"),
-        *("randomisation", "tukey", "unpaired", "replicate"),
+        *("randomisation", "tukey", "unpaired"),
     ),
     "Which metric separates systems, and how large must a difference be?": (
         *("swap", "stability", "correlate", "preferences", "check", "errors"),

@@ -381,7 +381,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     profile_command.profile,
     *(study_commands.merge, study_commands.unpack, study_commands.export),
     fetch_command.fetch,
-    *(study_commands.standardise, study_commands.preferences, study_commands.replicate),
+    *(study_commands.standardise, study_commands.preferences),
     simulate_command.simulate,
     *(report_commands.report, report_commands.figure, report_commands.design_curves),
     show_command.show,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Optional
 
 from scorecube.cli import options
-from scorecube.cli.options import argument, check_choice, flag
-from scorecube.cli.terminal import echo_table, notify, split, track_progress
+from scorecube.cli.options import argument, flag
+from scorecube.cli.terminal import notify, split, track_progress
 from scorecube.errors import BadPlan, BadStudy, counted
 
 if TYPE_CHECKING:
@@ -115,65 +115,6 @@ def standardise(
     known = len(cube.attrs["reference_runs"])
     metrics = ", ".join(map(str, cube["metric"].values))
     notify(f"{study}: {name}: {sizes}, {metrics}; against {counted(known, 'reference run')}")
-
-
-def replicate(
-    study: options.StudyPath,
-    collections: Annotated[
-        str, flag("--collections", "The first collection, and the one to compare with it.")
-    ],
-    baseline: Annotated[str, flag("--baseline", "Run that others are compared with; in both.")],
-    runs: Annotated[
-        Optional[str], flag("--runs", "Runs to compare; all that are in both by default.")
-    ] = None,
-    metrics: options.SomeMetrics = None,
-    same_topics: Annotated[
-        bool,
-        flag(
-            "--same-topics",
-            "Topics of the same label are the same topic, as under two sets of judgements.",
-        ),
-    ] = False,
-    confidence: Annotated[float, flag("--confidence", "Of the intervals.")] = 0.95,
-    form: options.Format = "text",
-) -> None:
-    """Compare the effect of runs over a baseline in two collections: effect ratio and delta relative improvement.
-
-    Example: scorecube replicate study.zarr --collections covid-r1,covid-r5 --baseline bm25
-    """
-    from scorecube.collection.schema import labels_of
-    from scorecube.collection.selection import select
-    from scorecube.report.text_formats import FORMATS
-    from scorecube.storage import open_study
-    from scorecube.workflow.api import replicability
-
-    check_choice("--format", form, FORMATS)
-    named = split(collections) or []
-    if len(named) != 2 or named[0] == named[1]:
-        raise BadPlan(f"two different collections are compared; found --collections {collections}")
-    opened = open_study(study)
-    first, second = (select(opened[name].cube, metrics=split(metrics)) for name in named)
-    frame = replicability(
-        first,
-        second,
-        baseline=baseline,
-        runs=split(runs),
-        same_topics=same_topics,
-        confidence=confidence,
-        notify=lambda line: notify(f"note: {line}"),
-    )
-    frame.insert(0, "collection_a", named[0])
-    frame.insert(1, "collection_b", named[1])
-    if not same_topics and labels_of(first, "topic") == labels_of(second, "topic"):
-        notify(
-            "note: both collections have the same topic labels and are treated as different topics; --same-topics if they are the same"
-        )
-    missing = int(frame["effect_ratio_low"].isna().sum())
-    if missing:
-        notify(
-            f"note: {missing} of {len(frame)} effect ratios have no interval, as the difference in {named[0]} is not significant"
-        )
-    echo_table(frame, form)
 
 
 def preferences(

@@ -47,7 +47,7 @@ def scores_of_evaluator(evaluator: Any) -> dict[str, Any]:
     if not set.intersection(*topics):
         raise BadInput(
             "the original and the replicated runs have no topic in common: they are two collections. Make a cube of each, as "
-            "{'b': evaluator.run_b_orig_score, 'a': evaluator.run_a_orig_score}, and compare them with sc.replicability",
+            "{'b': evaluator.run_b_orig_score, 'a': evaluator.run_a_orig_score}",
             option="scores",
         )
     return {

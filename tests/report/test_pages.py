@@ -21,7 +21,6 @@ from scorecube.errors import BadStudy
 from scorecube.report import results
 from scorecube.report.cautions import cautions_of, cautions_of_collection, merge_cautions
 from scorecube.report.findings import Short
-from scorecube.report.orderings import orderings
 from scorecube.report.page import cards as made_cards
 from scorecube.report.page import freshness
 from scorecube.report.page import sections as made_of
@@ -30,7 +29,7 @@ from scorecube.report.page.board import TO, limited
 from scorecube.report.page.cards import Card, Says, cards, metrics_table
 from scorecube.report.page.html import MOST_SHOWN, html_table
 from scorecube.report.page.options import PageOptions
-from scorecube.report.page.render import consistency, further
+from scorecube.report.page.render import further
 from scorecube.report.page.sections import Section, Sections, part_sources, read_part, without_large
 from scorecube.report.study_contents import overview
 from scorecube.report.study_overview import draw
@@ -372,7 +371,6 @@ def test_pages_are_a_summary_and_one_for_each_collection(
     index, one = (folder / "index.html").read_text(), (folder / "c3.html").read_text()
     for k in range(10):
         assert f'<a href="c{k}.html">c{k}</a>' in index
-    assert "Kendall W = " in index
     assert "Means over the collections" in index
     assert 'id="collections"' not in one
     assert 'href="index.html"' in one
@@ -516,16 +514,6 @@ def test_a_figure_that_cannot_be_drawn(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_orderings_with_several_gain_settings_are_shown() -> None:
-    rows = [
-        {"collection": c, "metric": m, "gain": g, "alpha": 0.05, "share": 0.1 * k + (0.01 if g == "b" and m == "Q" else 0)}
-        for c in ("x", "y") for k, m in enumerate(("AP", "Q", "RR")) for g in ("a", "b")
-    ]  # fmt: skip
-    found = orderings("bootstrap", pd.DataFrame(rows))
-    assert render(found, "text").splitlines()[2].split()[1] == "RR"
-    assert "First by mean rank is RR" in consistency(found)
-
-
 def test_one_by_one(scorecube: Cli, analysed_study: Path, tmp_path: Path) -> None:
     study = tmp_path / "study.zarr"
     shutil.copytree(analysed_study, study)
@@ -536,15 +524,6 @@ def test_one_by_one(scorecube: Cli, analysed_study: Path, tmp_path: Path) -> Non
         "stability is drawn for one collection at a time; name one with --collection: small, stricter"
         in outcome.stderr
     )
-
-
-@pytest.mark.parametrize(
-    ("p", "words"), [(0.0004, "p < 0.001"), (0.0404, "p = 0.040"), (0.001, "p = 0.001")]
-)
-def test_small_p_values_are_never_zero(p: float, words: str) -> None:
-    rows = {"metric": ["Q", "AP"], "gain": ["any"] * 2, "collections": ["x, y"] * 2}
-    numbers = {"mean_rank": [1.0, 2.0], "kendall_w": [1.0] * 2, "p_value": [p] * 2}
-    assert f"unrelated; {words})" in consistency(pd.DataFrame(rows | numbers))
 
 
 def test_text_has_the_estimate_before_the_interval_that_may_exceed_one() -> None:

@@ -15,7 +15,7 @@ ALL_TABLES = "?"
 """In place of a table: list them."""
 OF_TABLES = (
     *("table", "metrics", "size", "sampling", "sort", "columns", "top"),
-    *("average", "orderings", "fail_if"),
+    *("average", "fail_if"),
 )
 """Options about rows of tables."""
 Analysis = Annotated[str, argument("ANALYSIS", "scores, swap, ...", autocompletion=shown_names)]
@@ -68,10 +68,6 @@ FailIf = Annotated[
         metavar="CONDITION",
     ),
 ]
-Orderings = Annotated[
-    bool, flag("--orderings", "Agreement of the collections in ordering the metrics.")
-]
-
 ShowFindings = Annotated[
     bool, flag("--findings", "What the results say, with the numbers; as data with --format json.")
 ]
@@ -93,7 +89,6 @@ def show(
     all_results: AllResults = False,
     all_rows: AllRows = False,
     average: Average = False,
-    orderings: Orderings = False,
     findings: ShowFindings = False,
     fail_if: FailIf = None,
 ) -> None:
@@ -119,25 +114,21 @@ def show(
     chosen = split(collection)
     if findings:
         refuse_beside_findings(
-            *(table, metrics, size, sampling, sort, columns, top, average, orderings, fail_if)
+            *(table, metrics, size, sampling, sort, columns, top, average, fail_if)
         )
         show_findings(opened, analysis, chosen, all_results, form, out)
         return
     of_metrics, shown = split(metrics), split(columns)
-    frame = (
-        orderings_of(opened, analysis, chosen)
-        if orderings
-        else collect_table(opened, analysis, table, chosen, all_results, average, of_metrics)
-    )
+    frame = collect_table(opened, analysis, table, chosen, all_results, average, of_metrics)
     check_columns(frame, shown)
     sizes = None if size is None else [int(number) for number in parse_numbers("--size", size)]
     order = split(sort) or []
     frame = full = select_rows(
         frame, metrics=of_metrics, size=sizes, sampling=split(sampling), sort=order, top=top
     )
-    above = "" if orderings else caption_in_study(opened, analysis, table, frame, form, shown)
+    above = caption_in_study(opened, analysis, table, frame, form, shown)
     first = [column.removesuffix(DESCENDING) for column in order]
-    notes = notes_on(opened, analysis, table, chosen, all_results, orderings)
+    notes = notes_on(opened, analysis, table, chosen, all_results)
     if form == "text" and out is None:
         frame, rest = (frame, "") if all_rows else brief_rows(frame)
         notes += [f"{rest}; all rows: --all-rows, or --format csv"] if rest else []
@@ -161,19 +152,14 @@ def print_or_write(frame: Any, form: str, out: Path | None, **how: Any) -> None:
 
 
 def notes_on(
-    study: Any,
-    analysis: str,
-    table: str | None,
-    collections: list[str] | None,
-    every: bool,
-    orderings: bool,
+    study: Any, analysis: str, table: str | None, collections: list[str] | None, every: bool
 ) -> list[str]:
     """Return lines on the index, on a table, and on results that it leaves out."""
     from scorecube.report.study_contents import index_note
     from scorecube.report.study_overview import superseded_note, table_note
 
-    notes = index_note(study) + ([] if orderings else table_note(study, analysis, table))
-    older = [] if every or orderings else superseded_note(study, analysis, collections)
+    notes = index_note(study) + table_note(study, analysis, table)
+    older = [] if every else superseded_note(study, analysis, collections)
     return notes + [f"{line}: --all shows them" for line in older]
 
 
@@ -208,14 +194,6 @@ def show_findings(
     else:
         for collection, sentence in zip(frame["collection"], frame["sentence"], strict=True):
             echo(f"{collection}: {sentence}")
-
-
-def orderings_of(study: Any, analysis: str, collections: list[str] | None) -> Any:
-    """Return the table of how collections order the metrics."""
-    from scorecube.report.orderings import orderings
-    from scorecube.report.study_overview import collect_table
-
-    return orderings(analysis, collect_table(study, analysis, None, collections))
 
 
 def list_tables(study: str, analysis: str) -> None:

@@ -6,18 +6,15 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-import pandas as pd
 from markupsafe import Markup
 
 from scorecube.analyses import registry
-from scorecube.errors import BadName, counted, visible
+from scorecube.errors import counted, visible
 from scorecube.report.cautions import cautions_of_collection, merge_cautions
-from scorecube.report.orderings import orderings
 from scorecube.report.page.board import JOINED, boards, escaped, is_board, matrices
 from scorecube.report.page.cards import Card, cards, metrics_table
 from scorecube.report.page.heat_maps import heat_maps
@@ -306,67 +303,15 @@ def _facts_of_result(part: Part) -> dict[str, Any]:
     }
 
 
-LEAST_P = 0.001
-"""A smaller p-value in a sentence is printed as smaller than this."""
-
-
 def comparison(section: Section) -> dict[str, Any] | None:
-    """Return the means of several collections, and how consistently they order the metrics; None of a single one."""
+    """Return the tables of means of several collections; None of a single one."""
     frame = section.first_table
     if not len(frame) or frame[COLLECTION].nunique() < 2:
         return None
-    found, sentence = {"Means over the collections": averages(merge_gains(frame))}, ""
-    if section.view.order is not None:
-        with suppress(BadName):  # too few metrics, or collections
-            ordered = orderings(section.kind, frame)
-            sentence = consistency(ordered)
-            # Many names would make the table too wide.
-            counts = ordered["collections"].map(lambda names: name_collections(str(names)))
-            found = {"Consistency of orderings": ordered.assign(collections=counts)} | found
+    found = {"Means over the collections": averages(merge_gains(frame))}
     tables = [
         (heading, html_table(own, f"{section.name}: {heading.replace('the ', '').lower()}"))
         for heading, own in found.items()
         if len(own)
     ]
-    return {"tables": tables, "sentence": sentence}
-
-
-def name_collections(collections: str) -> str:
-    """Return the names of collections, or of many their number.
-
-    Examples
-    --------
-    >>> name_collections("x, y"), name_collections("a, b, c, d, e, f, g")
-    ('x, y', '7 in all')
-    """
-    names = collections.split(", ")
-    return collections if len(names) <= 5 else f"{len(names)} in all"
-
-
-def consistency(found: pd.DataFrame) -> str:
-    """Return how consistently the collections order the metrics, at the largest alpha, confidence and size.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"metric": ["Q", "AP"], "gain": ["any", "any"], "collections": ["x, y"] * 2, "mean_rank": [1.0, 2.0],
-    ...                      "kendall_w": [1.0, 1.0], "p_value": [0.04, 0.04]})
-    >>> consistency(rows)
-    'First by mean rank is Q, then AP; the collections (x, y) order the metrics with Kendall W = 1.00 (1: equal orders, 0: unrelated; p = 0.040).'
-    """
-    first = found.iloc[-1]
-    conditions = [*found.columns[: list(found.columns).index("metric")], "collections"]
-    equal = (found[conditions] == first[conditions]) | (
-        found[conditions].isna() & first[conditions].isna()
-    )
-    rows = with_labels(found[equal.all(axis=1)].assign(**{COLLECTION: ""})).sort_values(
-        "mean_rank", kind="stable"
-    )
-    ranked = ", then ".join(rows["label"][:3])
-    if pd.isna(first["kendall_w"]):
-        return f"The collections ({name_collections(first['collections'])}) do not order the metrics: all are equal."
-    p_value = float(first["p_value"])
-    p = f"p = {p_value:.3f}" if p_value >= LEAST_P else f"p < {LEAST_P}"
-    return (
-        f"First by mean rank is {ranked}; the collections ({name_collections(first['collections'])}) order the metrics with Kendall W = {first['kendall_w']:.2f} "
-        f"(1: equal orders, 0: unrelated; {p})."
-    )
+    return {"tables": tables}

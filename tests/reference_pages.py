@@ -33,7 +33,7 @@ OFFERED = {
     ),
     "Choose and combine scores": (
         *("select", "standardise", "judgement_sets", "many_judgement_sets", "join_collections"),
-        *("two_way_means", "variances", "removed_when_left_out"),
+        *("variances", "removed_when_left_out"),
     ),
     "Analyse": (
         *("analyse", "list_analyses", "Entry", "sweep", "gate", "rank_sets"),

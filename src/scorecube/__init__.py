@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     )
     from scorecube.analyses.quantities import complete
     from scorecube.analyses.rank_sets.estimates import rank_sets
-    from scorecube.collection.gaps import two_way_means
     from scorecube.collection.judgement_sets import judgement_sets, many_judgement_sets
     from scorecube.collection.many_collections import join_collections
     from scorecube.collection.pools import removed_when_left_out
@@ -87,7 +86,6 @@ _MODULES = {
     "standardise": "scorecube.collection.selection",
     "sweep": "scorecube.workflow.sweep_run",
     "topic_set_size": "scorecube.design",
-    "two_way_means": "scorecube.collection.gaps",
     "variances": "scorecube.design",
     "wcw": "scorecube.design",
     "with_rankings": "scorecube.collection.rankings",
@@ -146,7 +144,6 @@ __all__ = [
     "sweep",
     "table",
     "topic_set_size",
-    "two_way_means",
     "variances",
     "wcw",
     "with_rankings",

@@ -164,18 +164,6 @@ def _resampling() -> Iterator[tuple[str, Row]]:
             yield f"{name}, {n:,} topics: means", Row(truth, rates.resampling_means, COVERED, 200)
 
 
-def _skipped(make: Callable[[], Truth]) -> Callable[[], Truth]:
-    """Return what makes a truth whose first run lacks scores."""
-    return lambda: truths.skipped(make())
-
-
-def _gaps() -> Iterator[tuple[str, Row]]:
-    yield "normal scores, the 15 hardest of 50 topics skipped", Row(_skipped(of(truths.near_equal_field, 30, 50, 0.05)), rates.gaps_coverage, COVERED)  # fmt: skip
-    for file in ("robust2004/ap_249topics.csv", "adhoc8/p10.csv", "syndl-dl2020/nist-nDCG10.csv"):
-        made = spread_runs(file, 50)
-        yield f"{_label(file)}, the 15 hardest of 50 topics skipped by the best run", Row(_skipped(made), rates.gaps_coverage, COVERED)  # fmt: skip
-
-
 def _bounded() -> Iterator[tuple[str, Row]]:
     for n in (10, 25, 50):
         truth = of(truths.lenient_reciprocal_ranks, LENIENT, n)
@@ -273,7 +261,6 @@ ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "ablations": _ablations,
     "statistics": _statistics,
     "resampling": _resampling,
-    "gaps": _gaps,
     "bounded": _bounded,
     "equivalence": _equivalence,
     "winners": _winners,

@@ -230,23 +230,6 @@ def _of_limits(name: str, low: Floats, high: Floats, means: Floats) -> dict[str,
     }
 
 
-def gaps_coverage(truth: Truth, number: int, seed: int) -> Values:
-    """Return whether limits of the mean of the first run, which lacks some scores, hold it."""
-    rows: list[dict[str, Any]] = []
-    for sample in samples(truth, number, seed):
-        found = sc.two_way_means(cube_of([sample.scores])).isel(metric=0, gain=0, run=0)
-        own = sample.scores[0][~np.isnan(sample.scores[0])]
-        mean, error = own.mean(), own.std(ddof=1) / math.sqrt(len(own))
-        half = stdtrit(len(own) - 1, 0.975) * error
-        rows.append(
-            {
-                "t of its own topics": covers(mean - half, mean + half, sample.means[0]),
-                "two-way model": covers(found["mean_low"], found["mean_high"], sample.means[0]),
-            }
-        )
-    return collected(rows)
-
-
 def variants_found(truth: Truth, number: int, seed: int) -> Values:
     """Return the share of the first run's pairs with the next five that are significant, of those whose means differ."""
     rows: list[dict[str, Any]] = []

@@ -328,18 +328,6 @@ def skewed_scores(n_topics: int, n_runs: int = 30) -> Truth:
     return draw
 
 
-def skipped(truth: Truth, topics: int = 15) -> Truth:
-    """Return samples of a truth whose first run lacks the scores of the topics that are hardest for the others."""
-
-    def draw(chance: np.random.Generator) -> Sample:
-        sample = truth(chance)
-        scores = sample.scores.copy()
-        scores[0, np.argsort(scores[1:].mean(axis=0), kind="stable")[:topics]] = np.nan
-        return Sample(scores, sample.means)
-
-    return draw
-
-
 def near_equal_field(n_runs: int = 30, n_topics: int = 50, deviation: float = 0.01) -> Truth:
     """Return normal scores of runs whose true means hardly differ: the run that leads does so by chance."""
 

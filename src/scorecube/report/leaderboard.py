@@ -46,7 +46,7 @@ LONGEST = 28
 """Letters of a run's name that are shown."""
 RUNS = declared(
     "metric gain run",
-    "metric gain rank run team repetitions? mean~ model_mean~? rank_low rank_high groups "
+    "metric gain rank run team repetitions? mean~ rank_low rank_high groups "
     "top_{k}=in_top best difference~? p_baseline? wins? ties? losses? better? worse? mean_rank?",
     sort="rank",
     within=2,
@@ -242,7 +242,7 @@ def _short(rows: pd.DataFrame, as_leader: tuple[float, float] | None) -> Short:
 
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
-    """Yield how many runs are significantly better than the baseline, if there is one, the best by the model, and notes."""
+    """Yield how many runs are significantly better than the baseline, if there is one, and notes."""
     attrs, one = result.attrs, noun(result.attrs)
     frame = with_labels((RUNS if "best" in result else RANKS).make(result))
     cells = [rows for _, rows in frame.groupby("label", sort=False)]
@@ -255,17 +255,6 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
             [better],
             f"{one}s",
             jointly=f"all comparisons with {attrs['baseline']}",
-            table="systems",
-        )
-    for rows in cells if "model_mean" in result else ():
-        row = rows.iloc[int(rows["model_mean"].argmax())]
-        yield with_number(
-            f"{rows['label'].iloc[0]}: by the model of runs and topics {row[names.RUN]} has the largest mean over all topics, "
-            f"{with_limits(*number_of(row, 'model_mean'))}; ranks are about the topics that all {one}s have",
-            f"mean of {row[names.RUN]} over all topics, {rows['label'].iloc[0]}",
-            number_of(row, "model_mean"),
-            "score",
-            1 - float(attrs["alpha"]),
             table="systems",
         )
     yield from notes_of(result)
@@ -408,9 +397,7 @@ _RANKS = View(
     tables={"ranks": RANKS, "top": TOP},
     summary=(
         Summary(
-            "rank run team mean=mean~ mean,_all_topics=model_mean~ may_be_rank=rank_low,rank_high",
-            first_metric=True,
-            bar="mean",
+            "rank run team mean=mean~ may_be_rank=rank_low,rank_high", first_metric=True, bar="mean"
         ),
     ),
     title=title,

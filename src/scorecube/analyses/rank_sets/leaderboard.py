@@ -23,12 +23,10 @@ from scorecube.analyses.pair_tests.repetitions import OverRepetitions
 from scorecube.analyses.pair_tests.step_down import Replicates
 from scorecube.analyses.rank_sets.leaderboard_quantities import VARIABLES
 from scorecube.analyses.rank_sets.ranks import RankSets, ranked_result
-from scorecube.collection.gaps import MODELLED, on_complete_topics, two_way_means
 from scorecube.collection.rows import row_parts
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import cell_of_settings, cells, n_cells
 from scorecube.collection.topic_groups import FREEDOM
-from scorecube.errors import BadPlan, option
 from scorecube.kernels.linalg.panel_product import product
 from scorecube.kernels.pairs.running_maximum import Drawn, Resampled
 from scorecube.statistics.bounded_means import (
@@ -41,8 +39,6 @@ from scorecube.statistics.bounded_means import (
 )
 from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
 from scorecube.statistics.winner_limits import error_of_choice, may_lead, winner_limits
-
-MODEL = "model"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,28 +83,10 @@ class Leaderboard(RankSets):
         before=False,
     )
     plus_one: bool = plus_one_field(since="0.3.0", before=False)
-    missing: Literal["refuse", "model"] = option_field(
-        "refuse",
-        "Missing scores: refuse; or model: tests on the topics that all runs have, and means over all topics by a model of runs and topics.",
-        detail=MODELLED,
-        since="0.3.0",
-    )
-
-    def prepare(self, cube: xr.Dataset) -> Prepared:
-        if self.missing != MODEL:
-            return super().prepare(cube)
-        if self.by_system:
-            raise BadPlan(
-                f"{option('missing', MODEL)} takes runs, not systems with several; compare runs with {option('by_system', False)}",
-                option="missing",
-            )
-        return Prepared(on_complete_topics(cube, MODELLED), source=cube)
 
     def check(self, prepared: Prepared) -> list[str]:
         remarks = super().check(prepared)
         check_bounds(self.bounds, lambda: cells(prepared.cube)[0], bool(self.by_system))
-        if self.missing == MODEL and names.LEFT_OUT in prepared.cube.attrs:
-            remarks.append(prepared.cube.attrs[names.LEFT_OUT])
         return remarks
 
     def n_compared(self, cube: xr.Dataset) -> int:
@@ -231,16 +209,7 @@ class Leaderboard(RankSets):
         if self.baseline is not None:
             attrs["baseline"] = self.baseline
         values = {name: expand_cells(each, cell_of) for name, each in by_cell.items()}
-        if self.missing == MODEL and prepared.source is not None:
-            modelled = two_way_means(prepared.source, confidence=1 - self.alpha)
-            values |= {
-                f"model_{name}": modelled[name].values for name in ("mean", "mean_low", "mean_high")
-            }
         return ranked_result(prepared, VARIABLES, values, attrs)
-
-    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        chosen = on_complete_topics(cube) if self.missing == MODEL else cube
-        return super().samples(chosen, seed, trials)
 
     def known_bounds(self, prepared: Prepared) -> list[tuple[float, float] | None]:
         """Return `bounds_of_cells`."""

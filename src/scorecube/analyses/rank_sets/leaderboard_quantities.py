@@ -15,11 +15,6 @@ VARIABLES = (
     *rank_quantities.VARIABLES,
     *limits("mean", _RUN, "score", "{} limit of the mean, bootstrap-t"),
     *limits("mean", _RUN, "score", "{} limit of the mean by Student's t", name="t"),
-    *variables(
-        *(_RUN, "estimate", "score"),
-        model_mean="mean over all topics, also those without scores of the run, by a model of runs and topics",
-    ),
-    *limits("model_mean", _RUN, "score", "{} limit of the mean over all topics"),
     *limits(
         *("mean", (names.METRIC, names.GAIN), "score"),
         "{} limit of the mean of the run that leads, whichever that is",
@@ -50,7 +45,6 @@ OPTIONAL = (
     ("winner_low", "winner_high"),
     ("own_error_pairs",),
     ("repetitions",),
-    ("model_mean", "model_mean_low", "model_mean_high"),
 )
 
 

@@ -75,7 +75,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/(jit|threads|workspace|code_cache|compilation)", ("tests/kernels/test_threads.py", "tests/kernels/test_jit.py", "tests/kernels/test_code_cache.py", "tests/kernels/random")),
     ("kernels/(machine_code|intrinsics|registers)", ("tests/kernels/test_intrinsics.py", "tests/kernels/random/test_philox.py", "tests/kernels/parsing", "tests/kernels/linalg", "tests/kernels/rank")),
     ("kernels/parsing/(byte_words|split_lines)", ("tests/kernels/parsing", "tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_ntcireval.py", "tests/ingest/test_in_memory_runs.py")),
-    ("kernels/parsing", ("tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_intents.py", "tests/ingest/test_in_memory_runs.py", "tests/kernels/parsing")),
+    ("kernels/parsing", ("tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_in_memory_runs.py", "tests/kernels/parsing")),
     ("kernels/quantiles", ("tests/kernels/test_quantiles.py", *POPULATIONS)),
     ("kernels/random/philox_vector", ("tests/kernels/random", EXACT)),
     ("kernels/random", ("tests/kernels/random", EXACT, SWAP)),

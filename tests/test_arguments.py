@@ -117,7 +117,6 @@ EQUAL = (
     MEASURES.RR,
     MEASURES.Rprec,
     MEASURES.nDCG(dcg="exp-log2") @ 5,
-    MEASURES.Judged @ 10,
 )
 OTHER = (MEASURES.AP @ 10, MEASURES.ERR @ 20, MEASURES.RBP(p=0.8))
 

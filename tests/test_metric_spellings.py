@@ -15,8 +15,7 @@ SAME = {
     "ndcg_cut_10": "nDCG@10", "MRR": "RR", "MRR@10": "RR@10", "recip_rank": "RR", "R@100": "Recall@100", "recall_1000": "Recall@1000",
     "Success@5": "Hit@5", "success_1": "Hit@1", "hit_rate@3": "Hit@3", "GMAP": "geo:AP", "gm_map": "geo:AP", "r-precision": "Rprec",
     "Rprec": "Rprec", "Bpref": "bpref", "err@20": "ERR@20", "rbp(p=0.8)": "RBP(p=0.8)", "AP(rel=2)": "AP(rel=2)",
-    "map(rel=2)": "AP(rel=2)", "alpha_nDCG@10": "alpha-nDCG@10", "MAP-IA": "AP-IA", "StRecall@10": "I-rec@10", "P+": "P+",
-    "geo:map": "geo:AP", "d#-ndcg@10": "D#-nDCG@10",
+    "map(rel=2)": "AP(rel=2)", "P+": "P+", "geo:map": "geo:AP",
 }  # fmt: skip
 
 
@@ -61,8 +60,6 @@ def test_measures_that_mean_something_else_say_so(typed: str) -> None:
         ("nDCG(dcg='exp-log2')@10", "nDCG(form=exp2)@10"),
         ('ndcg(dcg="exp-log2",rel=2)@10', "nDCG(rel=2,form=exp2)@10"),
         ("nDCG(dcg='log2')@5", "nDCG@5"),
-        ("infap", "infAP"),
-        ("judged@10", "Judged@10"),
     ],
 )
 def test_forms_of_ir_measures_are_read(typed: str, name: str) -> None:

@@ -9,10 +9,8 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection import schema
 from scorecube.collection.evaluation import evaluate
-from scorecube.collection.judgements import Intents
-from scorecube.collection.rankings import rankings_dataset, with_intents
+from scorecube.collection.rankings import rankings_dataset
 from scorecube.kernels.random.philox import stream_key
 
 QUALITY = "quality"
@@ -28,7 +26,6 @@ def simulate_rankings(
     n_runs: int = 30,
     n_teams: int = 10,
     depth: int = 1000,
-    n_intents: int = 0,
     seed: int = 0,
 ) -> xr.Dataset:
     """Simulate rankings of runs with known quality.
@@ -47,9 +44,6 @@ def simulate_rankings(
         Numbers of runs and teams; runs are assigned to teams in turn.
     depth
         Largest length of the rankings.
-    n_intents
-        Number of intents of each topic; a relevant document has its level for one intent and about a third of
-        the others.
     seed
         Seed of the random numbers.
 
@@ -103,28 +97,7 @@ def simulate_rankings(
         {"order": "simulated", "simulation_seed": str(seed)},
         (document_at_rank[order], level_of_document),
     )
-    if n_intents:
-        rankings = with_intents(rankings, _simulate_intents(counts, n_intents, seed))
     return rankings.assign_coords({QUALITY: (names.RUN, quality[order])})
-
-
-def _simulate_intents(
-    counts: np.ndarray[Any, np.dtype[np.int64]], n_intents: int, seed: int
-) -> Intents:
-    n_documents = N_NOT_RELEVANT + counts.sum(axis=1)
-    intent_levels = np.full(
-        (len(counts), int(n_documents.max()), n_intents), names.UNJUDGED, np.int8
-    )
-    for j, per_level in enumerate(counts):
-        key = stream_key(seed, names.Purpose.SIMULATION)
-        random = np.random.Generator(np.random.Philox(key=key, counter=[0, j + 1, 1, 0]))
-        levels = np.repeat(np.arange(len(per_level) + 1), [N_NOT_RELEVANT, *per_level])
-        relevant = random.random((len(levels), n_intents)) < 1 / 3
-        relevant[np.arange(len(levels)), random.integers(n_intents, size=len(levels))] = True
-        intent_levels[j, : len(levels)] = np.where(relevant, levels[:, np.newaxis], 0)
-    shape = (len(counts), n_intents)
-    labels = np.broadcast_to(schema.label_array(map(str, range(1, n_intents + 1))), shape).copy()
-    return Intents(labels, intent_levels, np.full(shape, 1 / n_intents))
 
 
 def simulate_cube(

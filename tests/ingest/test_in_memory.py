@@ -133,14 +133,14 @@ def test_scores_of_several_runs_and_measures_of_ranx() -> None:
     ]
 
 
-def test_results_of_pyndeval_get_our_names() -> None:
+def test_measures_of_pyndeval_keep_their_names() -> None:
     scores = {
         run: {t: {"alpha-nDCG@10": v, "strec@5": v, "NRBP": v} for t, v in row.items()}
         for run, row in VALUES.items()
     }
     assert sc.cube_from_scores(scores)["metric"].values.tolist() == [
         "alpha-nDCG@10",
-        "I-rec@5",
+        "strec@5",
         "NRBP",
     ]
 

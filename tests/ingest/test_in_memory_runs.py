@@ -131,8 +131,6 @@ def test_levels_in_memory_are_those_that_files_may_have() -> None:
     twice = [SimpleNamespace(query_id="1", doc_id="a", relevance=1) for _ in range(2)]
     with pytest.raises(BadInput, match="qrels:2: document 'a' is judged twice in topic 1"):
         levels(twice)
-    with pytest.raises(BadInput, match="probabilities of intents need judgements by intent"):
-        levels(QRELS, intents={"1": {"1": 1.0}})
 
 
 def test_iterators_are_read_once() -> None:

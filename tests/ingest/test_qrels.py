@@ -10,7 +10,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import BadInput, BadName
-from scorecube.ingest.qrels import Dialect, parse_level_map, read_qrels
+from scorecube.ingest.qrels import parse_level_map, read_qrels
 
 TREC = "001 0 d1 3\n001 0 d2 0\n002 0 d1 1\n002 0 d3 2\n"
 DIALECTS = {
@@ -131,9 +131,3 @@ def test_ap_can_exceed_one_with_ntcireval(tmp_path: Path) -> None:
     )
     cube = sc.evaluate(sc.read_rankings(run, qrels, duplicates="ntcireval", workers=1), ["AP"])
     assert cube["score"].item() == 2.0
-
-
-def test_all_dialects_are_documented() -> None:
-    assert {dialect.value for dialect in Dialect} == {
-        "auto", "trec", "ntcir", "ntcir-grades", "trec-intents", "trec-classes",
-    }  # fmt: skip

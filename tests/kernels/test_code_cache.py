@@ -98,8 +98,8 @@ def test_processes_that_compile_at_a_time_do_not_mix_their_code(tmp_path: Path) 
 TOGETHER = """
 import scorecube as sc
 from scorecube.testing import simulate_rankings
-rankings = simulate_rankings(n_runs=4, n_intents=3)
-sc.evaluate(rankings, ("alpha-nDCG@10", "ERR-IA@10"), ("auto",))
+rankings = simulate_rankings(n_runs=4)
+sc.evaluate(rankings, ("nDCG@10", "ERR@10"), ("auto",))
 """
 
 

@@ -1,4 +1,4 @@
-"""Measures that ir_measures has too, through pytrec_eval, gdeval (Perl) or cwl_eval: equal, or different as said here."""
+"""Measures that ir_measures has too, through pytrec_eval or gdeval (Perl): equal, or different as said here."""
 
 from __future__ import annotations
 
@@ -57,9 +57,6 @@ FIVE_DECIMALS = 5.1e-6
 """Largest distance from a number that gdeval prints with five decimals."""
 needs_perl = pytest.mark.skipif(
     shutil.which("perl") is None, reason="gdeval is a Perl script, and there is no perl"
-)
-needs_cwl = pytest.mark.skipif(
-    not ir_measures.cwl_eval.is_available(), reason="the package cwl-eval is not installed"
 )
 
 read_trec_qrels: Any = ir_measures.read_trec_qrels
@@ -140,15 +137,6 @@ def test_measures_of_gdeval(topics: list[Case]) -> None:
     assert_equal(topics, EXPONENTIAL, FIVE_DECIMALS)
 
 
-@needs_cwl
-@settings(deadline=None, max_examples=40)
-@given(topics=some_topics)
-def test_rank_biased_precision_of_binary_relevance(topics: list[Case]) -> None:
-    binary = {"RBP(p=0.8)": "RBP(p=0.8,rel=1)", "RBP(p=0.5)": "RBP(p=0.5,rel=1)"}
-    assert_equal(topics, binary, gains=[0, 1, 1, 1])
-    assert_equal(topics, {"RBP(rel=2,p=0.8)": "RBP(p=0.8,rel=2)"}, gains=[0, 1, 1, 1])
-
-
 # ---- Where definitions differ
 
 
@@ -158,20 +146,6 @@ def test_ap_at_a_cut_off_divides_by_the_smaller_of_cut_off_and_r() -> None:
     assert one(case, "AP@3") == pytest.approx(total / 4)
     assert ours(case, "AP@3") == pytest.approx(total / 3)
     assert ours(case, "AP@4") == pytest.approx(one(case, "AP@4"))
-
-
-@needs_cwl
-def test_rbp_is_graded_by_gain_and_theirs_binary() -> None:
-    case = Case([1, 3], [0, 1, 0, 1], [])
-    assert one(case, "RBP(p=0.5,rel=1)") == pytest.approx(0.5 + 0.25)
-    assert ours(case, "RBP(p=0.5)") == pytest.approx(0.5 / 3 + 0.25)
-
-
-@needs_cwl
-def test_rbp_has_other_defaults() -> None:
-    case = Case([0, 1], [1, 1, 0, 0], [])
-    assert one(case, "RBP(rel=1)") == pytest.approx(0.2 * 0.8)
-    assert ours(case, "RBP", [0, 1, 1, 1]) == pytest.approx(0.05 * 0.95)
 
 
 @needs_perl
@@ -232,15 +206,3 @@ def test_ten_runs_of_trec_covid(data: Path) -> None:
         np.testing.assert_allclose(
             np.nan_to_num(run), expected, rtol=0, atol=1e-9, err_msg=file.name
         )
-
-
-@settings(deadline=None, max_examples=30)
-@given(topics=some_topics)
-def test_share_of_judged_documents_of_short_and_long_lists(topics: list[Case]) -> None:
-    qrels, run = collection(topics)
-    measures = [ir_measures.Judged @ 5, ir_measures.Judged @ 10, ir_measures.Judged]
-    names = ["Judged@5", "Judged@10", "Judged"]
-    found = sc.evaluate({"r": run}, names, qrels=qrels)["score"].isel(gain=0, run=0)
-    for each in ir_measures.iter_calc(measures, qrels, run):
-        score = found.sel(metric=str(each.measure), topic=each.query_id).item()
-        assert score == pytest.approx(each.value, rel=1e-12)

@@ -33,7 +33,6 @@ JUDGEMENTS = {
     'empty judgements': Odd('qrels', b"", 'error: FILE: the file is empty'),
     'gzip bomb as judgements': Odd('qrels', bomb, 'error: FILE: the gzip file decompresses to more than 100 times its size, which text does not; if it is valid, decompress it first'),
     'judgements with a huge line': Odd('qrels', QRELS + b"2 0 " + b"d" * 5_000_000 + b" 0\n", 'a: 1=1 2=0.5'),
-    'judgements by intent of 5,000 digits': Odd('qrels', QRELS.replace(b" 0 d1", b" " + b"7" * 5000 + b" d1"), 'a: 1=1 2=0.5', options={'dialect': 'trec-intents'}),
     'classes of 5,000 digits': Odd('qrels', QRELS.replace(b" 0 d1", b" " + b"7" * 5000 + b" d1"), 'a: 1=1 2=0.5', options={'dialect': 'trec-classes'}),
     'grades in another case': Odd('qrels', b"1 s d1 1\n", "error: FILE:1: level 's' is not one of the grades S, A, B, C", options={'dialect': 'ntcir-grades'}),
     'judgements by topic with an empty line': Odd('qrels', b"d1 L1\n\n# c\nd2 L0\n", 'a: 1=1 | 1 topic of the runs not judged, left out: 2', name='1.rel'),

@@ -18,7 +18,6 @@ from scorecube.workflow import api
 
 RUN = b"1 Q0 d1 1 3 a\n1 Q0 d2 2 2 a\n2 Q0 d1 1 1 a\n"
 QRELS = b"1 0 d1 1\n1 0 d2 0\n2 0 d2 1\n2 0 d1 1\n"
-BY_INTENT = b"1 1 d1 1\n1 2 d2 1\n2 1 d1 1\n"
 NAMES = {"runs": "odd.run", "qrels": "odd.qrels", "scores": "ap.csv"}
 SHOWN = 200
 """Characters of a long outcome that are compared."""
@@ -31,7 +30,7 @@ class Odd:
     Parameters
     ----------
     role
-        What it is: runs, qrels, teams or intents, which are read with plain files for the rest; or scores.
+        What it is: runs, qrels or teams, which are read with plain files for the rest; or scores.
     content
         Of the file, or what makes it; of the files of a folder, by name.
     outcome
@@ -57,8 +56,6 @@ class Odd:
     def write(self, folder: Path) -> dict[str, Path]:
         """Write the file and those that go with it; return their paths by role."""
         contents = {} if self.role == "scores" else {"runs": RUN, "qrels": QRELS}
-        if self.role == "intents":
-            contents["qrels"] = BY_INTENT
         contents |= self.beside
         paths = {role: folder / f"plain.{role}" for role in contents}
         for role, path in paths.items():
@@ -92,9 +89,7 @@ def read(case: Odd, paths: dict[str, Path], notify: Callable[[str], None]) -> xr
     if case.role == "scores":
         cube: xr.Dataset = api.import_scores([paths["scores"]], notify=notify, **case.options)
         return cube
-    options: dict[str, Any] = {"dialect": "trec-intents"} if case.role == "intents" else {}
-    options |= paths | case.options
-    return api.read_rankings(workers=1, notify=notify, **options)
+    return api.read_rankings(workers=1, notify=notify, **paths, **case.options)
 
 
 def describe(cube: xr.Dataset) -> str:

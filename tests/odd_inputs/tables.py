@@ -1,4 +1,4 @@
-"""Odd tables of teams and of probabilities of intents."""
+"""Odd tables of teams."""
 
 from __future__ import annotations
 
@@ -24,9 +24,4 @@ TABLES = {
     'two teams of a run': Odd('teams', TEAMS + b"a,B\n", "error: FILE:3: run 'a' has two teams: 'B' here and 'A' before"),
     'empty teams': Odd('teams', b"\n\n", 'error: FILE: the file is empty'),
     'teams with empty cells only': Odd('teams', b"\"\"\n\"\"\n", 'error: FILE: the file has no cell that is not empty'),
-    'probabilities of intents': Odd('intents', b"topic,intent,probability\n1,1,0.5\n1,2,0.5\n2,1,1\n", 'a: 1=1 2=1'),
-    'probabilities with a field over the limit': Odd('intents', b"topic,intent,probability\n1,1,0." + b"5" * 200_000 + b"\n", 'error: FILE:2: not CSV: field larger than field limit (131072)'),
-    'probability nan': Odd('intents', b"topic,intent,probability\n1,1,nan\n", "error: FILE:2: probability 'nan' is not a number"),
-    'probability 1e400': Odd('intents', b"topic,intent,probability\n1,1,1e400\n", "error: FILE:2: probability '1e400' is not a number"),
-    'probabilities without one': Odd('intents', b"topic,intent,probability\n1,1,0.5\n", "error: FILE: intent '2' of topic 1 has no probability; expected a number of at least 0"),
 }  # fmt: skip

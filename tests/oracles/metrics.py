@@ -266,175 +266,17 @@ def nerr(topic: Topic, form: str = "linear") -> Number:
     )
 
 
-def stops(topic: Topic) -> list[Number]:
-    """The probability to stop at each rank, as in ERR: all earlier documents left the user unsatisfied."""
-    here = [float(stop_probability(topic, level, "linear")) for level in topic.listed]
-    return [math.prod(1 - one for one in here[:k]) * stop for k, stop in enumerate(here)]
-
-
-def expected_blended_ratio(topic: Topic) -> Number:
-    """The blended ratio at the rank of the stop, on average (Sakai and Zeng 2021)."""
-    return math.fsum(
-        stop * float(topic.blended_ratio(k + 1)) for k, stop in enumerate(stops(topic))
-    )
-
-
-def intentwise_rank_biased_utility(topic: Topic, p: float = 0.99) -> Number:
-    """p^r at the rank r of the stop, on average (Sakai and Zeng 2021)."""
-    return math.fsum(stop * p ** (k + 1) for k, stop in enumerate(stops(topic)))
-
-
-def normalised_rank_biased_precision(topic: Topic, p: float = 0.95) -> Number:
-    """RBP of the list over RBP of the ideal list, down to the same rank; g_max and 1 - p cancel."""
-    ideal = Topic(topic.ideal[: topic.limit], topic.ideal, topic.gain_of, topic.limit, 0)
-    sums = [
-        math.fsum(float(one.g(rank)) * p ** (rank - 1) for rank in one.relevant_ranks)
-        for one in (topic, ideal)
-    ]
-    return ratio(sums[0], sums[1])
-
-
 def rank_biased_precision(topic: Topic, p: float = 0.95) -> Number:
     """(1 - p) times the sum of g(r) / g_max p^(r - 1) (Moffat and Zobel 2008; graded as in NTCIREVAL)."""
     terms = [float(topic.g(rank)) * p ** (rank - 1) for rank in topic.relevant_ranks]
     return ratio((1 - p) * math.fsum(terms), float(topic.gain_of[-1]))
 
 
-def preferences(topic: Topic) -> list[tuple[int, int, Number, Number]]:
-    """For each relevant document of the condensed list: rank, non-relevant documents above, gain, penalty.
-
-    The penalty is the sum of (g - g_above) / g over the documents above of smaller gain (De Beer and Moens 2006).
-    """
-    condensed = [level for level in topic.listed if level >= 0]
-    gains = [topic.gain_of[level] if level > 0 else Fraction(0) for level in condensed]
-    found: list[tuple[int, int, Number, Number]] = []
-    for k, level in enumerate(condensed):
-        if level > 0:
-            smaller = [gains[k] - other for other in gains[:k] if other < gains[k]]
-            penalty = sum(smaller, Fraction(0)) / gains[k] if smaller else Fraction(0)
-            found.append((k + 1, condensed[:k].count(0), gains[k], penalty))
-    return found
-
-
 def bpref(topic: Topic) -> Number:
     """Mean over R of 1 - min(n, R) / min(R, N), n non-relevant documents above (trec_eval)."""
     r, n = topic.n_relevant, topic.n_nonrelevant
-    return sum(
-        (
-            1 - Fraction(min(above, r), min(r, n)) if above else 1
-            for _, above, _, _ in preferences(topic)
-        ),
-        0,
-    ) / Fraction(r)
-
-
-def bpref_r(topic: Topic) -> Number:
-    """Mean over R of 1 - min(n, R) / R (Buckley and Voorhees 2004)."""
-    r = topic.n_relevant
-    return (
-        sum((1 - Fraction(min(above, r), r) for _, above, _, _ in preferences(topic)), Fraction(0))
-        / r
-    )
-
-
-def bpref_n(topic: Topic) -> Number:
-    """Mean over R of 1 - n / N."""
-    shares = [
-        1 - Fraction(above, topic.n_nonrelevant) if above else Fraction(1)
-        for _, above, _, _ in preferences(topic)
-    ]
-    return sum(shares, Fraction(0)) / topic.n_relevant
-
-
-def bpref_relative(topic: Topic) -> Number:
-    """Mean over R of 1 - n / (r - 1), without a document at rank 1 (NTCIREVAL)."""
-    shares = [1 - Fraction(above, rank - 1) for rank, above, _, _ in preferences(topic) if rank > 1]
-    return sum(shares, Fraction(0)) / topic.n_relevant
-
-
-def rpref_n(topic: Topic) -> Number:
-    """Gain-weighted mean of 1 - penalty / (R + N - cg_I(R) / g_max) (De Beer and Moens 2006, NTCIREVAL)."""
-    ideal = topic.cg_ideal(topic.n_relevant)
-    kept = [
-        gain * (1 - penalty / (topic.n_relevant + topic.n_nonrelevant - ideal / topic.gain_of[-1]))
-        if penalty
-        else gain
-        for _, _, gain, penalty in preferences(topic)
-    ]
-    return ratio(sum(kept, Fraction(0)), ideal)
-
-
-def rpref_relative(topic: Topic) -> Number:
-    """Gain-weighted mean of 1 - penalty / (r - 1), without a document at rank 1 (NTCIREVAL)."""
-    kept = [
-        gain * (1 - penalty / (rank - 1))
-        for rank, _, gain, penalty in preferences(topic)
-        if rank > 1
-    ]
-    return ratio(sum(kept, Fraction(0)), topic.cg_ideal(topic.n_relevant))
-
-
-def rpref_relative2(topic: Topic) -> Number:
-    """Gain-weighted mean of 1 - penalty / r (NTCIREVAL)."""
-    kept = [gain * (1 - penalty / rank) for rank, _, gain, penalty in preferences(topic)]
-    return ratio(sum(kept, Fraction(0)), topic.cg_ideal(topic.n_relevant))
-
-
-def ncu(topic: Topic, weights: Sequence[Number], whole: Number, nu: str) -> Number:
-    """Normalised cumulative utility (Sakai and Robertson 2008): utility at relevant ranks times the probability to stop."""
-    pairs = zip(topic.relevant_ranks, weights, strict=False)
-    terms = [
-        w * (topic.blended_ratio(r) if nu == "BR" else Fraction(topic.count(r), r))
-        for r, w in pairs
-    ]
-    return ratio(sum(terms, Fraction(0)), whole)
-
-
-def ncu_graded_uniform(topic: Topic, nu: str = "BR") -> Number:
-    """Stop values are the gains."""
-    return ncu(
-        topic,
-        [topic.g(rank) for rank in topic.relevant_ranks],
-        topic.cg_ideal(min(topic.limit, len(topic.ideal))),
-        nu,
-    )
-
-
-def ncu_rank_biased(topic: Topic, nu: str = "BR", gamma: float = 0.95) -> Number:
-    """Stop values fall by gamma with every relevant document."""
-    return ncu(
-        topic,
-        [gamma**k for k in range(10_000)],
-        math.fsum(gamma**k for k in range(min(topic.limit, len(topic.ideal)))),
-        nu,
-    )
-
-
-def inferred_ap(topic: Topic) -> Number:
-    """Mean over R of the expected precision at each relevant rank k (Yilmaz and Aslam 2006, eq 1 and the smoothing of section 3).
-
-    1/k for the document itself, and (k-1)/k for those above: the share of the pool among them, -1 being outside and -2 unjudged inside, times the share
-    of relevant ones among the judged.
-    """
-    epsilon = Fraction(1, 100_000)
-    total = Fraction(0)
-    for k, level in enumerate(topic.listed, 1):
-        if level <= 0:
-            continue
-        above = topic.listed[: k - 1]
-        relevant = len([one for one in above if one > 0])
-        judged = len([one for one in above if one >= 0])
-        total += Fraction(1, k)
-        if above:
-            pool = Fraction(len([one for one in above if one >= 0 or one == -2]), k - 1)
-            total += Fraction(k - 1, k) * pool * (relevant + epsilon) / (judged + 2 * epsilon)
-    return total / topic.n_relevant
-
-
-def judged_share(topic: Topic) -> Number:
-    """Judged documents among the first k of a list, over their number (ir_measures); -3 is no document."""
-    listed = [level for level in topic.listed if level != -3]
-    return ratio(Fraction(len([level for level in listed if level >= 0])), len(listed))
+    above = [topic.listed[: rank - 1].count(0) for rank in topic.relevant_ranks]
+    return sum((1 - Fraction(min(k, r), min(r, n)) if k else 1 for k in above), 0) / Fraction(r)
 
 
 ORACLES: Mapping[str, Callable[..., Number]] = {
@@ -461,20 +303,7 @@ ORACLES: Mapping[str, Callable[..., Number]] = {
     "ERR": err,
     "nERR": nerr,
     "RBP": rank_biased_precision,
-    "EBR": expected_blended_ratio,
-    "iRBU": intentwise_rank_biased_utility,
-    "nRBP": normalised_rank_biased_precision,
-    "NCUgu": ncu_graded_uniform,
-    "NCUrb": ncu_rank_biased,
-    "infAP": inferred_ap,
-    "Judged": judged_share,
     "bpref": bpref,
-    "bpref_R": bpref_r,
-    "bpref_N": bpref_n,
-    "bpref_relative": bpref_relative,
-    "rpref_N": rpref_n,
-    "rpref_relative": rpref_relative,
-    "rpref_relative2": rpref_relative2,
 }
 
 

@@ -97,15 +97,14 @@ def _read() -> None:
 
 
 def _score(families: Sequence[str]) -> None:
-    """Score small rankings with metrics; those by intents need judgements by intents."""
-    small, by_intents = (simulate_rankings(JUDGED, n_runs=4, n_intents=k) for k in (0, 3))
+    """Score small rankings with metrics."""
+    rankings = simulate_rankings(JUDGED, n_runs=4)
     for name in families:
         label = f"{name}@10" if DEFINITIONS[name].cutoff == "required" else name
-        for rankings in (small, by_intents):
-            for judged_only in (False, True):
-                metric = dataclasses.replace(parse_metric(label), judged_only=judged_only)
-                with suppress(ScorecubeError):
-                    api.evaluate(rankings, (str(metric),), ("auto",))
+        for judged_only in (False, True):
+            metric = dataclasses.replace(parse_metric(label), judged_only=judged_only)
+            with suppress(ScorecubeError):
+                api.evaluate(rankings, (str(metric),), ("auto",))
 
 
 def _simulate() -> None:

@@ -13,8 +13,7 @@ from scorecube.collection.doubts import doubts_of
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.topic_means import summary_of
 from scorecube.errors import BadInput, BadName, check_choice, option
-from scorecube.metrics import Metric, gain_values, score_by_intent
-from scorecube.metrics.common import BEHIND_END, POOLED
+from scorecube.metrics import Metric, gain_values
 
 Item = TypeVar("Item")
 EXCLUDED = "topics_without_relevant"
@@ -59,7 +58,7 @@ def evaluate(
     BadName
         A metric is unknown, or a gain setting does not have a value for each level.
     BadInput
-        A diversity metric requires judgements by intent, or no topic has a relevant document.
+        No topic has a relevant document.
     BadPlan
         A single text instead of a list, or another value of an argument.
 
@@ -82,23 +81,12 @@ def evaluate(
     kept = np.ones(len(judged), bool) if no_relevant == "zero" else judged[:, 1:].sum(axis=1) > 0
     if not kept.any():
         raise BadInput("no topic has a relevant document: nothing can be evaluated")
-    intents = _intents(
-        rankings, next((metric for metric in parsed if metric.definition.by_intent), None), kept
-    )
     levels = rankings[schema.LEVEL_AT_RANK].values[:, kept]
     retrieved = rankings[names.N_RETRIEVED].values[:, kept]
-    marked = _marked_levels(rankings, levels, kept, parsed)
     scores = np.empty((len(parsed), len(gain_labels), *levels.shape[:2]))
     for i, metric in enumerate(parsed):
         table = gain_table if metric.definition.uses_gains else gain_table[:1]
-        if metric.definition.by_intent:
-            documents, by_intent, probability = intents
-            scores[i] = score_by_intent(metric, documents, by_intent, probability, table)
-        else:
-            shown = marked if metric.definition.sees_unjudged else levels
-            scores[i] = metric.score(
-                shown[np.newaxis], judged[kept], table[:, np.newaxis, np.newaxis]
-            )
+        scores[i] = metric.score(levels[np.newaxis], judged[kept], table[:, np.newaxis, np.newaxis])
         if progress is not None:
             progress(i + 1, len(parsed))
     if no_relevant == "zero":
@@ -118,23 +106,6 @@ def evaluate(
     return _with_labels_of(rankings, cube)
 
 
-def _marked_levels(
-    rankings: xr.Dataset,
-    levels: np.ndarray[Any, np.dtype[np.int8]],
-    kept: np.ndarray[Any, np.dtype[np.bool_]],
-    metrics: Sequence[Metric],
-) -> np.ndarray[Any, np.dtype[np.int8]]:
-    """Return levels in which documents of the pool without a judgement, and ranks behind the end of a list, are marked, if a metric sees them."""
-    if not any(metric.definition.sees_unjudged for metric in metrics):
-        return levels
-    marked = levels.copy()
-    if names.DOCUMENT_AT_RANK in rankings:
-        marked[(levels < 0) & (rankings[names.DOCUMENT_AT_RANK].values[:, kept] >= 0)] = POOLED
-    n_retrieved = rankings[names.N_RETRIEVED].values[:, kept]
-    marked[np.arange(levels.shape[2]) >= n_retrieved[..., np.newaxis]] = BEHIND_END
-    return marked
-
-
 def _with_labels_of(rankings: xr.Dataset, cube: xr.Dataset) -> xr.Dataset:
     """Return a cube whose runs have the systems of the rankings, and whose topics have their groups, where they have any."""
     for name, dim in ((names.SYSTEM, names.RUN), (names.TOPIC_GROUP, names.TOPIC)):
@@ -142,23 +113,6 @@ def _with_labels_of(rankings: xr.Dataset, cube: xr.Dataset) -> xr.Dataset:
             labels = rankings[name].sel({dim: cube[dim].values})
             cube = cube.assign_coords({name: (dim, labels.values)})
     return cube
-
-
-def _intents(
-    rankings: xr.Dataset, metric: Metric | None, kept: np.ndarray[Any, np.dtype[np.bool_]]
-) -> list[Any]:
-    """Return documents, levels by intent and probabilities, if a metric needs them."""
-    if metric is None:
-        return []
-    if names.INTENT_LEVEL not in rankings:
-        raise BadInput(
-            f"metric {metric} needs documents judged by intent, and these rankings have none; "
-            f"read such judgements with {option('dialect', 'trec-intents')}",
-            option="metrics",
-        )
-    schema.check(rankings, (schema.DOCUMENTS[0], *schema.INTENTS), "rankings")
-    variables = (names.DOCUMENT_AT_RANK, names.INTENT_LEVEL, names.INTENT_PROBABILITY)
-    return [rankings[name].isel({names.TOPIC: kept}).values for name in variables]
 
 
 def cube_dataset(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scorecube import names
-from scorecube.errors import BadInput, option
+from scorecube.errors import BadInput
 from scorecube.kernels.parsing import judge_run
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
@@ -56,25 +56,6 @@ class RunLines:
 
 
 @dataclass(frozen=True, eq=False)
-class Intents:
-    """Judgements by intent; documents and intents are numbered within their topic.
-
-    Parameters
-    ----------
-    labels
-        str (topic, intent): ids of the intents; empty after the last intent of a topic.
-    levels
-        int8 (topic, document, intent), -1 for not judged.
-    probability
-        float64 (topic, intent).
-    """
-
-    labels: np.ndarray[Any, np.dtype[np.object_]]
-    levels: np.ndarray[Any, np.dtype[np.int8]]
-    probability: np.ndarray[Any, np.dtype[np.float64]]
-
-
-@dataclass(frozen=True, eq=False)
 class Qrels:
     """The lines of a file of judgements.
 
@@ -88,12 +69,8 @@ class Qrels:
         int32 (line,): index of the line's topic in `topics`.
     levels
         int16 (line,): relevance levels; negative for pooled but not judged.
-    intents
-        Judgements by intent, if there are any; each document then has one line, with its highest level.
     classes
         int32 (topic, document): number of the equivalence class of an answer within the topic, -1 for none.
-    second_field
-        Whether messages may suggest that the second fields of lines hold intents.
     """
 
     path: str
@@ -103,9 +80,7 @@ class Qrels:
     documents: np.ndarray[Any, np.dtype[np.int32]]
     levels: np.ndarray[Any, np.dtype[np.int16]]
     numbers: np.ndarray[Any, np.dtype[np.int32]]
-    intents: Intents | None = None
     classes: np.ndarray[Any, np.dtype[np.int32]] | None = None
-    second_field: bool = False
 
     @property
     def n_levels(self) -> int:
@@ -130,29 +105,19 @@ class Qrels:
             self.text, self.documents, self.topic_of, len(self.topics)
         )
         if repeated >= 0:
-            raise self._repeated(repeated)
+            document = self.document(repeated).decode("utf-8", "replace")
+            topic = self.topics[self.topic_of[repeated]]
+            raise BadInput(
+                f"document {document!r} is judged twice in topic {topic}; remove one of the lines",
+                self.path,
+                int(self.numbers[repeated]),
+            )
         return entries, bounds
 
     def document(self, line: int) -> bytes:
         """Return the document id of a line."""
         start, stop = self.documents[line]
         return self.text[start:stop].tobytes()
-
-    def _repeated(self, line: int) -> BadInput:
-        """Return the error for a line that repeats the judgement of a document."""
-        document, topic = self.document(line), self.topic_of[line]
-        advice = "remove one of the lines"
-        if self.second_field:
-            lines = np.flatnonzero(self.topic_of == topic).tolist()
-            first = next(k for k in lines if self.document(k) == document)
-            texts_before = (self.text[: self.documents[k][0]].tobytes() for k in (first, line))
-            if len({text.rpartition(b"\n")[2].split()[1] for text in texts_before}) == 2:
-                advice += f", or, if the second column holds intents, use {option('dialect', 'trec-intents')}"
-        return BadInput(
-            f"document {document.decode('utf-8', 'replace')!r} is judged twice in topic {self.topics[topic]}; {advice}",
-            self.path,
-            int(self.numbers[line]),
-        )
 
     @cached_property
     def document_of(self) -> np.ndarray[Any, np.dtype[np.int32]]:

@@ -17,7 +17,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.doubts import doubts_of, doubts_of_lines, with_doubts
-from scorecube.collection.judgements import IntArray, Intents, Qrels, RunLines
+from scorecube.collection.judgements import IntArray, Qrels, RunLines
 from scorecube.collection.teams import discard, listed, teams_of
 from scorecube.errors import BadInput, BadPlan, counted, natural_key, option
 from scorecube.kernels.parsing import judge_run
@@ -228,8 +228,7 @@ def build_rankings(
     -------
     rankings
         Dataset with `level_at_rank` and `document_at_rank` (run, topic, rank), `level_of_document` (topic,
-        document), `n_retrieved` (run, topic), `n_judged` (topic, level), `document_key` (topic, document) and the coordinate `team` (run); with
-        judgements by intent also `schema.INTENTS`. Runs and topics are sorted; documents are numbered within
+        document), `n_retrieved` (run, topic), `n_judged` (topic, level), `document_key` (topic, document) and the coordinate `team` (run). Runs and topics are sorted; documents are numbered within
         their topic, in the order of ids as bytes.
 
     Raises
@@ -269,7 +268,7 @@ def build_rankings(
     )
     for doubt in doubts_of(dataset):
         notify(doubt)
-    return dataset if qrels.intents is None else with_intents(dataset, qrels.intents)
+    return dataset
 
 
 def _compare_topics(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[str], None]) -> None:
@@ -361,31 +360,6 @@ def _stacked(rows: Sequence[np.ndarray[Any, np.dtype[Item]]]) -> np.ndarray[Any,
     for k, row in enumerate(rows):
         result[k, :, : row.shape[1]] = row
     return result
-
-
-def with_intents(rankings: xr.Dataset, intents: Intents) -> xr.Dataset:
-    """Add the variables of `schema.INTENTS` to rankings.
-
-    Parameters
-    ----------
-    rankings
-        Dataset over run, topic and rank, with documents.
-    intents
-        Judgements by intent.
-
-    Returns
-    -------
-    rankings
-        A copy with the variables of `schema.INTENTS`.
-    """
-    arrays = (intents.levels, intents.labels, intents.probability)
-    variables = {
-        item.name: (item.dims, array) for item, array in zip(schema.INTENTS, arrays, strict=True)
-    }
-    numbers = np.arange(1, intents.levels.shape[2] + 1)
-    return schema.annotate(
-        rankings.assign(variables).assign_coords({names.INTENT: numbers}), schema.INTENTS
-    )
 
 
 def with_rankings(cube: xr.Dataset, rankings: xr.Dataset) -> xr.Dataset:

@@ -305,20 +305,6 @@ KEYS = variables(
     document_key="hash of the id of a judged document; 0 behind the topic's last document",
 )
 """Documents under other judgements; absent from rankings stored by earlier versions, and from digests."""
-INTENTS = (
-    *variables(
-        *((*_JUDGED, names.INTENT), "", "level", "i"),
-        intent_level="relevance level of a judged document for an intent; -1 not judged",
-    ),
-    *variables(
-        *((names.TOPIC, names.INTENT), "", "1", "OUT"),
-        intent_label="id of an intent; empty for none",
-    ),
-    *variables(
-        *((names.TOPIC, names.INTENT), "", "1", "f"), intent_probability="probability of an intent"
-    ),
-)
-"""Additional variables of rankings with judgements by intent."""
 CUBE = variables((*CELL, names.RUN, names.TOPIC), "", score="effectiveness score")
 SAMPLES = variables(
     *((names.TRIAL, names.HALF, names.DRAW), "", "1", "OUT"),

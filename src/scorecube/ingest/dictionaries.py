@@ -11,7 +11,7 @@ from scorecube.errors import BadInput, kind_of
 from scorecube.ingest.files import PathLike, bare_name
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.in_memory import to_matrices, with_axes
-from scorecube.ingest.measure_names import from_dictionary
+from scorecube.ingest.measure_names import from_trec_eval
 from scorecube.ingest.reading import Matrices
 from scorecube.ingest.tables import read_document
 
@@ -66,7 +66,7 @@ def read(paths: Sequence[PathLike], metric: str | None) -> dict[str, Matrices]:
         raise BadInput(str(error), paths[0]) from None
     if metric is None:
         return {"": matrices}
-    chosen = metric if metric in matrices else from_dictionary(metric)
+    chosen = metric if metric in matrices else from_trec_eval(metric)
     if chosen not in matrices:
         raise BadInput(f"no score of {metric}; there are {', '.join(sorted(matrices))}", paths[0])
     return {"": {chosen: matrices[chosen]}}

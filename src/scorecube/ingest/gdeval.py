@@ -13,7 +13,7 @@ from scorecube.errors import BadInput
 from scorecube.ingest.delimited import read_rows, refuse_other_width
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
-from scorecube.ingest.measure_names import NDEVAL, from_gdeval, from_ndeval
+from scorecube.ingest.measure_names import NDEVAL, from_gdeval
 from scorecube.ingest.one_run import Record, ScoreReader
 
 LABELS = ["runid", "topic"]
@@ -90,6 +90,6 @@ class TrecTool:
 
 TOOLS = (
     TrecTool("gdeval", re.compile(r"(ndcg|err)@[1-9]\d*"), from_gdeval, "ndcg@20, err@20"),
-    TrecTool("ndeval", NDEVAL, from_ndeval, "ERR-IA@20, alpha-nDCG@20, NRBP, strec@20"),
+    TrecTool("ndeval", NDEVAL, str, "ERR-IA@20, alpha-nDCG@20, NRBP, strec@20"),
 )
 FORMATS = {tool.name: tool.format for tool in TOOLS}

@@ -19,8 +19,8 @@ from scorecube.ingest.measure_names import (
     IR_COUNTS,
     IR_SHAPE,
     NO_MEASURES,
-    from_dictionary,
     from_ir_measures,
+    from_trec_eval,
     is_measure,
 )
 from scorecube.ingest.one_run import matrices_of as matrices_of
@@ -174,7 +174,7 @@ def _by_level(scores: Mapping[Any, Any]) -> Matrices:
             for path in paths
             if metric == 0 or not NO_MEASURES.fullmatch(path[metric])
         ),
-        from_dictionary,
+        from_trec_eval,
     )
 
 

@@ -23,9 +23,7 @@ IR_SHAPE = re.compile(
 IR_COUNTS = re.compile(r"Num(Q|Rel|Ret|RelRet)(\(.*\))?")
 """Measures of ir_measures that are counts; left out as those of trec_eval."""
 NDEVAL = re.compile(r"(n?ERR-IA|alpha-n?DCG|P-IA|strec)@[1-9]\d*|n?NRBP|MAP-IA")
-"""Measures by intent in the output of ndeval."""
-NDEVAL_OTHERS = {"MAP-IA": "AP-IA", "strec": "I-rec"}
-"""Measures of ndeval with another name here; the others are defined as here, with alpha 0.5 and equally likely intents."""
+"""Measures in the output of ndeval."""
 GDEVAL = {"ndcg": "nDCG", "err": "ERR"}
 
 FILE_NAMES = {
@@ -108,21 +106,6 @@ def from_gdeval(measure: str) -> str:
     return f"gdeval:{GDEVAL[name]}@{cutoff}" if name in GDEVAL else measure
 
 
-def from_ndeval(measure: str) -> str:
-    """Return the name here of a measure of ndeval, or its own name if there is none.
-
-    Examples
-    --------
-    >>> [from_ndeval(measure) for measure in ("alpha-nDCG@10", "MAP-IA", "strec@5", "NRBP", "map_cut_5")]
-    ['alpha-nDCG@10', 'AP-IA', 'I-rec@5', 'NRBP', 'map_cut_5']
-    """
-    name, _, cutoff = measure.partition("@")
-    if name not in NDEVAL_OTHERS:
-        return measure
-    label = NDEVAL_OTHERS[name] + (f"@{cutoff}" if cutoff else "")
-    return _canonical(label) or measure
-
-
 def _canonical(label: str) -> str:
     """Return the canonical name of a metric, or '' if there is none of this name."""
     if not has_known_name(label):  # the message about an unknown name takes long to make
@@ -131,11 +114,6 @@ def _canonical(label: str) -> str:
         return str(parse_metric(label))
     except BadName:
         return ""
-
-
-def from_dictionary(measure: str) -> str:
-    """Return the name here of a measure of pytrec_eval or pyndeval."""
-    return from_ndeval(from_trec_eval(measure))
 
 
 def is_measure(name: str) -> bool:

@@ -20,12 +20,10 @@ from scorecube.ingest.judge_labels import is_label_table, qrels_of_table
 from scorecube.ingest.qrels import (
     Dialect,
     LevelMap,
-    Probabilities,
     check_level_map,
     map_levels,
     qrels_of_rows,
     read_qrels,
-    refuse_intents,
 )
 from scorecube.ingest.tool_objects import of_ir_datasets
 from scorecube.metrics.registry import HIGHEST_LEVEL
@@ -59,11 +57,7 @@ class RankedLists:
 
 
 def read_judgements(
-    path: Any,
-    *,
-    dialect: str = Dialect.AUTO,
-    level_map: LevelMap | None = None,
-    intents: PathLike | Probabilities | None = None,
+    path: Any, *, dialect: str = Dialect.AUTO, level_map: LevelMap | None = None
 ) -> Qrels:
     """Read judgements in any form: .rel files by `read_rel`, unless a dialect is named, and others by `read_qrels`.
 
@@ -72,7 +66,7 @@ def read_judgements(
     path
         A file, also a table with a header as of BEIR, or in JSON lines or Parquet; a folder of .rel files; ``ir_datasets:NAME``; or judgements in memory,
         see `scorecube.ingest.in_memory_runs.QRELS_FORMS`.
-    dialect, level_map, intents
+    dialect, level_map
         As of `read_qrels`.
 
     Returns
@@ -82,15 +76,13 @@ def read_judgements(
     """
     in_memory = qrels_in_memory(of_ir_datasets(path), level_map)
     if in_memory is not None:
-        if intents is not None:
-            refuse_intents(in_memory.path)
         return in_memory
-    if Dialect(dialect) is Dialect.AUTO and intents is None:
+    if Dialect(dialect) is Dialect.AUTO:
         if by_topic := rel_files(path):
             return read_rel(by_topic, level_map=level_map)
         if is_label_table(path):
             return qrels_of_table(path, level_map)
-    return read_qrels(path, dialect=dialect, level_map=level_map, intents=intents)
+    return read_qrels(path, dialect=dialect, level_map=level_map)
 
 
 def rel_files(path: PathLike) -> list[Path]:

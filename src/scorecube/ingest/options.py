@@ -54,15 +54,10 @@ class EvaluateOptions:
     duplicates: Literal["error", "first", "ntcireval"] = option_field(
         "error", "Document listed twice in a topic: an error, the first counts, or both."
     )
-    qrels_format: Literal[
-        "auto", "trec", "ntcir", "ntcir-grades", "trec-intents", "trec-classes"
-    ] = option_field(
+    qrels_format: Literal["auto", "trec", "ntcir", "ntcir-grades", "trec-classes"] = option_field(
         "auto",
         "Line format of the judgements: ntcir is 'topic doc L2', ntcir-grades has S, A, B, C; the second column of "
-        "trec-intents is an intent, that of trec-classes a class of equivalent answers.",
-    )
-    intents: Path | None = option_field(  # noqa: RUF009
-        None, "CSV file with the columns topic,intent,probability; equally likely by default."
+        "trec-classes is a class of equivalent answers.",
     )
     levels: str | None = option_field(
         None,

@@ -1,9 +1,7 @@
-"""Judgements in the dialects of TREC and NTCIR: plain, by intent, and with equivalence classes of documents."""
+"""Judgements in the dialects of TREC and NTCIR: plain, and with equivalence classes of documents."""
 
 from __future__ import annotations
 
-import math
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.collection.judgements import Intents, Qrels
-from scorecube.errors import BadInput, BadName, option
+from scorecube.collection.judgements import Qrels
+from scorecube.errors import BadInput, BadName
 from scorecube.ingest.columns import (
     Columns,
     Layout,
@@ -26,7 +24,6 @@ from scorecube.ingest.columns import (
     read_padded,
     split_columns,
 )
-from scorecube.ingest.delimited import read_table
 from scorecube.ingest.files import PathLike
 from scorecube.kernels.parsing.byte_words import PADDING
 from scorecube.kernels.workspace import Workspace
@@ -47,8 +44,6 @@ class Dialect(StrEnum):
     """``topic document L2``."""
     NTCIR_GRADES = "ntcir-grades"
     """``topic grade document binary`` with the grades S, A, B, C: levels 3, 2, 1, 0."""
-    TREC_INTENTS = "trec-intents"
-    """``topic intent document level``, as in the TREC Web track's diversity task; a document has one line for each intent."""
     TREC_CLASSES = "trec-classes"
     """``topic class document level``: documents of one class give the same answer; 0 or - is no class."""
 
@@ -57,7 +52,6 @@ LAYOUTS = {
     Dialect.TREC: Layout("qrels", "topic iteration document level", 0, 2, 3),
     Dialect.NTCIR: Layout("qrels", "topic document level", 0, 1, 2),
     Dialect.NTCIR_GRADES: Layout("qrels", "topic grade document binary", 0, 2, 1),
-    Dialect.TREC_INTENTS: Layout("qrels", "topic intent document level", 0, 2, 3),
     Dialect.TREC_CLASSES: Layout("qrels", "topic class document level", 0, 2, 3),
 }
 SECOND = Layout("qrels", "topic label document level", 0, 1, 3)
@@ -89,15 +83,10 @@ class Thresholds:
 
 
 LevelMap = Mapping[int, int] | Thresholds
-Probabilities = Mapping[str, Mapping[str, float]]
 
 
 def read_qrels(
-    path: PathLike,
-    *,
-    dialect: str = Dialect.AUTO,
-    level_map: LevelMap | None = None,
-    intents: PathLike | Probabilities | None = None,
+    path: PathLike, *, dialect: str = Dialect.AUTO, level_map: LevelMap | None = None
 ) -> Qrels:
     """Read judgements, plain or gzip.
 
@@ -106,14 +95,11 @@ def read_qrels(
     path
         Lines of topic, a second column, document and level, or another `Dialect`.
     dialect
-        A `Dialect`. ``auto`` never reads the second column as intents or classes, and refuses further columns; with a
+        A `Dialect`. ``auto`` never reads the second column as classes, and refuses further columns; with a
         dialect they are ignored. The lines of run files are refused in any case.
     level_map
         Level in the file -> level to use; others stay. TREC robust judgements are read by NTCIR tools with {2: 3}, for
         example. A negative level means pooled but not judged. `Thresholds` turn real-valued judgements into levels.
-    intents
-        Probabilities of intents: CSV file with the columns topic, intent and probability, or topic -> intent ->
-        probability. By default, all intents of a topic that occur in the judgements are equally likely.
 
     Returns
     -------
@@ -123,55 +109,22 @@ def read_qrels(
     Raises
     ------
     BadInput
-        Naming file and line: too few or too many columns, a level that is not an integer, a document judged twice in a
-        topic, an intent without probability.
+        Naming file and line: too few or too many columns, a level that is not an integer, a document judged twice in a topic.
     """
     text = read_padded(path, PADDING, Workspace())
     check_level_map(level_map)
     auto = Dialect(dialect) is Dialect.AUTO
     chosen = detect(text[:BEGINNING].tobytes()) if auto else Dialect(dialect)
-    if intents is not None and chosen is not Dialect.TREC_INTENTS:
-        refuse_intents(path)
     columns = split_columns(text, path, LAYOUTS[chosen], more=not auto)
     levels = _levels(columns, chosen, path, level_map)
     order, topic_of = _sorted_topics(columns, path)
-    trec = chosen is Dialect.TREC
     qrels = Qrels(
-        str(path),
-        columns.text,
-        order,
-        topic_of,
-        columns.documents,
-        levels,
-        columns.numbers,
-        second_field=trec,
+        str(path), columns.text, order, topic_of, columns.documents, levels, columns.numbers
     )
-    if chosen is Dialect.TREC_INTENTS:
-        qrels = _by_intent(qrels, _second_fields(columns, path), intents)
-    elif chosen is Dialect.TREC_CLASSES:
+    if chosen is Dialect.TREC_CLASSES:
         qrels = _with_classes(qrels, _second_fields(columns, path))
     qrels.tables  # noqa: B018 - build the tables once for all runs; this refuses repeated documents
     return qrels
-
-
-def refuse_intents(path: PathLike) -> None:
-    """Refuse probabilities of intents.
-
-    Parameters
-    ----------
-    path
-        Judgements without intents.
-
-    Raises
-    ------
-    BadInput
-        In any case.
-    """
-    raise BadInput(
-        f"probabilities of intents need judgements by intent; use {option('dialect', 'trec-intents')}",
-        path,
-        option="intents",
-    )
 
 
 def qrels_of_rows(
@@ -278,103 +231,12 @@ def map_levels(
 
 
 def _second_fields(columns: Columns, path: PathLike) -> list[str]:
-    """Return the second field of each line, an intent or a class."""
+    """Return the second field of each line, a class."""
     found = split_columns(columns.text, path, SECOND, more=True)
     return [
         label_text(bytes(found.text[start:stop]), "second field", path, partial(int, n))
         for (start, stop), n in zip(found.documents.tolist(), found.numbers.tolist(), strict=True)
     ]
-
-
-def _by_intent(
-    qrels: Qrels, labels: Sequence[str], intents: PathLike | Probabilities | None
-) -> Qrels:
-    """Keep one line of each document, with its highest level, and add the levels by intent."""
-    own_labels: list[set[str]] = [set() for _ in qrels.topics]
-    for topic, label in zip(qrels.topic_of, labels, strict=True):
-        own_labels[topic].add(label)
-    # Numbers are sorted by size, so that sums over intents have the order of ndeval.
-    numbers = [
-        {label: k for k, label in enumerate(sorted(own, key=_by_size))} for own in own_labels
-    ]
-    n_intents = max(map(len, numbers))
-    document_of, topic_of = qrels.document_of, qrels.topic_of
-    intent_of = np.array(
-        [numbers[topic][label] for topic, label in zip(topic_of, labels, strict=True)]
-    )
-    levels = np.full((len(numbers), int(document_of.max()) + 1, n_intents), -1, np.int8)
-    seen = np.zeros(levels.shape, bool)
-    for line, cell in enumerate(zip(topic_of, document_of, intent_of, strict=True)):
-        if seen[cell]:
-            raise BadInput(
-                f"document {qrels.document(line).decode('utf-8', 'replace')!r} is judged twice for intent "
-                f"{labels[line]!r} of topic {qrels.topics[cell[0]]}; remove one of the lines",
-                qrels.path,
-                int(qrels.numbers[line]),
-            )
-        seen[cell] = True
-        levels[cell] = max(qrels.levels[line], -1)
-    _, first = np.unique(np.stack([topic_of, document_of]), axis=1, return_index=True)
-    padded = np.full((len(numbers), n_intents), "", object)
-    for row, own in zip(padded, numbers, strict=True):
-        row[: len(own)] = list(own)
-    best = levels.max(axis=2)[topic_of[first], document_of[first]].astype(np.int16)
-    found = Intents(padded, levels, _probability(qrels, padded, levels.max(axis=1) > 0, intents))
-    return replace(
-        qrels,
-        topic_of=topic_of[first],
-        documents=np.ascontiguousarray(qrels.documents[first]),
-        levels=best,
-        numbers=qrels.numbers[first],
-        intents=found,
-    )
-
-
-def _by_size(label: str) -> tuple[bool, int, str, str]:
-    """Return a sort key: numbers by size, before other labels; texts of digits are compared without converting them."""
-    digits = label.lstrip("0") if label.isascii() and label.isdecimal() else None
-    return (digits is None, len(digits or ""), digits or "", label)
-
-
-def _probability(
-    qrels: Qrels,
-    labels: np.ndarray[Any, np.dtype[np.object_]],
-    relevant: np.ndarray[Any, np.dtype[np.bool_]],
-    intents: PathLike | Probabilities | None,
-) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the probability of each intent; those of a topic add up to 1."""
-    path = intents if isinstance(intents, str | os.PathLike) else None
-    known = _read_probabilities(intents) if isinstance(intents, str | os.PathLike) else intents
-    result: np.ndarray[Any, np.dtype[np.float64]] = (labels != "").astype(np.float64)
-    if known is not None:
-        for (k, j), label in np.ndenumerate(labels):
-            # An intent without a relevant document does not affect scores; in files of TREC, intent 0 has no meaning.
-            value = known.get(qrels.topics[k], {}).get(label, None if relevant[k, j] else 0.0)
-            if value is None or not (math.isfinite(value) and value >= 0.0):
-                found = "no probability" if value is None else f"the probability {value:g}"
-                raise BadInput(
-                    f"intent {label!r} of topic {qrels.topics[k]} has {found}; expected a number of at least 0",
-                    path,
-                )
-            result[k, j] = value
-    total = result.sum(axis=1, keepdims=True)
-    for k in np.flatnonzero(relevant.any(axis=1) & (total[:, 0] == 0.0)).tolist():
-        raise BadInput(f"all intents of topic {qrels.topics[k]} have the probability 0", path)
-    np.divide(result, total, out=result, where=total > 0.0)
-    return result
-
-
-def _read_probabilities(path: PathLike) -> dict[str, dict[str, float]]:
-    """Read a CSV file with the header ``topic,intent,probability[,...]``."""
-    result: dict[str, dict[str, float]] = {}
-    for line, (topic, intent, text) in read_table(path, ("topic", "intent", "probability")):
-        value = finite_number(text)
-        if value is None:
-            raise BadInput(f"probability {text!r} is not a number", path, line)
-        if intent in result.setdefault(topic, {}):
-            raise BadInput(f"intent {intent!r} of topic {topic} has two probabilities", path, line)
-        result[topic][intent] = value
-    return result
 
 
 def _with_classes(qrels: Qrels, labels: Sequence[str]) -> Qrels:

@@ -132,33 +132,14 @@ class Instruction:
 
 RANKING_SIGNATURE = "(int8[:], int64[:], float64[:], int64, float64[:], float64[:])"
 RANKING_LAYOUT = "(rank),(level),(level),(),(parameter)->()"
-INTENT_SIGNATURE = "(int32[:], int8[:,:], int64[:], float64[:], float64[:], int64, float64[:], float64, float64[:])"
-INTENT_LAYOUT = "(rank),(document,intent),(intent),(intent),(level),(),(parameter),()->()"
-IDEAL_SIGNATURE = "(int8[:,:], float64[:], float64[:], int64, float64[:], int32[:])"
-IDEAL_LAYOUT = "(document,intent),(intent),(level),(),(parameter)->(document)"
 
 
 def over_lists(function: Callable[..., None]) -> Ufunc:
     """Compile at its first call: list of levels -> list of the same length."""
-    return _at_first_call(function, "(int8[:], int8[:])", "(rank)->(rank)")
 
-
-def over_documents(function: Callable[..., None]) -> Ufunc:
-    """Compile at its first call: list of documents -> list of the same length."""
-    return _at_first_call(
-        function, "(int32[:], int8[:,:], int32[:])", "(rank),(document,intent)->(rank)"
-    )
-
-
-def over_topics(function: Callable[..., None]) -> Ufunc:
-    """Compile at its first call: one topic's judged documents -> an order of them."""
-    return _at_first_call(function, IDEAL_SIGNATURE, IDEAL_LAYOUT)
-
-
-def _at_first_call(function: Callable[..., None], signature: str, layout: str) -> Ufunc:
     @cache
     def ufunc() -> Ufunc:
-        return _compile(function, signature, layout)
+        return _compile(function, "(int8[:], int8[:])", "(rank)->(rank)")
 
     def call(*arguments: NDArray[np.generic] | float) -> NDArray[Any]:
         return ufunc()(*arguments)
@@ -179,8 +160,3 @@ def _compile(function: Callable[..., None], signature: str, layout: str) -> Ufun
 def over_rankings(function: Callable[..., None]) -> Ufunc:
     """Compile a metric of one ranking into a ufunc over gains, runs and topics."""
     return _compile(function, RANKING_SIGNATURE, RANKING_LAYOUT)
-
-
-def over_intents(function: Callable[..., None]) -> Ufunc:
-    """Compile a metric of one ranking with levels by intent, see `over_rankings`."""
-    return _compile(function, INTENT_SIGNATURE, INTENT_LAYOUT)

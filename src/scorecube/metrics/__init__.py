@@ -3,10 +3,9 @@
 Importing this package registers its metrics; a metric in a file of your own is registered by importing that file, see `metric`.
 """
 
-from scorecube.metrics import binary, blended, cascade, diversity, incomplete, reciprocal, utility
+from scorecube.metrics import binary, blended, cascade, incomplete, reciprocal
 from scorecube.metrics import cumulative_gain as gain
 from scorecube.metrics.gain_settings import gain_values
-from scorecube.metrics.intents import score_by_intent
 from scorecube.metrics.registry import (
     DEFINITIONS,
     Definition,
@@ -24,13 +23,10 @@ __all__ = [
     "binary",
     "blended",
     "cascade",
-    "diversity",
     "gain",
     "gain_values",
     "incomplete",
     "metric",
     "parse_metric",
     "reciprocal",
-    "score_by_intent",
-    "utility",
 ]

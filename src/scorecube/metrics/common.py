@@ -7,10 +7,6 @@ from typing import Any
 
 from scorecube.kernels.jit import inlined, over_lists
 
-POOLED, BEHIND_END = -2, -3
-"""Levels that only metrics with `sees_unjudged` receive, from evaluations: documents of the pool without a judgement, ranks behind the end of the list.
-For all others, and where no documents are known, both are -1."""
-
 
 @inlined
 def n_relevant(judged: Any) -> int:

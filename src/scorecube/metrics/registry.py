@@ -105,8 +105,6 @@ class Definition:
         By name.
     entry_form
         How scores follow from the relevant entries of a list alone; None if they do not.
-    sees_unjudged
-        Whether unjudged documents of the pool and ranks behind the end of a list have levels of their own, see `scorecube.metrics.common.POOLED`.
     """
 
     name: str
@@ -116,12 +114,6 @@ class Definition:
     uses_gains: bool
     parameters: Mapping[str, Parameter]
     entry_form: EntryForm | None = None
-    sees_unjudged: bool = False
-
-    @property
-    def by_intent(self) -> bool:
-        """Whether the metric needs levels by intent, see `scorecube.metrics.intents`."""
-        return False
 
     @cached_property
     def kernel(self) -> Callable[..., Any]:
@@ -165,7 +157,6 @@ def metric(
     cutoff: Cutoff = "optional",
     uses_gains: bool = False,
     entry_form: EntryForm | None = None,
-    sees_unjudged: bool = False,
     **parameters: Parameter,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of one ranking as the metric `name`.
@@ -184,8 +175,6 @@ def metric(
         Whether scores depend on the gain setting.
     entry_form
         How scores follow from the relevant entries of a list alone, for quick rescoring without some documents; None rescores whole lists.
-    sees_unjudged
-        As of `Definition`.
     parameters
         By name, in the order in which the function takes them.
 
@@ -201,11 +190,7 @@ def metric(
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
-        register(
-            Definition(
-                name, function, source, cutoff, uses_gains, parameters, entry_form, sees_unjudged
-            )
-        )
+        register(Definition(name, function, source, cutoff, uses_gains, parameters, entry_form))
         return function
 
     return declare
@@ -290,10 +275,8 @@ class Metric:
         Raises
         ------
         BadName
-            A metric by intent; a parameter with one value a level that has more or fewer values than there are levels.
+            A parameter with one value a level that has more or fewer values than there are levels.
         """
-        if self.definition.by_intent:
-            raise BadName(f"metric {self} scores levels by intent, not one level for each document")
         if self.judged_only:
             levels = condense(levels)
         if self.rel > 1:

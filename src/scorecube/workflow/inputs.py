@@ -33,13 +33,7 @@ from scorecube.ingest.in_memory import read_objects, with_axes
 from scorecube.ingest.judge_labels import Judgements, is_label_table, read_labels
 from scorecube.ingest.ntcireval import read_judgements, run_sources
 from scorecube.ingest.options import EVALUATE
-from scorecube.ingest.qrels import (
-    Dialect,
-    LevelMap,
-    Probabilities,
-    parse_level_map,
-    print_level_map,
-)
+from scorecube.ingest.qrels import Dialect, LevelMap, parse_level_map, print_level_map
 from scorecube.ingest.roles import ColumnOptions, chosen_columns
 from scorecube.ingest.run_reader import FileJudge, good_runs
 from scorecube.ingest.tables import is_frame
@@ -52,10 +46,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 LOGGER = logging.getLogger("scorecube")
-READING = (
-    *("teams", "topic_groups", "order", "precision"),
-    *("depth", "run_name", "duplicates", "intents"),
-)
+READING = (*("teams", "topic_groups", "order", "precision"), *("depth", "run_name", "duplicates"))
 SCORING = ("metrics", "gains", "no_relevant", "missing_topic", "replace", "add_runs")
 """Options of the command evaluate that are arguments of `read_rankings` and of `evaluate_into`."""
 Progress = Callable[[int, int], None]
@@ -74,7 +65,6 @@ def read_rankings(
     duplicates: str = "error",
     dialect: str = "auto",
     level_map: LevelMap | None = None,
-    intents: PathLike | Probabilities | None = None,
     workers: int | None = None,
     client: Client | None = None,
     progress: Progress | None = None,
@@ -110,12 +100,10 @@ def read_rankings(
         Treatment of a document listed twice in a topic of a run: ``error``, ``first`` (its first line counts) or
         ``ntcireval`` (both count).
     dialect
-        Line format of the judgements: ``auto``, ``trec``, ``ntcir``, ``ntcir-grades``, ``trec-intents`` or ``trec-classes``;
+        Line format of the judgements: ``auto``, ``trec``, ``ntcir``, ``ntcir-grades`` or ``trec-classes``;
         see `scorecube.ingest.qrels.Dialect`.
     level_map
         Level in the judgements -> level to use, other levels unchanged; or `scorecube.ingest.qrels.Thresholds`.
-    intents
-        Probabilities of intents, see `scorecube.ingest.qrels.read_qrels`.
     workers
         Files read concurrently, by default one per core.
     client
@@ -160,7 +148,7 @@ def read_rankings(
         check_choice(argument, value, choices)
     if depth is not None and depth < 0:
         raise BadPlan(f"{option('depth', depth)} must be at least 1", option="depth")
-    judged = read_judgements(qrels, dialect=dialect, level_map=level_map, intents=intents)
+    judged = read_judgements(qrels, dialect=dialect, level_map=level_map)
     path: str | None = None
     team_of, systems = None, None
     if isinstance(teams, str | os.PathLike):

@@ -62,7 +62,7 @@ SOURCE_SETTINGS: dict[str, dict[str, tuple[type, ...]]] = {
 """Declared options of a collection, and its other settings, by the kind of its source."""
 COLLECTION_SETTINGS: dict[str, tuple[type, ...]] = {"name": (str,), "each": (str,)}
 """Settings of a collection of any kind."""
-PATH_SETTINGS = ("runs", "qrels", "teams", "topic_groups", "scores", "study", "intents", "exclude")
+PATH_SETTINGS = ("runs", "qrels", "teams", "topic_groups", "scores", "study", "exclude")
 """Settings that are paths or globs, relative to the folder of the file."""
 ENTRY_OPTIONS = ("trials", "seed", "until_width", "most_trials")
 """Shared options of an entry in addition to its selection."""

@@ -163,7 +163,7 @@ def _import_scores(source: Source, notify: Callable[[str], None]) -> Any:
 def source_digest(source: Source) -> str:
     """Return the SHA-256 of a collection's settings, without what is asked for once, and of the names and contents of its files."""
     files = []
-    for key in ("runs", "qrels", "teams", "topic_groups", "scores", "intents"):
+    for key in ("runs", "qrels", "teams", "topic_groups", "scores"):
         for path in files_of(source, key):
             try:
                 with path.open("rb") as file:

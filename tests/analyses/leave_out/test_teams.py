@@ -63,10 +63,7 @@ def names_of(name: str) -> list[str]:
     )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name, each in DEFINITIONS.items() if not each.by_intent and not each.sees_unjudged],
-)
+@pytest.mark.parametrize("name", DEFINITIONS)
 @pytest.mark.parametrize("keep_unpooled", [True, False])
 def test_masked_scores_are_those_of_masked_lists(
     rankings: xr.Dataset, name: str, keep_unpooled: bool
@@ -235,20 +232,12 @@ def test_impossible_options_are_refused(
         sc.analyse(cube, Teams(**options), trials=2)  # type: ignore[arg-type]
 
 
-def test_classes_of_answers_and_metrics_by_intent_are_refused(cube: xr.Dataset) -> None:
+def test_classes_of_answers_are_refused(cube: xr.Dataset) -> None:
     lowered = cube.assign(
         level_at_rank=cube["level_at_rank"].where(cube["level_at_rank"] < 2, 0).astype(np.int8)
     )
     with pytest.raises(BadPlan, match="classes of answers"):
         check_levels(lowered)
-    rankings = simulate_rankings(n_runs=4, n_teams=2, n_intents=2, depth=20)
-    both = sc.with_rankings(sc.evaluate(rankings, ["AP", "I-rec@10", "Judged@10"]), rankings)
-    with pytest.raises(
-        BadPlan,
-        match=r"I-rec@10, Judged@10: metrics by intent and of documents without judgements .* choose others: metrics=\['AP'\]",
-    ):
-        sc.analyse(both, Teams(), trials=2)
-    assert sc.analyse(both.sel(metric=["AP"]), Teams(), trials=2, seed=1).sizes["leave"] == 2
 
 
 @pytest.mark.parametrize("n_teams", [63, 64, 65, 130])

@@ -65,27 +65,7 @@ def check_metrics(cube: xr.Dataset) -> list[Metric]:
             f"{', '.join(unknown)}: imported scores cannot be computed again; leave them out of {option('metrics')}",
             option="metrics",
         )
-    known = [metric for metric in parsed.values() if isinstance(metric, Metric)]
-    refused = {
-        str(metric): "by intent"
-        if metric.definition.by_intent
-        else "of documents without judgements"
-        for metric in known
-        if metric.definition.by_intent or metric.definition.sees_unjudged
-    }
-    if refused:
-        others = [str(metric) for metric in known if str(metric) not in refused]
-        advice = (
-            f"choose others: {option('metrics', others)}"
-            if others
-            else "evaluate other metrics as well"
-        )
-        kinds = " and ".join(dict.fromkeys(refused.values()))
-        raise BadPlan(
-            f"{', '.join(refused)}: metrics {kinds} cannot be computed without some of the documents; {advice}",
-            option="metrics",
-        )
-    return known
+    return [metric for metric in parsed.values() if isinstance(metric, Metric)]
 
 
 def check_levels(cube: xr.Dataset) -> None:

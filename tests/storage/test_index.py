@@ -32,6 +32,17 @@ from scorecube.workflow.sweep_processes import _run, wanted_entries
 from tests.conftest import Cli
 from tests.storage.states import made_anew, without_stamps
 
+CUBE_FACTS = {
+    "runs": 1,
+    "teams": 1,
+    "topics": 1,
+    "missing_scores": 0,
+    "metrics": ["AP"],
+    "gains": ["auto"],
+}
+FACTS: dict[str, Any] = {"cube": CUBE_FACTS, "rankings": None}
+"""Of a row."""
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -142,9 +153,8 @@ def test_writes_are_few_and_segments_too(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(index, "_encode", counting)
     count = 300
     for number in range(count):
-        facts: dict[str, Any] = {"cube": {"runs": number}, "rankings": None}
         name = f"c{number:03d}"
-        write_rows(location, {name: Row(name, 1, "0", "", facts, {})})
+        write_rows(location, {name: Row(name, 1, "0", "", FACTS, {})})
     found = read_segments(location)
     assert sorted(found.rows) == [f"c{number:03d}" for number in range(count)]
     assert len(found.names) <= math.log2(count) + 1
@@ -154,15 +164,14 @@ def test_writes_are_few_and_segments_too(tmp_path: Path, monkeypatch: pytest.Mon
 def test_of_two_rows_the_later_commit_counts(tmp_path: Path) -> None:
     location = open_location(tmp_path)
     for commit in (1, 3, 2):
-        write_rows(location, {"a": Row("a", commit, "0", "", {"cube": {}, "rankings": None}, {})})
+        write_rows(location, {"a": Row("a", commit, "0", "", FACTS, {})})
     assert read_segments(location).rows["a"].commit == 3
 
 
 def test_rows_that_another_process_wrote_meanwhile_are_kept(tmp_path: Path) -> None:
     location = open_location(tmp_path)
-    facts: dict[str, Any] = {"cube": {}, "rankings": None}
-    write_rows(location, {"a": Row("a", 6, "0", "", facts, {})})
-    older = {name: Row(name, 5, "0", "", facts, {}) for name in "ab"}
+    write_rows(location, {"a": Row("a", 6, "0", "", FACTS, {})})
+    older = {name: Row(name, 5, "0", "", FACTS, {}) for name in "ab"}
     write_rows(location, older, merge_all=True)
     found = read_segments(location)
     assert (len(found.names), found.rows["a"].commit, found.rows["b"].commit) == (1, 6, 5)
@@ -172,13 +181,12 @@ def test_segments_that_another_process_merges_are_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location, names = open_location(tmp_path), index.segment_names
-    facts: dict[str, Any] = {"cube": {}, "rankings": None}
-    write_rows(location, {"a": Row("a", 1, "0", "", facts, {})})
+    write_rows(location, {"a": Row("a", 1, "0", "", FACTS, {})})
 
     def merged_meanwhile(where: Any) -> list[str]:
         found = names(where)
         monkeypatch.setattr(index, "segment_names", names)
-        write_rows(location, {"b": Row("b", 1, "0", "", facts, {})})
+        write_rows(location, {"b": Row("b", 1, "0", "", FACTS, {})})
         return found
 
     monkeypatch.setattr(index, "segment_names", merged_meanwhile)
@@ -189,23 +197,13 @@ def test_segments_that_another_process_merges_are_read_again(
 
 def test_the_directory_that_an_interrupted_process_left_is_no_segment(tmp_path: Path) -> None:
     location = open_location(tmp_path)
-    facts: dict[str, Any] = {"cube": {}, "rankings": None}
-    write_rows(location, {name: Row(name, 1, "0", "", facts, {}) for name in "abc"})
+    write_rows(location, {name: Row(name, 1, "0", "", FACTS, {}) for name in "abc"})
     rest = tmp_path / INDEX / "00000000000000000001-1-0123abcd"
     rest.mkdir()
     found = read_segments(location)
     assert (sorted(found.rows), len(found.names), found.damaged) == (["a", "b", "c"], 1, ())
-    write_rows(location, {"d": Row("d", 1, "0", "", facts, {})})
+    write_rows(location, {"d": Row("d", 1, "0", "", FACTS, {})})
     assert not rest.exists()
-
-
-def test_it_is_made_once_for_a_study_without(path: Path, scorecube: Cli) -> None:
-    shown = scorecube("show", path, "swap", "--format", "csv").succeeded().stdout
-    open_study(path).location.remove(INDEX)
-    note = f"{path}: made the index of 3 collections"
-    assert note in scorecube("info", path).succeeded().stderr
-    assert note not in scorecube("info", path).succeeded().stderr
-    assert scorecube("show", path, "swap", "--format", "csv").succeeded().stdout == shown
 
 
 def test_facts_that_an_earlier_version_did_not_note_are_made_once(

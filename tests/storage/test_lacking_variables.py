@@ -1,4 +1,4 @@
-"""A stored result that lacks a variable is shown, where options or earlier versions leave it out, or ends in one message."""
+"""A stored result that lacks a variable is shown, where options leave it out, or ends in one message."""
 
 from __future__ import annotations
 

@@ -210,18 +210,6 @@ def test_a_result_that_is_current_in_a_part_is_current(tmp_path: Path) -> None:
     assert out["a"].contents() == {"rankings": False, "results": {"swap": 1}, "outdated": {}}
 
 
-def test_a_study_of_version_1_is_merged(tmp_path: Path) -> None:
-    import tarfile
-
-    with tarfile.open(Path(__file__).with_name("study-0.1.0.tar.xz")) as archive:
-        archive.extractall(tmp_path, filter="data")
-    (old,) = [path for path in tmp_path.iterdir() if (path / "zarr.json").exists()]
-    out = tmp_path / "out.zarr"
-    sc.merge(out, [old])
-    assert contents(out) == contents(old)
-    assert is_whole(out)
-
-
 # Refusals
 
 

@@ -359,7 +359,7 @@ def test_an_interruption_leaves_what_was_there(
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".", "..", ".hidden", "a/b", "/a", "a\\b", "a\0b", "zarr.json", "a.new", "a.staged", "é" * 80, "a\x1b[2J", "\udcff"],
+    ["", ".", "..", ".hidden", "a/b", "/a", "a\\b", "a\0b", "zarr.json", "a.staged", "é" * 80, "a\x1b[2J", "\udcff"],
 )  # fmt: skip
 def test_bad_names_are_refused(path: Path, empty: Study, name: str) -> None:
     empty.add("demo", cube=small_cube())

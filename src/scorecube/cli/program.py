@@ -284,15 +284,13 @@ def info(
 
     Example: scorecube info study.zarr
     """
-    from scorecube.report.study_contents import index_note, overview, overview_text
+    from scorecube.report.study_contents import overview, overview_text
     from scorecube.report.text_layout import as_json
     from scorecube.storage import open_catalogue
 
     check_choice("--format", form, ["text", "json"])
     opened = open_catalogue(study)
     facts = overview(opened)
-    for line in index_note(opened):
-        notify(line)
     if warnings:
         from scorecube.report.cautions import cautions_of_collection, doubts_of_results
 

@@ -154,11 +154,10 @@ def print_or_write(frame: Any, form: str, out: Path | None, **how: Any) -> None:
 def notes_on(
     study: Any, analysis: str, table: str | None, collections: list[str] | None, every: bool
 ) -> list[str]:
-    """Return lines on the index, on a table, and on results that it leaves out."""
-    from scorecube.report.study_contents import index_note
+    """Return lines on a table, and on results that it leaves out."""
     from scorecube.report.study_overview import superseded_note, table_note
 
-    notes = index_note(study) + table_note(study, analysis, table)
+    notes = table_note(study, analysis, table)
     older = [] if every else superseded_note(study, analysis, collections)
     return notes + [f"{line}: --all shows them" for line in older]
 

@@ -68,9 +68,3 @@ def overview_text(facts: dict[str, Any]) -> str:
 def outdated_text(outdated: Mapping[str, int]) -> str:
     """Return numbers of outdated results by analysis as text."""
     return ", ".join(f"{name} ({count})" for name, count in outdated.items())
-
-
-def index_note(study: Study | Catalogue) -> list[str]:
-    """Return a note if the last call of `rows` has made the index of a study that had none."""
-    made = study.made
-    return [f"{study.path}: made the index of {counted(made, 'collection')}"] if made else []

@@ -132,13 +132,12 @@ class BlockStore:
         entry = self._entry()
         if entry is None:
             return []
-        if entry.files is not None:
-            found = _digests(self._location.metadata(self._path))
-            changed = sorted(
-                key for key in {*entry.files, *found} if found.get(key) != entry.files.get(key)
-            )
-            if changed:
-                return [f"{self._path}: {key} is missing or changed" for key in changed]
+        found = _digests(self._location.metadata(self._path))
+        changed = sorted(
+            key for key in {*entry.files, *found} if found.get(key) != entry.files.get(key)
+        )
+        if changed:
+            return [f"{self._path}: {key} is missing or changed" for key in changed]
         group = self._group()
         if group is None:
             return [f"{self._path}: cannot be read"]
@@ -212,7 +211,7 @@ class BlockStore:
         if group is None or entry is None:
             return None
         files = _digests(self._location.metadata(self._path))
-        if entry.files is not None and files != entry.files:
+        if files != entry.files:
             return None
         try:
             record = child_array(group, RECORD)

@@ -1,4 +1,4 @@
-"""The list of a study's collections, with what the index says of each; imports neither xarray nor zarr unless the study is old."""
+"""The list of a study's collections, with what the index says of each; imports neither xarray nor zarr."""
 
 from __future__ import annotations
 
@@ -6,27 +6,22 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib import import_module
 from typing import Any, Final
 
 from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError
-from scorecube.storage.index import Row, read_segments, restamped, row_of, with_facts, write_rows
-from scorecube.storage.layout import FORMAT_VERSION, METADATA, NEW, OLD, UNSETTLED, VERSION, inside
+from scorecube.storage.index import Row, read_segments, restamped, row_of, write_rows
+from scorecube.storage.layout import FORMAT_VERSION, METADATA, UNSETTLED, VERSION, inside
 from scorecube.storage.location import STAGED, Location, open_location
 from scorecube.storage.manifest import (
     COMMIT,
-    CUBE,
     DIGEST,
     MANIFEST,
-    RANKINGS,
     Manifest,
     decode,
     digest_of,
     unsealed,
 )
 
-FIRST_FORMAT = 1
-"""Format of version 0.1.0, without manifests."""
 ATTRIBUTES = "attributes"
 """Fact of a result: its attributes."""
 MAX_NAME_BYTES: Final = 150
@@ -42,14 +37,10 @@ class Catalogue:
     def __init__(self, location: Location) -> None:
         self.location = location
         self.path = location.name
-        self.version = FORMAT_VERSION
-        """Format of the store."""
         self.paths: dict[str, str] = {}
         """Paths of the collections' groups by name."""
         self.parts: dict[str, int] = {}
         """Numbers of parts of the sweeps whose parts were merged into the study, see `merge`."""
-        self.made = 0
-        """Rows that the last call of `rows` made of a study without an index."""
 
     def refresh(self) -> bytes | None:
         """Read the list of collections again and return the metadata file that holds it."""
@@ -73,18 +64,12 @@ class Catalogue:
                 for name, path in (listed if isinstance(listed, dict) else {"": None}).items()
             }
             self.parts = parts if isinstance(parts, dict) else {}
-        elif version == FIRST_FORMAT:
-            from scorecube.storage import version_1
-
-            with self.location.failures():
-                self.paths = version_1.collection_paths(self.location)
-        if version not in (FIRST_FORMAT, FORMAT_VERSION):
+        if version != FORMAT_VERSION:
             raise BadStudy(
                 f"{self.path}: a zarr store, but not a study of format {FORMAT_VERSION} (found {version})"
             )
-        if version == FORMAT_VERSION and MANIFEST not in attributes:
+        if MANIFEST not in attributes:
             raise CorruptStudy(f"{self.path}: its {METADATA} lacks the list of collections")
-        self.version = version
         return content
 
     def path_of(self, name: str) -> str:
@@ -101,63 +86,43 @@ class Catalogue:
     def rows(self) -> dict[str, Row]:
         """Return the rows of all collections, sorted by name; those that are not current are made of the manifests and stored.
 
-        Raises CorruptStudy: A manifest that is damaged, or a cube that is needed for a row.
+        Raises CorruptStudy: A manifest that is damaged.
         """
         self.refresh()
-        self.made = 0
         with self.location.failures():
             keys = {name: f"{path}/{METADATA}" for name, path in self.paths.items()}
             found = read_segments(self.location)
             stamps = self.location.stamps(keys)
-            stored = found.rows if self.version == FORMAT_VERSION else {}
             current = {
                 name: row
-                for name, row in stored.items()
-                if name in keys
-                and not found.damaged
-                and row.stamp == stamps[name] != UNSETTLED
-                and row.is_complete()
+                for name, row in found.rows.items()
+                if name in keys and not found.damaged and row.stamp == stamps[name] != UNSETTLED
             }
             needed = [name for name in keys if name not in current]
             if not needed:
                 return dict(sorted(current.items()))
             contents = self.location.read_many([keys[name] for name in needed])
             made = {
-                name: self._row(name, contents[keys[name]], stamps[name], stored.get(name))
+                name: self._row(name, contents[keys[name]], stamps[name], found.rows.get(name))
                 for name in needed
             }
-            self.made = 0 if found.names else len(made)
             self.keep_rows(made, merge_all=not current)
         return dict(sorted((current | made).items()))
 
     def keep_rows(self, rows: Mapping[str, Row], *, merge_all: bool = False) -> None:
         """Write rows to the index, if it may be written to."""
-        if self.version == FORMAT_VERSION:
-            with suppress(OSError, ScorecubeError), self.location.failures():
-                write_rows(self.location, rows, merge_all=merge_all)
+        with suppress(OSError, ScorecubeError), self.location.failures():
+            write_rows(self.location, rows, merge_all=merge_all)
 
     def _row(self, name: str, content: bytes | None, stamp: str, stored: Row | None) -> Row:
         """Return the row of a manifest: the stored one if it is of the same content."""
         row = None if stored is None else restamped(stored, content, stamp)
-        if row is not None and row.is_complete():
+        if row is not None:
             return row
-        manifest = self.manifest_of(name, content)
-        manifest = manifest if row is None else with_facts(manifest, row)
-        if any(
-            not manifest.entries[each].facts
-            for each in (CUBE, RANKINGS)
-            if each in manifest.entries
-        ):  # of an earlier version
-            module = import_module(f"{__package__}.collection")  # needs xarray
-            manifest = module.Collection(self, name).with_facts(manifest)
-        return row_of(manifest, digest_of(content or b""), stamp)
+        return row_of(self.manifest_of(name, content), digest_of(content or b""), stamp)
 
     def manifest_of(self, name: str, content: bytes | None) -> Manifest:
         """Return the manifest of a collection from its metadata file."""
-        if self.version == FIRST_FORMAT and not has_manifest(content):
-            from scorecube.storage import version_1
-
-            return version_1.read_manifest(self.location, self.paths.get(name, name), name)
         return decode(content, name, f"{self.path}: {name}")
 
 
@@ -171,7 +136,7 @@ def is_reserved(name: str) -> bool:
         not name
         or length > MAX_NAME_BYTES
         or name.startswith(".")
-        or name.endswith((NEW, OLD, STAGED, METADATA))
+        or name.endswith((STAGED, METADATA))
         or any(
             character in "/\\" or ord(character) < 32 or ord(character) == 127 for character in name
         )
@@ -183,29 +148,17 @@ def check_collection_name(name: str) -> None:
     if is_reserved(name):
         raise BadStudy(
             f"{name!r} cannot name a collection: it must not be empty, start with a dot, contain a slash, end in "
-            f"{NEW}, {OLD}, {STAGED} or {METADATA}, be longer than {MAX_NAME_BYTES} bytes, or hold control "
+            f"{STAGED} or {METADATA}, be longer than {MAX_NAME_BYTES} bytes, or hold control "
             "characters or bytes that are not UTF-8"
         )
 
 
 def in_order(results: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return facts of results, by digest, with their digest, in the order in which they were stored, latest last.
-
-    Those that an earlier version stored have no commit and come first, in the order of their clocks.
-    """
+    """Return facts of results, by digest, with their digest, in the order in which they were stored, latest last."""
     return sorted(
         ({**facts, "digest": digest} for digest, facts in results.items()),
         key=lambda each: (int(each.get(COMMIT, 0)), str(each.get("finished", "")), each["digest"]),
     )
-
-
-def has_manifest(content: bytes | None) -> bool:
-    """Whether a metadata file holds a manifest, as in every study but those of format 1."""
-    try:
-        attributes = json.loads(content or b"{}").get("attributes", {})
-        return MANIFEST in attributes or DIGEST in attributes
-    except (ValueError, AttributeError, RecursionError):
-        return True  # damaged: not one of format 1
 
 
 def open_catalogue(path: str | os.PathLike[str]) -> Catalogue:

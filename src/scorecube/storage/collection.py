@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import xarray as xr
@@ -14,7 +13,6 @@ from scorecube.storage.blocks import BlockStore
 from scorecube.storage.catalogue import ATTRIBUTES, Catalogue, in_order
 from scorecube.storage.contents import contents_html, contents_text
 from scorecube.storage.datasets import open_lazily, read_dataset
-from scorecube.storage.entry_facts import facts_of
 from scorecube.storage.fact_types import check_arrays, checked_attributes
 from scorecube.storage.index import Row, row_of
 from scorecube.storage.layout import METADATA
@@ -67,14 +65,12 @@ class Collection:
 
     @property
     def state(self) -> str:
-        """Digest that changes whenever scores or results are committed; empty if that is unknown (a study of format 1)."""
+        """Digest that changes whenever scores or results are committed."""
         entries = {
             name: [entry.path, entry.files, entry.facts]
             for name, entry in sorted(self.manifest.entries.items())
             if not name.startswith(f"{BLOCKS}/")
         }
-        if any(files is None for _, files, _ in entries.values()):
-            return ""
         return digest_of(json.dumps(entries, default=dict, sort_keys=True).encode())
 
     def _read(self, name: str, read: Callable[[str, Mapping[str, str] | None], Value]) -> Value:
@@ -108,11 +104,7 @@ class Collection:
     @property
     def cube_version(self) -> str:
         """Digest that changes whenever the cube is written."""
-        entry = self.manifest.entries[CUBE]
-        if entry.files is not None:
-            return entry.files[METADATA]
-        content = self.location.read(f"{self.group_path}/{entry.path}/{METADATA}")
-        return digest_of(content or b"")
+        return self.manifest.entries[CUBE].files[METADATA]
 
     @property
     def rankings(self) -> xr.Dataset:
@@ -162,17 +154,6 @@ class Collection:
 
         noted = entry.facts.get(ATTRIBUTES)
         return dict(noted) if noted is not None else self._read(name, read)
-
-    def with_facts(self, manifest: Manifest) -> Manifest:
-        """Return its manifest with the facts of cube and rankings that an earlier version did not note."""
-        parts = {CUBE: lambda: self.cube, RANKINGS: lambda: self.rankings}
-        return manifest.with_entries(
-            {
-                name: replace(entry, facts=facts_of(name, parts[name]()))
-                for name, entry in manifest.entries.items()
-                if name in parts and not entry.facts
-            }
-        )
 
     def _read_result(self, analysis: str, digest: str, *, lazily: bool = False) -> xr.Dataset:
         def read(path: str, files: Mapping[str, str] | None) -> xr.Dataset:

@@ -14,13 +14,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.run_pairs import (
-    FIRST_RUN,
-    SECOND_RUN,
-    pair_labels,
-    pair_positions,
-    positions_of_pairs,
-)
+from scorecube.collection.run_pairs import FIRST_RUN, SECOND_RUN, pair_labels, positions_of_pairs
 
 if TYPE_CHECKING:
     from zarr.codecs import ZstdCodec
@@ -89,14 +83,4 @@ def pairs_as_labels(dataset: xr.Dataset) -> xr.Dataset:
         return dataset.drop_vars([FIRST_RUN, SECOND_RUN]).assign_coords(
             pair_labels(dataset[names.RUN], pairs)
         )
-    return _in_label_order(dataset) if names.RUN_A in dataset.coords else dataset
-
-
-def _in_label_order(dataset: xr.Dataset) -> xr.Dataset:
-    """Sort pairs that version 0.1.0 stored with labels, by their second run: results of the stability method."""
-    runs = sorted({*dataset[names.RUN_A].values.tolist(), *dataset[names.RUN_B].values.tolist()})
-    first, second = (positions.astype(np.int64) for positions in pair_positions(len(runs)))
-    ordered = dataset.isel({names.PAIR: second * (second - 1) // 2 + first}).drop_vars(names.PAIR)
-    return ordered.assign_coords({names.RUN: schema.label_array(runs)}).assign_coords(
-        pair_labels(xr.Variable(names.RUN, schema.label_array(runs)))
-    )
+    return dataset

@@ -38,7 +38,7 @@ ATTRIBUTE_TYPES: Final[Mapping[str, Any]] = {
 }
 """Of results; those of one analysis alone are not listed."""
 EVERY: Final = ("analysis", "digest", "plan", "runs", "seed", "trials")
-"""Attributes that every result has had since version 0.1.0."""
+"""Attributes that every result has."""
 RESULT_FACTS: Final[Mapping[str, Any]] = {
     "commit": int,
     "outdated": bool,
@@ -80,10 +80,10 @@ def checked(facts: Any, expected: Any, name: str = "facts") -> Any:
 
 
 def checked_facts(name: str, facts: Any) -> dict[str, Any]:
-    """Return the facts of an entry of a manifest; none where a cube lacks some, which are then made of it; see `checked`."""
+    """Return the facts of an entry of a manifest; see `checked`."""
     found = dict(checked(facts, TYPES.get(name, RESULT_FACTS)))
-    if name == "cube" and not REQUIRED.keys() <= found.keys():
-        return {}
+    if name == "cube":
+        _require(found, *REQUIRED)
     if "attributes" in found:
         _require(found["attributes"], *EVERY)
     return found

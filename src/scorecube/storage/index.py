@@ -87,11 +87,6 @@ class Row:
         found = json.loads(self.texts[analysis]) | {digest: facts}
         return replace(self, texts={**self.texts, analysis: _json(found)})
 
-    def is_complete(self) -> bool:
-        """Whether it has the facts of cube and rankings, which earlier versions did not note."""
-        rankings = self.facts[RANKINGS]
-        return bool(self.facts[CUBE]) and (rankings is None or bool(rankings))
-
     def contents(self) -> dict[str, Any]:
         """Return what the collection holds, for `info`."""
         return {
@@ -116,8 +111,7 @@ def row_of(manifest: Manifest, digest: str, stamp: str) -> Row:
         "facts": dict(manifest.facts),
         CUBE: dict(cube.facts) if cube is not None else {},
         VERSIONS: [
-            "" if entry is None else (entry.files or {}).get(METADATA, "")
-            for entry in (cube, rankings)
+            "" if entry is None else entry.files.get(METADATA, "") for entry in (cube, rankings)
         ],
         RANKINGS: None if rankings is None else dict(rankings.facts),
         RESULTS: counts[False],
@@ -125,18 +119,6 @@ def row_of(manifest: Manifest, digest: str, stamp: str) -> Row:
     }
     texts = {analysis: _json(found) for analysis, found in results.items()}
     return Row(manifest.collection, manifest.commit, digest, stamp, facts, texts)
-
-
-def with_facts(manifest: Manifest, row: Row) -> Manifest:
-    """Return a manifest with the facts that its row has: of studies of earlier versions, some are in the index only."""
-    facts = {CUBE: row.facts[CUBE], RANKINGS: row.facts[RANKINGS] or {}}
-    for analysis, text in row.texts.items():
-        facts |= {f"{RESULTS}/{analysis}/{plan}": each for plan, each in json.loads(text).items()}
-    entries = {
-        name: replace(entry, facts=facts.get(name, entry.facts))
-        for name, entry in manifest.entries.items()
-    }
-    return replace(manifest, entries=entries)
 
 
 @dataclass(frozen=True)

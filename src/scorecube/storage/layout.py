@@ -16,8 +16,6 @@ VERSION: Final = "scorecube_format"
 """Attribute of the root: the version."""
 UNSETTLED: Final = "being written"
 """Stamp of a manifest that may change, see `Location.stamps`; a row of the index with it is not stored."""
-NEW, OLD = ".new", ".old"
-"""Suffixes of groups that version 0.1.0 was replacing."""
 PART_OF: Final = re.compile(r"\.part-0*([0-9]+)-of-([0-9]+)(?:\.[^./]*)?$")
 """End of the path of the study of a part of a sweep."""
 

@@ -44,12 +44,12 @@ class Entry:
     """One group of a collection.
 
     path: Of the group, below that of the collection.
-    files: Digest of each metadata file, by its key below the group; None if unknown (a study of an earlier version).
+    files: Digest of each metadata file, by its key below the group.
     facts: Further facts as JSON values.
     """
 
     path: str
-    files: Mapping[str, str] | None
+    files: Mapping[str, str]
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -199,7 +199,7 @@ def decode(content: bytes | None, collection: str, where: str) -> Manifest:
         entries = {
             name if name in (CUBE, RANKINGS) else inside(name, where, parts=3): Entry(
                 inside(entry["path"], where),
-                _checked_files(entry.get("files"), where),
+                dict(zip(all_inside(entry["files"], where), entry["files"].values(), strict=True)),
                 checked_facts(name, entry.get("facts", {})),
             )
             for name, entry in stored["entries"].items()
@@ -209,18 +209,10 @@ def decode(content: bytes | None, collection: str, where: str) -> Manifest:
         raise _damaged(where, f"its {METADATA} does not hold a manifest: {error}") from None
 
 
-def _checked_files(files: Mapping[str, str] | None, where: str) -> Mapping[str, str] | None:
-    return (
-        None if files is None else dict(zip(all_inside(files, where), files.values(), strict=True))
-    )
-
-
 def read_checked(
-    location: Location, path: str, files: Mapping[str, str] | None
+    location: Location, path: str, files: Mapping[str, str]
 ) -> tuple[dict[str, bytes], list[str]]:
     """Return the metadata files of a group by key, and a text for each that is missing or changed."""
-    if files is None:
-        return {}, []
     location.check_inside(path)
     found = location.read_many([f"{path}/{key}" for key in files])
     problems = []

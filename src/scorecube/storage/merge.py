@@ -22,7 +22,7 @@ from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, counted
 from scorecube.storage.collection import Collection
 from scorecube.storage.layout import METADATA, PART_OF, above
 from scorecube.storage.location import Location, is_url, open_location
-from scorecube.storage.manifest import RESULTS, Entry, Manifest, digests_of, encode, group_metadata
+from scorecube.storage.manifest import RESULTS, Entry, Manifest, encode, group_metadata
 from scorecube.storage.merge_rules import conflicts_of, difference, is_blocks, is_same, superseded
 from scorecube.storage.study import BATCH_ROWS, Study, open_study
 from scorecube.storage.verify import verify_collection
@@ -338,17 +338,15 @@ class _Merger:
         collection, location, name = holding.collection, self._out.location, holding.collection.name
         with location.failures(), self._unchanged(holding) as manifest:
             location.remove(name)  # the rest of a killed merge
-            entries = {
-                key: self._taken_entry(collection, key, entry, f"{name}/{entry.path}")
-                for key, entry in manifest.entries.items()
-            }
+            for key, entry in manifest.entries.items():
+                self._take_group(collection, key, entry, f"{name}/{entry.path}")
             parents = {f"{each}/{METADATA}": group_metadata() for each in above(manifest.paths())}
             _check_unchanged(holding)
-            content = encode(replace(manifest, entries=entries, commit=max(1, manifest.commit)))
+            content = encode(replace(manifest, commit=max(1, manifest.commit)))
             location.write_new(name, {**parents, METADATA: content})
         self._unlisted.append(name)
         self._taken.append(holding)
-        return _n_results(entries)
+        return _n_results(manifest.entries)
 
     def _extend(self, holding: _Holding) -> tuple[int, bool]:
         """Take what the target lacks of a collection; return the number of results, and whether anything was lacking."""
@@ -391,13 +389,13 @@ class _Merger:
         location, root = own.location, own.group_path
         if is_blocks(key):  # always under their name
             location.remove(f"{root}/{key}")
-            taken = self._taken_entry(collection, key, entry, f"{root}/{key}")
-            return replace(taken, path=key)
+            self._take_group(collection, key, entry, f"{root}/{key}")
+            return replace(entry, path=key)
         final = before.free_path(key)
         staged = location.staging_path(f"{root}/{final}")
-        taken = self._taken_entry(collection, key, entry, staged)
+        self._take_group(collection, key, entry, staged)
         installed = location.install(staged, f"{root}/{final}")
-        return replace(taken, path=installed.removeprefix(f"{root}/"))
+        return replace(entry, path=installed.removeprefix(f"{root}/"))
 
     @contextmanager
     def _locked(self, study: Study, collection: Collection) -> Iterator[None]:
@@ -419,15 +417,12 @@ class _Merger:
                 _check_unchanged(holding)
                 raise
 
-    def _taken_entry(self, collection: Collection, key: str, entry: Entry, path: str) -> Entry:
-        """Copy or link the group of an entry to a path of the target, and return its entry."""
+    def _take_group(self, collection: Collection, key: str, entry: Entry, path: str) -> None:
+        """Copy or link the group of an entry to a path of the target."""
         source = f"{collection.group_path}/{entry.path}"
         location = self._out.location
         if not location.take(collection.location, source, path, link=not is_blocks(key)):
             _stream(collection.location, source, location, path)
-        if entry.files is not None or is_blocks(key):
-            return entry
-        return replace(entry, files=digests_of(location.metadata(path)))
 
 
 def _check_unchanged(holding: _Holding) -> None:

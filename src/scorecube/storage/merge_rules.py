@@ -8,7 +8,7 @@ from typing import Any
 
 from scorecube.storage.blocks import select_disjoint
 from scorecube.storage.collection import Collection
-from scorecube.storage.datasets import CONTENT, stored_digest
+from scorecube.storage.datasets import CONTENT
 from scorecube.storage.fact_types import plan_options
 from scorecube.storage.layout import METADATA
 from scorecube.storage.manifest import BLOCKS, CUBE, OUTDATED, RESULTS, Entry, Manifest
@@ -22,22 +22,13 @@ def is_blocks(key: str) -> bool:
 def is_same(key: str, entry: Entry, others: Mapping[str, Entry]) -> bool:
     """Whether others have an entry with the same metadata, which holds the digest of the values, but for blocks."""
     other = others.get(key)
-    known = other is not None and entry.files is not None and not is_blocks(key)
-    return known and other is not None and other.files == entry.files
+    return other is not None and not is_blocks(key) and other.files == entry.files
 
 
 def _attributes(collection: Collection, entry: Entry) -> dict[str, Any]:
     """Return the attributes of an entry's group."""
     content = collection.location.read(f"{collection.group_path}/{entry.path}/{METADATA}")
     return dict(json.loads(content or b"{}").get("attributes", {}))
-
-
-def _content(collection: Collection, entry: Entry) -> str:
-    """Return the digest of a group's values, which has been verified."""
-    recorded = _attributes(collection, entry).get(CONTENT)
-    if recorded is None:  # of version 0.1.0
-        return stored_digest(collection.location, f"{collection.group_path}/{entry.path}")
-    return str(recorded)
 
 
 def conflicts_of(name: str, collections: Sequence[Collection]) -> list[str]:
@@ -51,7 +42,7 @@ def conflicts_of(name: str, collections: Sequence[Collection]) -> list[str]:
             other = first.setdefault(key, (collection, entry))
             if other[0] is collection or is_same(key, entry, {key: other[1]}):
                 continue
-            if _content(*other) == _content(collection, entry):
+            if _attributes(*other)[CONTENT] == _attributes(collection, entry)[CONTENT]:
                 continue
             what = {CUBE: "scores"}.get(key, key)
             lines.append(

@@ -26,8 +26,7 @@ import xarray as xr
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
 from scorecube.errors import BadStudy, nearest
-from scorecube.storage import version_1
-from scorecube.storage.catalogue import Catalogue, check_collection_name, has_manifest, no_study
+from scorecube.storage.catalogue import Catalogue, check_collection_name, no_study
 from scorecube.storage.collection import Collection
 from scorecube.storage.contents import contents_html, contents_text
 from scorecube.storage.datasets import MAX_BUFFERED_BYTES
@@ -182,14 +181,12 @@ class Study(Catalogue):
         """Hold the lock of one collection, or of the list of collections without a name, and yield what writes under it.
 
         Several processes may write different collections, and threads of one process share a lock. What a killed process left behind is
-        removed, and a study of format 1 is given its manifests.
+        removed.
 
         collection: Name of the collection, which need not be there yet.
         needed: Whether anything is written. Otherwise no lock is held in a directory that may not be written to.
         Raises BadStudy: Another process holds the lock, or none can be held.
         """
-        if needed and self.version == version_1.FORMAT:
-            self._upgrade()
         return self._session(collection, needed=needed)
 
     @contextmanager
@@ -261,7 +258,7 @@ class Study(Catalogue):
 
     def _remove_rest(self, session: Session) -> None:
         """Remove what a killed process left of a collection, or of collections that it did not complete."""
-        if self.version == version_1.FORMAT or self.refresh() is None:
+        if self.refresh() is None:
             return
         if isinstance(session, Writer):
             if session.name in self:
@@ -272,15 +269,3 @@ class Study(Catalogue):
         for name in self.location.children(""):
             if name not in kept and not (is_lock(name) and not is_left(Path(self.path, name))):
                 self.location.remove(name)
-
-    def _upgrade(self) -> None:
-        """Give a study of format 1 its manifests."""
-        with self._session("") as listing:
-            if self.refresh() is None or self.version != version_1.FORMAT:
-                return
-            for name, path in self.paths.items():
-                with self._session(name) as writer:
-                    if not has_manifest(self.location.read(f"{path}/{METADATA}")):
-                        version_1.upgrade(self.location, path, name)
-                        writer.forget()
-            listing.change()

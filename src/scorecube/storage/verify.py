@@ -94,7 +94,7 @@ def check_index(study: Study) -> list[str]:
 
 
 def _agree(row: Row, expected: Row) -> bool:
-    """Whether a row has the results and all facts of a manifest; of studies of earlier versions it has more facts."""
+    """Whether a row has the results and all facts of a manifest."""
     if {analysis: set(json.loads(text)) for analysis, text in row.texts.items()} != {
         analysis: set(json.loads(text)) for analysis, text in expected.texts.items()
     }:
@@ -142,12 +142,12 @@ def _is_plain_group(content: bytes | None) -> bool:
 
 def _check_group(location: Location, path: str, entry: Entry) -> tuple[int, list[str]]:
     """Return the number of arrays of a group, and what is wrong with it."""
-    if entry.files is not None and _is_whole(location, path, entry.files):
+    if _is_whole(location, path, entry.files):
         return max(1, len(entry.files) - 1), []  # without the group's own
     metadata, changed = read_checked(location, path, entry.files)
     problems = [f"{path}/{text}" for text in changed]
     if problems:
-        return max(1, len(entry.files or ())), problems
+        return max(1, len(entry.files)), problems
     checked = 0
     try:
         check_texts(metadata, lambda key: location.read(f"{path}/{key}"))

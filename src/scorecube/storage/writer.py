@@ -116,7 +116,7 @@ class ListWriter(Session):
                 paths = {name: path for name, path in before.items() if name not in gone}
                 paths, numbers = new | paths, {**noted, **parts}
                 same = paths == before and numbers == noted
-                if content is not None and same and self.study.version == FORMAT_VERSION:
+                if content is not None and same:
                     return
                 self.check_lock()
                 manifest: dict[str, Any] = {"collections": dict(sorted(paths.items()))}

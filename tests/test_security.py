@@ -1,8 +1,7 @@
-"""SECURITY.md: its table of ports is that of the profiles, and what it says of ports and files of local clusters is so."""
+"""What is imported from where, and where profiles of one machine listen."""
 
 from __future__ import annotations
 
-import re
 import stat
 import subprocess
 import sys
@@ -11,97 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scorecube.execute.certificates import needs_certificates
 from scorecube.execute.clusters import open_executor
-from scorecube.execute.profiles import BATCH, read_profile
+from scorecube.execute.profiles import read_profile
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study
 
-REPO = Path(__file__).parents[1]
-PAGE = (REPO / "SECURITY.md").read_text(encoding="utf-8")
-PROFILES = REPO / "cluster"
-OTHERS = {"none", "slurm/scorecube.sbatch", "kubernetes/", "docker/compose.yaml"}
-"""Rows that are no profiles in one file."""
-
-
-def ports() -> dict[str, tuple[str, str, str]]:
-    """Return the table of ports: who listens, who reaches it, and whether a certificate is needed."""
-    section = PAGE.split("\n## Ports\n")[1].split("\n## ")[0]
-    rows = [
-        [cell.strip().strip("`") for cell in line.strip("|").split("|")]
-        for line in section.splitlines()
-        if line.startswith("|")
-    ]
-    assert rows[0] == ["profile", "listens", "reachable by", "certificate", "test"]
-    return {
-        name: (listens, reached, certificate) for name, listens, reached, certificate, _ in rows[2:]
-    }
-
-
-def test_every_profile_has_a_row() -> None:
-    assert set(ports()) == OTHERS | {path.name for path in PROFILES.glob("*.yaml")}
-    for name in OTHERS - {"none", "docker/compose.yaml"}:
-        assert (PROFILES / name).exists()
-
-
-@pytest.mark.parametrize("path", sorted(PROFILES.glob("*.yaml")), ids=lambda path: path.stem)
-def test_rows_say_what_profiles_do(path: Path) -> None:
-    profile = read_profile(path)
-    listens, reached, certificate = ports()[path.name]
-    assert not profile.insecure
-    assert not profile.dashboard
-    if profile.kind in BATCH:
-        assert reached == "the network"
-        assert needs_certificates(profile, private=False) == (certificate == "yes")
-    elif profile.kind == "scheduler":
-        assert listens.startswith("nothing")
-        assert (str(profile.address).startswith("tls://"), bool(profile.tls)) == (True, True)
-        assert certificate == "yes"
-    else:
-        assert reached in ("nobody", "users of this machine")
-        assert needs_certificates(profile, private=True) == (certificate == "yes")
-
-
-def test_the_page_is_linked_and_has_no_address() -> None:
-    for page in ("README.md", "CONTRIBUTING.md"):
-        assert "(SECURITY.md)" in (REPO / page).read_text(encoding="utf-8")
-    assert (REPO / "docker/Dockerfile").exists()
-    assert "@" not in PAGE.replace("`@`", "")  # no address that nobody reads
-
-
-NAMED = r"`(tests/[\w/]+\.py)::(test_\w+)`"
-
-
-def test_every_row_names_a_test() -> None:
-    rows = [line for line in PAGE.splitlines() if line.startswith("|")]
-    rules = [row for row in rows if set(row) <= set("|-")]
-    heads = [row for row in rows if row.endswith("| test |")]
-    assert len(heads) == len(rules) == 6
-    promises = [row for row in rows if row not in (*heads, *rules)]
-    assert len(promises) >= 32
-    for row in promises:
-        assert re.search(rf"\| {NAMED} \|$", row), row
-
-
-def test_every_named_test_is_there() -> None:
-    named = set(re.findall(NAMED, PAGE))
-    assert len(named) >= 35
-    for path, test in named:
-        assert f"def {test}(" in (REPO / path).read_text(encoding="utf-8"), (path, test)
-    # A whole file holds no sentence: each "Tests:" names single ones.
-    assert not re.findall(r"`tests/[\w/]+\.py`", PAGE)
-
-
-def test_certificates_in_kubernetes_are_mounted_for_the_group_of_the_pods() -> None:
-    assert "mounted 0440" in PAGE
-    mounts = [
-        line.split(":")[1].strip()
-        for path in sorted((PROFILES / "kubernetes").rglob("*.yaml"))
-        for line in path.read_text().splitlines()
-        if "defaultMode:" in line
-    ]
-    assert len(mounts) >= 4
-    assert set(mounts) == {"0440"}
+PROFILES = Path(__file__).parents[1] / "cluster"
 
 
 def addresses() -> set[str]:
@@ -146,7 +60,7 @@ def test_programs_import_nothing_from_the_current_directory(tmp_path: Path) -> N
     program = Path(sys.executable).with_name("scorecube")
     for words in (
         ("swap", str(study), "--cluster", str(PROFILES / "processes.yaml"), "--trials", "100"),
-        ("report", str(study), "--pages", "--out", str(tmp_path / "pages")),
+        ("report", str(study), "--out", str(tmp_path / "report.html")),
     ):
         ended = subprocess.run(
             [program, *words], cwd=place, capture_output=True, text=True, check=False
@@ -156,23 +70,25 @@ def test_programs_import_nothing_from_the_current_directory(tmp_path: Path) -> N
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", ["threads.yaml", "processes.yaml", "local.yaml"])
-def test_local_profiles_listen_where_the_page_says(name: str) -> None:
-    listens, _, certificate = ports()[name]
+@pytest.mark.parametrize(
+    ("name", "listens", "secure"),
+    [
+        ("threads.yaml", set(), False),
+        ("processes.yaml", {"127.0.0.1"}, False),
+        ("local.yaml", {"127.0.0.1"}, True),
+    ],
+)
+def test_profiles_of_one_machine_listen_on_loopback(
+    name: str, listens: set[str], secure: bool
+) -> None:
     before = addresses()
     assert before <= {"127.0.0.1"}
     with open_executor(read_profile(PROFILES / name)) as executor:
-        found = addresses()
-        if listens == "nothing":
-            assert (executor.client, found) == (None, before)
-            return
-        assert listens.endswith("on 127.0.0.1")
-        assert found == {"127.0.0.1"}
-        assert executor.client is not None
-        secure = executor.client.scheduler_info()["address"].startswith("tls://")
-        assert secure == (certificate == "yes")
+        assert addresses() == before | listens
         if not secure:
             return
+        assert executor.client is not None
+        assert executor.client.scheduler_info()["address"].startswith("tls://")
         key = Path(executor.client.security.tls_client_key)
         modes = [stat.S_IMODE(path.stat().st_mode) for path in (key, key.parent, key.parent.parent)]
         assert modes == [0o600, 0o700, 0o700]

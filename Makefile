@@ -2,10 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 TEST_VENV := .venv-test
-# Modules are compiled when they are first imported, those of the tests at once on all cores, as warnings are errors there. The locks are
-# complete.
+# Modules are compiled when they are first imported, those of the tests at once on all cores, as warnings are errors there.
 PIP := -m pip install -qq --disable-pip-version-check --no-compile
-LOCK := uv pip compile -q --no-header --universal --generate-hashes --python-version 3.11 --group build
 
 PYTEST = $(TEST_VENV)/bin/python -m pytest
 PARALLEL := -n auto --dist worksteal
@@ -17,7 +15,7 @@ SERIAL := alone
 QUICK := not (slow or data or s3 or hypothesis or $(PROGRAMS) or $(SERIAL))
 COMPILED = $(shell grep -rl "numba\|kernels.jit" src --include=*.py)
 
-.PHONY: demo test test-all check quick rest mutants soak bench notebooks docs lock clean help
+.PHONY: demo test test-all check quick rest mutants soak bench docs lock clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
@@ -58,28 +56,30 @@ soak: $(TEST_VENV)/kernels ## 300 kills, 500 damaged files, and a failure at eve
 bench: $(TEST_VENV)/ready ## Speed against plain NumPy, as ratios from one interleaved run
 	$(TEST_VENV)/bin/python -m tests.benchmarks
 
-notebooks: $(TEST_VENV)/kernels ## Execute notebooks/*.py and write them with outputs as .ipynb
-	$(TEST_VENV)/bin/python -m tests.notebooks
-
 docs: $(TEST_VENV)/ready ## All pages as docs/_build/html/index.html, built and read without network
 	$(TEST_VENV)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
-lock: ## Renew the locks (needs uv); they hold hashes and no addresses
-	$(LOCK) --extra cluster --extra s3 --extra docs --extra simulate --extra test pyproject.toml -o requirements-test.lock
-	$(LOCK) --extra cluster --extra s3 -c requirements-test.lock pyproject.toml -o requirements-cluster.lock
-	$(LOCK) -c requirements-test.lock pyproject.toml -o requirements.lock
+lock: ## Renew the lock (needs uv); it holds hashes and no addresses
+	uv pip compile -q --no-header --universal --generate-hashes --python-version 3.11 --group build --extra cluster --extra s3 --extra docs --extra test \
+		pyproject.toml -o requirements.lock
 
 clean: ## Remove environments, caches and the demo
 	rm -rf $(VENV) $(TEST_VENV) demo docs/_build docs/_generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# Only what scorecube needs, in the versions of the lock.
 $(VENV)/ready: requirements.lock pyproject.toml
-	@$(call install,$(VENV),requirements.lock)
+	@$(call create,$(VENV))
+	@sed -n 's/^\([a-z0-9].*[^ ]\) *\\$$/\1/p' requirements.lock > $(VENV)/versions.txt
+	@$(VENV)/bin/python $(PIP) -c $(VENV)/versions.txt --editable .
 	@$(VENV)/bin/scorecube warm
 	@touch $@
 
-$(TEST_VENV)/ready: requirements-test.lock pyproject.toml
-	@$(call install,$(TEST_VENV),requirements-test.lock)
+# All that the lock has.
+$(TEST_VENV)/ready: requirements.lock pyproject.toml
+	@$(call create,$(TEST_VENV))
+	@$(TEST_VENV)/bin/python $(PIP) --no-deps --require-hashes -r requirements.lock
+	@$(TEST_VENV)/bin/python $(PIP) --no-deps --no-build-isolation --editable .
 	@$(TEST_VENV)/bin/python -m compileall -qq -j 0 -x '/site-packages/.*/tests/' $(TEST_VENV)/lib src tests || true
 	@touch $@
 
@@ -88,10 +88,8 @@ $(TEST_VENV)/kernels: $(TEST_VENV)/ready $(COMPILED)
 	@$(TEST_VENV)/bin/scorecube warm
 	@touch $@
 
-define install
+define create
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, found " + sys.version.split()[0] + "; set PYTHON=...")' && \
 echo "installing into $(1) and compiling (once, about a minute)" && \
-$(PYTHON) -m venv --clear $(1) && \
-$(1)/bin/python $(PIP) --no-deps --require-hashes -r $(2) && \
-$(1)/bin/python $(PIP) --no-deps --no-build-isolation --editable .
+$(PYTHON) -m venv --clear $(1)
 endef

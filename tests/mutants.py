@@ -32,28 +32,11 @@ from typing import Any
 
 REPO = Path(__file__).parents[1]
 QUICK = "not (slow or data or s3 or process or slurm or container or netns)"
-LEFT_OUT = {
-    "cost",
-    "seconds_per_trial",
-    "_warnings",
-    "seconds",
-    "held_bytes",
-    "fit_seconds",
-    "margin_seconds",
-    "pair_model_seconds",
-    "sampling_cost",
-}
+LEFT_OUT = {"cost", "seconds_per_trial", "_warnings", "seconds", "held_bytes"}
 """Functions that estimate or warn; no result depends on them."""
-PAIRS, SAMPLES, RANKS, SETS, LEFT, MODELS = (
+PAIRS, SAMPLES, RANKS, SETS, LEFT = (
     f"tests/analyses/{folder}"
-    for folder in (
-        "pair_tests",
-        "topic_samples",
-        "rank_agreement",
-        "rank_sets",
-        "leave_out",
-        "simulation",
-    )
+    for folder in ("pair_tests", "topic_samples", "rank_agreement", "rank_sets", "leave_out")
 )
 EXACT, STEPS, SWAP = (
     f"{PAIRS}/test_exact.py",
@@ -65,18 +48,11 @@ JUDGES, RELIABILITY = (
     "tests/analyses/judges/test_judges.py",
     "tests/analyses/reliability/test_reliability.py",
 )
-POPULATIONS = (
-    f"{MODELS}/test_populations.py",
-    f"{MODELS}/test_check.py",
-    f"{MODELS}/test_families.py",
-)
-ERRORS = (f"{MODELS}/test_errors.py", f"{MODELS}/test_families.py")
 TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/(jit|threads|workspace|code_cache|compilation)", ("tests/kernels/test_threads.py", "tests/kernels/test_jit.py", "tests/kernels/test_code_cache.py", "tests/kernels/random")),
     ("kernels/(machine_code|intrinsics|registers)", ("tests/kernels/test_intrinsics.py", "tests/kernels/random/test_philox.py", "tests/kernels/parsing", "tests/kernels/linalg", "tests/kernels/rank")),
     ("kernels/parsing/(byte_words|split_lines)", ("tests/kernels/parsing", "tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_ntcireval.py", "tests/ingest/test_in_memory_runs.py")),
     ("kernels/parsing", ("tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_in_memory_runs.py", "tests/kernels/parsing")),
-    ("kernels/quantiles", ("tests/kernels/test_quantiles.py", *POPULATIONS)),
     ("kernels/random/philox_vector", ("tests/kernels/random", EXACT)),
     ("kernels/random", ("tests/kernels/random", EXACT, SWAP)),
     ("kernels/linalg", ("tests/kernels/linalg", EXACT)),
@@ -85,8 +61,6 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/pairs/pair_order", (f"{PAIRS}/test_pair_order.py", EXACT)),
     ("kernels/pairs/running_maximum", (STEPS, f"{PAIRS}/test_repetitions.py", f"{SETS}/test_ranks.py")),
     ("kernels/pairs", ("tests/kernels/pairs", EXACT, f"{PAIRS}/test_repetitions.py", f"{PAIRS}/test_properties.py", f"{PAIRS}/test_pairwise_complete.py")),
-    ("kernels/experiments/pair_copulas", ("tests/kernels/experiments/test_pair_copulas.py", f"{MODELS}/test_errors.py")),
-    ("kernels/experiments", ("tests/kernels/experiments/test_paired_decisions.py", *ERRORS)),
     ("kernels/pools/contributing", TEAMS),
     ("kernels/pools", (*TEAMS, "tests/design")),
     ("kernels/rank/rank_biased", (f"{RANKS}/test_agreement.py",)),
@@ -95,7 +69,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/swap/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),
     ("kernels/swap/by_group", (f"{SAMPLES}/test_swap_limits.py", f"{SAMPLES}/test_swap_intervals.py")),
     ("kernels/swap", ("tests/kernels/swap", SWAP, f"{SAMPLES}/test_swap_options.py")),
-    ("statistics/(effect_posterior|copulas|replicate_limits|bounded_means|winner_limits)", ("tests/statistics", *POPULATIONS)),
+    ("statistics/(effect_posterior|replicate_limits|bounded_means|winner_limits)", ("tests/statistics",)),
     ("statistics/decay", ("tests/statistics/test_decay_curve.py", f"{SAMPLES}/test_swap_sizes.py::test_curves_need_three_rates_of_which_two_are_not_zero", f"{SAMPLES}/test_swap_sizes.py::test_fitted_curves_are_least_squares")),
     ("statistics/proportion", ("tests/statistics/test_intervals.py", "tests/statistics/test_population_interval.py", f"{SAMPLES}/test_swap_intervals.py")),
     ("statistics/required", ("tests/statistics/test_required_difference.py", "tests/statistics/test_isotonic.py")),
@@ -103,7 +77,6 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("statistics/kendall_tau", ("tests/statistics/test_isotonic.py", "tests/statistics/test_intervals.py", "tests/kernels/rank")),
     ("statistics/multiple", ("tests/statistics/test_multiple_testing.py",)),
     ("statistics/integer", ("tests/statistics/test_integer_scores.py", "tests/statistics/test_integer_grid.py", EXACT, SWAP)),
-    ("statistics/margin", ("tests/statistics/test_margins.py", "tests/statistics/test_gaussian_copula.py", *POPULATIONS)),
     ("statistics/rank_sets", (f"{SETS}/test_ranks.py", f"{SETS}/test_leaderboard.py")),
     ("statistics/(corrected_means|label_agreement)", (JUDGES,)),
     ("statistics/variance_components", (RELIABILITY, "tests/statistics/test_ratio_jackknife.py")),
@@ -122,10 +95,6 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("analyses/rank_agreement", (f"{RANKS}/test_correlation.py", f"{RANKS}/test_population.py")),
     ("analyses/rank_sets", (f"{SETS}/test_ranks.py", f"{SETS}/test_leaderboard.py")),
     ("analyses/reliability", (RELIABILITY,)),
-    ("analyses/simulation/(errors|decisions|pair_models)", ERRORS),
-    ("analyses/simulation/families", (f"{MODELS}/test_families.py",)),
-    ("analyses/simulation/(check|claims)", (f"{MODELS}/test_check.py",)),
-    ("analyses/simulation", (*POPULATIONS, "tests/cli/test_simulate.py")),
     ("analyses/topic_samples/splits", (f"{SAMPLES}/test_splits.py",)),
     ("analyses/topic_samples/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),
     ("analyses/topic_samples/subsets", ("tests/report/test_topics.py",)),
@@ -147,7 +116,6 @@ ANALYSES = (
     ("analyses/judges", "judges"),
     ("analyses/reliability", "reliability"),
     ("analyses/rank_sets", "leaderboard or ranks"),
-    ("analyses/simulation", "check or errors"),
     ("analyses/(topic_samples|replayed)|kernels/swap", "swap or stability or splits"),
     ("analyses/rank_agreement|kernels/rank", "correlate or agreement or judges or splits"),
     ("analyses/leave_out|kernels/pools", "teams"),

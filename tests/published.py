@@ -327,22 +327,6 @@ def reliability() -> Iterator[Row]:
             yield Row(f"topics for {coefficient} of .95: {name}", str(number), ours)
 
 
-def error_rates() -> Iterator[Row]:
-    """Urbano, Lima and Hanjalic 2019: type I rates at .05 of two-sided tests, AP, 50 topics; 12,000 experiments of ours."""
-    from tests.simulations.errors import TOLERANCES, pooled, published
-
-    found = pooled(DATA, "ap", 12_000, deltas=(0.0,), n_resamples=1000)
-    at = found.isel(delta=0).sel(size=50).sel(alpha=0.05, sided=2, method="nearest")
-    for test in at["test"].values.tolist():
-        rate = float(at["significant"].sel(test=test) / at["experiments"].sel(test=test))
-        known = float(published(DATA, "type_1", "ap", 50)[f"{test[0]}2"].loc[0.05])
-        limit = TOLERANCES[test] + 5 * (known * (1 - known) / 12_000) ** 0.5
-        remark = (
-            f"both simulated: within {limit:.3f}, five standard errors and what the tests differ in"
-        )
-        yield Row(test, f"{known:.3f}", rate, remark, limit)
-
-
 def official_means() -> Iterator[Row]:
     """TREC-COVID round 5: official means of 126 runs, four decimals; the largest distance, and runs that are off."""
     folder = DATA / "trec-covid-r5"
@@ -410,12 +394,7 @@ PLAIN: tuple[Callable[[], Iterator[Row]], ...] = (
     rank_sets,
     ntcireval,
 )
-ON_DATA: tuple[Callable[[], Iterator[Row]], ...] = (
-    preferred_ranks,
-    reliability,
-    error_rates,
-    official_means,
-)
+ON_DATA: tuple[Callable[[], Iterator[Row]], ...] = (preferred_ranks, reliability, official_means)
 FETCHED: tuple[Callable[[], Iterator[Row]], ...] = (preferences,)
 """Of data that is fetched by hand; without it the page keeps what it has."""
 

@@ -29,7 +29,7 @@ EXAMPLE = re.compile(r"^Example: (.*(?:\n.+)*)$", re.MULTILINE)
 OFFERED = {
     "Read scores and judge runs": (
         *("read_rankings", "evaluate", "with_rankings", "judged_documents", "import_scores"),
-        *("cube_from_scores", "fetch", "simulate", "doubts", "list_metrics"),
+        *("cube_from_scores", "fetch", "doubts", "list_metrics"),
     ),
     "Choose and combine scores": (
         *("select", "standardise", "judgement_sets", "many_judgement_sets", "join_collections"),
@@ -43,9 +43,7 @@ OFFERED = {
         *("Leaderboard", "Board", "Ranks", "MaxT", "Paired", "Bootstrap", "Randomisation"),
         *("Tukey", "Unpaired"),
     ),
-    "Analyses: metrics and required differences": (
-        *("Swap", "Stability", "Correlation", "Check", "Errors"),
-    ),
+    "Analyses: metrics and required differences": (*("Swap", "Stability", "Correlation"),),
     "Analyses: topics, judges, teams": ("Reliability", "Splits", "Agreement", "Judges", "Teams"),
     "Numbers of topics": ("topic_set_size", "wcw"),
     "Results": ("complete", "table", "findings", "figure", "report", "latex", "markdown"),

@@ -52,7 +52,7 @@ LIBRARIES = {
     "names": "",
     "errors": "",
     "files": "",
-    "statistics": "numpy scipy pyvinecopulib",
+    "statistics": "numpy scipy",
     "kernels": "numpy numba llvmlite",
     "metrics": "numpy numba",
     "collection": "numpy xarray scipy pandas",
@@ -83,7 +83,6 @@ HOMES = {
     "pooch": ("ingest/public.py",),
     "pyarrow": ("ingest/tables.py",),
     "ir_datasets": ("ingest/tool_objects.py",),
-    "pyvinecopulib": ("statistics/copulas.py",),
     "requests": ("ingest/public.py",),
     "yaml": ("execute/profiles.py",),
 }
@@ -408,7 +407,7 @@ RUNS_UP = "may not import collection, which stands after it"
         (
             "statistics/rates.py",
             "import numba",
-            "statistics may import the standard library and numpy, scipy, pyvinecopulib, not numba",
+            "statistics may import the standard library and numpy, scipy, not numba",
         ),
         (
             "names.py",

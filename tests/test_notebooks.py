@@ -18,18 +18,6 @@ MOST_BYTES = 300 * 1024
 FILES = {path.stem: path for path in notebooks.SOURCES}
 
 
-def thousand_topics(names: Names) -> None:
-    assert names["inside"].all()
-    others = names["table"]["rank on 199 others"]
-    assert sorted(others) == list(range(1, len(others) + 1))
-    width = names["table"]["rank_high"] - names["table"]["rank_low"]
-    assert width.median() > names["change"].max()
-    best = names["summary"]["runs that may be best"]
-    assert best[50] > 6 > best[200] >= best[1000] == 1
-    assert names["summary"]["width of intervals"].is_monotonic_decreasing
-    assert (names["held"]["held"] >= names["held"]["nominal"]).all()
-
-
 def better(names: Names) -> None:
     model, single = names["model"], names["single"]
     assert (single["run_a"], single["run_b"]) == (model, names["baseline"])
@@ -87,7 +75,6 @@ def which_metric(names: Names) -> None:
 
 
 FOUND: dict[str, Callable[[Names], None]] = {
-    "a_thousand_topics": thousand_topics,
     "better_than_the_baseline": better,
     "from_pyterrier_to_the_table": pyterrier,
     "how_sure_is_a_board": board,

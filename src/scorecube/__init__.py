@@ -14,9 +14,7 @@ if TYPE_CHECKING:
         Agreement,
         Board,
         Bootstrap,
-        Check,
         Correlation,
-        Errors,
         Judges,
         Leaderboard,
         MaxT,
@@ -61,7 +59,6 @@ if TYPE_CHECKING:
         table,
     )
     from scorecube.workflow.gate import gate
-    from scorecube.workflow.simulation import simulate
     from scorecube.workflow.sweep_file import Entry
     from scorecube.workflow.sweep_run import sweep
 
@@ -82,7 +79,6 @@ _MODULES = {
     "rank_sets": "scorecube.analyses.rank_sets.estimates",
     "removed_when_left_out": "scorecube.collection.pools",
     "select": "scorecube.collection.selection",
-    "simulate": "scorecube.workflow.simulation",
     "standardise": "scorecube.collection.selection",
     "sweep": "scorecube.workflow.sweep_run",
     "topic_set_size": "scorecube.design",
@@ -96,10 +92,8 @@ __all__ = [
     "Agreement",
     "Board",
     "Bootstrap",
-    "Check",
     "Correlation",
     "Entry",
-    "Errors",
     "Judges",
     "Leaderboard",
     "MaxT",
@@ -139,7 +133,6 @@ __all__ = [
     "read_rankings",
     "removed_when_left_out",
     "select",
-    "simulate",
     "standardise",
     "sweep",
     "table",

@@ -58,10 +58,6 @@ DOUBTS: Final = "doubts"
 """Attribute of rankings, scores and results, and fact of a collection: what looks like a mistake, one sentence each."""
 SCORE_DOUBTS: Final = "score_doubts"
 """Attribute of rankings: what was found in the scores of run files, which are not kept; kind and run each."""
-SIDED: Final = "sided"
-"""Sides of a test: 1 or 2."""
-DELTA: Final = "delta"
-"""True difference of the means of two simulated systems."""
 STATISTIC: Final = "statistic"
 """Measure of agreement of two rankings, e.g. tau, tau_b, tau_ap, spearman or rbo."""
 THRESHOLD: Final = "threshold"
@@ -112,8 +108,6 @@ HALF_STATISTIC: Final = "half_statistic"
 """Which rankings from as many topics a tau compares: truth with truth, judge with judge, or truth with judge."""
 QUANTITY: Final = "quantity"
 """What an interval is about: the mean of a run, or its difference from the baseline."""
-CLAIM: Final = "claim"
-"""A number that an analysis prints of a simulated sample."""
 TOP: Final = "k"
 """Size of a set of the k best runs."""
 SEGMENT: Final = "segment"
@@ -206,12 +200,6 @@ class Purpose(IntEnum):
     TOPIC_SUBSETS = 34
     TAILS = 35
     NORMAL_ERRORS = 36
-    EXPERIMENTS = 41
-    EXPERIMENT_TOPICS = 42
-    EXPERIMENT_SIGNS = 43
-    RANK_TIES = 44
-    SIMULATED_SCORES = 45
-    CHECKED_SAMPLES = 46
     REPETITIONS = 51
     JUDGED_HALVES = 52
     LABELLED_TOPICS = 53

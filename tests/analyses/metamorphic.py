@@ -35,12 +35,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "correlate": {"intervals": ("topics", "runs", "both")},
     "agreement": {"top": 4, "alphas": (0.5, 0.05)},
     "judges": {"top": 4, "alpha": 0.5, "labels": (4, 8), "width": 0.5},
-    "errors": {"n": (5, 10), "n_resamples": 100, "alphas": (0.05, 0.25), "drop_worst": 0.0},
-    "check": {"subject": "reliability", "n": 12},
 }
 """Options that are not the default: limits depend on the order of labels, by which groups are drawn; `fuzziness` is a share of the mean, which adding a constant changes."""
 TWO_SETS, RANKED, MANY_SETS = "agreement", "teams", "judges"
-SIMULATED = ("errors", "check")
 BOARD = "board"
 """Draws topics of each collection by itself: no samples can be replayed."""
 METRICS = {"teams": ["AP", "nDCG@10", "RR"]}
@@ -197,7 +194,7 @@ def base_case(name: str) -> Case:
 def with_samples(name: str, cubes: tuple[xr.Dataset, ...]) -> Case:
     """Return a case with the samples that its seed draws."""
     analysis: Analysis = registry.load(name)(**OPTIONS.get(name, {}))
-    if not analysis.resamples or name in (*SIMULATED, BOARD):
+    if not analysis.resamples or name == BOARD:
         return Case(name, cubes, None)
     return Case(name, cubes, analysis.samples(combined(name, cubes), SEED, TRIALS))
 

@@ -172,7 +172,6 @@ FIXED = (
 OWN_NAMES = "a metric is computed again by its name: it cannot have another"
 ALL_RUNS = "each number is about all runs together; test_numbers_of_all_runs_add_up_over_pairs has what is known of parts"
 RESAMPLED = "everything is resampled; see test_samples_of_other_topics_are_equal_in_distribution"
-SIMULATED = "scores are simulated from a model that is fitted to all scores of a run, and systems are drawn by position"
 JOINTLY = "samples are simulated from one model of all runs under all metrics, in which each has its position"
 OTHER_TOPICS = "each run is resampled on topics of its own, and topics differ more"
 POOL = "fewer runs contribute fewer documents to the pool: all scores without a team may change"
@@ -193,7 +192,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             Law(),
             correlate=Law(close=["standard_error", *AP_COEFFICIENTS, "low", "high"]), splits=Law(close=["tau_ap", "tau_ap_mean"]), teams=Law(close=KEPT_MEANS),
-            errors=SIMULATED, check=JOINTLY, agreement=Law(free=["drop_run"]),  # of runs with equal scores the first is named
+            agreement=Law(free=["drop_run"]),  # of runs with equal scores the first is named
             judges=Law(free=["drop_run", "rise_run", "baseline", *JUDGED_DIFFERENCES, *BY_LEVEL, "covered", "mean_slope", "needed", "needed_truth"], close=[*JUDGED, "slope", *EFFECTIVE]),  # so are the baseline and thirds
             reliability=Law(close=RELIABILITY),
         ),
@@ -202,7 +201,7 @@ RELATIONS: dict[str, Relation] = {
         "Topics, and those of the samples, get labels in the opposite order: nothing changes.",
         rename("topic"), view_renamed("topic"),
         laws(
-            Law(close=["mean"]), board=RESAMPLED, maxt=Law(close=["mean", "residual_variance"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(close=RELIABILITY), errors=SIMULATED, check=JOINTLY,
+            Law(close=["mean"]), board=RESAMPLED, maxt=Law(close=["mean", "residual_variance"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(close=RELIABILITY),
             paired=Law(close=["mean", "p_value"]), agreement=Law(close=["mean_first", "mean_second"]), teams=Law(close=[*KEPT_MEANS, "rbp_residual"]),
             judges=Law(free=[*BOUGHT, "error_place"], close=[*JUDGED, *JUDGED_DIFFERENCES, *JUDGED_RATIOS]),
         ),
@@ -211,7 +210,7 @@ RELATIONS: dict[str, Relation] = {
         "The same with the samples that the seed draws: what is not resampled does not change.",
         lambda case: replace(rename("topic")(case), samples=None), view_renamed("topic"),
         laws(
-            **dict.fromkeys(["swap", "stability", "splits"], RESAMPLED), errors=SIMULATED, check=JOINTLY,
+            **dict.fromkeys(["swap", "stability", "splits"], RESAMPLED),
             **{name: Law(kept=kept, close=["mean", "mean_first", "mean_second", "mean_truth", "mean_judge", "own_mean", "own_mean_without", "p_value", "t_low", "t_high", "collection_mean", *RELIABILITY]) for name, kept in NOT_RESAMPLED.items()},
         ),
     ),
@@ -225,26 +224,26 @@ RELATIONS: dict[str, Relation] = {
     ),
     "metrics and gains in another order": Relation(
         "Metrics and gain settings in another order: their results are in that order.",
-        chosen(metric=[2, 0, 1], gain=[1, 0]), at_found_labels("metric", "gain"), laws(Law(), reliability=Law(close=FACETS), check=JOINTLY),
+        chosen(metric=[2, 0, 1], gain=[1, 0]), at_found_labels("metric", "gain"), laws(Law(), reliability=Law(close=FACETS)),
     ),
     "two metrics of three": Relation(
         "Without a metric, the results of the others do not change.",
-        chosen(metric=[0, 2]), at_found_labels("metric"), laws(Law(), swap=BEHIND_OTHERS, check=JOINTLY),
+        chosen(metric=[0, 2]), at_found_labels("metric"), laws(Law(), swap=BEHIND_OTHERS),
     ),
     "one metric of three": Relation(
         "A metric by itself gives what all together give: a list of metrics can be split into two calls.",
-        chosen(metric=[1]), at_found_labels("metric"), laws(Law(), swap=BEHIND_OTHERS, check=JOINTLY),
+        chosen(metric=[1]), at_found_labels("metric"), laws(Law(), swap=BEHIND_OTHERS),
     ),
     "one gain setting of two": Relation(
         "Without a gain setting, the results of the others do not change.",
-        chosen(gain=[0]), at_found_labels("gain"), laws(Law(), swap=BEHIND_OTHERS, reliability=Law(free=FACETS), check=JOINTLY),
+        chosen(gain=[0]), at_found_labels("gain"), laws(Law(), swap=BEHIND_OTHERS, reliability=Law(free=FACETS)),
     ),
     "fewer runs": Relation(
         "Without some runs, the results of pairs of the others do not change.",
         chosen(run=[0, 2, 4, 5]), at_found_labels("run"),
         laws(
             **{name: Law(kept=kept) for name, kept in BY_PAIR.items() if name != "tukey"},
-            **dict.fromkeys(["swap", "splits", "correlate", "agreement", "judges", "tukey", "reliability", "errors", "check"], ALL_RUNS), teams=POOL,
+            **dict.fromkeys(["swap", "splits", "correlate", "agreement", "judges", "tukey", "reliability"], ALL_RUNS), teams=POOL,
         ),
     ),
     "a run twice": Relation(
@@ -252,8 +251,8 @@ RELATIONS: dict[str, Relation] = {
         add_copy, without_copy,
         laws(
             **{name: Law(kept=kept) for name, kept in BY_PAIR.items()},
-            **dict.fromkeys(["swap", "splits", "correlate", "reliability", "check"], ALL_RUNS),
-            agreement=Law(kept=("mean_first", "mean_second")), judges=Law(kept=("mean_truth", "mean_judge", "corrected", "slope"), close=["corrected", "slope"]), errors=Law(),  # one of equal runs is kept
+            **dict.fromkeys(["swap", "splits", "correlate", "reliability"], ALL_RUNS),
+            agreement=Law(kept=("mean_first", "mean_second")), judges=Law(kept=("mean_truth", "mean_judge", "corrected", "slope"), close=["corrected", "slope"]),
             teams=Law(kept=("team_left_out", "mean_change", "mean_change_largest", "stayed", "own_mean", "own_mean_without", "n_unique", "n_unique_relevant")),
         ),
     ),
@@ -261,7 +260,7 @@ RELATIONS: dict[str, Relation] = {
         f"Scores + {SHIFT}: means grow by it, differences do not change.",
         scores_changed(lambda scores: np.rint((scores + SHIFT) * 1000) / 1000), same,
         laws(
-            grown("mean"), stability=Law(), splits=Law(), teams=FIXED, errors=SIMULATED, check=JOINTLY, reliability=Law(close=RELIABILITY),
+            grown("mean"), stability=Law(), splits=Law(), teams=FIXED, reliability=Law(close=RELIABILITY),
             leaderboard=grown(*LIMITS_OF_MEANS), board=grown(*OF_BOARDS), swap=grown("max_performance", free=["relative_difference"]), agreement=grown("mean_first", "mean_second"),
             judges=grown(*JUDGED, free=["slope"], close=[*JUDGED_DIFFERENCES, *JUDGED_RATIOS[1:]]),  # sums of squares cancel
         ),
@@ -272,7 +271,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             Law(free=["mean"]), maxt=Law(free=["mean"], close=["residual_variance"]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=["max_performance", "relative_difference"]), reliability=Law(close=RELIABILITY),
             agreement=Law(free=["mean_first", "mean_second"]), judges=Law(free=[*JUDGED, *JUDGED_RATIOS, "width", "width_truth"], close=JUDGED_DIFFERENCES),
-            unpaired=OTHER_TOPICS, teams=FIXED, errors=SIMULATED, check=JOINTLY,
+            unpaired=OTHER_TOPICS, teams=FIXED,
         ),
     ),
     "scores are halved": Relation(
@@ -281,7 +280,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             reliability=Law(times=dict.fromkeys(VARIANCES, SCALE**2)),
             judges=scaled(*JUDGED, *JUDGED_DIFFERENCES, close=JUDGED_RATIOS),
-            stability=Law(), splits=Law(), errors=SIMULATED, check=JOINTLY, correlate=scaled("mean"), agreement=scaled("mean_first", "mean_second"), tukey=scaled("mean", "critical_difference", close=["t"]),
+            stability=Law(), splits=Law(), correlate=scaled("mean"), agreement=scaled("mean_first", "mean_second"), tukey=scaled("mean", "critical_difference", close=["t"]),
             paired=scaled("mean", close=["p_value"]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), ranks=scaled("mean"), maxt=scaled("mean", "standard_error", "moderated_error", close=["t", "critical_value"], free=["residual_variance"]),
             swap=scaled("required_difference", "required_difference_smooth", "required_suffix", "required_difference_first", "max_performance", "max_difference", "support", close=["relative_difference"]),
             **dict.fromkeys(["bootstrap", "randomisation", "unpaired"], scaled("mean", "kth_difference", "estimated_difference", close=["t"])),
@@ -297,7 +296,7 @@ RELATIONS: dict[str, Relation] = {
             splits=Law(kept=["tau", "tau_b", "tau_mean", "tau_median", "tau_low", "tau_high", "tau_b_mean", "tied_pairs", "settled"]),
             agreement=Law(kept=["tied_first", "tied_second", *(f"{kind}_{what}" for kind in ("active", "mixed", "passive") for what in ("agreement", "disagreement"))]),
             judges=Law(kept=["tied_truth", "tied_judge", "agree", "only_truth", "only_judge", "opposite", "neither"]),
-            teams=FIXED, errors=SIMULATED, check=JOINTLY,
+            teams=FIXED,
         ),
     ),
     "every topic twice": Relation(
@@ -305,7 +304,7 @@ RELATIONS: dict[str, Relation] = {
         double_topics, same,
         laws(
             reliability="topics at hand are a sample: copies of topics would look like agreement of topics",
-            swap=Law(), stability=Law(), splits=Law(), errors=SIMULATED, check=JOINTLY, paired=Law(kept=["mean"], close=["mean"]),
+            swap=Law(), stability=Law(), splits=Law(), paired=Law(kept=["mean"], close=["mean"]),
             **dict.fromkeys(["bootstrap", "randomisation", "unpaired", "tukey"],
                 Law(kept=["t", "mean", "degenerate_pairs", "constant_pairs"], close=["mean"], times={"t": GROWTH})),
             maxt=Law(kept=["t", "mean", "degenerate_pairs", "constant_pairs"], close=["mean"], times={"t": GROWTH}),

@@ -1,21 +1,10 @@
-"""``python -m tests.benchmarks [start|swap|correlation|evaluate|pairs|items|teams|sweep|scaling|record ...]``: all benchmarks, or those named."""
+"""``python -m tests.benchmarks [start|swap|correlation|evaluate|pairs|items|teams|sweep|scaling ...]``: all benchmarks, or those named."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import (
-    correlation,
-    evaluate,
-    items,
-    pairs,
-    record,
-    scaling,
-    start,
-    swap,
-    sweep,
-    teams,
-)
+from tests.benchmarks import correlation, evaluate, items, pairs, scaling, start, swap, sweep, teams
 
 BENCHMARKS = {
     "start": start.main,
@@ -27,7 +16,6 @@ BENCHMARKS = {
     "teams": teams.main,
     "sweep": sweep.main,
     "scaling": scaling.main,
-    "record": record.main,
 }
 
 if __name__ == "__main__":

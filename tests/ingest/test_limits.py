@@ -168,8 +168,8 @@ def frame(scores: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> pd.DataF
     )
 
 
-ELSEWHERE = ("agreement", "judges", "teams", "errors", "check")
-"""Analyses that need sets of judgements, scores as evaluated from judgements, or from 0 to 1, which are never out of range."""
+ELSEWHERE = ("agreement", "judges", "teams")
+"""Analyses that need sets of judgements, or scores as evaluated from judgements, which are never out of range."""
 
 
 def edge_cube(scale: float) -> xr.Dataset:

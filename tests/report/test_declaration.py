@@ -165,7 +165,6 @@ def with_teams() -> xr.Dataset:
         sc.Paired(equivalence=0.1),
         sc.Correlation(),
         sc.Reliability(),
-        sc.Check(subject="ranks", n=10),
     ],
     ids=lambda analysis: str(analysis.name),
 )

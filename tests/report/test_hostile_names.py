@@ -264,8 +264,6 @@ def test_figures_of_all_analyses_are_drawn(
             "unpaired",
             "maxt",
             "ranks",
-            "errors",
-            "check",
             "reliability",
             "judges",
             "board",  # the figure of a leaderboard

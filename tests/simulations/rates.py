@@ -14,7 +14,6 @@ from scipy.special import stdtrit
 
 import scorecube as sc
 from scorecube.analyses.judges.judge_quantities import LEAST_SHARE, MANY_TIMES
-from scorecube.analyses.simulation.families import smallest_error
 from scorecube.design import topic_set_size
 from scorecube.design.power import Anova
 from scorecube.design.uncertainty import assured_variance
@@ -29,6 +28,7 @@ from scorecube.statistics.label_agreement import (
 )
 from scorecube.workflow.api import analyse
 from tests.simulations import judges
+from tests.simulations.families import smallest_holm
 from tests.simulations.truths import (
     AT_ONCE,
     DATA,
@@ -98,7 +98,7 @@ def family_error(truth: Truth, number: int, seed: int) -> Values:
         least = analyse(cube, test, trials=TRIALS, seed=seed)["p_value"].values.min(axis=(1, 2))
         single = analyse(cube, sc.Paired(tests=("t",), alphas=(ALPHA,)))["p_value"].values
         for k, sample in enumerate(drawn):
-            holm = smallest_error("holm", sample.scores, -1, 0, 0) <= ALPHA
+            holm = smallest_holm(sample.scores) <= ALPHA
             rows.append({"max-T": least[k] < ALPHA, "Holm's t": holm, "t, single pairs": (single[k] < ALPHA).mean()})  # fmt: skip
     return collected(rows)
 

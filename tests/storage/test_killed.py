@@ -20,7 +20,6 @@ from scorecube.analyses import (
     Analysis,
     Bootstrap,
     Correlation,
-    Errors,
     Leaderboard,
     MaxT,
     Randomisation,
@@ -53,7 +52,6 @@ ANALYSES: dict[str, tuple[Analysis, int]] = {
     "tukey": (Tukey(), 3),
     "unpaired": (Unpaired(), 3),
     "correlate": (Correlation(), 3),
-    "errors": (Errors(n=(10,), n_resamples=100, drop_worst=0.0), 3),
 }
 """Analyses of one cube with blocks, and how often each is killed; agreement and teams need other collections, paired and reliability have one block."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from scorecube.analyses.rank_sets.leaderboard import Leaderboard
     from scorecube.analyses.rank_sets.ranks import Ranks
     from scorecube.analyses.reliability.reliability import Reliability
-    from scorecube.analyses.simulation.check import Check
-    from scorecube.analyses.simulation.errors import Errors
     from scorecube.analyses.topic_samples.splits import Splits
     from scorecube.analyses.topic_samples.stability import Stability
     from scorecube.analyses.topic_samples.swap import Swap
@@ -34,9 +32,7 @@ __all__ = [
     "Analysis",
     "Board",
     "Bootstrap",
-    "Check",
     "Correlation",
-    "Errors",
     "Judges",
     "Leaderboard",
     "MaxT",

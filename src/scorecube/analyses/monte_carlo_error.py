@@ -12,7 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.quantities import quantity
 from scorecube.errors import BadPlan, option
-from scorecube.statistics.proportion_intervals import Z95, wilson
+from scorecube.statistics.proportion_intervals import Z95
 
 TESTS = ("bootstrap", "randomisation", "tukey", "maxt", "unpaired")
 MIN_SHARE = 0.01
@@ -24,8 +24,7 @@ def monte_carlo_width(result: xr.Dataset) -> float:
 
     result: Result of the swap method: intervals of the swap rates of bins with at least 1 % of the comparisons. Result
         of a test of all pairs of runs: intervals of the shares of significant pairs, that is the share of pairs with
-        alpha inside the interval of their p-value, for each alpha. Results of `errors` and `check`: Wilson intervals of
-        rates.
+        alpha inside the interval of their p-value, for each alpha.
     Returns width: Width, 0 to 1.
     Raises BadPlan: A result of another analysis, or of the swap method with intervals that are not over trials.
 
@@ -45,16 +44,9 @@ def monte_carlo_width(result: xr.Dataset) -> float:
         return float((result["swap_rate_high"] - result["swap_rate_low"]).where(well_filled).max())
     if analysis in TESTS:
         return int(quantity(result, "undecided_pairs").max()) / result.sizes[names.PAIR]
-    if analysis == "errors":
-        low, high = wilson(
-            result["significant"].values, result["experiments"].values[..., None, None]
-        )
-        return float(np.nanmax(high - low))
-    if analysis == "check":
-        return float(np.nanmax((result["held_high"] - result["held_low"]).values))
     raise BadPlan(
         f"{option('until_width')} is not available for {analysis}; "
-        f"use it with swap (intervals over trials), {', '.join(TESTS)}, errors, check",
+        f"use it with swap (intervals over trials), {', '.join(TESTS)}",
         option="until_width",
     )
 

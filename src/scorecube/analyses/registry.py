@@ -164,20 +164,6 @@ BUILT_IN = (
         references=("sakaishang2016",),
         quantities=f"{PACKAGE}.leave_out.team_quantities",
     ),
-    Entry(
-        "errors",
-        f"{PACKAGE}.simulation.errors:Errors",
-        "Error rates of paired tests, from simulated experiments with known truth.",
-        references=("urbano2018", "urbano2019"),
-        quantities=f"{PACKAGE}.simulation.error_quantities",
-    ),
-    Entry(
-        "check",
-        f"{PACKAGE}.simulation.check:Check",
-        "Check of an analysis: how often is what it states true of a known population?",
-        references=("urbano2018",),
-        quantities=f"{PACKAGE}.simulation.check_quantities",
-    ),
 )
 """In the order of lists and reports."""
 _ENTRIES = {entry.name: entry for entry in BUILT_IN}

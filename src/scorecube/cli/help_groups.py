@@ -5,13 +5,13 @@ from typing import Any
 from typer.core import TyperCommand
 
 QUESTIONS = {
-    "Begin": ("demo", "evaluate", "import", "fetch", "simulate", "standardise"),
+    "Begin": ("demo", "evaluate", "import", "fetch", "standardise"),
     "Which systems lead, and which differ?": (
         *("leaderboard", "board", "gate", "ranks", "maxt", "paired", "bootstrap"),
         *("randomisation", "tukey", "unpaired"),
     ),
     "Which metric separates systems, and how large must a difference be?": (
-        *("swap", "stability", "correlate", "preferences", "check", "errors"),
+        *("swap", "stability", "correlate", "preferences"),
     ),
     "How many topics?": ("design", "wcw", "design-curves", "reliability", "splits"),
     "Do judgements, judges and teams change the results?": ("agreement", "judges", "teams"),

@@ -18,12 +18,10 @@ from scorecube.analyses.base import Analysis
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.schema import label_array
-from scorecube.design.variance import variances
 from scorecube.errors import ScorecubeError
 from scorecube.metrics import DEFINITIONS, parse_metric
 from scorecube.testing import simulate_rankings
 from scorecube.workflow import api
-from scorecube.workflow.simulation import simulate
 
 N_RUNS, N_TOPICS, TRIALS = 6, 12, 20
 JUDGED = tuple((15 + topic, 10 + topic % 5, 4) for topic in range(N_TOPICS))
@@ -42,10 +40,6 @@ OTHER_OPTIONS: dict[str, tuple[dict[str, object], ...]] = {
 """Options of analyses that take other kernels than the defaults."""
 TOGETHER = {"leaderboard": ("ranks", "maxt", "board")}
 """Analyses with the same kernels, which processes side by side would compile several times."""
-ON_FEW_RUNS = {"errors"}
-"""Analyses that fit models to every pair of runs, with the same kernels for few and many."""
-WITHOUT_KERNELS = {"check"}
-"""Analyses that call others."""
 
 
 def parts() -> dict[str, Callable[[], None]]:
@@ -55,16 +49,16 @@ def parts() -> dict[str, Callable[[], None]]:
         families[start : start + METRICS_AT_A_TIME]
         for start in range(0, len(families), METRICS_AT_A_TIME)
     ]
-    later = {name for names in TOGETHER.values() for name in names} | WITHOUT_KERNELS
+    later = {name for names in TOGETHER.values() for name in names}
     analyses: dict[str, Callable[[], None]] = {
         name: partial(_analyse, name, *TOGETHER.get(name, ()))
         for name in registry.names()
         if name not in later
     }
-    first = [name for name in ("teams", "errors", "bootstrap") if name in analyses]
+    first = [name for name in ("teams", "bootstrap") if name in analyses]
     return (
         {name: analyses[name] for name in first}
-        | {"readers": _read, "fonts": _find_fonts, "simulation": _simulate}
+        | {"readers": _read, "fonts": _find_fonts}
         | {f"metrics {k}": partial(_score, chunk) for k, chunk in enumerate(chunks, 1)}
         | analyses
     )
@@ -107,19 +101,12 @@ def _score(families: Sequence[str]) -> None:
                 api.evaluate(rankings, (str(metric),), ("auto",))
 
 
-def _simulate() -> None:
-    """Simulate scores of a population, and estimate the variance of known ones."""
-    cube = _cubes()[0].isel({names.METRIC: [0]})
-    simulate(cube, topics=TRIALS)
-    variances(cube)
-
-
 def _analyse(*names: str) -> None:
     """Run analyses of small collections with all options that take kernels of their own, once with given samples."""
     for name in names:
         kind: Callable[..., Analysis] = registry.load(name)
         for options in ({}, *OTHER_OPTIONS.get(name, ())):
-            for cube in _cubes()[: 1 if name in ON_FEW_RUNS else None]:
+            for cube in _cubes():
                 # An analysis that does not suit a collection, or takes no samples.
                 with suppress(ScorecubeError):
                     api.analyse(cube, kind(**options), trials=TRIALS, seed=1)

@@ -242,8 +242,7 @@ def test_doubts_of_run_files_are_kept_with_their_scores(
         yield from ()
 
     monkeypatch.setattr(doubts, "RANKING_RULES", (rule,))
-    for run in "ab":
-        (tmp_path / run).write_bytes(ranked(lambda rank: rank, run))
+    (tmp_path / "a").write_bytes(ranked(lambda rank: rank, "a"))
     (tmp_path / "qrels").write_bytes(QRELS)
     study = tmp_path / "study.zarr"
     words = ("--name", "c", "--runs", tmp_path / "a", "--qrels", tmp_path / "qrels")
@@ -252,7 +251,3 @@ def test_doubts_of_run_files_are_kept_with_their_scores(
     assert len(asked) == 1
     kept = scorecube("info", study, "--warnings").succeeded().stdout
     assert "1 run (a): scores rise along the file" in kept
-    further = (*words[:3], tmp_path / "b", *words[4:], "--add-runs")
-    said = scorecube("evaluate", study, *further).succeeded().stderr
-    assert said.count("2 runs (a, b): scores rise along the file") == 1
-    assert said.count("scores rise") == 1

@@ -64,7 +64,7 @@ def commands(folder: Path) -> list[list[str]]:
         ["swap", study, "--size", "3", "--trials", "40", *more],
         ["swap", study, "--size", "3", "--trials", "80", *more],
         ["bootstrap", study, "--trials", "40", *more],
-        [*evaluate, "--runs", str(files / "second"), "--add-runs"],
+        [*evaluate, "--runs", str(files / "second"), "--metrics", "AP,RR,P@5", "--replace"],
         ["import", study, "--name", "scores", str(files / "scores.csv"), "--metric", "X"],
         [
             "import",
@@ -150,8 +150,7 @@ def soak(kills: int, seed: int, base: Path) -> None:
                 # A sweep and a replacement of equal scores may have stored a part.
                 if words[0] != "sweep" and found not in (before, expected[position]):
                     raise SystemExit(f"kill {done} of {words}: neither old nor new: {found}")
-            if "--add-runs" not in words or state(study) != expected[position]:
-                run(words)  # runs are added once
+            run(words)
             if state(study) != expected[position]:
                 raise SystemExit(
                     f"after {done} kills, {words}: {state(study)} != {expected[position]}"

@@ -94,11 +94,10 @@ def doubts_of(cube: xr.Dataset) -> list[str]:
 def with_doubts(rankings: xr.Dataset, *found: str) -> xr.Dataset:
     """Return rankings with all doubts about them, which are computed once.
 
-    rankings: Without doubts, or with those about a part of them.
+    rankings: Without doubts.
     found: Kind of doubt, of `IN_SCORES`, and run: ``rise a``.
     """
-    attrs = {names.DOUBTS: _of_rankings(rankings, found), names.SCORE_DOUBTS: list(found)}
-    return rankings.assign_attrs(attrs)
+    return rankings.assign_attrs({names.DOUBTS: _of_rankings(rankings, found)})
 
 
 def _topics_in_groups(cube: xr.Dataset) -> Iterator[str]:

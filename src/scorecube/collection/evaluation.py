@@ -100,7 +100,6 @@ def evaluate(
         "no_relevant": no_relevant,
         EXCLUDED: [str(topic) for topic in topics[~kept]],
     }
-    attrs.pop(names.SCORE_DOUBTS, None)
     runs, teams = (schema.labels_of(rankings, dim) for dim in (names.RUN, names.TEAM))
     cube = cube_dataset(scores, parsed, gain_labels, runs, topics[kept].tolist(), teams, attrs)
     return _with_labels_of(rankings, cube)

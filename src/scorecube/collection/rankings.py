@@ -19,7 +19,7 @@ from scorecube.collection import schema
 from scorecube.collection.doubts import doubts_of, doubts_of_lines, with_doubts
 from scorecube.collection.judgements import IntArray, Qrels, RunLines
 from scorecube.collection.teams import discard, listed, teams_of
-from scorecube.errors import BadInput, BadPlan, counted, natural_key, option
+from scorecube.errors import BadInput, BadPlan, BadStudy, counted, natural_key, option
 from scorecube.kernels.parsing import judge_run
 from scorecube.kernels.workspace import Workspace
 
@@ -360,6 +360,58 @@ def _stacked(rows: Sequence[np.ndarray[Any, np.dtype[Item]]]) -> np.ndarray[Any,
     for k, row in enumerate(rows):
         result[k, :, : row.shape[1]] = row
     return result
+
+
+def refuse_other_rankings(stored: xr.Dataset, new: xr.Dataset, what: str) -> None:
+    """Refuse rankings that differ in judgements, options of reading or lists of runs from those of a collection.
+
+    Parameters
+    ----------
+    stored, new
+        Rankings of the collection, and others, perhaps of further runs.
+    what
+        Names the collection in messages.
+
+    Raises
+    ------
+    BadStudy
+        With what differs.
+    """
+    of_judgements = [
+        name for name, array in stored.variables.items() if names.RUN not in array.dims
+    ]
+    differing = [
+        str(name)
+        for name in of_judgements
+        if name != names.RANK and (name not in new or not stored[name].equals(new[name]))
+    ]
+    if differing or set(stored.variables) != set(new.variables):
+        raise BadStudy(
+            f"{what} was evaluated with other judgements or levels (they differ in {', '.join(differing) or 'their kind'}); give the same "
+            f"judgements, all runs with {option('replace', True)}, or another {option('name')}"
+        )
+    settings = [
+        key
+        for key, value in stored.attrs.items()
+        if key != names.DOUBTS and new.attrs.get(key) != value  # doubts are of the runs
+    ]
+    if settings:
+        raise BadStudy(
+            f"{what} was read with other options: {', '.join(f'{key}={stored.attrs[key]}, now {new.attrs.get(key)}' for key in settings)}; use the "
+            f"same, give all runs with {option('replace', True)}, or another {option('name')}"
+        )
+    for run in set(schema.labels_of(stored, names.RUN)) & set(schema.labels_of(new, names.RUN)):
+        one, other = (
+            each[schema.LEVEL_AT_RANK].sel({names.RUN: run}).values for each in (stored, new)
+        )
+        depth = min(one.shape[-1], other.shape[-1])
+        behind = (each[:, depth:] for each in (one, other))  # in collections of deeper runs
+        if (one[:, :depth] != other[:, :depth]).any() or any(
+            (rest != names.UNJUDGED).any() for rest in behind
+        ):
+            raise BadStudy(
+                f"{what} has another run {run!r} than its file; use {option('replace', True)} to start over"
+            )
 
 
 def with_rankings(cube: xr.Dataset, rankings: xr.Dataset) -> xr.Dataset:

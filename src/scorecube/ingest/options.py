@@ -73,10 +73,6 @@ class EvaluateOptions:
         "nonrelevant",
         "Unjudged documents: not relevant, or removed from the lists (judged_only=True for all metrics).",
     )
-    add_runs: bool = option_field(
-        False,
-        "Add runs to the collection, under its own metrics and gain settings; its results become outdated.",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,7 +34,7 @@ from scorecube.storage.index import INDEX, write_rows
 from scorecube.storage.layout import METADATA
 from scorecube.storage.location import Location, open_location
 from scorecube.storage.lock import hold_lock, is_left, is_lock, lock_suffix
-from scorecube.storage.manifest import EMPTY, Manifest
+from scorecube.storage.manifest import EMPTY
 from scorecube.storage.writer import ListWriter, Session, Writer
 
 BATCH_SECONDS, BATCH_ROWS = 2.0, 64
@@ -144,7 +144,6 @@ class Study(Catalogue):
         rankings: xr.Dataset | None = None,
         replace: bool = False,
         facts: Mapping[str, Any] | None = None,
-        base: Manifest | None = None,
     ) -> None:
         """Write a collection, or further metrics and gain settings of one that exists.
 
@@ -155,7 +154,6 @@ class Study(Catalogue):
         replace: Replace the scores and rankings that are stored under the name. Results of other scores are kept as
             outdated until they are computed again.
         facts: JSON values to note in the manifest.
-        base: Manifest of the scores and rankings that those which replace them were made from.
         Raises BadStudy: The collection exists with other runs, topics or scores, or another process has changed what
             these were made from.
         """
@@ -170,7 +168,7 @@ class Study(Catalogue):
             cube = cube.compute()
         with self.lock() as listing, self.lock(name) as writer, self.location.failures():
             listing.change()
-            writer.add(cube, rankings, replace=replace, facts=facts or EMPTY, base=base)
+            writer.add(cube, rankings, replace=replace, facts=facts or EMPTY)
             listing.change(add=[name])
 
     @overload

@@ -233,7 +233,6 @@ class Writer(Session, Collection):
         *,
         replace: bool = False,
         facts: Mapping[str, Any] = EMPTY,
-        base: Manifest | None = None,
     ) -> None:
         """Write scores, or further metrics and gain settings of those that are stored; see `scorecube.storage.study.Study.add`."""
         stored, parts = self.name in self.study, is_made_on_use(cube, names.SCORE)
@@ -254,9 +253,7 @@ class Writer(Session, Collection):
         groups = {CUBE: cube} | ({} if rankings is None else {RANKINGS: rankings})
         same = stored and not parts and self._has_scores(cube)
         self.write(
-            groups,
-            lambda manifest: _noting(_started_over(manifest, set(groups), keep=same), facts),
-            base=base,
+            groups, lambda manifest: _noting(_started_over(manifest, set(groups), keep=same), facts)
         )
 
     def _has_scores(self, cube: xr.Dataset) -> bool:

@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection import more_runs
 from scorecube.collection.arguments import metric_names
 from scorecube.collection.doubts import doubts_of
 from scorecube.collection.evaluation import evaluate as evaluate_rankings
 from scorecube.collection.lower_is_better import negated
 from scorecube.collection.metric_spellings import read_metric
-from scorecube.collection.rankings import Duplicates, Order, Precision, build_rankings
+from scorecube.collection.rankings import (
+    Duplicates,
+    Order,
+    Precision,
+    build_rankings,
+    refuse_other_rankings,
+)
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems
@@ -47,7 +52,7 @@ if TYPE_CHECKING:
 
 LOGGER = logging.getLogger("scorecube")
 READING = (*("teams", "topic_groups", "order", "precision"), *("depth", "run_name", "duplicates"))
-SCORING = ("metrics", "gains", "no_relevant", "missing_topic", "replace", "add_runs")
+SCORING = ("metrics", "gains", "no_relevant", "missing_topic", "replace")
 """Options of the command evaluate that are arguments of `read_rankings` and of `evaluate_into`."""
 Progress = Callable[[int, int], None]
 
@@ -323,7 +328,6 @@ def evaluate_into(
     gains: Sequence[str],
     *,
     replace: bool = False,
-    add_runs: bool = False,
     **options: Any,
 ) -> xr.Dataset:
     """Evaluate rankings into a collection and return its cube; metrics and gains of the collection are kept.
@@ -333,30 +337,16 @@ def evaluate_into(
     rankings: As from `read_rankings`.
     metrics, gains: Metric names and gain settings to evaluate, in addition to those the collection has.
     replace: Whether the collection is replaced instead of extended. Its results become outdated if the scores differ.
-    add_runs: Whether the rankings are of further runs of the collection, which is then evaluated anew with its own
-        metrics and gain settings.
     options: Other arguments of `scorecube.evaluate`.
     Returns cube: ``score[metric, gain, run, topic]`` as stored.
     """
-    if add_runs and replace:
-        raise BadPlan(
-            f"{option('add_runs', True)} and {option('replace', True)} contradict each other; use one of them",
-            option="add_runs",
-        )
-    base, what = study[name].manifest if add_runs else None, f"{study.path}: collection {name!r}"
-    if add_runs:
-        rankings = more_runs.add_runs(study[name].rankings, rankings, what)
-        stored = study[name].cube
-        refuse_other_conditions(stored.attrs, options, what)
-        metrics, gains = _evaluated_metrics(stored), labels_of(stored, names.GAIN)
-        replace = True
+    what = f"{study.path}: collection {name!r}"
     if name in study and not replace:
         # Imported scores are kept unchanged; only scores that were evaluated can be evaluated again.
         evaluated = study[name].contents()["rankings"]
         stored = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
         if evaluated:
-            more_runs.refuse_other_reading(study[name].rankings, rankings, what)
-            more_runs.new_runs(study[name].rankings, rankings, what)
+            refuse_other_rankings(study[name].rankings, rankings, what)
         refuse_other_conditions(stored.attrs, options, what)
         known = _evaluated_metrics(stored)
         named = metric_names("metrics", metrics)
@@ -366,7 +356,7 @@ def evaluate_into(
         study.add(name, cube=cube)
     else:
         cube = evaluate_rankings(rankings, metrics, gains, **options)
-        study.add(name, cube=cube, rankings=rankings, replace=replace, base=base)
+        study.add(name, cube=cube, rankings=rankings, replace=replace)
     return cube
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from scorecube import names
-from scorecube.collection.more_runs import new_runs
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadInput, BadStudy, counted, nearest, option
 from scorecube.execute.processes import run_portions
@@ -210,20 +209,6 @@ def _read(study: Study, source: Source, *, notify: Callable[[str], None], **opti
     rankings = api.read_rankings(
         settings["runs"], settings["qrels"], notify=notify, **reading, **options
     )
-    if settings.get("add_runs") and source.name in study:
-        what = f"{study.path}: collection {source.name!r}"
-        for line in _left(
-            study,
-            source.name,
-            rankings.assign_coords({names.METRIC: study[source.name].cube[names.METRIC]}),
-        ):
-            notify(line)
-        rankings = new_runs(study[source.name].rankings, rankings, what)
-        scoring["add_runs"] = bool(rankings.sizes[names.RUN])
-    else:
-        scoring["add_runs"] = False
-    if not rankings.sizes[names.RUN]:
-        return study[source.name].cube
     return api.evaluate_into(study, source.name, rankings, **scoring)
 
 

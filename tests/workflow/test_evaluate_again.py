@@ -1,17 +1,13 @@
-"""Runs that are added to a collection, and results of scores that were replaced."""
+"""Runs that are evaluated into a collection that exists, and results of scores that were replaced."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-import xarray as xr
 
-from scorecube.collection.evaluation import evaluate
 from scorecube.storage import open_study
-from scorecube.workflow import inputs
 from tests.conftest import Cli, Files
 
 METRICS = ["--metrics", "AP,nDCG@5", "--gains", "auto,1:1:1"]
@@ -32,23 +28,18 @@ def parts(files: Files, tmp_path: Path) -> list[list[str]]:
     return options
 
 
-def test_added_runs_are_as_if_read_together(
-    parts: list[list[str]], files: Files, tmp_path: Path, scorecube: Cli
+def test_results_of_scores_that_were_replaced_are_outdated(
+    parts: list[list[str]], tmp_path: Path, scorecube: Cli
 ) -> None:
-    study, together = tmp_path / "study.zarr", tmp_path / "together.zarr"
-    name = ["--name", "demo"]
-    scorecube("evaluate", together, *name, *files.options(), *METRICS).succeeded()
+    study, name = tmp_path / "study.zarr", ["--name", "demo"]
     scorecube("evaluate", study, *name, *parts[0], *METRICS).succeeded()
     for trials in (20, 30):
         scorecube("swap", study, "--trials", trials, "--seed", 1).succeeded()
-    added = scorecube("evaluate", study, *name, *parts[1], "--add-runs").succeeded()
+    added = scorecube("evaluate", study, *name, *parts[1], *METRICS)
+    assert "exists with 4 runs, and the new scores have 2" in added.stderr
+    added = scorecube("evaluate", study, *name, *parts[1], *METRICS, "--replace").succeeded()
     assert "demo: outdated, as they are of scores that were replaced: swap (2)" in added.stderr
-    for part in ("cube", "rankings"):
-        found, expected = (getattr(open_study(path)["demo"], part) for path in (study, together))
-        xr.testing.assert_identical(found, expected)
-    listed = scorecube("info", study).succeeded().stdout
-    assert "6 runs of 3 teams" in listed
-    assert "outdated swap (2)" in listed
+    assert "outdated swap (2)" in scorecube("info", study).succeeded().stdout
     refused = scorecube("show", study, "swap")
     assert refused.status == 1
     assert "no result of swap of the scores that are there now" in refused.stderr
@@ -60,27 +51,23 @@ def test_added_runs_are_as_if_read_together(
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ([], "has 2 runs of these names already"),
         (["--levels", "1:0"], "was evaluated with other judgements or levels"),
         (["--depth", "3"], "was read with other options: depth=0"),
-        (["--replace"], "contradict each other"),
     ],
 )
-def test_runs_that_do_not_fit_are_refused(
+def test_rankings_that_do_not_fit_are_refused(
     parts: list[list[str]], change: list[str], expected: str, tmp_path: Path, scorecube: Cli
 ) -> None:
     study, name = tmp_path / "study.zarr", ["--name", "demo"]
     scorecube("evaluate", study, *name, *parts[0], *METRICS).succeeded()
-    if not change:
-        scorecube("evaluate", study, *name, *parts[1], "--add-runs").succeeded()
     before = open_study(study)["demo"].manifest
-    refused = scorecube("evaluate", study, *name, *parts[1], "--add-runs", *change)
+    refused = scorecube("evaluate", study, *name, *parts[0], "--metrics", "RR", *change)
     assert refused.status == 1
     assert expected in refused.stderr
     assert open_study(study)["demo"].manifest == before
 
 
-def test_a_sweep_adds_runs_and_replaces(
+def test_a_sweep_refuses_runs_that_changed_unless_it_replaces(
     parts: list[list[str]], files: Files, tmp_path: Path, scorecube: Cli
 ) -> None:
     study, folder = tmp_path / "study.zarr", tmp_path / "all"
@@ -96,45 +83,16 @@ def test_a_sweep_adds_runs_and_replaces(
         return outcome.stderr if outcome.status else ""
 
     assert sweep() == ""
-    for run in Path(parts[1][1]).iterdir():
-        shutil.copy(run, folder)
-    assert "exists with 4 runs, and the new scores have 6" in sweep()
-    assert sweep("add_runs = true") == ""
-    assert open_study(study)["demo"].cube.sizes["run"] == 6
-    assert open_study(study)["demo"].contents()["results"] == {"swap": 1}
     (first, *_) = sorted(folder.iterdir())
     first.write_text("".join(reversed(first.read_text().splitlines(keepends=True)[:60])))
-    assert "has another run 'run0' than its file" in sweep("add_runs = true")
+    assert "has another run 'run0' than its file" in sweep()
+    for run in Path(parts[1][1]).iterdir():
+        shutil.copy(run, folder)
     assert sweep("replace = true") == ""
+    assert open_study(study)["demo"].cube.sizes["run"] == 6
     scorecube("verify", study).succeeded()
 
 
-def test_runs_that_another_process_added_meanwhile_are_kept(
-    parts: list[list[str]], tmp_path: Path, scorecube: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study, name = tmp_path / "study.zarr", ["--name", "demo"]
-    scorecube("evaluate", study, *name, *parts[0], *METRICS).succeeded()
-
-    def overtaken(*args: Any, **options: Any) -> xr.Dataset:
-        monkeypatch.undo()
-        scorecube("evaluate", study, *name, *parts[1], "--add-runs").succeeded()
-        return evaluate(*args, **options)
-
-    monkeypatch.setattr(inputs, "evaluate_rankings", overtaken)
-    third = tmp_path / "third"
-    shutil.copytree(tmp_path / "second", third)
-    for run in third.iterdir():
-        run.write_text(run.read_text().replace("run", "late"))
-    options = ["--runs", str(third), "--qrels", parts[0][3], "--add-runs"]
-    refused = scorecube("evaluate", study, *name, *options)
-    assert refused.status == 1
-    assert "another process changed its scores meanwhile" in refused.stderr
-    assert open_study(study)["demo"].cube.sizes["run"] == 6
-    scorecube("evaluate", study, *name, *options).succeeded()
-    assert open_study(study)["demo"].cube.sizes["run"] == 8
-
-
-@pytest.mark.parametrize("add", [[], ["--add-runs"]])
 @pytest.mark.parametrize(
     ("before", "now", "named"),
     [
@@ -147,12 +105,12 @@ def test_runs_that_another_process_added_meanwhile_are_kept(
 )  # fmt: skip
 def test_scores_of_other_conditions_are_not_mixed(
     parts: list[list[str]], tmp_path: Path, scorecube: Cli,
-    before: list[str], now: list[str], named: str, add: list[str],
+    before: list[str], now: list[str], named: str,
 ) -> None:  # fmt: skip
     study, name = tmp_path / "study.zarr", ["--name", "demo"]
     scorecube("evaluate", study, *name, *parts[0], *METRICS, *before).succeeded()
     held = open_study(study)["demo"].manifest
-    given = [*parts[1], *add] if add else [*parts[0], "--metrics", "RR"]
+    given = [*parts[0], "--metrics", "RR"]
     refused = scorecube("evaluate", study, *name, *given, *now)
     assert refused.status == 1
     assert named in refused.stderr

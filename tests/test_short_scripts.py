@@ -81,10 +81,6 @@ def test_a_short_script_ends_in_a_figure_or_a_study(
     assert (tmp_path / "leaderboard.png").read_bytes().startswith(PNG)
 
 
-def test_there_are_four_short_scripts() -> None:
-    assert len(list(SCRIPTS.glob("*.py"))) == 4
-
-
 def test_notebooks_show_figures_studies_and_collections(tmp_path: Path) -> None:
     cube = simulate_cube(n_runs=4, seed=1)
     result = sc.analyse(cube, sc.Swap(size=20), trials=20, seed=1)

@@ -16,8 +16,6 @@ import scorecube as sc
 from scorecube.collection.topic_groups import by_group, effective_freedom
 from scorecube.errors import BadInput, BadPlan
 from tests.conftest import Cli
-from tests.simulations import __main__ as simulations
-from tests.simulations import rates
 
 SIZES = (3, 1, 6, 2, 5, 4, 4, 1)
 
@@ -232,28 +230,3 @@ def test_rankings_keep_groups(tmp_path: Path) -> None:
     labels = {topic: topic[0] for topic in topics}
     cube = sc.evaluate(sc.read_rankings(run, qrels, topic_groups=labels), ["AP"])
     assert cube["topic_group"].values.tolist() == ["1", "1", "2", "2", "3", "3"]
-
-
-PAGE = Path(__file__).parents[1] / "docs" / "believe" / "groups.md"
-
-
-@pytest.mark.slow
-@pytest.mark.data
-@pytest.mark.usefixtures("data")
-@pytest.mark.parametrize("label", ["10 groups of 1 and 9 topics, correlation 0.6", "25 groups of 5 topics, correlation 0.3"])  # fmt: skip
-def test_rates_on_the_page_are_those_of_the_code(label: str) -> None:
-    headings, *rows = (
-        [cell.strip() for cell in line.strip("| \n").split("|")]
-        for line in PAGE.read_text().splitlines()
-        if line.startswith("| ")
-    )
-    printed = next(dict(zip(headings, row, strict=True)) for row in rows if row[0] == label)
-    found = dict(simulations.ROWS["groups"]())
-    for kind in ("family-wise error", "means"):
-        row = found[f"{label}: {kind}"]
-        for method, values in row.measure(row.truth(), row.samples, simulations.SEED).items():
-            name = method.removesuffix(", single pairs")
-            if name == "t" and kind == "family-wise error":
-                continue  # printed of means
-            rate, error = rates.rate_of(values)
-            assert printed[name].replace("*", "") == f"{rate:.3f} ({error:.3f})"

@@ -1,4 +1,4 @@
-"""What others read of scorecube, and it of them: xarray, pandas, R, LaTeX, JSON readers; ir_measures and ranx."""
+"""What others read of scorecube, and it of them: xarray, pandas, LaTeX, JSON readers; ir_measures and ranx."""
 
 from __future__ import annotations
 
@@ -133,66 +133,6 @@ def needs(program: str) -> str:
     if found is None:
         pytest.skip(f"{program} is not installed")
     return found
-
-
-R = """
-for (path in commandArgs(trailingOnly = TRUE)) {
-  table <- read.csv(path, check.names = FALSE, colClasses = NA, na.strings = "", encoding = "UTF-8")
-  kind <- sapply(table, function(column) if (is.numeric(column)) "n" else if (is.logical(column)) "l" else "c")
-  total <- sapply(table, function(column) if (is.numeric(column)) sum(column, na.rm = TRUE) else 0)
-  missing <- sapply(table, function(column) sum(is.na(column)))
-  cat(nrow(table), ncol(table), sep = "\\t"); cat("\\n")
-  cat(paste(names(table), kind, sprintf("%.12g", total), missing, sep = "\\t"), sep = "\\n"); cat("\\n")
-}
-"""
-
-
-@pytest.mark.process
-def test_r_reads_every_table(
-    scorecube: Cli, analysed_study: Path, odd_study: Path, tmp_path: Path
-) -> None:
-    rscript = needs("Rscript")
-    (tmp_path / "read.R").write_text(R)
-    paths: list[Path] = []
-    frames = []
-    asked = [(analysed_study, *each) for each in TABLE_NAMES] + [
-        (odd_study, "scores", "means"),
-        (odd_study, "scores", "cells"),
-    ]
-    for study, analysis, table in asked:
-        path = tmp_path / f"{len(paths):02d}.csv"
-        path.write_text(
-            scorecube("show", study, analysis, "--table", table, "--format", "csv")
-            .succeeded()
-            .stdout,
-            encoding="utf-8",
-        )
-        paths.append(path)
-        frames.append(pd.read_csv(path))
-    done = subprocess.run(
-        [rscript, "--vanilla", tmp_path / "read.R", *paths],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    lines = iter(filter(None, done.stdout.splitlines()))
-    for frame in frames:
-        assert tuple(map(int, next(lines).split("\t"))) == frame.shape
-        for column in frame.columns:
-            name, kind, total, missing = next(lines).split("\t")
-            assert name == column
-            assert int(missing) == frame[column].isna().sum()
-            if frame[column].isna().all():
-                continue
-            if pd.api.types.is_bool_dtype(frame[column]) or not pd.api.types.is_numeric_dtype(
-                frame[column]
-            ):
-                assert kind in "cl"
-            else:
-                assert kind == "n"
-                assert float(total) == pytest.approx(frame[column].sum(), rel=1e-10, abs=1e-12)
 
 
 def tables_in_latex(scorecube: Cli, analysed_study: Path, odd_study: Path) -> list[str]:

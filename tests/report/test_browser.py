@@ -234,17 +234,6 @@ def test_the_keyboard_reaches_tables_and_shows_where_it_is(tab: Tab, page: Path)
     assert tab.value(beyond) == 0
 
 
-def test_pictures_are_made_by_the_script(page: Path, tmp_path: Path) -> None:
-    if find_chromium() is None:
-        pytest.skip("no Chromium is installed (Debian's package is called chromium)")
-    from tests.report.screenshots import VIEWS, take
-
-    made = take(page, tmp_path / "shots")
-    for view in VIEWS:
-        assert any(f"-{view}-1.png" in path.name for path in made)
-    assert all(path.stat().st_size > 5_000 for path in made)
-
-
 def test_no_name_acts_on_a_page(tab: Tab, hostile_page: Path) -> None:
     tab.open(hostile_page)
     assert tab.complaints() == []

@@ -505,6 +505,5 @@ def test_the_lock_holds_no_addresses() -> None:
     assert "://" not in (REPO / "requirements.lock").read_text(encoding="utf-8")
 
 
-
 if __name__ == "__main__":
     print(*House(SOURCE).summary(), *problems_of(House(SOURCE)), sep="\n")

@@ -1,8 +1,6 @@
 """Malformed, hostile and odd inputs, each with its outcome: the text of the error, or the scores that come out.
 
-In outcomes, FILE is the path of the odd file, and FOLDER that of its folder. Notes follow after " | ". A new case gets
-its outcome from ``python -m tests.odd_inputs WORD ...``, which prints what happens to the cases whose names have one of
-the words; whether that is right is for people to decide.
+In outcomes, FILE is the path of the odd file, and FOLDER that of its folder. Notes follow after " | ".
 """
 
 from tests.odd_inputs.doubtful import DOUBTFUL

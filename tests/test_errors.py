@@ -34,7 +34,7 @@ flag_of = flags_of(commands.build("bootstrap"))
         ("size", 25, "size=25", "--size 25"),
         ("metrics", None, "metrics", "--metrics"),
         ("drop_missing", True, "drop_missing=True", "--drop-missing"),
-        ("studentised", False, "studentised=False", "--unstudentised"),
+        ("plus_one", False, "plus_one=False", "--no-plus-one"),
         ("sampling", "replacement", "sampling='replacement'", "--sampling replacement"),
         ("collections", ["A", "B"], "collections=['A', 'B']", "--collection A,B"),
         ("alphas", (0.05, 0.01), "alphas=(0.05, 0.01)", "--alpha 0.05,0.01"),

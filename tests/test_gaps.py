@@ -55,9 +55,3 @@ def test_few_topics_like_the_others_draw_no_warning() -> None:
     scores[2, 7] = np.nan
     said = sc.select(cube_of(scores), drop_missing=True).attrs[names.LEFT_OUT]
     assert said == "39 of 40 topics are used: scores are missing on the others, most of r2 (1)."
-
-
-def test_pairs_on_their_common_topics_say_so() -> None:
-    scores, _ = with_gaps()
-    result = sc.analyse(cube_of(scores), sc.Bootstrap(missing="pairwise"), trials=200, seed=1)
-    assert any("on the common topics of each pair, of 40 topics" in line for line in headline(result))  # fmt: skip

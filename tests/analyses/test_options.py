@@ -127,7 +127,7 @@ def test_the_shared_selection_is_that_of_select() -> None:
     ("analysis", "line"),
     [
         (sc.Bootstrap(alphas=(0.1, 0.05)), 'name = "bootstrap"\nalphas = "0.1,0.05"'),
-        (sc.Bootstrap(studentised=False), 'name = "bootstrap"\nstudentised = false'),
+        (sc.Bootstrap(plus_one=False), 'name = "bootstrap"\nplus_one = false'),
         (
             sc.Correlation(along=("metric",), intervals=()),
             'name = "correlate"\nalong = "metric"\nintervals = "none"',
@@ -150,7 +150,7 @@ def test_sweep_files_take_the_texts_of_the_command_line(
 @pytest.mark.parametrize(
     ("words", "analysis"),
     [
-        ("bootstrap --unstudentised --alpha 0.1", sc.Bootstrap(studentised=False, alphas=(0.1,))),
+        ("bootstrap --no-plus-one --alpha 0.1", sc.Bootstrap(plus_one=False, alphas=(0.1,))),
         ("correlate --along gain --intervals none", sc.Correlation(along=("gain",), intervals=())),
         ("teams --drop-unpooled --topics 5,3", sc.Teams(keep_unpooled=False, topic_sizes=(5, 3))),
         ("teams --leave 2", sc.Teams(leave=(2,))),
@@ -180,7 +180,7 @@ def test_option_tables_name_every_flag() -> None:
     text = options_page()
     for name in registry.names():
         assert f"## {name}" in text
-    assert "| `studentised` `--unstudentised` |" in text
+    assert "| `plus_one` `--no-plus-one` |" in text
     assert "| `topic_sizes` `--topics` |" in text
     assert "(s1, Sakai 2007). *s0, s1*; default `s0` |" in text
     assert all(

@@ -80,46 +80,6 @@ def test_p_values_are_never_zero_but_on_request(scorecube: Cli, study: Path, nam
     np.testing.assert_allclose(again["p_value"], result["reached"] / 60)
 
 
-@pytest.mark.parametrize("name", RESAMPLING[:3])
-def test_only_significant_pairs_make_the_estimated_difference(
-    scorecube: Cli, study: Path, name: str
-) -> None:
-    scorecube(name, study, *OPTIONS, "--alpha", "0.3", "--only-significant").succeeded()
-    result = newest(study, name).isel(gain=0, alpha=0)
-    kth = result["kth_difference"].where(result["p_value"] < 0.3)
-    np.testing.assert_array_equal(result["estimated_difference"], kth.max("pair"))
-    scorecube(name, study, *OPTIONS, "--alpha", "0.3").succeeded()
-    every = newest(study, name).isel(gain=0, alpha=0)
-    np.testing.assert_array_equal(
-        every["estimated_difference"], every["kth_difference"].max("pair")
-    )
-    assert (kth.isnull().sum() > 0).item()
-
-
-@pytest.mark.parametrize("name", RESAMPLING[:2])
-def test_one_sided_p_values_of_both_directions_add_up(
-    scorecube: Cli, study: Path, name: str
-) -> None:
-    scorecube(name, study, *OPTIONS, "--sided", 1).succeeded()
-    result = newest(study, name)
-    ahead = result["t"] > 0
-    assert (result["p_value"].where(ahead).max() <= 0.7).item()
-    assert (result["p_value"].where(result["t"] < 0).min() >= 0.3).item()
-
-
-def test_the_statistic_and_the_precision_are_chosen(scorecube: Cli, study: Path) -> None:
-    scorecube("bootstrap", study, *OPTIONS).succeeded()
-    usual = newest(study, "bootstrap")
-    scorecube("bootstrap", study, *OPTIONS, "--unstudentised").succeeded()
-    plain = newest(study, "bootstrap")
-    assert options_of(plain)["studentised"] is False
-    assert (plain["reached"] != usual["reached"]).any().item()
-    scorecube("bootstrap", study, *OPTIONS, "--precision", "mixed").succeeded()
-    mixed = newest(study, "bootstrap")
-    assert options_of(mixed)["precision"] == "mixed"
-    assert_same_values(mixed, usual)
-
-
 def test_classical_tests_are_chosen(scorecube: Cli, study: Path) -> None:
     scorecube("paired", study, "--tests", "sign,t,sign").succeeded()
     assert newest(study, "paired")["test"].values.tolist() == ["sign", "t"]
@@ -227,10 +187,6 @@ def test_impossible_pair_tests_are_refused(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("bootstrap --sided 3", "--sided"),
-        ("randomisation --sided 0", "--sided"),
-        ("unpaired --sided 1", "No such option: --sided"),
-        ("bootstrap --precision half", "'half' is not one of double, mixed"),
         ("paired --tests anova", "'anova' is not one of t, wilcoxon, sign"),
         ("paired --tests t,anova", "'anova' is not one of t, wilcoxon, sign"),
     ],

@@ -22,7 +22,7 @@ Scores = Sequence[Sequence[Fraction]]
 Whole = Sequence[Sequence[int]]
 """Run x topic, in multiples of 1 / denominator."""
 Square = Fraction | float | None
-"""t^2 with the sign of t: exact, infinite, or None for 0 / 0."""
+"""t^2: exact, infinite, or None for 0 / 0."""
 
 
 @dataclass(frozen=True)
@@ -45,21 +45,16 @@ def as_integers(scores: Scores) -> tuple[list[list[int]], int]:
     ], denominator
 
 
-def signed_square(values: Sequence[int], total: int, squares: int) -> Square:
-    """Return t^2, with the sign of t, of values with this sum and sum of squares.
+def square_of(values: Sequence[int], total: int, squares: int) -> Square:
+    """Return t^2 of values with this sum and sum of squares.
 
     t = mean / (s / sqrt n) with s^2 = sum (value - mean)^2 / (n - 1), so t^2 = (n - 1) total^2 / (n squares - total^2).
     """
     n = len(values)
     spread = n * squares - total * total
     if spread == 0:
-        return None if total == 0 else math.copysign(math.inf, total)
-    return Fraction((n - 1) * total * abs(total), spread)
-
-
-def without_sign(square: Square) -> Square:
-    """Return t^2."""
-    return square if square is None or square >= 0 else -square
+        return None if total == 0 else math.inf
+    return Fraction((n - 1) * total * total, spread)
 
 
 def kth_largest(statistics: Sequence[Square], differences: Sequence[int], rank: int) -> int:
@@ -73,12 +68,11 @@ def kth_largest(statistics: Sequence[Square], differences: Sequence[int], rank: 
 
 def by_bootstrap(
     x: Sequence[int], y: Sequence[int], denominator: int, samples: Sequence[Sequence[int]], ranks: Sequence[int],
-    *, sided: int = 2, studentised: bool = True,
 ) -> Outcome:  # fmt: skip
     """Test one pair on given samples of topic positions (S1 Figures 5 and 7).
 
     w = z - mean z is kept n times too large, so that it is of integers. Of degenerate trials: infinite t* counts;
-    0 / 0 is t* := 0. One-sided, the alternative is that x is better.
+    0 / 0 is t* := 0.
     """
     n = len(x)
     z = [a - b for a, b in zip(x, y, strict=True)]
@@ -86,18 +80,11 @@ def by_bootstrap(
     w_squared = [value * value for value in w]
     sums = [sum(map(w.__getitem__, sample)) for sample in samples]
     unit = Fraction(1, denominator * n * n)
-    if not studentised:
-        signless = [abs(total) if sided == 2 else total for total in sums]
-        edge = n * (abs(sum(z)) if sided == 2 else sum(z))
-        count = sum(total >= edge for total in signless)
-        return Outcome(count, [abs(heapq.nlargest(rank, signless)[-1]) * unit for rank in ranks])
-    observed = signed_square(z, sum(z), sum(value * value for value in z))
+    observed = square_of(z, sum(z), sum(value * value for value in z))
     statistics = [
-        signed_square(sample, total, sum(map(w_squared.__getitem__, sample)))
+        square_of(sample, total, sum(map(w_squared.__getitem__, sample)))
         for sample, total in zip(samples, sums, strict=True)
     ]
-    if sided == 2:
-        observed, statistics = without_sign(observed), [without_sign(each) for each in statistics]
     # Identical runs have no t: ASL := 1. A constant difference has an infinite t, and all its trials are 0 / 0.
     reached = [observed is None or (0 if each is None else each) >= observed for each in statistics]
     return Outcome(
@@ -108,18 +95,15 @@ def by_bootstrap(
 
 def by_signs(
     x: Sequence[int], y: Sequence[int], denominator: int, signs: Sequence[Sequence[int]], ranks: Sequence[int],
-    *, sided: int = 2,
 ) -> Outcome:  # fmt: skip
     """Test one pair with given signs of its per-topic differences (F)."""
     z = [a - b for a, b in zip(x, y, strict=True)]
-    sums = [sum(sign * value for sign, value in zip(row, z, strict=True)) for row in signs]
-    if sided == 2:
-        sums = [abs(total) for total in sums]
-    edge = abs(sum(z)) if sided == 2 else sum(z)
+    sums = [abs(sum(sign * value for sign, value in zip(row, z, strict=True))) for row in signs]
+    edge = abs(sum(z))
     unit = Fraction(1, denominator * len(z))
     return Outcome(
         sum(total >= edge for total in sums),
-        [abs(heapq.nlargest(rank, sums)[-1]) * unit for rank in ranks],
+        [heapq.nlargest(rank, sums)[-1] * unit for rank in ranks],
     )
 
 

@@ -330,8 +330,8 @@ def as_named(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     Examples
     --------
     >>> from scorecube.analyses.pair_tests.bootstrap import Bootstrap
-    >>> as_named(Bootstrap, {"alpha": 0.05, "sided": 1})
-    {'alphas': (0.05,), 'sided': 1}
+    >>> as_named(Bootstrap, {"alpha": 0.05, "plus_one": False})
+    {'alphas': (0.05,), 'plus_one': False}
     """
     known, named = {each.name for each in dataclasses.fields(kind)}, dict(values)
     for given, own in (("alpha", "alphas"), ("alphas", "alpha")):

@@ -12,7 +12,7 @@ import xarray as xr
 
 from scorecube import design, names
 from scorecube.analyses.base import Array
-from scorecube.analyses.pair_tests.pairwise_complete import comparable
+from scorecube.analyses.pair_tests.pair_scores import comparable
 from scorecube.collection.schema import (
     CELL,
     LEVEL_AT_RANK,

@@ -34,7 +34,6 @@ OTHER_OPTIONS: dict[str, tuple[dict[str, object], ...]] = {
         {"signed": True},
         {"share": "none"},
     ),
-    "bootstrap": ({"precision": "mixed"}, {"studentised": False}),
     "maxt": ({"moderation": "balanced"}, {"resampling": "gaussian"}),
 }
 """Options of analyses that take other kernels than the defaults."""

@@ -93,7 +93,7 @@ CLOSEST = Summary(
 POWER = declared(
     "metric gain alpha",
     "metric gain alpha significant pairs=n_tested share estimated_difference? trials "
-    "degenerate_pairs constant_pairs untested_pairs? largest_not_significant?",
+    "degenerate_pairs constant_pairs largest_not_significant?",
     sort="-alpha -share",
 )
 """Discriminative power, best first; the bootstrap's also with the estimated difference (Sakai 2007, Tables 4 and 6)."""
@@ -118,14 +118,13 @@ def _pairs(columns: str) -> Table:
     )
 
 
-P_VALUE_PAIRS = _pairs(f"n_topics?=common_topics mean_difference {ADJUSTABLE} {EFFECT}")
+P_VALUE_PAIRS = _pairs(f"mean_difference {ADJUSTABLE} {EFFECT}")
 """Every pair of runs with its p-value."""
 ASL_PAIRS = _pairs(
-    "n_topics?=common_topics mean_difference t asl=p_value asl_holm=p_value_holm "
-    f"asl_bh=p_value_bh {ADJUSTABLE} {EFFECT}"
+    f"mean_difference t asl=p_value asl_holm=p_value_holm asl_bh=p_value_bh {ADJUSTABLE} {EFFECT}"
 )
 """The same with the achieved significance level, which is the p-value under another name."""
-JOINT_PAIRS = _pairs(f"n_topics?=common_topics mean_difference p_value {EFFECT} p_single?")
+JOINT_PAIRS = _pairs(f"mean_difference p_value {EFFECT} p_single?")
 """Every pair of runs with its p-value, which accounts for all pairs together and takes no adjustment."""
 SIMULTANEOUS_PAIRS = _pairs(f"mean_difference {EFFECT} p_value p_single?")
 """Every pair of runs with the simultaneous interval of its difference, first minus second run, and effect sizes.
@@ -155,11 +154,9 @@ def conditions(result: xr.Dataset) -> str:
 
 
 def title(options: Mapping[str, Any]) -> str:
-    """Return the significance levels, how the test differs from the usual two-sided test of t, and the run that others are compared with."""
+    """Return the significance levels, how p-values are made, and the run that others are compared with."""
     return listed(
         f"alpha {', '.join(f'{each:g}' for each in options['alphas'])}",
-        "one-sided" if options.get("sided") == 1 else "",
-        "unstudentised" if options.get("studentised") is False else "",
         "" if options["plus_one"] else "p = count / B",
         by_system(options),
         against(options),
@@ -268,7 +265,7 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
             after = f"; next is {rows['label'].iloc[1]} with {rows['significant'].iloc[1]:,}"
         sentence = (
             f"{row['label']} separates {most}{compared}: {row['significant']:,} of {row['pairs']:,} ({share}) have {level}, "
-            f"on {'the common topics of each pair, of ' if attrs.get('missing') == 'pairwise' else 'these '}{attrs['n_topics']} topics{after}"
+            f"on these {attrs['n_topics']} topics{after}"
         )
     own = _count(result, row, OWN_ERRORS) if OWN_ERRORS in quantity_names(result) else 0
     sentence += own_errors(own if attrs.get("analysis") == "maxt" else 0, attrs)
@@ -385,7 +382,6 @@ def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> Remarks:
             "constant_pairs",
             "Pairs of runs differ by the same amount on every topic: their t statistic is infinite.",
         ),
-        ("untested_pairs", "Pairs of runs have too few common topics to be tested."),
     ):
         if column in frame and int(frame[column].max()):
             yield text, f"up to {int(frame[column].max()):,} of {result.sizes[names.PAIR]:,} pairs"

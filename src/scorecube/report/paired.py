@@ -42,7 +42,7 @@ POWER = declared(
 """Share of significant pairs by test, level and adjustment for testing many pairs."""
 PAIRS = declared(
     "metric gain pair",
-    "metric gain run_a run_b n_topics?=common_topics mean_difference p_{test}=p_value "
+    "metric gain run_a run_b mean_difference p_{test}=p_value "
     "p_{test}_holm=p_value_holm standard_error degrees_of_freedom? "
     "p_equivalence?=equivalence_p_value difference_low difference_high effect_size d_z? "
     "verdict?=verdict_on_pair",

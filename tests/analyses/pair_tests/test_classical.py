@@ -13,7 +13,7 @@ import xarray as xr
 from scipy.stats import binomtest, ttest_rel, wilcoxon
 
 from scorecube.analyses import Bootstrap
-from scorecube.analyses.pair_tests import pairwise_complete
+from scorecube.analyses.pair_tests import pair_scores
 from scorecube.analyses.pair_tests.classical import TESTS, Paired, signed_rank_p_values
 from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan
@@ -90,7 +90,7 @@ def test_a_p_value_does_not_depend_on_the_company(n_topics: int) -> None:
 def test_blocks_are_free_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     cube = cube_of(np.random.default_rng(5).choice([0.0, 0.1, 0.35, 0.7], (12, 20)))
     whole = analyse(cube, Paired(), workers=1)
-    monkeypatch.setattr(pairwise_complete, "PAIRS_AT_ONCE", 5)
+    monkeypatch.setattr(pair_scores, "PAIRS_AT_ONCE", 5)
     for block_units in (1, 7, 66):
         result = analyse(cube, Paired(), workers=2, block_units=block_units)
         xr.testing.assert_identical(result.drop_attrs(), whole.drop_attrs())

@@ -134,22 +134,6 @@ def test_p_values_and_limits_are_those_of_statsmodels() -> None:
         assert float(result["difference_p_value"][0, 0, k]) == pytest.approx(row.p_t, rel=1e-9)
 
 
-def test_pairs_with_missing_scores_use_their_common_topics() -> None:
-    scores = scores_of_runs()
-    scores[1, :5], scores[2, 3:9], scores[7, 1:] = np.nan, np.nan, np.nan
-    result = analyse(cube_of(scores), sc.Paired(equivalence=0.03, missing="pairwise"))
-    rows = sc.table(result, "pairs").to_dict("records")
-    table = {(row["run_a"], row["run_b"]): row for row in rows}
-    row = table["r1", "r2"]
-    verdict, p, low, _ = oracle(scores[1, 9:].tolist(), scores[2, 9:].tolist(), 0.03, 0.05)
-    assert (row["verdict"], row["n_topics"]) == (verdict, 21)
-    assert (row["p_equivalence"], row["difference_low"]) == pytest.approx((p, low), abs=1e-9)
-    assert table["r0", "r7"]["verdict"] == "not tested"
-    counts = sc.table(result, "equivalence")
-    named = ["equivalent", "different", "inconclusive"]
-    assert set(counts[named].sum(axis=1)) == {28}
-
-
 def test_adjusted_verdicts_are_fewer() -> None:
     chance = np.random.default_rng(1)
     scores = chance.random(40) + 0.03 * chance.standard_normal((14, 40))
@@ -254,11 +238,7 @@ def test_equal_scores_are_no_proof_of_equivalence_where_bounds_are_known() -> No
         np.testing.assert_array_equal(found[name][2], plain[name][2])
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [({}, "needs equivalence"), ({"equivalence": 0.1, "missing": "pairwise"}, "all topics")],
-)
-def test_bounds_without_a_use_are_refused(options: dict[str, Any], words: str) -> None:
+def test_bounds_without_a_use_are_refused() -> None:
     frame = pd.DataFrame(np.eye(3), list("abc"), list("xyz"))
-    with pytest.raises(BadPlan, match=words):
-        analyse(cube_from_scores({"RR": frame}), sc.Paired(bounds=(0.0, 1.0), **options))
+    with pytest.raises(BadPlan, match="needs equivalence"):
+        analyse(cube_from_scores({"RR": frame}), sc.Paired(bounds=(0.0, 1.0)))

@@ -216,14 +216,8 @@ def test_what_other_tests_know_of_systems() -> None:
     assert len(plan.warnings) == 2
     with pytest.raises(sc.ScorecubeError, match=r"has the t test only: Wilcoxon's"):
         analyse(cube, sc.Paired(by_system=True, tests=("sign",)))
-    with pytest.raises(sc.ScorecubeError, match="needs the scores of all runs on all topics"):
-        analyse(cube, sc.Paired(by_system=True, missing="pairwise"))
     with pytest.raises(sc.ScorecubeError, match="do not tell which runs are repetitions"):
         analyse(cube.drop_vars("system"), sc.Paired(by_system=True))
-    for kind in (sc.Bootstrap, sc.Randomisation):
-        with pytest.raises(sc.ScorecubeError, match="compare systems by maxt, for all pairs"):
-            analyse(cube, kind(by_system=True), trials=10, seed=1)
-        assert "by_system" not in kind().options()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -41,7 +41,7 @@ from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.bounds import bounds_field, bounds_of, check_bounds, kind_of
 from scorecube.analyses.pair_tests.classical import seconds_per_pair
-from scorecube.analyses.pair_tests.pairwise_complete import differences_bytes
+from scorecube.analyses.pair_tests.pair_scores import differences_bytes
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.agreement import (
     STATISTICS,

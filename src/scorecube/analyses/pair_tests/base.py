@@ -26,16 +26,11 @@ from scorecube.analyses.pair_tests.family import (
     family_size,
 )
 from scorecube.analyses.pair_tests.pair_quantities import VARIABLES
-from scorecube.analyses.pair_tests.pairwise_complete import (
-    NOT_TESTED,
-    PAIRWISE,
+from scorecube.analyses.pair_tests.pair_scores import (
     Group,
     compact_runs,
     comparable,
-    describe_pairs,
-    mean_scores,
     pair_groups,
-    sample_sizes,
     whole_cells,
 )
 from scorecube.collection.rows import score_blocks
@@ -104,38 +99,13 @@ class PairTest(Analysis):
     """Time of a block for each trial and score of a tile's runs."""
 
     alphas: tuple[float, ...] = alphas_field()
-    sided: int = option_field(
-        2,
-        "2 for two-sided tests; or 1: the first run in label order is better, or each run better than the baseline.",
-        minimum=1,
-        maximum=2,
-    )
     plus_one: bool = plus_one_field()
-    only_significant: bool = option_field(
-        False,
-        "Estimated difference over significant pairs only.",
-        detail="Otherwise it is the largest over all pairs.",
-        finalize=True,
-    )
     baseline: str | None = baseline_field()
 
     def check(self, prepared: Prepared) -> list[str]:
-        check_runs(
-            prepared.cube,
-            f"the {self.name} test",
-            means_only=self.means_only,
-            missing=self.missing_scores(),
-        )
+        check_runs(prepared.cube, f"the {self.name} test", means_only=self.means_only)
         check_baseline(prepared.cube, self.baseline)
         return []
-
-    def missing_scores(self) -> str | None:
-        """Return the value of the option `missing`; None without such an option."""
-        return getattr(self, "missing", None)
-
-    def is_pairwise(self) -> bool:
-        """Whether missing scores are left out pair by pair."""
-        return self.missing_scores() == PAIRWISE
 
     def units(self, prepared: Prepared, trials: int) -> int:
         """Return the number of pairs of runs."""
@@ -168,7 +138,7 @@ class PairTest(Analysis):
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         count = n_cells(prepared.cube)
         return (
-            Output("reached", (count,), Combine.CONCAT, "int32", NOT_TESTED),
+            Output("reached", (count,), Combine.CONCAT, "int32", least=0),
             Output("kth", (count, len(self.alphas)), Combine.CONCAT, "float64"),
             Output("degenerate", (count, 2), Combine.ADD, least=0),
         )
@@ -177,19 +147,7 @@ class PairTest(Analysis):
         return bool((block["reached"] <= trials).all())
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
-        reached = totals["reached"]
-
-        def largest_of(cell: int) -> list[float]:
-            """Return the largest difference for each level; by row, to avoid a copy."""
-            tested, maxima = reached[cell] != NOT_TESTED, []
-            for row, bound in zip(
-                totals["kth"][cell], count_bounds(trials, self.alphas, self.plus_one), strict=True
-            ):
-                included = tested & (reached[cell] < bound) if self.only_significant else tested
-                maxima.append(row.max(initial=-math.inf, where=included))
-            return maxima
-
-        largest = np.array(on_threads(largest_of, range(len(reached)), reached.size))
+        largest = totals["kth"].max(axis=-1)
         largest[~np.isfinite(largest)] = np.nan
         values = {
             "kth_difference": totals["kth"],
@@ -197,14 +155,10 @@ class PairTest(Analysis):
             "undefined_replicates": totals["degenerate"][:, 0],
             "infinite_replicates": totals["degenerate"][:, 1],
         }
-        attrs: dict[str, Any] = {
-            "trials": trials,
-            "sided": self.sided,
-            "plus_one": int(self.plus_one),
-        }
-        if self.is_pairwise():
-            attrs["missing"] = PAIRWISE
-        return pair_result(prepared.cube, reached, values, self.alphas, attrs, self.baseline)
+        attrs: dict[str, Any] = {"trials": trials, "plus_one": int(self.plus_one)}
+        return pair_result(
+            prepared.cube, totals["reached"], values, self.alphas, attrs, self.baseline
+        )
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         cube = prepared.cube
@@ -213,7 +167,6 @@ class PairTest(Analysis):
         block = trials * (self.bytes_per_draw * n_topics + 8.0 * (2 * SIDE + 3)) + 2 * min(
             TILE_BYTES, 8 * TILE * trials
         )
-        sizes = len(sample_sizes(cube)) if self.is_pairwise() else 1
         n_tested = family_size(cube, self.baseline)
         # Pairs with a baseline need the sums of one more run each.
         sums_bytes = 0.0 if self.baseline is None else 8.0 * trials
@@ -225,12 +178,11 @@ class PairTest(Analysis):
             fixed_seconds=trials
             * n_topics
             * (
-                (self.seconds_per_draw + out_of_cache) * sizes
+                self.seconds_per_draw
+                + out_of_cache
                 + self.seconds_per_score * count * min(n_runs, SIDE)
             ),
-            result_bytes=pair_result_bytes(
-                cube, len(self.alphas), n_tested, pairwise=self.is_pairwise()
-            ),
+            result_bytes=pair_result_bytes(cube, len(self.alphas), n_tested),
             result_seconds=count * (4e-7 * n_tested + 8e-8 * n_runs * n_topics),
             input_bytes=16.0 * n_tested
             + 10.0 * trials * n_topics
@@ -245,30 +197,20 @@ class PairTest(Analysis):
 
 
 def observed_statistics(scores: Array, first: Any, second: Any) -> tuple[Array, Array]:
-    """Return the t statistics of pairs of runs on their common topics.
+    """Return the t statistics of pairs of runs.
 
-    scores: float64 (cell, run, topic), NaN for missing.
+    scores: float64 (cell, run, topic).
     first, second: int (pair,): indices of the runs.
-    Returns t: float64 (cell, pair): NaN for equal scores or too few topics, infinite for a constant difference.
+    Returns t: float64 (cell, pair): NaN for equal scores, infinite for a constant difference.
     Returns irregular: int64 (cell, 2): numbers of pairs with equal scores, and with the same difference on all topics.
     """
-    groups = pair_groups(whole_cells(scores), first, second)
-    shape = (len(scores), len(first))
-    complete = sum(isinstance(group.pairs, slice) for group in groups) == len(scores)
-    t = np.empty(shape) if complete else np.full(shape, np.nan)
+    groups, t = pair_groups(whole_cells(scores), first, second), np.empty((len(scores), len(first)))
 
     def observe_group(group: Group) -> Any:
-        units, row = group.units, t[group.cell]
-        out = row[group.pairs] if isinstance(group.pairs, slice) else np.empty(len(group.first))
-        counts = observed_t(units.values, units.sums, group.first, group.second, units.snap, out)
-        if out.base is None:
-            row[group.pairs] = out
-        return counts
+        units, out = group.units, t[group.cell]
+        return observed_t(units.values, units.sums, group.first, group.second, units.snap, out)
 
-    irregular = np.zeros((len(scores), 2), np.int64)
-    for group, counts in zip(groups, on_threads(observe_group, groups, t.size), strict=True):
-        irregular[group.cell] += counts
-    return t, irregular
+    return t, np.array(on_threads(observe_group, groups, t.size), np.int64)
 
 
 def expand_cells(by_cell: Array, cell_of: Array) -> Array:
@@ -296,18 +238,12 @@ def n_pairs(cube: xr.Dataset) -> int:
 
 
 def check_runs(
-    cube: xr.Dataset,
-    subject: str,
-    *,
-    means_only: bool = True,
-    missing: str | None = None,
-    finite: bool = False,
+    cube: xr.Dataset, subject: str, *, means_only: bool = True, finite: bool = False
 ) -> None:
     """Refuse a cube that a test of pairs of runs cannot use.
 
     subject: Name of the analysis in messages.
     means_only: Whether all metrics must be summarised by their mean.
-    missing: Value of the option of that name; None if the analysis has no such option.
     finite: Whether all scores are known to be there.
     """
     n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
@@ -315,23 +251,12 @@ def check_runs(
         raise BadPlan(
             f"{subject} needs 2 runs and 2 topics; found {counted(n_runs, 'run')} and {counted(n_topics, 'topic')}"
         )
-    missing_scores = infinite = 0
-    for scores in () if finite else score_blocks(cube):
-        if not np.isfinite(scores).all():
-            missing_scores += int(np.isnan(scores).sum())
-            infinite += int(np.isinf(scores).sum())
-    if missing_scores + infinite and missing != PAIRWISE:
-        pairwise = (
-            f"test each pair on its common topics with {option('missing', PAIRWISE)}, "
-            if missing
-            else ""
-        )
+    lost = 0 if finite else sum(int((~np.isfinite(each)).sum()) for each in score_blocks(cube))
+    if lost:
         raise BadPlan(
-            f"{missing_scores + infinite} scores are missing or infinite; leave their topics out with "
-            f"{option('drop_missing', True)}, {pairwise}or choose other runs, topics or metrics"
+            f"{lost} scores are missing or infinite; leave their topics out with {option('drop_missing', True)}, "
+            "or choose other runs, topics or metrics"
         )
-    if infinite:
-        raise BadPlan(f"{infinite} scores are infinite; choose other runs, topics or metrics")
     if means_only:
         refuse_other_summaries(cube, subject)
 
@@ -405,33 +330,24 @@ def count_bounds(trials: int, alphas: tuple[float, ...], plus_one: bool) -> list
 def n_significant(reached: Array, trials: int, alphas: tuple[float, ...], plus_one: bool) -> Array:
     """Return the number of pairs with p < alpha: (..., alpha)."""
     return np.stack(
-        [
-            ((reached < bound) & (reached != NOT_TESTED)).sum(axis=-1)
-            for bound in count_bounds(trials, alphas, plus_one)
-        ],
+        [(reached < bound).sum(axis=-1) for bound in count_bounds(trials, alphas, plus_one)],
         axis=-1,
     )
 
 
 def pair_result_bytes(
-    cube: xr.Dataset,
-    n_levels: int,
-    n_tested: int,
-    *,
-    pairwise: bool = False,
-    of_scores: bool = True,
+    cube: xr.Dataset, n_levels: int, n_tested: int, *, of_scores: bool = True
 ) -> float:
     """Return the memory of making a result of pairs and of its outputs.
 
     n_levels: Number of significance levels with a difference for each pair.
     n_tested: Number of pairs.
-    pairwise: Whether the result describes the common topics of pairs.
     of_scores: Whether all scores are read together.
     """
     count, n_settings = n_cells(cube), cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
     copies = count if n_settings == count else count + n_settings
     score_bytes = 8 * count * cube.sizes[names.RUN] * cube.sizes[names.TOPIC] * of_scores
-    return n_tested * (40.0 + copies * (22 + 8 * n_levels + 16 * pairwise)) + 3.5 * score_bytes
+    return n_tested * (40.0 + copies * (22 + 8 * n_levels)) + 3.5 * score_bytes
 
 
 def pair_result(
@@ -464,19 +380,13 @@ def pair_result(
     if not {"t", "residual_variance"} <= values.keys():
         scores = cells(cube)[0]
         by_cell = {
-            "mean": mean_scores(scores),
+            "mean": scores.mean(axis=-1),
             "residual_variance": residual_variances(scores),
         } | by_cell
     if "t" not in values:
         by_cell["t"], irregular = observed_statistics(scores, first, second)
         by_cell |= {"degenerate_pairs": irregular[:, 0], "constant_pairs": irregular[:, 1]}
-    untested = reached == NOT_TESTED
-    p[untested] = np.nan
-    tested = len(first) - untested.sum(axis=-1)[:, np.newaxis]
-    if "missing" in attrs:
-        by_cell |= describe_pairs(scores, first, second)[0]
-    with np.errstate(invalid="ignore"):
-        by_cell |= {"significant": significant, "share": significant / tested}
+    by_cell |= {"significant": significant, "share": significant / len(first)}
     coords = pair_coords(cube, alphas, (first, second))
     unreachable = [alpha for alpha in alphas if exact_level(alpha) * trials < 1]
     facts: dict[str, Any] = {} if baseline is None else {"baseline": baseline}

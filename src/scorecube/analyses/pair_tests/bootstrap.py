@@ -7,14 +7,13 @@ document", section 4.3; Efron and Tibshirani 1993, chapter 16.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Arrays, Inputs, Prepared
-from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import (
     TILE,
     TILE_BYTES,
@@ -22,35 +21,23 @@ from scorecube.analyses.pair_tests.base import (
     few_binary_topics,
     tie_widths,
 )
-from scorecube.analyses.pair_tests.family import refuse_systems, refused_by_system_field
-from scorecube.analyses.pair_tests.pairwise_complete import (
-    NOT_TESTED,
-    Group,
-    is_complete,
-    missing_field,
-    pair_groups,
-    whole_cells,
-)
+from scorecube.analyses.pair_tests.pair_scores import Group, pair_groups, whole_cells
 from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.collection.selection import cells
-from scorecube.errors import BadPlan, option
 from scorecube.kernels.linalg.panel_product import in_panels, product_of_columns
 from scorecube.kernels.pairs.tail_counts import (
-    EQUAL,
     Comparison,
     Levels,
     ObservedPairs,
     Resamples,
     Tails,
     observed_ratios,
-    tail_differences,
 )
 from scorecube.kernels.pairs.tiled_tail import tail_tiles
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, count_draws
 from scorecube.kernels.registers import has_wide_registers
 
-PRECISIONS = {"double": np.float64, "mixed": np.float32}
 FEW_TOPICS = 25
 """Topics below which a warning is printed."""
 GUARDED_STEPS = 8
@@ -82,28 +69,7 @@ class Bootstrap(PairTest):
     bytes_per_draw: ClassVar[float] = 10.0
     seconds_per_draw: ClassVar[float] = 1.1e-8
 
-    missing: Literal["refuse", "pairwise"] = missing_field()
-    studentised: bool = option_field(
-        True,
-        "The statistic is the difference of means instead of t.",
-        detail="Whether the statistic is t (Sakai 2007) or the difference of means.",
-        flag="--unstudentised",
-    )
-    precision: Literal["double", "mixed"] = option_field(
-        "double",
-        "double, or mixed: faster for many topics, with equal results.",
-        detail="Precision of the sums of squares; mixed is single, with comparisons within the rounding error repeated in double.",
-        finalize=True,
-    )
-    by_system: bool = refused_by_system_field(
-        "Two or three repetitions of a system are too few to be drawn from, see docs/believe/ranks.md."
-    )
-
     def check(self, prepared: Prepared) -> list[str]:
-        refuse_systems(
-            self.by_system,
-            "with topics and repetitions drawn the test finds too many differences, .06 to .24 of pairs of equal systems at .05",
-        )
         warnings = [
             *super().check(prepared),
             *few_binary_topics(prepared.cube, "the bootstrap test"),
@@ -112,13 +78,12 @@ class Bootstrap(PairTest):
         if n_topics < FEW_TOPICS:
             warnings.append(
                 f"{n_topics} topics are few for a bootstrap test: with 10 topics and skewed differences it rejected a true hypothesis in 6% to 60% of "
-                "simulated tests at alpha 0.05, unstudentised in 14% to 64%; the randomisation test is exact where two runs are exchangeable"
+                "simulated tests at alpha 0.05; the randomisation test is exact where two runs are exchangeable"
             )
         return warnings
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         cube, n = prepared.cube, prepared.cube.sizes[names.TOPIC]
-        check_complete(cube)
         return {"counts": topic_counts(sample_positions(samples, cube, n, halves=1)[:trials], n)}
 
     def inputs(
@@ -126,119 +91,70 @@ class Bootstrap(PairTest):
     ) -> Arrays:
         cube = prepared.cube
         n, key = cube.sizes[names.TOPIC], stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
-        if samples is None and is_complete(cube):
+        if samples is None:
             samples = {"counts": topic_counts(bootstrap_samples(key, n, 0, trials), n)}
         return whole_cells(cells(cube)[0]) | self.pair_inputs(cube, trials, key, samples)
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
-        n_cells, trials = len(inputs["whole"]), int(inputs["trials"])
-        outputs = {
-            "reached": np.full((n_cells, stop - start), NOT_TESTED, np.int32),
-            "kth": np.full((n_cells, len(self.alphas), stop - start), np.nan),
+        n_cells = len(inputs["whole"])
+        outputs: Arrays = {
+            "reached": np.empty((n_cells, stop - start), np.int32),
+            "kth": np.empty((n_cells, len(self.alphas), stop - start)),
             "degenerate": np.zeros((n_cells, 2), np.int64),
         }
-        draws: Draws | None = None
+        draws = Draws.from_counts(inputs["counts"])
         for group in pair_groups(inputs, inputs["first"][start:stop], inputs["second"][start:stop]):
-            n = group.units.n_topics
-            if draws is None or len(draws.counts) != n:
-                draws = None  # free the memory of the draws of another number of topics
-                counts = inputs.get("counts")
-                if counts is None:
-                    counts = topic_counts(bootstrap_samples(inputs["key"], n, 0, trials), n)
-                draws = Draws.from_counts(counts, PRECISIONS[self.precision])
-            reached, totals = (
-                np.empty(len(group.first), np.int32),
-                np.empty((len(self.alphas), len(group.first))),
-            )
-            if self.studentised:
-                self.compare_t(
-                    group,
-                    draws,
-                    inputs["ranks"],
-                    reached,
-                    totals,
-                    outputs["degenerate"][group.cell],
-                )
-            else:
-                self.compare_differences(group, draws, inputs["ranks"], reached, totals)
-            outputs["reached"][group.cell, group.pairs] = reached
-            outputs["kth"][group.cell][:, group.pairs] = np.abs(totals) * group.units.to_mean
+            tails = Tails(*(each[group.cell] for each in outputs.values()))
+            self.compare_t(group, draws, inputs["ranks"], tails)
+            tails.totals[:] = np.abs(tails.totals) * group.units.to_mean
         return outputs
 
-    def compare_t(
-        self, group: Group, draws: Draws, ranks: Any, reached: Any, totals: Any, degenerate: Any
-    ) -> None:
+    def compare_t(self, group: Group, draws: Draws, ranks: Any, tails: Tails) -> None:
         """Test the pairs of a group by t."""
         units, first, second = group.units, group.first, group.second
         n, trials = draws.counts.shape
         tile = max(8, min(TILE, TILE_BYTES // (8 * trials), len(first)))
         guard = (n + GUARDED_STEPS) * float(np.finfo(draws.weights.dtype).eps) / 2
-        observed, exact = observed_ratios(
-            units.values, units.sums, first, second, units.snap, self.sided
-        )
+        observed, exact = observed_ratios(units.values, units.sums, first, second, units.snap)
         differences = n * np.abs(units.sums[first] - units.sums[second])
         ties = tie_widths(differences, units.snap_sum)
         from scipy.special import stdtrit
 
-        quantile = stdtrit(n - 1, 1.0 - np.minimum(ranks / trials, 0.999) / self.sided)
+        quantile = stdtrit(n - 1, 1.0 - np.minimum(ranks / trials, 0.999) / 2)
         guesses = n * quantile * np.abs(quantile) / (n - 1 + quantile**2)
         tail_tiles(
             tile,
             draws.weights,
             Resamples(units.values, product_of_columns(units.values, draws.counts), draws.counts),
             ObservedPairs(first, second, observed, exact, ties),
-            Comparison(guard, units.snap, self.sided),
+            Comparison(guard, units.snap),
             Levels(ranks, guesses),
-            Tails(reached, totals, degenerate),
-        )
-
-    def compare_differences(
-        self, group: Group, draws: Draws, ranks: Any, reached: Any, totals: Any
-    ) -> None:
-        """Test the pairs of a group by their difference of means."""
-        units, n = group.units, len(draws.counts)
-        sums = product_of_columns(units.values, draws.counts)
-        difference = n * (units.sums[group.first] - units.sums[group.second])
-        observed = np.abs(difference) if self.sided == 2 else difference
-        edges = observed - EQUAL * np.abs(observed) - 2 * units.snap_sum
-        levels = Levels(ranks, np.full(len(self.alphas), sums.std() * 2.0))
-        tail_differences(
-            sums,
-            group.first,
-            group.second,
-            edges,
-            units.snap_sum,
-            self.sided,
-            levels,
-            reached,
-            totals,
+            tails,
         )
 
     def seconds_per_trial(self, n_topics: int) -> float:
-        base, per_topic = (2.6e-9, 6.6e-11) if self.precision == "double" else (2.2e-9, 3.5e-11)
-        return base + per_topic * n_topics / (2 if has_wide_registers() else 1)
+        return 2.6e-9 + 6.6e-11 * n_topics / (2 if has_wide_registers() else 1)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, topic labels; one half."""
-        check_complete(cube)
         return bootstrapped_topics(cube, seed, trials)
 
 
 @dataclass(frozen=True)
 class Draws:
-    """The samples of all trials, of one number of topics.
+    """The samples of all trials.
 
     counts: Unsigned integers (topic, trial): number of times a trial draws a topic.
-    weights: The same as panels, see `kernels.linalg.panel_product`, in the precision of the sums of squares.
+    weights: The same as panels, see `kernels.linalg.panel_product`.
     """
 
     counts: Any
     weights: Any
 
     @classmethod
-    def from_counts(cls, counts: Any, dtype: Any) -> Draws:
+    def from_counts(cls, counts: Any) -> Draws:
         """Return the samples with these counts."""
-        return cls(counts, in_panels(counts, dtype))
+        return cls(counts, in_panels(counts, np.float64))
 
 
 def topic_counts(drawn: Any, n_topics: int) -> Any:
@@ -246,12 +162,3 @@ def topic_counts(drawn: Any, n_topics: int) -> Any:
     counts = np.empty((n_topics, len(drawn)), np.uint16 if n_topics < 2**16 else np.uint32)
     count_draws(drawn, counts)
     return counts
-
-
-def check_complete(cube: xr.Dataset) -> None:
-    """Refuse to save or replay samples of all topics for a cube with missing scores."""
-    if not is_complete(cube):
-        raise BadPlan(
-            f"samples cannot be saved or replayed with {option('missing', 'pairwise')} for a cube with missing scores: they hold all "
-            f"topics, and each pair draws from its common topics; leave topics with missing scores out with {option('drop_missing', True)}"
-        )

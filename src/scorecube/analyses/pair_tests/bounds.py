@@ -10,7 +10,7 @@ import xarray as xr
 
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.family import Pairs
-from scorecube.analyses.pair_tests.pairwise_complete import pairs_at_once
+from scorecube.analyses.pair_tests.pair_scores import pairs_at_once
 from scorecube.collection.doubts import UNIT_METRICS
 from scorecube.collection.selection import cell_metrics, cells, n_cells
 from scorecube.collection.topic_groups import FREEDOM

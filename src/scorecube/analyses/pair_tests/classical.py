@@ -43,14 +43,9 @@ from scorecube.analyses.pair_tests.family import (
     family,
     family_size,
 )
-from scorecube.analyses.pair_tests.pairwise_complete import (
-    PAIRWISE,
-    REFUSE,
+from scorecube.analyses.pair_tests.pair_scores import (
     comparable,
-    describe_pairs,
     differences_bytes,
-    mean_scores,
-    missing_field,
     pair_groups,
     pairs_at_once,
     score_differences,
@@ -118,7 +113,6 @@ class Paired(Analysis):
     resamples: ClassVar[bool] = False
     examples: ClassVar[tuple[str, ...]] = ("--tests t,wilcoxon",)
 
-    missing: Literal["refuse", "pairwise"] = missing_field()
     tests: tuple[Literal["t", "wilcoxon", "sign"], ...] = option_field(
         TESTS,
         "Some of t, wilcoxon, sign.",
@@ -151,7 +145,7 @@ class Paired(Analysis):
 
     def check(self, prepared: Prepared) -> list[str]:
         remarks = self.check_systems(prepared) if self.by_system else []
-        check_runs(prepared.cube, "a paired test", missing=self.missing)
+        check_runs(prepared.cube, "a paired test")
         if len(set(self.tests)) < len(self.tests):
             raise BadPlan(
                 f"{option('tests', self.tests)}: choose one or more of {', '.join(TESTS)}, each once",
@@ -170,8 +164,6 @@ class Paired(Analysis):
         given = option("bounds", ",".join(f"{each:g}" for each in self.bounds))
         if self.equivalence is None:
             raise BadPlan(f"{given} needs {option('equivalence', 'MARGIN')}", option="bounds")
-        if self.missing == PAIRWISE:
-            raise BadPlan(f"{given} needs the scores of all runs on all topics", option="missing")
 
     def check_systems(self, prepared: Prepared) -> list[str]:
         """Raise BadPlan for options that comparisons of systems do not have; return warnings."""
@@ -180,11 +172,6 @@ class Paired(Analysis):
             raise BadPlan(
                 f"{by_system} has the t test only: Wilcoxon's and the sign test know topics, and nothing of repetitions",
                 option="tests",
-            )
-        if self.missing == PAIRWISE:
-            raise BadPlan(
-                f"{by_system} needs the scores of all runs on all topics; leave topics with missing scores out with {option('drop_missing', True)}",
-                option="missing",
             )
         repetitions: Repetitions = prepared.shared
         left_out = [test for test in self.tests if test != T]
@@ -220,10 +207,10 @@ class Paired(Analysis):
         if "repetitions" in inputs:
             pairs = (inputs["first"][start:stop], inputs["second"][start:stop])
             return {"p": moments_of_systems(inputs, pairs).unequal()[:, np.newaxis]}
-        p = np.full((len(inputs["whole"]), len(self.tests), stop - start), np.nan)
+        p = np.empty((len(inputs["whole"]), len(self.tests), stop - start))
         for group in pair_groups(inputs, inputs["first"][start:stop], inputs["second"][start:stop]):
             scores, rounding = group.units.whole, score_rounding(group.units)
-            group_p = np.empty((len(self.tests), len(group.first)))
+            group_p = p[group.cell]
             step = pairs_at_once(group.units.n_topics)
             for low in range(0, len(group.first), step):
                 part = slice(low, low + step)
@@ -236,7 +223,6 @@ class Paired(Analysis):
                 group_p[self.tests.index(T)] = _moved(
                     group_p[self.tests.index(T)], *inputs["freedom"]
                 )
-            p[group.cell][:, group.pairs] = group_p
         return {"p": p}
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
@@ -247,7 +233,7 @@ class Paired(Analysis):
             [(p < float(Fraction(str(alpha)))).sum(axis=-1) for alpha in self.alphas], axis=-1
         )
         first, second = family(cube, self.baseline)
-        values = {"p_value": p, "significant": significant, "mean": mean_scores(scores)}
+        values = {"p_value": p, "significant": significant, "mean": scores.mean(axis=-1)}
         values["residual_variance"] = residual_variances(scores)
         attrs: dict[str, Any] = {
             "trials": 0,
@@ -255,19 +241,12 @@ class Paired(Analysis):
             "n_topics": cube.sizes[names.TOPIC],
             "notes": [],
         }
-        tested: Any = p.shape[-1]
-        if self.missing != REFUSE:
-            pair_values, untested = describe_pairs(scores, first, second)
-            tested = p.shape[-1] - untested.sum(axis=-1)[:, np.newaxis, np.newaxis]
-            values |= pair_values
-            attrs["missing"] = self.missing
         if self.baseline is not None:
             attrs["baseline"] = self.baseline
         if self.equivalence is not None:
             attrs["equivalence"] = self.equivalence
         values |= self.values_of_differences(prepared, (first, second))
-        with np.errstate(invalid="ignore"):
-            values["share"] = significant / tested
+        values["share"] = significant / p.shape[-1]
         coords = {
             names.METRIC: cube[names.METRIC],
             names.GAIN: cube[names.GAIN],
@@ -301,11 +280,9 @@ class Paired(Analysis):
             return values
         certain = not self.bounds  # as versions before 0.3.0
         values |= equivalence(moments, self.equivalence, self.alphas, certain=certain)
-        if self.missing != PAIRWISE:
-            scores = cells(prepared.cube)[0]
-            bounds = bounds_of_cells(self.bounds, prepared.cube, bool(self.by_system))
-            values |= within_bounds(values, scores, pairs, self.equivalence, self.alphas, bounds)
-        return values
+        scores = cells(prepared.cube)[0]
+        bounds = bounds_of_cells(self.bounds, prepared.cube, bool(self.by_system))
+        return values | within_bounds(values, scores, pairs, self.equivalence, self.alphas, bounds)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         cube = prepared.cube
@@ -314,7 +291,7 @@ class Paired(Analysis):
         n_settings = cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
         score_bytes = 8.0 * count * cube.sizes[names.RUN] * cube.sizes[names.TOPIC]
         n_tested = family_size(cube, self.baseline)
-        columns = 8 * len(self.tests_done) + (16 if self.missing != REFUSE or self.by_system else 0)
+        columns = 8 * len(self.tests_done) + (16 if self.by_system else 0)
         columns += 0 if self.equivalence is None else 16 * (2 + len(self.alphas))
         return Cost(
             seconds=count * seconds_per_pair(self.tests_done, n_topics),

@@ -18,7 +18,6 @@ from scorecube.analyses.pair_tests.pair_quantities import (
     OF_BASELINE,
     OF_DIFFERENCES,
     PAIR,
-    PAIRWISE_VARIABLES,
     REPETITIONS,
     RESIDUAL,
     adjustments,
@@ -79,19 +78,17 @@ VARIABLES = (
         degrees_of_freedom="of systems: degrees of freedom of the standard error",
     ),
     *RESIDUAL,
-    *PAIRWISE_VARIABLES,
     *EQUIVALENCE,
     *REPETITIONS,
 )
 OPTIONAL = (
-    ("common_topics", "common_difference", "untested_pairs"),
     ("standard_error",),
     ("degrees_of_freedom",),
     ("difference_low", "difference_high", "difference_p_value", "equivalence_p_value"),
     ("repetitions",),
     ("residual_variance",),
 )
-VERDICTS = np.array(["equivalent", "different", "inconclusive", "not tested"], object)
+VERDICTS = np.array(["equivalent", "different", "inconclusive"], object)
 MARGIN = "equivalence"
 """Attribute of a result with a margin."""
 
@@ -118,7 +115,7 @@ def verdict_on_pair(result: xr.Dataset) -> xr.DataArray:
 
     def decide(within: Any, unequal: Any) -> Any:
         otherwise = np.where(unequal < level, 1, 2)
-        return VERDICTS[np.where(np.isnan(within), 3, np.where(within < level, 0, otherwise))]
+        return VERDICTS[np.where(within < level, 0, otherwise)]
 
     return by_row(decide, (*alphas.dims, names.PAIR), *_p_values(result))
 
@@ -134,14 +131,13 @@ def verdict_pairs(result: xr.Dataset) -> xr.DataArray:
     """Pairs of each verdict under each adjustment; tested pairs are their sum."""
 
     def count(method: str, within: Any, unequal: Any) -> list[Any]:
-        known = ~np.isnan(within)
         return [
-            [equal.sum(), (known & different & ~equal).sum(), (known & ~different & ~equal).sum()]
+            [equal.sum(), (different & ~equal).sum(), (~different & ~equal).sum()]
             for equal, different in _decisions(result, method, within, unequal)
         ]
 
     found = by_method(count, (*ADJUSTED, names.VERDICT), *_p_values(result))
-    return found.assign_coords({names.VERDICT: VERDICTS[:3]})
+    return found.assign_coords({names.VERDICT: VERDICTS})
 
 
 @derive((*CELL, *ADJUSTED), "count", "pairs", "i", needs=(MARGIN,))

@@ -13,7 +13,7 @@ import numpy as np
 
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.family import Pairs
-from scorecube.analyses.pair_tests.pairwise_complete import (
+from scorecube.analyses.pair_tests.pair_scores import (
     pair_groups,
     pairs_at_once,
     score_differences,
@@ -57,7 +57,7 @@ class Moments:
     """Differences of the means of pairs.
 
     difference, error, freedom: float64 (cell, pair): difference and its standard error in units of the score, and the
-        degrees of freedom of the error; NaN for pairs that are not tested.
+        degrees of freedom of the error.
     """
 
     difference: Any
@@ -106,17 +106,17 @@ def equivalence(
 def moments_over_topics(
     scores: np.ndarray[Any, Any], pairs: Pairs, known_freedom: float | None = None
 ) -> Moments:
-    """Return the moments of pairs of runs, each on its common topics.
+    """Return the moments of pairs of runs.
 
-    scores: float64 (cell, run, topic), NaN for missing.
+    scores: float64 (cell, run, topic).
     pairs: Positions of runs.
     known_freedom: Degrees of freedom; None for the number of topics less 1.
     """
-    difference, error, freedom = np.full((3, len(scores), len(pairs[0])), np.nan)
+    difference, error = np.empty((2, len(scores), len(pairs[0])))
     for group in pair_groups(whole_cells(scores, single_scores), *pairs):
-        mean, spread = mean_and_error(group.units, group.first, group.second)
-        difference[group.cell, group.pairs], error[group.cell, group.pairs] = mean, spread
-        freedom[group.cell, group.pairs] = known_freedom or group.units.n_topics - 1
+        moments = mean_and_error(group.units, group.first, group.second)
+        difference[group.cell], error[group.cell] = moments
+    freedom = np.full_like(error, known_freedom or scores.shape[2] - 1)
     return Moments(difference, error, freedom)
 
 

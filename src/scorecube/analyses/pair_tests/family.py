@@ -10,7 +10,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.options import option_field
 from scorecube.collection.schema import labels_of
-from scorecube.errors import BadName, BadPlan, nearest, option
+from scorecube.errors import BadName, nearest
 from scorecube.kernels.arrays import Int32Array1
 from scorecube.kernels.pairs.pair_order import label_order, pair_order
 
@@ -40,30 +40,6 @@ def by_system_field(also: str = "") -> bool | None:
         before=False,
         opposite="by-run",
     )
-
-
-def refused_by_system_field(reason: str) -> bool:
-    """Declare the option of other tests that refers to them, see `refuse_systems`; with the reason."""
-    return option_field(
-        False,
-        "Refused, with the reason: systems with repetitions are compared by maxt and paired.",
-        detail=reason,
-        since="0.2.0",
-    )
-
-
-def refuse_systems(by_system: bool, reason: str) -> None:
-    """Refuse to compare systems with repetitions, and name the analyses that do.
-
-    by_system: Value of the option.
-    reason: Why the test has no form for systems.
-    Raises BadPlan: Systems are to be compared.
-    """
-    if by_system:
-        raise BadPlan(
-            f"{option('by_system', True)}: {reason}; compare systems by maxt, for all pairs together, or by paired, each pair by itself",
-            option="by_system",
-        )
 
 
 def check_baseline(cube: xr.Dataset, baseline: str | None) -> None:

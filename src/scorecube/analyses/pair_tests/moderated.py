@@ -10,7 +10,7 @@ import numpy as np
 from scorecube import names
 from scorecube.analyses.pair_tests.base import tie_widths
 from scorecube.analyses.pair_tests.family import Pairs
-from scorecube.analyses.pair_tests.pairwise_complete import pairs_at_once, score_rounding
+from scorecube.analyses.pair_tests.pair_scores import pairs_at_once, score_rounding
 from scorecube.kernels.pairs.pair_order import label_order
 from scorecube.kernels.pairs.running_maximum import resampled, tails_of_pairs
 from scorecube.kernels.pairs.tail_counts import EQUAL, observed_sums

@@ -27,26 +27,12 @@ RESIDUAL = variables(
     *(CELL, "estimate", "score^2"), residual_variance="residual variance of runs and topics"
 )
 """Of the two-way analysis of variance; results before 0.3.0 lack it, but for those of the max-T test."""
-PAIRWISE_VARIABLES = (
-    *variables(
-        *(PAIR, "count", "topics", "iu"),
-        form=".0f",
-        common_topics="topics on which both runs of a pair have scores",
-    ),
-    *variables(
-        PAIR,
-        *SCORE,
-        common_difference="difference of means on the common topics, first minus second run",
-    ),
-    *variables(CELL, *PAIRS, untested_pairs="pairs with fewer than 2 common topics: no p-value"),
-)
-"""Additional variables of results when missing scores are left out pair by pair."""
 REPETITIONS = variables((names.RUN,), "count", "runs", "iu", repetitions="runs of the system")
 """Additional variable of results that compare systems."""
 VARIABLES = (
     *variables(
         *(PAIR, "count", "trials", "i"),
-        reached="trials with a statistic at least as extreme as the observed one; -1 not tested",
+        reached="trials with a statistic at least as extreme as the observed one",
     ),
     *variables(PAIR, *P_VALUE, p_value="p-value; with the bootstrap, achieved significance level"),
     *variables(
@@ -94,14 +80,9 @@ VARIABLES = (
         infinite_replicates="replicates with infinite t: a difference without spread",
     ),
     *RESIDUAL,
-    *PAIRWISE_VARIABLES,
     *REPETITIONS,
 )
-OPTIONAL = (
-    ("common_topics", "common_difference", "untested_pairs"),
-    ("repetitions",),
-    ("residual_variance",),
-)
+OPTIONAL = (("repetitions",), ("residual_variance",))
 
 
 def by_row(
@@ -130,9 +111,7 @@ def by_method(
 
 
 def differences(result: xr.Dataset) -> tuple[Callable[[Any], Any], xr.Variable]:
-    """Return how differences of means of pairs are made, and of what: over the common topics of a pair, where scores are missing."""
-    if "common_difference" in result:
-        return np.asarray, result.variables["common_difference"]
+    """Return how differences of means of pairs are made, and of what."""
     from scorecube.collection.run_pairs import positions_of_pairs  # has kernels
 
     first, second = positions_of_pairs(result)
@@ -143,13 +122,12 @@ def differences(result: xr.Dataset) -> tuple[Callable[[Any], Any], xr.Variable]:
 def n_tested(result: xr.Dataset) -> xr.DataArray:
     """Pairs that have a p-value."""
     sizes = {dim: result.sizes[dim] for dim in CELL if dim in result.sizes}
-    every = xr.DataArray(np.full(tuple(sizes.values()), result.sizes[names.PAIR]), dims=sizes)
-    return every - result.get("untested_pairs", 0)
+    return xr.DataArray(np.full(tuple(sizes.values()), result.sizes[names.PAIR]), dims=sizes)
 
 
 @derive(PAIR, "estimate", "score")
 def mean_difference(result: xr.Dataset) -> xr.DataArray:
-    """Difference of means, first minus second run; on the common topics where scores are missing."""
+    """Difference of means, first minus second run."""
     of, values = differences(result)
     return by_row(of, (names.PAIR,), values)
 
@@ -183,8 +161,7 @@ def degrees_of_freedom(result: xr.Dataset) -> xr.Variable:
     """Return the degrees of freedom of Student's t: of systems those of the result, else topics less one."""
     if "degrees_of_freedom" in result:
         return result.variables["degrees_of_freedom"]
-    n_topics = xr.Variable((), result.attrs["n_topics"])
-    return result.variables.get("common_topics", n_topics) - 1
+    return xr.Variable((), result.attrs["n_topics"]) - 1
 
 
 def students_limit(result: xr.Dataset, sign: int) -> xr.DataArray:

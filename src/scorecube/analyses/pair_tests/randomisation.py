@@ -7,7 +7,7 @@ for information retrieval evaluation".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
@@ -15,13 +15,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Inputs, Prepared
 from scorecube.analyses.pair_tests.base import PairTest
-from scorecube.analyses.pair_tests.family import refuse_systems, refused_by_system_field
-from scorecube.analyses.pair_tests.pairwise_complete import (
-    NOT_TESTED,
-    missing_field,
-    pair_groups,
-    whole_cells,
-)
+from scorecube.analyses.pair_tests.pair_scores import pair_groups, whole_cells
 from scorecube.collection import schema
 from scorecube.collection.selection import cells
 from scorecube.errors import BadPlan
@@ -64,19 +58,6 @@ class Randomisation(PairTest):
     seconds_per_score: ClassVar[float] = 6e-11
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --seed 1",)
 
-    missing: Literal["refuse", "pairwise"] = missing_field()
-    by_system: bool = refused_by_system_field(
-        "Signs of topics say nothing about other repetitions, and exchanging whole runs of two systems says nothing about other topics; "
-        "no randomisation test of both is known."
-    )
-
-    def check(self, prepared: Prepared) -> list[str]:
-        refuse_systems(
-            self.by_system,
-            "no randomisation test over topics and repetitions is known: signs of topics say nothing about other repetitions",
-        )
-        return super().check(prepared)
-
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         schema.check(samples, SIGNS, "the samples")
         if schema.labels_of(samples, names.TOPIC) != schema.labels_of(prepared.cube, names.TOPIC):
@@ -100,26 +81,19 @@ class Randomisation(PairTest):
             if "samples" in inputs
             else sign_columns(inputs["key"], n, 0, trials)
         )
-        reached = np.full((n_cells, length), NOT_TESTED, np.int32)
-        kth = np.full((n_cells, len(self.alphas), length), np.nan)
+        reached = np.empty((n_cells, length), np.int32)
+        kth = np.empty((n_cells, len(self.alphas), length))
         for group in pair_groups(inputs, inputs["first"][start:stop], inputs["second"][start:stop]):
             units, first, second = group.units, group.first, group.second
-            sums = product_of_columns(units.whole, signs[group.topics])
-            difference = units.totals[first] - units.totals[second]
-            observed = np.abs(difference) if self.sided == 2 else difference
+            sums = product_of_columns(units.whole, signs)
+            observed = np.abs(units.totals[first] - units.totals[second])
             # Half a unit for each of 2 n scores; replicate and observed difference have it both.
             rounding = float(units.n_topics) if units.rounded else 0.0
-            edges = observed - EQUAL * np.abs(observed) - 2 * rounding
+            edges = observed - EQUAL * observed - 2 * rounding
             levels = Levels(inputs["ranks"], np.full(len(self.alphas), 2.0 * sums.std()))
-            counts, totals = (
-                np.empty(len(first), np.int32),
-                np.empty((len(self.alphas), len(first))),
-            )
-            tail_differences(
-                sums, first, second, edges, rounding, self.sided, levels, counts, totals
-            )
-            reached[group.cell, group.pairs] = counts
-            kth[group.cell][:, group.pairs] = totals / (units.n_topics * units.fine_units)
+            counts, totals = reached[group.cell], kth[group.cell]
+            tail_differences(sums, first, second, edges, rounding, levels, counts, totals)
+            totals /= units.n_topics * units.fine_units
         return {"reached": reached, "kth": kth, "degenerate": np.zeros((n_cells, 2), np.int64)}
 
     def seconds_per_trial(self, n_topics: int) -> float:

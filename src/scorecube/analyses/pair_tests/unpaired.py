@@ -16,14 +16,12 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Array, Arrays, Inputs, Prepared
-from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import PairTest, block_runs, tie_widths
 from scorecube.analyses.pair_tests.family import Pairs, family, family_size
-from scorecube.analyses.pair_tests.pairwise_complete import comparable
+from scorecube.analyses.pair_tests.pair_scores import comparable
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection.selection import cell_kinds, cells
 from scorecube.collection.topic_means import area_weights, log_scores, summarise
-from scorecube.errors import BadPlan, option
 from scorecube.kernels.pairs.tail_counts import EQUAL, Levels, Tails
 from scorecube.kernels.pairs.unpaired import resampled_areas, resampled_moments, tail_unpaired
 from scorecube.kernels.random.draws import Sampling, multiplicities, topic_samples
@@ -53,15 +51,6 @@ class Unpaired(PairTest):
     bytes_per_draw: ClassVar[float] = 32.0
     examples: ClassVar[tuple[str, ...]] = ("--metrics geo:AP --seed 1",)
     means_only: ClassVar[bool] = False
-
-    sided: int = option_field(2, "2; there is no one-sided form.", on_command_line=False)
-
-    def check(self, prepared: Prepared) -> list[str]:
-        if self.sided != 2:
-            raise BadPlan(
-                f"{option('sided', self.sided)}: the unpaired test is two-sided (2)", option="sided"
-            )
-        return super().check(prepared)
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         return {

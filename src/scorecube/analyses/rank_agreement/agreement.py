@@ -28,7 +28,7 @@ from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inpu
 from scorecube.analyses.options import level_field, option_field, set_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
 from scorecube.analyses.pair_tests.classical import classical_p_values, seconds_per_pair
-from scorecube.analyses.pair_tests.pairwise_complete import (
+from scorecube.analyses.pair_tests.pair_scores import (
     differences_bytes,
     pairs_at_once,
     score_differences,

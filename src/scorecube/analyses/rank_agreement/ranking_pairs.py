@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.pair_tests.pairwise_complete import comparable
+from scorecube.analyses.pair_tests.pair_scores import comparable
 from scorecube.analyses.rank_agreement.correlation_quantities import (
     ALONG_NAME,
     GAIN_A,

@@ -15,7 +15,7 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import expand_cells
 from scorecube.analyses.pair_tests.gaussian import GAUSSIAN, Seen, products_of_scores, row_units
 from scorecube.analyses.pair_tests.moderated import Moderated
-from scorecube.analyses.pair_tests.pairwise_complete import comparable
+from scorecube.analyses.pair_tests.pair_scores import comparable
 from scorecube.analyses.pair_tests.repetitions import systems_of, variance_of
 from scorecube.analyses.pair_tests.resampled_parts import Part, largest_of_parts
 from scorecube.analyses.pair_tests.step_down import AT_ONCE, Replicates, runs_of

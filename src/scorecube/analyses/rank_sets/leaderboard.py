@@ -18,7 +18,7 @@ from scorecube.analyses.pair_tests.bounds import KNOWN, bounds_field, bounds_of_
 from scorecube.analyses.pair_tests.family import Pairs, family, family_size
 from scorecube.analyses.pair_tests.gaussian import GAUSSIAN, Seen, own_values
 from scorecube.analyses.pair_tests.moderated import Moderated
-from scorecube.analyses.pair_tests.pairwise_complete import score_rounding
+from scorecube.analyses.pair_tests.pair_scores import score_rounding
 from scorecube.analyses.pair_tests.repetitions import OverRepetitions
 from scorecube.analyses.pair_tests.step_down import Replicates
 from scorecube.analyses.rank_sets.leaderboard_quantities import VARIABLES

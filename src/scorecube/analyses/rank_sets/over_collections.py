@@ -18,7 +18,6 @@ from scorecube import names
 from scorecube.analyses.pair_tests.family import Pairs
 from scorecube.analyses.pair_tests.gaussian import Seen
 from scorecube.analyses.pair_tests.moderated import Moderated
-from scorecube.analyses.pair_tests.pairwise_complete import mean_scores
 from scorecube.analyses.pair_tests.repetitions import OverRepetitions, satterthwaite
 from scorecube.analyses.rank_sets.estimates import mean_of_estimates
 from scorecube.analyses.rank_sets.leaderboard import OwnMeans
@@ -185,7 +184,7 @@ def mean_over(means: Any, weights: Any) -> Any:
 
 def means_by_collection(scores: Any, strata: Strata) -> Any:
     """Return the means of runs in each collection: float64 (cell, collection, run), of scores (cell, run, topic)."""
-    return np.stack([mean_scores(scores[:, :, part]) for part in strata.parts()], axis=1)
+    return np.stack([scores[:, :, part].mean(axis=-1) for part in strata.parts()], axis=1)
 
 
 def units_of_means(means: Any) -> Units:

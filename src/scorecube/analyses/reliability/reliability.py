@@ -31,7 +31,7 @@ from scorecube.analyses.base import (
 )
 from scorecube.analyses.options import ONLY_TOPICS, level_field, option_field, set_field
 from scorecube.analyses.pair_tests.base import check_runs
-from scorecube.analyses.pair_tests.pairwise_complete import comparable
+from scorecube.analyses.pair_tests.pair_scores import comparable
 from scorecube.analyses.reliability.reliability_quantities import (
     ALWAYS,
     FACET_VARIABLES,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.analyses.pair_tests.pairwise_complete import comparable
+from scorecube.analyses.pair_tests.pair_scores import comparable
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 

@@ -4,8 +4,8 @@ The kernels count the replicates that reach the observed statistic, and find the
 per-topic differences of a pair, centred and in integer units, and c the multiplicities of topics in a resample. With S1
 = sum c w and S2 = sum c w^2, |t*| is an increasing function of r = S1^2 / S2: t^2 = (n - 1) r / (n - r). So neither a
 root nor a variance is computed. S1 is exact. S2 is the result of a matrix product whose rounding depends on its shape
-and precision, so r is known up to a relative `guard`; comparisons within the guard are decided by `exact_ratios`, which
-adds topic by topic. Results are therefore the same for every tile, library and precision of the product.
+and library, so r is known up to a relative `guard`; comparisons within the guard are decided by `exact_ratios`, which
+adds topic by topic. Results are therefore the same for every tile and library.
 
 r is -inf if S1 = S2 = 0: such a replicate has no t. It counts as t* = 0 in comparisons with the observed t, and is
 ranked last. r = n means infinite t.
@@ -19,13 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from scorecube.kernels.arrays import (
-    Float,
     Float64Array1,
     Float64Array2,
-    FloatArray1,
     Int32Array1,
     Int64Array1,
-    Integer,
     IntegerArray1,
     IntegerArray2,
 )
@@ -74,12 +71,10 @@ class Comparison(NamedTuple):
 
     guard: Relative uncertainty of the sums of squares, S2.
     snap: Differences up to this value are zero, and sums of differences up to n times this value.
-    sided: 2: |t*| >= |t|; 1: t* >= t.
     """
 
     guard: float
     snap: float
-    sided: int
 
 
 class Levels(NamedTuple):
@@ -110,49 +105,44 @@ class Tails(NamedTuple):
 
 @inlined
 def differences(
-    sums_x: Float64Array1, sums_y: Float64Array1, snap_sum: float, sided: int, values: Float64Array1
+    sums_x: Float64Array1, sums_y: Float64Array1, snap_sum: float, values: Float64Array1
 ) -> None:
-    """Write S1 of every trial to `values` (trial,); its absolute value if two-sided."""
+    """Write |S1| of every trial to `values` (trial,)."""
     for trial in range(sums_x.shape[0]):
-        total = sums_x[trial] - sums_y[trial]
-        total = total if abs(total) > snap_sum else 0.0
-        values[trial] = abs(total) if sided == 2 else total
+        total = abs(sums_x[trial] - sums_y[trial])
+        values[trial] = total if total > snap_sum else 0.0
 
 
 @inlined
 def ratios(
     sums_x: Float64Array1,
     sums_y: Float64Array1,
-    squares: FloatArray1,
+    squares: Float64Array1,
     snap_sum: float,
-    sided: int,
-    low: Float,
-    high: Float,
-    infinite: Float,
-    values: FloatArray1,
+    low: float,
+    high: float,
+    infinite: float,
+    values: Float64Array1,
 ) -> tuple[int, int, int, int]:
-    """Write r of every trial to `values` (trial,), with the sign of S1 if one-sided.
+    """Write r of every trial to `values` (trial,).
 
     Returns sure, unsure, extreme, undefined: Number of trials with r of at least `high`, in [low, high), with |r| of at
         least `infinite`, and without r.
     """
-    kind = squares.dtype.type
-    low, high, infinite, none = kind(low), kind(high), kind(infinite), kind(-math.inf)
     # 32-bit counters let the compiler vectorise the loop.
     sure, open_, extreme, undefined = np.int32(0), np.int32(0), np.int32(0), 0
     for trial in range(values.shape[0]):
         total = sums_x[trial] - sums_y[trial]
-        total = kind(total if abs(total) > snap_sum else 0.0)
+        total = total if abs(total) > snap_sum else 0.0
         ratio = total * total / squares[trial]
-        ratio = -ratio if sided == 1 and total < 0 else ratio
-        ratio = none if squares[trial] == 0 else ratio
+        ratio = -math.inf if squares[trial] == 0 else ratio
         values[trial] = ratio
         sure = np.int32(sure + (ratio >= high))
         open_ = np.int32(open_ + (ratio >= low))
         extreme = np.int32(extreme + (abs(ratio) >= infinite))
     if extreme > 0:
         for trial in range(values.shape[0]):
-            undefined += values[trial] == none
+            undefined += values[trial] == -math.inf
     return int(np.int64(sure)), int(np.int64(open_ - sure)), int(np.int64(extreme)), undefined
 
 
@@ -165,12 +155,11 @@ def exact_ratios(
     counts: IntegerArray2,
     places: IntegerArray1,
     snap: float,
-    sided: Integer,
     room: Float64Array2,
 ) -> Float64Array1:
     """Return q = S1^2 / sum c (n w - S1)^2 of one pair in some trials.
 
-    Terms are added topic by topic; q has the sign of S1 if one-sided. As t^2 = n (n - 1) q, q distinguishes large t,
+    Terms are added topic by topic. As t^2 = n (n - 1) q, q distinguishes large t,
     which r does not, as it approaches n. The deviations n w - S1 are exact. q is `INFINITE` if all deviations are 0,
     and -inf if there is no t.
 
@@ -178,7 +167,7 @@ def exact_ratios(
     sums_x, sums_y: float64 (trial,): their sums over each resample; there may be more elements than trials.
     counts: Of `Resamples`.
     places: int64 (chosen trial,).
-    snap, sided: Of `Comparison`.
+    snap: Of `Comparison`.
     room: float64 (3, trial), overwritten.
     Returns exact: float64 (chosen trial,), a part of `room`.
     """
@@ -199,7 +188,6 @@ def exact_ratios(
         # Deviations of rounded scores that are as small as this are due to rounding.
         constant = spreads[k] == 0.0 or (snap > 0.0 and spreads[k] <= EQUAL * n * n * squares[k])
         ratio = INFINITE if constant else totals[k] * totals[k] / spreads[k]
-        ratio = -ratio if sided == 1 and totals[k] < 0.0 else ratio
         spreads[k] = ratio if squares[k] > 0.0 else -math.inf
     return spreads
 
@@ -238,12 +226,10 @@ def observed_ratios(
     first: Int32Array1,
     second: Int32Array1,
     snap: float,
-    sided: int,
 ) -> tuple[Float64Array1, Float64Array1]:
     """Return r and q of the scores without resampling.
 
     centred, sums, first, second, snap: As of `observed_sums`.
-    sided: Of `Comparison`; r and q are signed if one-sided.
     Returns observed, exact: float64 (pair,): r, which is 0 for equal means, NaN for equal scores and n for a constant
         difference; and q as in `exact_ratios`.
     """
@@ -254,9 +240,6 @@ def observed_ratios(
         observed = (n * totals) * (n * totals) / (squares + n * totals * totals)
         exact = totals * totals / squares
     exact[squares == 0.0] = INFINITE
-    if sided == 1:
-        observed[totals < 0.0] *= -1.0
-        exact[totals < 0.0] *= -1.0
     return observed, exact
 
 
@@ -295,12 +278,11 @@ def tail_differences(
     second: Int32Array1,
     edges: Float64Array1,
     snap_sum: float,
-    sided: int,
     levels: Levels,
     reached: Int32Array1,
     totals: Float64Array2,
 ) -> None:
-    """Count the trials that reach the observed difference; find the K-th largest one.
+    """Count the trials that reach the observed absolute difference; find the K-th largest one.
 
     All numbers are exact.
 
@@ -308,7 +290,6 @@ def tail_differences(
     first, second: int32 (pair,): rows of `sums`.
     edges: float64 (pair,): the least difference of a replicate that counts.
     snap_sum: Differences of sums up to this value are zero.
-    sided: 2: absolute differences; 1: first minus second run.
     levels: See `Levels`; guesses are on the scale of `sums`.
     reached, totals: Of `Tails`, written.
     """
@@ -316,10 +297,10 @@ def tail_differences(
     ranks, guesses = levels
     values, kept, places = np.empty(n_trials), np.empty(n_trials), np.empty(n_trials, np.int64)
     for pair in range(first.shape[0]):
-        differences(sums[first[pair]], sums[second[pair]], snap_sum, sided, values)
+        differences(sums[first[pair]], sums[second[pair]], snap_sum, values)
         reached[pair] = count_from(values, edges[pair])
         for level in range(ranks.shape[0]):
             low, high, above = bracket(values, ranks[level], guesses[level])
             n = gather(values, low, high, kept, places)
             guesses[level] = nth_largest(kept[:n], ranks[level] - above)
-            totals[level, pair] = abs(guesses[level])
+            totals[level, pair] = guesses[level]

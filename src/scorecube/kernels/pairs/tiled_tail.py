@@ -6,29 +6,20 @@ Between two compiled calls a thread needs the interpreter lock, which other thre
 from __future__ import annotations
 
 import math
-from typing import Generic, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from scorecube.kernels.arrays import (
-    Array1,
-    Array2,
-    Array3,
-    Float,
+    Float64Array1,
     Float64Array2,
-    FloatArray1,
-    FloatArray2,
+    Float64Array3,
     Int32Array1,
     Int64Array1,
 )
 from scorecube.kernels.intrinsics import wide_registers
 from scorecube.kernels.jit import compiled, inlined
-from scorecube.kernels.linalg.panel_product import (
-    Element,
-    multiply,
-    multiply_wide,
-    room_for_product,
-)
+from scorecube.kernels.linalg.panel_product import multiply, multiply_wide, room_for_product
 from scorecube.kernels.linalg.selection import (
     STRIDE,
     bracket,
@@ -56,10 +47,8 @@ UPPER = 0.8
 """Ratios from this share of the previous pair's K-th largest ratio on are kept in an array of their own."""
 
 
-class Room(NamedTuple, Generic[Element]):
+class Room(NamedTuple):
     """Arrays that are overwritten; numba compiles faster what does not make them.
-
-    Elements are those of the products, unless stated otherwise.
 
     squares: (pair, topic): squared differences of the pairs of a tile.
     products: (pair, trial): S2 of the pairs of a tile, known up to `Comparison.guard`; there may be more columns than
@@ -70,19 +59,19 @@ class Room(NamedTuple, Generic[Element]):
     terms: float64 (3, trial): of `exact_ratios`.
     """
 
-    squares: Array2[Element]
-    products: Array2[Element]
-    padded: Array1[Element]
-    kept: Array1[Element]
+    squares: Float64Array2
+    products: Float64Array2
+    padded: Float64Array1
+    kept: Float64Array1
     places: Int64Array1
-    upper: Array1[Element]
+    upper: Float64Array1
     upper_places: Int32Array1
     terms: Float64Array2
 
 
 def tail_tiles(
     tile: int,
-    weights: Array3[Element],
+    weights: Float64Array3,
     resamples: Resamples,
     pairs: ObservedPairs,
     comparison: Comparison,
@@ -94,20 +83,19 @@ def tail_tiles(
     There is one matrix product for S2 of each tile.
 
     tile: Pairs in a tile.
-    weights: float32 or float64 (panel, topic, trial): `resamples.counts` in panels, see `in_panels`; their precision is
-        that of S2.
+    weights: float64 (panel, topic, trial): `resamples.counts` in panels, see `in_panels`.
     resamples, pairs, comparison, levels: Inputs, except that `levels.guesses` is replaced.
     tails: Written and added to; its differences are S1.
     """
-    n, n_trials, kind = len(pairs.first), resamples.counts.shape[1], weights.dtype
+    n, n_trials = len(pairs.first), resamples.counts.shape[1]
     products = room_for_product(tile, weights)
     room = Room(
-        np.zeros((len(products), resamples.centred.shape[1]), kind),
+        np.zeros((len(products), resamples.centred.shape[1])),
         products,
-        np.full(-(-n_trials // STRIDE) * STRIDE, -math.inf, kind),
-        np.empty(n_trials, kind),
+        np.full(-(-n_trials // STRIDE) * STRIDE, -math.inf),
+        np.empty(n_trials),
         np.empty(n_trials, np.int64),
-        np.empty(n_trials + 2 * STRIDE, kind),
+        np.empty(n_trials + 2 * STRIDE),
         np.empty(n_trials + 2 * STRIDE, np.int32),
         np.empty((3, n_trials)),
     )
@@ -142,17 +130,17 @@ def _part(pairs: ObservedPairs, tails: Tails, low: int, high: int) -> tuple[Obse
 
 @compiled
 def _tail_tiles(
-    weights: Array3[Element],
+    weights: Float64Array3,
     resamples: Resamples,
     pairs: ObservedPairs,
     comparison: Comparison,
     levels: Levels,
     widest: int,
     tails: Tails,
-    room: Room[Element],
+    room: Room,
 ) -> None:
     """Do what `tail_tiles` does; without wide registers for one tile with its products."""
-    (centred, sums, counts), (guard, snap, sided) = resamples, comparison
+    (centred, sums, counts), (guard, snap) = resamples, comparison
     first, second, observed, exact, ties = pairs
     (ranks, guesses), (reached, totals, degenerate) = levels, tails
     squares, products, padded, kept, places, upper, upper_places, terms = room
@@ -168,20 +156,20 @@ def _tail_tiles(
         edge = observed[pair] - ties[pair] * abs(observed[pair])
         low, high = edge - guard * abs(edge), observed[pair] + guard * abs(observed[pair])
         count, unsure, extreme, undefined = ratios(
-            sums_x, sums_y, products[row], snap_sum, sided, low, high, infinite, values
+            sums_x, sums_y, products[row], snap_sum, low, high, infinite, values
         )
         if unsure > 0:
             n = gather(values, low, high, kept, places)
-            decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, sided, terms)
+            decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, terms)
             count += count_from(decided, exact[pair] - ties[pair] * abs(exact[pair]))
-        reached[pair] = reaching(values, edge, sided, count, undefined)
+        reached[pair] = reaching(values, edge, count, undefined)
         degenerate[0] += undefined
         if extreme > undefined:
             some = places[: find_extreme(values, infinite, places)]
-            decided = exact_ratios(x, y, sums_x, sums_y, counts, some, snap, np.int64(2), terms)
+            decided = exact_ratios(x, y, sums_x, sums_y, counts, some, snap, terms)
             degenerate[1] += count_from(decided, INFINITE)
         # The few largest ratios serve all levels; the others are not read again.
-        floor = np.float64(values.dtype.type(UPPER * guesses[widest]))
+        floor = UPPER * guesses[widest]
         usable = floor > 0.0 and (extreme == undefined or count_from(values, ceiling) == 0)
         n_upper = keep_from(padded, floor, upper, upper_places) if usable else 0
         few = upper[: (n_upper + STRIDE - 1) // STRIDE * STRIDE]
@@ -198,16 +186,16 @@ def _tail_tiles(
                 value, n, place = candidates(values, rank, guess, limits, tie, kept, places)
             guesses[level] = value
             if n > 1:
-                decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, sided, terms)
+                decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, terms)
                 places[0] = first_equal(decided, places, place, EQUAL)
             total = sums_x[places[0]] - sums_y[places[0]] if n > 0 else 0.0
             totals[level, pair] = total if abs(total) > snap_sum else 0.0
 
 
 @inlined
-def find_extreme(values: FloatArray1, infinite: Float, places: Int64Array1) -> int:
+def find_extreme(values: Float64Array1, infinite: float, places: Int64Array1) -> int:
     """Write the trials with finite |r| of at least `infinite` to `places`; count them."""
-    n, infinite = 0, values.dtype.type(infinite)
+    n = 0
     for trial in range(values.shape[0]):
         if infinite <= abs(values[trial]) < math.inf:
             places[n] = trial
@@ -216,7 +204,7 @@ def find_extreme(values: FloatArray1, infinite: Float, places: Int64Array1) -> i
 
 
 @inlined
-def reaching(values: FloatArray1, edge: float, sided: int, count: int, undefined: int) -> int:
+def reaching(values: Float64Array1, edge: float, count: int, undefined: int) -> int:
     """Return how many trials reach `edge`: all if it is NaN.
 
     `count` trials with t reach an edge that is not 0; `undefined` trials have no t, which counts as t* = 0.
@@ -224,25 +212,24 @@ def reaching(values: FloatArray1, edge: float, sided: int, count: int, undefined
     if math.isnan(edge):
         return values.shape[0]
     if edge == 0.0:
-        # t = 0: a replicate without t reaches it; others do if they are on the right side.
-        return values.shape[0] if sided == 2 else count_from(values, 0.0) + undefined
-    # Below 0 is the edge of t < 0, and of a t that rounding of scores may have made of 0: t* = 0 reaches it.
+        return values.shape[0]
+    # Below 0 is the edge of a t that rounding of scores may have made of 0: t* = 0 reaches it.
     return count + undefined if edge < 0.0 else count
 
 
 @inlined
 def candidates(
-    values: FloatArray1,
+    values: Float64Array1,
     rank: int,
     guess: float,
     limits: tuple[float, float, int],
     tie: float,
-    kept: FloatArray1,
+    kept: Float64Array1,
     places: Int64Array1,
 ) -> tuple[float, int, int]:
     """Find the trials whose exact r may be the rank-th largest, or tie with it.
 
-    values: float32 or float64 (trial,): approximate r.
+    values: float64 (trial,): approximate r.
     rank, guess: K, and what to return as the value if the K-th largest replicate has no t.
     limits: Of `bracket`.
     tie: Largest relative distance of two approximate ratios that tie exactly.
@@ -271,14 +258,14 @@ def candidates(
 
 @compiled
 def squared_differences(
-    centred: Float64Array2, first: Int32Array1, second: Int32Array1, snap: float, out: FloatArray2
+    centred: Float64Array2, first: Int32Array1, second: Int32Array1, snap: float, out: Float64Array2
 ) -> None:
     """Write the squared per-topic differences of the pairs, or of the first that fit.
 
     centred: float64 (run, topic): centred scores in units.
     first, second: int32 (pair,): rows of `centred`.
     snap: Differences up to this value are zero.
-    out: float32 or float64 (row, topic), written; rows behind the last pair are left as they are.
+    out: float64 (row, topic), written; rows behind the last pair are left as they are.
     """
     for pair in range(min(first.shape[0], out.shape[0])):
         x, y = centred[first[pair]], centred[second[pair]]

@@ -67,9 +67,7 @@ def new_certificates() -> tuple[bytes, bytes, bytes]:
         from cryptography.hazmat.primitives.asymmetric import ec
         from cryptography.x509.oid import NameOID
     except ImportError:
-        raise BadPlan(
-            "encrypted connections need cryptography: pip install 'scorecube[cluster]'"
-        ) from None
+        raise BadPlan("encrypted connections need cryptography: pip install cryptography") from None
     now = datetime.now(UTC)
     authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     names = [

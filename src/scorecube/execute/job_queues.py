@@ -63,7 +63,7 @@ def make_job_cluster(profile: Profile, stack: ExitStack) -> Any:
         import dask_jobqueue
     except ImportError:
         raise BadPlan(
-            f"profiles of kind {profile.kind} need dask-jobqueue: pip install 'scorecube[cluster]'; without it, see cluster/slurm/"
+            f"profiles of kind {profile.kind} need dask-jobqueue: pip install dask-jobqueue; without it, see cluster/slurm/"
         ) from None
     kinds = {
         "slurm": "SLURMCluster",

@@ -276,7 +276,7 @@ def open_location(path: str | os.PathLike[str]) -> Location:
         if error.name not in ("obstore", "obstore.store", "obstore.exceptions"):
             raise
         raise BadStudy(
-            f'{text}: object stores need another package; install it: pip install "scorecube[s3]"'
+            f"{text}: object stores need obstore, which is not installed: pip install obstore"
         ) from None
     return ObjectPrefix(text)
 

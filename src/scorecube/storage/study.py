@@ -48,7 +48,7 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     ----------
     path
         Directory of the zarr store, or a URL: ``s3://bucket/prefix`` (also ``gs://`` and ``az://``) with credentials from the
-        environment; URLs need the extra ``scorecube[s3]``.
+        environment; URLs need obstore.
     mode
         ``r`` to read; ``a`` to add to it, and to create it if it does not exist.
 

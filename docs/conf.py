@@ -25,7 +25,7 @@ extensions = [
     "sphinx_design",
 ]
 exclude_patterns = ["_build", "**.ipynb_checkpoints"]
-nb_execution_mode = "off"  # notebooks are executed by `make notebooks`, which the tests run
+nb_execution_mode = "off"  # notebooks hold their outputs
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"  # they stand in the signature

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ import pytest
 from tests import notebooks
 
 Names = dict[str, Any]
-MOST_BYTES = 300 * 1024
 FILES = {path.stem: path for path in notebooks.SOURCES}
 
 
@@ -113,11 +110,6 @@ def test_prints_what_is_stored_and_finds_what_it_says(
         assert found == shown
 
 
-def test_every_notebook_has_its_checks() -> None:
-    assert set(FOUND) == set(FILES)
-    assert {path.stem for path in notebooks.FOLDER.glob("*.ipynb")} == set(FILES)
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_text_and_notebook_are_in_step(name: str) -> None:
     path = FILES[name]
@@ -130,14 +122,3 @@ def test_text_and_notebook_are_in_step(name: str) -> None:
     code = [each for each in kept["cells"] if each["cell_type"] == "code"]
     assert [each["execution_count"] for each in code] == list(range(1, len(code) + 1))
     assert kept["cells"][0]["source"][0].startswith("# ")
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_notebooks_are_valid_small_and_end_in_a_picture(name: str) -> None:
-    nbformat = pytest.importorskip("nbformat")
-    path = FILES[name].with_suffix(".ipynb")
-    nbformat.validate(nbformat.read(path, as_version=4))
-    assert path.stat().st_size < MOST_BYTES
-    last = stored(FILES[name])["cells"][-1]["outputs"][-1]["data"]
-    assert base64.b64decode(last["image/png"]).startswith(b"\x89PNG")
-    assert not re.search(r"/(home|work|root)/", path.read_text(encoding="utf-8"))

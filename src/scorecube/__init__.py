@@ -9,6 +9,8 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from scorecube.report import report  # before others import the package of this name
+
 if TYPE_CHECKING:
     from scorecube.analyses import (
         Agreement,
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from scorecube.errors import ScorecubeError
     from scorecube.ingest.preferences import agreement_with_preferences
     from scorecube.ingest.public import fetch
-    from scorecube.report import report as report
     from scorecube.report.paper_tables import latex, markdown
     from scorecube.workflow.api import (
         analyse,
@@ -132,6 +133,7 @@ __all__ = [
     "rank_sets",
     "read_rankings",
     "removed_when_left_out",
+    "report",
     "select",
     "standardise",
     "sweep",
@@ -144,8 +146,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "report":  # a package, which can be called
-        return import_module("scorecube.report")
     if name in __all__:
         from scorecube.analyses.registry import load_class
 
@@ -175,7 +175,7 @@ def _register_accessor() -> None:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "report"]
+    return __all__
 
 
 _register_accessor()

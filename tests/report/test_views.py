@@ -100,15 +100,6 @@ def test_a_plugin_with_the_name_of_a_module_has_its_own_view() -> None:
         assert (view.name, list(view.tables)) == (name, ["values"])
 
 
-def test_plugins_of_version_0_2_0_find_what_they_import() -> None:
-    code = (
-        "from scorecube.report.tables.rows import parts, where; from scorecube.report.views.registry import register_view\n"
-        "from scorecube.report.views.view import Table, View, select_tables; from scorecube.report import tables, view, views\n"
-        "assert (Table, View, register_view) == (tables.Table, view.View, views.register_view)"
-    )
-    assert imported(code, "matplotlib") == []
-
-
 def test_names_of_views_import_nothing_heavy() -> None:
     code = "from scorecube.report.views import view_names; view_names()"
     assert imported(code, "numpy", "pandas", "xarray", "matplotlib") == []

@@ -1,18 +1,10 @@
-"""Tables, figures and the report of results; calling the package writes the report: ``sc.report(study)``."""
+"""Tables, figures and the report of results."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_loader
-from inspect import signature
 from os import PathLike
-from tempfile import TemporaryDirectory
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,9 +23,8 @@ def report(
     metrics: Sequence[str] = (),
     primary: str = "",
     final: bool = False,
-    vocabulary: Literal["field", "evals"] = "field",
 ) -> str:
-    """Write all results of a study as one self-contained page; of more than 50 collections their distributions.
+    """Write all results of a study as one self-contained page.
 
     Parameters
     ----------
@@ -49,8 +40,6 @@ def report(
         Metrics that are shown, in this order, all by default; and the one that comes first.
     final
         Leave out what could be analysed further.
-    vocabulary
-        ``evals`` for models, items, benchmarks and seeds in place of runs, topics, collections and repetitions.
 
     Returns
     -------
@@ -77,11 +66,14 @@ def report(
     ...     report(study, folder + "/report.html").endswith("report.html")
     True
     """
+    # Imported where it is needed: the package `scorecube` imports this function, and is fast.
+    from tempfile import TemporaryDirectory
+
     from scorecube.report.page.options import PageOptions
     from scorecube.report.page.writing import write_page
     from scorecube.storage import Study, open_study
 
-    chosen = PageOptions(title, authors, date, tuple(metrics), primary, final, vocabulary)
+    chosen = PageOptions(title, authors, date, tuple(metrics), primary, final)
     with TemporaryDirectory(prefix="scorecube-") as folder:
         opened: Any = open_study(study) if isinstance(study, str | PathLike) else study
         if not isinstance(opened, Study):
@@ -114,31 +106,3 @@ def _kept(given: Any, folder: str) -> Study:
     with study.lock(name) as writer:
         writer.write_results(stored)
     return study
-
-
-MOVED = {
-    f"{__name__}.{old}": f"{__name__}.{new}"
-    for old, new in (("tables.rows", "tables"), ("views.registry", "views"), ("views.view", "view"))
-}
-"""Modules that plugins written for version 0.2.0 import, until version 0.4.0."""
-
-
-class _Moved(MetaPathFinder, Loader):
-    """Finds modules under the names that they had."""
-
-    def find_spec(self, fullname: str, _path: Any, _target: Any = None) -> ModuleSpec | None:
-        return spec_from_loader(fullname, self) if fullname in MOVED else None
-
-    def exec_module(self, module: ModuleType) -> None:
-        sys.modules[module.__name__] = import_module(MOVED[module.__name__])
-
-
-class _CallableModule(ModuleType):
-    """A package with the name of what it makes."""
-
-    __call__ = staticmethod(report)
-    __signature__ = signature(report)
-
-
-sys.modules[__name__].__class__ = _CallableModule
-sys.meta_path.append(_Moved())

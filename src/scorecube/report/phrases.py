@@ -283,20 +283,17 @@ def about_repetitions(result: xr.Dataset) -> Iterator[tuple[str, str]]:
 
 
 ESTIMATE = ("population", "population_low", "population_high")
-EARLIER = "the result is of an earlier version; compute it anew"
 
 
 def estimates(part: xr.Dataset, statistic: str) -> dict[str, Any]:
-    """Return the estimate and the interval over infinitely many topics of a statistic, by columns; missing in results of version 0.1.0."""
-    found = part.sel(statistic=statistic) if ESTIMATE[0] in part else {}
-    return {
-        f"{statistic}_{name}": found[name].values if name in found else np.nan for name in ESTIMATE
-    }
+    """Return the estimate and the interval over infinitely many topics of a statistic, by columns."""
+    found = part.sel(statistic=statistic)
+    return {f"{statistic}_{name}": found[name].values for name in ESTIMATE}
 
 
 def no_interval(result: xr.Dataset) -> str:
     """Return why a result has no interval over infinitely many topics; empty if it has one."""
-    return str(result.attrs.get("no_interval", "")) if ESTIMATE[0] in result else EARLIER
+    return str(result.attrs["no_interval"])
 
 
 def estimate_text(row: Mapping[Any, Any], statistic: str = "tau", confidence: float = 0.95) -> str:

@@ -98,15 +98,6 @@ def place(collection: str, attributes: Mapping[str, Any]) -> str:
     return f"{several[0]} and {several[1] if len(several) == 2 else f'{len(several) - 1} more'}"
 
 
-def parts(result: xr.Dataset) -> list[tuple[dict[str, Any], xr.Dataset]]:
-    """Return metric, gain setting and the part of the result for each pair of them; for tables that plugins make."""
-    return [
-        ({"metric": metric, "gain": gain}, result.isel({names.METRIC: i, names.GAIN: j}))
-        for i, metric in enumerate(labels_of(result, names.METRIC))
-        for j, gain in enumerate(labels_of(result, names.GAIN))
-    ]
-
-
 WITHOUT_MEAN = ("low", "high", "p_value", "standard_error", "statistic", "flag")
 """Roles of columns whose means over collections are nothing."""
 
@@ -190,7 +181,6 @@ def number_of_values(result: xr.Dataset) -> int:
 
 
 __all__ = ["Source", "Table", "declared"]
-__path__: list[str] = []  # see `report.MOVED`
 LIMITS = ("", "_low", "_high")
 """Ends of the names of an estimate and its limits."""
 DESCENDING = "-"

@@ -496,23 +496,3 @@ def on_page(
         ]
 
     return page_tables
-
-
-def select_tables(
-    frames: Frames, headings: Mapping[str, str], without: Sequence[str] = ()
-) -> HeadedTables:
-    """Return the existing ones of some tables with their headings; for plugins written for version 0.2.0, until version 0.4.0.
-
-    Parameters
-    ----------
-    frames
-        Tables by name.
-    headings, without
-        As of `on_page`.
-
-    Returns
-    -------
-    tables
-        Headings and tables, in the order of the headings.
-    """
-    return on_page(headings, without, empty=True)(frames)

@@ -10,7 +10,6 @@ from scorecube.analyses import registry
 if TYPE_CHECKING:
     from scorecube.report.view import View
 
-__path__: list[str] = []  # see `report.MOVED`
 MODULES = {
     "scores": "scores",
     **{entry.name: entry.name for entry in registry.BUILT_IN},

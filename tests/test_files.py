@@ -37,7 +37,7 @@ Write = Callable[[Path], Path]
 """Writes one kind of output into a folder and returns its path."""
 
 
-@pytest.fixture(params=["report", "pages", "figure", "design", "fetch"])
+@pytest.fixture(params=["report", "figure", "design", "fetch"])
 def write(request: pytest.FixtureRequest, scorecube: Cli, study: Path) -> Write:
     """Every way in which the program writes a file outside of a study."""
 
@@ -62,7 +62,6 @@ def write(request: pytest.FixtureRequest, scorecube: Cli, study: Path) -> Write:
 
     ways: dict[str, Write] = {
         "report": command("report.html", "report", study, "--out", ...),
-        "pages": command("pages", "report", study, "--pages", "--out", ...),
         "figure": command("figure.svg", "figure", study, "wcw", "--out", ...),
         "design": command("design.pdf", "wcw", "--variance", "0.04", "--figure", ...),
         "fetch": fetched,
@@ -186,14 +185,19 @@ def test_files_of_a_folder_move_together_and_others_stay(tmp_path: Path) -> None
     folder.mkdir()
     for name in ("a.html", "b.html", "notes.txt"):
         (folder / name).write_text("old")
-    with pytest.raises(RuntimeError), staged_files(folder, remove="*.html") as write_one:
+    with pytest.raises(RuntimeError), staged_files(folder) as write_one:
         write_one("a.html", "new")
         raise RuntimeError
     assert below(folder) == dict.fromkeys(["a.html", "b.html", "notes.txt"], b"old")
-    with staged_files(folder, remove="*.html") as write_one:
+    with staged_files(folder) as write_one:
         write_one("a.html", "new")
         write_one("c.html", "new")
-    assert below(folder) == {"a.html": b"new", "c.html": b"new", "notes.txt": b"old"}
+    assert below(folder) == {
+        "a.html": b"new",
+        "b.html": b"old",
+        "c.html": b"new",
+        "notes.txt": b"old",
+    }
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 

@@ -106,7 +106,7 @@ def test_reports_of_what_is_in_memory(
     cube: xr.Dataset, leaders: xr.Dataset, tmp_path: Path
 ) -> None:
     alone = Path(sc.report(cube, str(tmp_path / "cube.html"))).read_text()
-    assert "team01-run1" in alone
+    assert "How many topics are needed?" in alone
     both = Path(sc.report([cube, leaders], str(tmp_path / "both.html"))).read_text()
     assert "Leaderboard" in both
     with pytest.raises(

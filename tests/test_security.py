@@ -60,7 +60,7 @@ def test_programs_import_nothing_from_the_current_directory(tmp_path: Path) -> N
     program = Path(sys.executable).with_name("scorecube")
     for words in (
         ("swap", str(study), "--cluster", str(PROFILES / "processes.yaml"), "--trials", "100"),
-        ("report", str(study), "--out", str(tmp_path / "report.html")),
+        ("report", str(study), "--out", str(tmp_path / "page.html")),
     ):
         ended = subprocess.run(
             [program, *words], cwd=place, capture_output=True, text=True, check=False

@@ -13,7 +13,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -81,19 +81,13 @@ def write_file(path: PathLike, content: str | bytes | Iterable[str]) -> None:
 
 
 @contextmanager
-def staged_files(
-    folder: PathLike, *, remove: str | None = None, keep: Container[str] = ()
-) -> Iterator[Callable[..., None]]:
+def staged_files(folder: PathLike) -> Iterator[Callable[..., None]]:
     """Yield a function of (name, content); what it writes moves into a folder when the block ends, and nothing does after an error.
 
     Parameters
     ----------
     folder
         Created if it does not exist.
-    remove
-        Pattern of names; older files of these names are removed. All others are kept.
-    keep
-        Names of older files that stay nevertheless, when the block ends.
 
     Yields
     ------
@@ -123,10 +117,6 @@ def staged_files(
             target.mkdir(exist_ok=True)
             for name in written:
                 (staging / name).replace(target / name)
-            new = set(written)
-            for file in target.glob(remove) if remove else ():
-                if file.name not in new and file.name not in keep:
-                    file.unlink(missing_ok=True)
             _sync_folder(target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -105,27 +104,3 @@ def hostile_study(
     for analysis in analyses:
         for task in api.plan_in_study(study, analysis, trials=20, seed=1):
             task.run()
-
-
-def main() -> None:
-    """Write the report of a hostile study."""
-    from scorecube.report.figures.files import save_figure
-    from scorecube.report.page.writing import write_page, write_pages
-    from scorecube.report.study_overview import draw
-
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "study.zarr").exists():
-        hostile_study(folder / "study.zarr")
-    study = sc.open_study(folder / "study.zarr")
-    write_page(study, folder / "report.html")
-    write_pages(study, folder / "pages")
-    for analysis in ("swap", "bootstrap", "correlate", "splits", "stability", "wcw"):
-        for form in ("png", "svg", "pdf"):
-            print(
-                save_figure(draw(study, analysis, [COLLECTIONS[0]]), folder / f"{analysis}.{form}")
-            )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""The report in a real browser: nothing asked of a network, links that lead somewhere, a phone, the dark, print, the keyboard."""
+"""The report in a real browser: nothing asked of a network, links that lead somewhere, a phone, print, names, and what the script does."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import scorecube as sc
+from scorecube.report.columns import decimals_of
+from scorecube.report.leaderboard import systems
+from scorecube.report.page.board import TO
+from scorecube.testing import simulate_cube
 from tests.report.browser import Tab, browser, find_chromium
 from tests.report.hostile import COLLECTIONS, hostile_study
 
@@ -21,26 +25,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.process
 PHONE = 390
 PATIENCE = 10.0
-MOST_PAGES = 26
-"""Of the print of one collection, with all tables and definitions."""
-LEAST_CONTRAST = 4.5
-"""Of text, by the Web Content Accessibility Guidelines, level AA."""
-
-TEXTS = """
-(() => {
-  const light = ([r, g, b]) => { const f = c => (c /= 255) <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4; return .2126 * f(r) + .7152 * f(g) + .0722 * f(b); };
-  const numbers = text => (text.match(/[\\d.]+/g) || []).map(Number);
-  const behind = node => { for (; node; node = node.parentElement) { const c = numbers(getComputedStyle(node).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
-  const found = [];
-  for (const node of document.querySelectorAll('body *')) {
-    if (node.closest('svg') || ![...node.childNodes].some(each => each.nodeType === 3 && each.data.trim())) continue;
-    const a = light(numbers(getComputedStyle(node).color)), b = light(behind(node));
-    found.push([(Math.max(a, b) + .05) / (Math.min(a, b) + .05), node.tagName, node.textContent.slice(0, 40)]);
-  }
-  return found;
-})()
-"""
-"""Contrast of every piece of text with what is behind it."""
+FIRST = "document.querySelector('.board table')"
+MORE = "document.querySelector('.board .tools button').click()"
 BROKEN = """
 [...document.querySelectorAll('a[href^="#"], [*|href^="#"]')].map(each => (each.getAttribute('href') || each.getAttribute('xlink:href')))
   .filter(address => address && !document.getElementById(decodeURIComponent(address.slice(1))))
@@ -64,18 +50,27 @@ def page(scorecube: Cli, analysed_study: Path, tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture(scope="module")
-def folder(scorecube: Cli, analysed_study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("pages") / "report"
-    scorecube("report", analysed_study, "--out", f"{out}/").succeeded()
-    return out
-
-
-@pytest.fixture(scope="module")
 def hostile_page(scorecube: Cli, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     hostile_study(folder / "study.zarr", [sc.Correlation(), sc.Leaderboard()])
     scorecube("report", folder / "study.zarr", "--out", folder / "report.html").succeeded()
     return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def cube() -> Any:
+    return simulate_cube(n_runs=30, seed=3)
+
+
+@pytest.fixture(scope="module")
+def result(cube: Any) -> Any:
+    return sc.analyse(cube, sc.Leaderboard(), trials=400, seed=1)
+
+
+@pytest.fixture(scope="module")
+def leaders(cube: Any, result: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with a leaderboard of 30 runs."""
+    return Path(sc.report([cube, result], str(tmp_path_factory.mktemp("leaders") / "page.html")))
 
 
 @pytest.fixture(autouse=True)
@@ -113,47 +108,13 @@ def test_links_within_the_page_lead_somewhere(tab: Tab, page: Path) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_links_between_pages_lead_somewhere(tab: Tab, folder: Path) -> None:
-    pages = sorted(path.name for path in folder.iterdir())
-    assert pages == ["index.html", "small.html", "stricter.html"]
-    for name in pages:
-        tab.open(folder / name)
-        assert tab.value(BROKEN) == []
-        assert tab.complaints() == []
-        files = tab.value(
-            "[...document.querySelectorAll('a:not([href^=\"#\"]):not([download])')].map(each => each.getAttribute('href'))"
-        )
-        assert set(files) == (
-            set(pages) - {"index.html"} if name == "index.html" else {"index.html"}
-        )
-        assert tab.value("document.documentElement.scrollWidth") <= 1280
-
-
-@pytest.mark.parametrize("width", [320, PHONE, 768, 1024, 1440])
+@pytest.mark.parametrize("width", [PHONE, 1440])
 def test_a_page_is_no_wider_than_its_screen(tab: Tab, page: Path, width: int) -> None:
     tab.resize(width, phone=width <= PHONE)
     tab.open(page)
     tab.value("document.querySelectorAll('details').forEach(each => each.open = true)")
     assert tab.value("document.documentElement.scrollWidth") <= width
     assert tab.value("innerWidth") == width
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out(tab: Tab, page: Path, scheme: str) -> None:
-    tab.media(scheme=scheme)
-    tab.open(page)
-    dark = tab.value("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
-    assert dark == (scheme == "dark")
-    # Figures have a palette of their own in the dark; those with images, whose colours are numbers, are turned over.
-    inks = "new Set([...document.querySelectorAll('figure svg.own text')].map(each => getComputedStyle(each).fill))"
-    assert tab.value(f"{inks}.has('rgb(28, 32, 36)')") == (scheme == "light")
-    assert tab.value(f"{inks}.has('rgb(228, 231, 234)')") == (scheme == "dark")
-    turned = "[...document.querySelectorAll('figure svg')].every(each => each.matches('.own') === (getComputedStyle(each).filter === 'none'))"
-    if scheme == "dark":
-        assert tab.value(turned)
-    texts = tab.value(TEXTS)
-    assert len(texts) > 100
-    assert [text for text in texts if text[0] < LEAST_CONTRAST] == []
 
 
 def test_a_page_is_printed_whole(tab: Tab, page: Path) -> None:
@@ -183,70 +144,16 @@ def test_a_page_is_printed_whole(tab: Tab, page: Path) -> None:
     assert base64.b64decode(printed["data"]).startswith(b"%PDF")
 
 
-def test_one_collection_takes_few_pages(tab: Tab, page: Path) -> None:
-    """The fixture has two collections, with a result of every analysis of one of them."""
-    tab.open(page)
-    printed = tab.call("Page.printToPDF", preferCSSPageSize=True)
-    content = base64.b64decode(printed["data"])
-    assert 0 < len(re.findall(rb"/Type\s*/Page\b", content)) <= 2 * MOST_PAGES
-
-
-def test_the_style_sheet_is_in_force(tab: Tab, page: Path) -> None:
-    """Quotes and signs of the style sheet are not escaped: rules with them apply."""
-    text = page.read_text()
-    style = text[text.index("<style>") : text.index("</style>")]
-    assert "&#34;" not in style
-    assert "&gt;" not in style
-    tab.open(page)
-    assert "Segoe UI" in tab.value("getComputedStyle(document.body).fontFamily")
-    assert "system-ui" in tab.value("getComputedStyle(document.body).fontFamily")
-    family = "getComputedStyle(document.querySelector('figure svg text')).fontFamily"
-    assert tab.value(family) == tab.value("getComputedStyle(document.body).fontFamily")
-
-
-def test_tables_fit_on_paper(tab: Tab, page: Path) -> None:
-    tab.resize(718)  # A4 without margins of a centimetre
-    tab.media("print")
-    tab.open(page)
-    wide = "[...document.querySelectorAll('.scroll table')].map(each => [each.getBoundingClientRect().right, each.closest('.scroll').getAttribute('aria-label')])"
-    assert [label for right, label in tab.value(wide) if right > 718] == []
-
-
-def test_the_keyboard_reaches_tables_and_shows_where_it_is(tab: Tab, page: Path) -> None:
-    tab.open(page)
-
-    def press_tab() -> None:
-        for kind in ("keyDown", "keyUp"):
-            tab.call(
-                "Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9
-            )
-
-    press_tab()
-    assert tab.value("document.activeElement.textContent") == "Skip to the answers"
-    assert tab.value("document.activeElement.getBoundingClientRect().left") >= 0
-    seen = set()
-    for _ in range(80):
-        press_tab()
-        seen.add(tab.value("document.activeElement.className || document.activeElement.tagName"))
-        assert tab.value("getComputedStyle(document.activeElement).outlineStyle") != "none"
-    assert {"A", "scroll", "q", "BUTTON", "SUMMARY"} <= seen
-    beyond = "[...document.querySelectorAll('.scroll, .drawing')].filter(each => each.tabIndex !== 0 || !each.getAttribute('aria-label')).length"
-    assert tab.value(beyond) == 0
-
-
 def test_no_name_acts_on_a_page(tab: Tab, hostile_page: Path) -> None:
     tab.open(hostile_page)
     assert tab.complaints() == []
     assert tab.value("document.title") == "study"
-    assert tab.value("document.scripts.length") == 2  # the page's own, and its data
+    assert tab.value("document.scripts.length") == 1  # the page's own
     assert tab.value("document.images.length + document.forms.length") == 0
     # All that the script adds is text, too.
     tab.value("document.querySelectorAll('details').forEach(each => each.open = true)")
-    tab.value(
-        "document.querySelectorAll('svg[data-values]').forEach(each => each.closest('.drawing').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'})))"
-    )
     assert tab.value("document.querySelectorAll('#switch option, #switch button').length") > 1
-    assert tab.value("document.scripts.length") == 2
+    assert tab.value("document.scripts.length") == 1
     assert tab.value("document.images.length") == 0
     assert tab.complaints() == []
     assert all(address.startswith(("file://", "data:image/png")) for address in tab.requests())
@@ -264,3 +171,76 @@ def test_the_policy_of_a_page_stops_scripts_that_were_put_into_it(
     tab.open(changed)
     assert tab.value("document.title") == "study"
     assert any("Content Security Policy" in text for text in tab.complaints())
+
+
+def board(tab: Tab) -> dict[str, tuple[str, ...]]:
+    """Return mean, its limits and the rank set of each run of the leaderboard that is shown, as texts."""
+    found: list[list[str]] = tab.value(
+        f"[...{FIRST}.tBodies[0].rows].map(row => [row.cells[1].firstChild.data, ...[...row.querySelectorAll('td b, td span')].map(each => each.textContent)])"
+    )
+    return {run: tuple(texts) for run, *texts in found}
+
+
+def test_the_leaderboard_has_the_numbers_of_the_table(tab: Tab, leaders: Path, result: Any) -> None:
+    tab.open(leaders)
+    assert len(board(tab)) == 10
+    tab.value(MORE)
+    shown = board(tab)
+    frame = systems(result).query("metric == 'AP'").set_index("run")
+    assert list(shown) == list(frame.index)
+    by_run = frame.to_dict("index")
+    for run, (mean, limits, ranks) in shown.items():
+        row = by_run[run]
+        places = decimals_of((row["mean_high"] - row["mean_low"]) / 2)
+        ends = f"{row['mean_low']:.{places}f}{TO}{row['mean_high']:.{places}f}"
+        assert (mean, limits) == (f"{row['mean']:.{places}f}", ends)
+        assert ranks == f"{row['rank_low']}{TO}{row['rank_high']}"
+
+
+def test_the_leaderboard_is_sorted(tab: Tab, leaders: Path) -> None:
+    tab.open(leaders)
+    click = f"[...{FIRST}.tHead.querySelectorAll('button')][2].click()"
+    first = list(board(tab))
+    tab.value(click)
+    assert tab.value(f"{FIRST}.querySelector('[aria-sort]').getAttribute('aria-sort')") == "descending"  # fmt: skip
+    largest = [float(mean) for mean, *_ in board(tab).values()]
+    tab.value(click)
+    smallest = [float(mean) for mean, *_ in board(tab).values()]
+    assert largest == sorted(largest, reverse=True)
+    assert smallest == sorted(smallest)
+    assert max(smallest) < min(largest)
+    tab.value(click)
+    assert list(board(tab)) == first
+    assert tab.complaints() == []
+
+
+def test_a_metric_is_switched_on_the_whole_page(tab: Tab, leaders: Path) -> None:
+    tab.open(leaders)
+    shown = "[...document.querySelectorAll('[data-metric]')].filter(each => each.checkVisibility()).map(each => each.dataset.metric)"
+    button = "[...document.querySelectorAll('.seg button')].find(each => each.textContent === '{}')"
+    assert set(tab.value(shown)) == {"AP"}
+    tab.value(button.format("nDCG@10") + ".click()")
+    assert set(tab.value(shown)) == {"nDCG@10"}
+    assert tab.value(button.format("nDCG@10") + ".getAttribute('aria-pressed')") == "true"
+    assert tab.value(button.format("AP") + ".getAttribute('aria-pressed')") == "false"
+
+
+def test_paper_has_whole_tables_of_the_metric_that_is_shown(tab: Tab, leaders: Path) -> None:
+    tab.open(leaders)
+    counted = "new Promise(done => { addEventListener('beforeprint', () => setTimeout(() => done(document.querySelectorAll('.board')[0].querySelectorAll('tbody tr').length)), {once: true}); dispatchEvent(new Event('beforeprint')); })"
+    assert tab.value(counted) == 30
+    tab.value("dispatchEvent(new Event('afterprint'))")
+    assert len(board(tab)) == 10
+
+
+def test_a_page_without_its_script_is_whole_and_has_no_controls(
+    tab: Tab, leaders: Path, result: Any
+) -> None:
+    assert not re.search(r"<(button|input|select|form|noscript)\b", leaders.read_text())
+    tab.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        tab.open(leaders)
+        text = tab.value("document.body.textContent")
+    finally:
+        tab.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert all(run in text for run in systems(result)["run"])

@@ -18,7 +18,7 @@ import scorecube as sc
 from scorecube.errors import BadPlan
 from scorecube.report.figures.canvas import drawn
 from scorecube.report.figures.style import COLOURS, PAGE_HEIGHT, STYLE
-from scorecube.report.page.html import page_file, picture
+from scorecube.report.page.html import picture
 from scorecube.report.study_overview import draw
 from scorecube.report.swap import sensitivity_bars, swap_rates
 from scorecube.testing import simulate_cube
@@ -79,19 +79,6 @@ def test_bars_are_the_shares_in_percent(result: xr.Dataset) -> None:
 
 def test_equal_figures_are_equal_pictures(result: xr.Dataset) -> None:
     assert picture(drawn(swap_rates, result), "d") == picture(drawn(swap_rates, result), "d")
-
-
-def test_the_page_has_the_colours_of_figures() -> None:
-    """In the light as they are, and each as another one in the dark."""
-    style = page_file("page.css")
-    light, dark = (
-        dict(re.findall(r"--k(\d+): (#[0-9a-f]{6})", part))
-        for part in style.split("prefers-color-scheme: dark", 1)
-    )
-    assert [light[str(k)] for k in range(len(COLOURS))] == list(COLOURS)
-    assert light.keys() == dark.keys()
-    assert not light.items() & dark.items()
-    assert len(set(dark.values())) == len(dark)
 
 
 @pytest.mark.parametrize(

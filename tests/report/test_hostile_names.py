@@ -20,7 +20,7 @@ from scorecube.files import is_formula, label_of_spreadsheet
 from scorecube.report.figures.files import save_figure
 from scorecube.report.figures.labels import LONGEST, figure_labels
 from scorecube.report.page.html import page_file, picture, script_and_hash
-from scorecube.report.page.writing import page_names, write_page
+from scorecube.report.page.writing import write_page
 from scorecube.report.study_overview import draw
 from scorecube.report.text_formats import formulas, render
 from scorecube.report.views import view_names, view_of
@@ -170,14 +170,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> sc.storage.Study:
 def check_page(path: Path, gains: tuple[str, ...] = GAINS) -> None:
     page = path.read_text()
     elements = Elements(page)
-    # The page's own script and its data, and nothing else.
-    assert acts(elements) == [
-        ("script", {"type": "application/json", "id": "data"}),
-        ("script", {}),
-    ]
-    data, script = elements.scripts
-    assert isinstance(json.loads(data), dict)
-    assert not set(data) & set("<>&")
+    # The page's own script, and nothing else.
+    assert acts(elements) == [("script", {})]
+    (script,) = elements.scripts
     assert script == page_file("page.js")
     assert not CONTROL.search(page.replace("\n", ""))
     for shown in (*COLLECTIONS, *METRICS, *gains):
@@ -285,22 +280,3 @@ def test_labels_of_figures_are_short_and_different() -> None:
     assert len(set(shown.values())) == len(shown)
     assert max(map(len, shown.values())) <= LONGEST + len(" (20)")
     assert not [text for text in shown.values() if text.startswith("_") or CONTROL.search(text)]
-
-
-def test_pages_are_called_after_collections_and_lie_in_their_folder(tmp_path: Path) -> None:
-    labels = [
-        *NAMES.values(),
-        "..",
-        "../../etc/passwd",
-        "index",
-        "\u00e9" * 300,
-        "x" * 300,
-        "x" * 301,
-    ]
-    pages = page_names(labels)
-    assert len({name.casefold() for name in pages.values()}) == len(labels)
-    for page in pages.values():
-        assert (tmp_path / page).parent == tmp_path
-        assert re.fullmatch(r"[\w][\w.-]*\.html", page)
-        (tmp_path / page).write_text("")
-    assert len(list(tmp_path.iterdir())) == len(labels)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import itertools
 import math
-import re
 import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,18 +13,13 @@ import pandas as pd
 import pytest
 import scipy.stats
 import xarray as xr
-from matplotlib import colormaps
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_rgb
-from matplotlib.image import imread
 
 import scorecube as sc
 from scorecube.analyses.score_facts import order
 from scorecube.analyses.topic_samples.subsets import RANDOM_SUBSETS, topic_subsets
 from scorecube.report.figures.canvas import drawn
-from scorecube.report.page.heat_maps import LEVELS, MOST_MAPS, MOST_SCORES, MOST_TOPICS, heat_maps
-from scorecube.report.page.writing import write_page
-from scorecube.report.scores import MISSING, heat_map
+from scorecube.report.scores import heat_map
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import cube_from_scores
 
@@ -220,61 +212,6 @@ def test_the_heat_map_is_sorted_both_ways_and_labels_do_not_overlap() -> None:
         if n_runs == 126:
             assert len(axes.get_yticklabels()) == 126
             assert len(axes.get_xticklabels()) == 50
-
-
-def image_of(page: str) -> Any:
-    """Return the colours of the first image of a page: (row, column, RGB)."""
-    found = re.search(r'<image [^>]*"data:image/png;base64,([^"]*)"', page)
-    assert found is not None
-    return imread(io.BytesIO(base64.b64decode(found[1])))[..., :3]
-
-
-def test_a_page_has_the_scores_of_small_collections_by_topic(tmp_path: Path) -> None:
-    study = sc.open_study(tmp_path / "study.zarr", mode="a")
-    chance = np.random.default_rng(2)
-    scores = small(n_runs=9, n_topics=11)
-    scores[5][3] = math.nan
-    study.add("few", cube=cube_of(scores))
-    study.add("many topics", cube=cube_of(chance.random((5, MOST_TOPICS + 1)).tolist()))
-    many_runs = MOST_SCORES // MOST_TOPICS + 1
-    study.add("many runs", cube=cube_of(chance.random((many_runs, MOST_TOPICS)).tolist()))
-    write_page(study, tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text()
-    part = page[page.index('<section aria-labelledby="topics">') :]
-    part = part[: part.index("</section>")]
-    assert part.index("<svg") < part.index("few: AP of 9 runs on 11 topics. Rows") < part.index("<details>")  # fmt: skip
-    assert '<li><a href="#topics">Scores by topic</a></li>' in page
-    # One pixel a score, runs and topics by their means, the colour of 24 that stands for the score.
-    runs, topics = order(np.array(scores))
-    expected = np.array(scores)[np.ix_(runs, topics)]
-    colours = colormaps["cividis"].resampled(LEVELS)(expected / np.nanmax(expected))[..., :3]
-    colours[np.isnan(expected)] = to_rgb(MISSING)
-    np.testing.assert_allclose(image_of(part), colours, atol=1 / 255)
-    labels = re.findall(r"<text[^>]*>([^<]*)</text>", part)
-    shown = [label for label in labels if re.fullmatch(r"r\d+", label)]
-    assert shown == [f"r{run}" for run in runs]
-
-
-def test_a_page_without_small_collections_has_no_chapter(tmp_path: Path) -> None:
-    study = sc.open_study(tmp_path / "study.zarr", mode="a")
-    study.add("many", cube=cube_of(np.random.default_rng(2).random((5, MOST_TOPICS + 1)).tolist()))
-    write_page(study, tmp_path / "page.html")
-    assert 'id="topics"' not in (tmp_path / "page.html").read_text()
-    facts = [{"name": str(k), "runs": 3, "topics": 3} for k in range(MOST_MAPS + 1)]
-    assert heat_maps(study, facts) == []
-
-
-@pytest.mark.parametrize("n_topics", [MOST_TOPICS, 50, 20])
-def test_the_largest_heat_map_of_a_page_takes_less_than_60_kb(
-    tmp_path: Path, n_topics: int
-) -> None:
-    """Of scores without any order, which take the most."""
-    study = sc.open_study(tmp_path / "study.zarr", mode="a")
-    n_runs = MOST_SCORES // n_topics
-    study.add("c", cube=cube_of(np.random.default_rng(1).random((n_runs, n_topics)).tolist()))
-    facts = [{"name": "c", "runs": n_runs, "topics": n_topics}]
-    (found,) = heat_maps(study, facts)
-    assert 10_000 < len(found["picture"].encode()) < 60_000
 
 
 def test_topics_stand_in_natural_order() -> None:

@@ -14,7 +14,8 @@ import xarray as xr
 
 from scorecube.analyses import Bootstrap, Reliability, Swap, Tukey
 from scorecube.errors import CorruptStudy
-from scorecube.report.stored_tables import decode, encode, rows_with_facts
+from scorecube.report import stored_tables
+from scorecube.report.stored_tables import decode, encode
 from scorecube.storage import index, open_catalogue, open_study, small_groups
 from scorecube.storage.datasets import _objects_of_zarr, read_dataset, write_dataset
 from scorecube.storage.encoding import pairs_as_positions
@@ -206,18 +207,6 @@ def test_the_directory_that_an_interrupted_process_left_is_no_segment(tmp_path: 
     assert not rest.exists()
 
 
-def test_facts_that_an_earlier_version_did_not_note_are_made_once(
-    path: Path, scorecube: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown = scorecube("show", path, "swap", "--format", "csv").succeeded().stdout
-    monkeypatch.setattr("scorecube.report.stored_tables.package_version", lambda: "later")
-    assert scorecube("show", path, "swap", "--format", "csv").succeeded().stdout == shown
-    rows = rows_with_facts(open_study(path), "swap")
-    assert [facts["made_by"] for facts in rows["b"].results("swap").values()] == ["later"]
-    monkeypatch.setattr("scorecube.report.stored_tables.result_facts", None)
-    assert scorecube("show", path, "swap", "--format", "csv").succeeded().stdout == shown
-
-
 def test_a_result_that_cannot_be_described_is_stored_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -225,7 +214,7 @@ def test_a_result_that_cannot_be_described_is_stored_and_says_so(
     study.add("a", cube=simulate_cube(n_runs=4))
     (task,) = plan_in_study(study, Swap(size=10), trials=5, seed=1)
     with monkeypatch.context() as broken:
-        broken.setattr("scorecube.report.stored_tables.cautions_of", fail)
+        broken.setattr(stored_tables, "encode", fail)
         task.run()
     assert "a: the result of swap is stored, and cannot be described: RuntimeError" in caplog.text
     (facts,) = study.rows()["a"].results("swap").values()

@@ -12,13 +12,10 @@ import scipy
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import CELL, annotate, variables
 from scorecube.collection.topic_means import without_other_summaries
 from scorecube.design import (
-    achieved_power,
     design_variances,
     exact_noncentrality,
-    expected_width,
     inputs,
     tool_noncentrality,
     topic_set_size,
@@ -52,22 +49,6 @@ CONDITIONS = {
 }
 """(alpha, beta, systems) for which the noncentrality is about 4 z^2 (Sakai 2017, section 3)."""
 EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
-AT_TOPICS = (
-    *variables((), "condition", "topics", "i", topics="number of topics"),
-    *variables(
-        *(CELL, "estimate", "score"),
-        width="expected width of the interval of a difference, systems with topics of their own",
-        headings={"paired_width": "width, same topics"},
-        paired_width="expected width for two systems on the same topics; missing for a single run",
-    ),
-    *variables(CELL, "share", power="power of the paired t test for the difference of the design"),
-    *variables(
-        *(CELL, "estimate"),
-        variance="within-system variance of scores over topics (one-way)",
-        residual_variance="variance of scores left after systems and topics (two-way)",
-    ),
-)
-"""Of `widths_and_power`."""
 
 
 def sizes_of_cube(cube: xr.Dataset) -> xr.Dataset:
@@ -113,31 +94,6 @@ def with_options(result: xr.Dataset) -> xr.Dataset:
         key: float(result[key]) for key in ("min_diff", "systems", "alpha", "beta")
     }
     return result.assign_attrs(plan=json.dumps({"options": options}))
-
-
-def widths_and_power(result: xr.Dataset, n: int | None = None) -> xr.Dataset:
-    """Return expected interval widths and the power of the paired t test at a number of topics: `AT_TOPICS`.
-
-    result: Design of a collection, of `design_of`.
-    n: Number of topics; by default those of the collection.
-    """
-    topics = int(result.attrs[TOPICS_AT_HAND]) if n is None else n
-    alpha, difference = float(result["alpha"]), float(result["min_diff"])
-    both = result.reset_coords()[["variance", "residual_variance"]]
-    known = both.notnull()
-    filled = both.where(known, 1.0)
-    widths = filled.map(
-        lambda each: expected_width(each, topics, alpha=alpha)["width"].reset_coords(drop=True)
-    )
-    residual = filled["residual_variance"]
-    power = achieved_power(residual, difference, topics, alpha=alpha, method="t")["power"]
-    found = {
-        "topics": topics,
-        "width": widths["variance"].where(known["variance"]),
-        "paired_width": widths["residual_variance"].where(known["residual_variance"]),
-        "power": power.reset_coords(drop=True).where(known["residual_variance"]),
-    }
-    return annotate(both.assign(found), AT_TOPICS)
 
 
 def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:

@@ -7,16 +7,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
-from scorecube.cli import options, terminal
+from scorecube.cli import options
 from scorecube.cli.options import argument, flag
 from scorecube.cli.terminal import notify, split, track_progress, write_figure
-from scorecube.errors import BadPlan, counted
+from scorecube.errors import BadPlan
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
-FILE, FOLDER = "report.html", "report"
-"""Default of --out for one page and for several."""
+FILE = "report.html"
+"""Default of --out."""
 ENOUGH = 16
 """Results or collections from which on starting processes saves time; each takes more than a second to start."""
 
@@ -31,20 +31,7 @@ Final = Annotated[
 
 def report(
     study: options.StudyPath,
-    out: Annotated[
-        Optional[str],
-        flag(
-            "--out",
-            "HTML file, report.html by default; or a folder: an existing one, or a path that ends in /.",
-        ),
-    ] = None,
-    pages: Annotated[
-        bool,
-        flag(
-            "--pages",
-            "Write a folder: a summary and one page per collection; by default of more than 200 collections the summary alone.",
-        ),
-    ] = False,
+    out: Annotated[Path, flag("--out", "HTML file.")] = Path(FILE),
     collection: options.Collections = None,
     title: Title = "",
     authors: Authors = "",
@@ -53,49 +40,32 @@ def report(
     primary: Primary = "",
     final: Final = False,
 ) -> None:
-    """Write all results of a study as one self-contained page, or as a folder of pages. Of more than 50 collections distributions are shown.
+    """Write all results of a study as one self-contained page.
 
     Example: scorecube report study.zarr --out report.html
-
-    Example: scorecube report study.zarr --out report/
 
     Example: scorecube report study.zarr --collection web2013 --out web2013.html
     """
     from scorecube.report.page.options import PageOptions
-    from scorecube.report.page.writing import INDEX, OVERVIEW, write_page, write_pages
+    from scorecube.report.page.writing import write_page
     from scorecube.report.study_contents import overview
-    from scorecube.report.vocabulary import FIELD
     from scorecube.storage import open_study
 
-    path = out or (FOLDER if pages else FILE)
-    target = Path(path)
-    folder = pages or path.endswith("/") or target.is_dir()
-    if not folder:
-        _refuse_pdf(target)
+    _refuse_pdf(out)
     opened = open_study(study)
-    chosen = split(collection)
-    shown, words = tuple(split(metrics) or ()), terminal.MESSAGES.vocabulary or FIELD
-    asked = PageOptions(title, authors, date, shown, primary, final, words)
+    shown = tuple(split(metrics) or ())
+    asked = PageOptions(title, authors, date, shown, primary, final)
     asked.check([name for row in overview(opened)["collections"] for name in row["metrics"]])
     with drawing_processes() as ordered_map, track_progress("drawing", None) as progress:
-        how: dict[str, Any] = {
-            "collections": chosen,
-            "progress": progress,
-            "ordered_map": ordered_map,
-            "options": asked,
-        }
-        if folder:
-            written = write_pages(opened, target, every=pages, **how)
-        else:
-            written = int(write_page(opened, target, **how))
-    files = sorted(target.glob("*.html")) if folder else [target]
-    _tell(target / INDEX if folder else target, files, written)
-    count = len(list(opened)) if chosen is None else len(chosen)
-    if written and count > OVERVIEW and len(files) == 1:
-        notify(
-            f"it shows distributions over {count:,} collections; for figures of single ones choose them with --collection, or take --pages: "
-            "a page for each, about a second on two cores"
+        write_page(
+            opened,
+            out,
+            collections=split(collection),
+            progress=progress,
+            ordered_map=ordered_map,
+            options=asked,
         )
+    notify(f"report written to {out} ({out.stat().st_size / 1024:,.0f} KiB)")
 
 
 def _refuse_pdf(target: Path) -> None:
@@ -106,19 +76,6 @@ def _refuse_pdf(target: Path) -> None:
             "metrics that it shows are printed whole",
             option="out",
         )
-
-
-def _tell(first: Path, files: Sequence[Path], written: int) -> None:
-    """Print where a report is, its size, and how many of its pages were written."""
-    size = sum(path.stat().st_size for path in files) / 1024
-    others = f" and {counted(len(files) - 1, 'page')} in the same folder"
-    where = f"{first}{others if len(files) > 1 else ''} ({size:,.0f} KiB)"
-    kept = len(files) - written
-    unchanged = f"; {counted(kept, 'page')} of them unchanged" if kept else ""
-    if written:
-        notify(f"report written to {where}{unchanged}")
-    else:
-        notify(f"nothing to do: the report is up to date: {where}")
 
 
 @contextmanager

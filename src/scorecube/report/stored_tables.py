@@ -1,11 +1,9 @@
-"""What the index says of results beside their attributes, as JSON facts: default tables and warnings, shown without reading arrays."""
+"""What the index says of results beside their attributes, as JSON facts: default tables, shown without reading arrays."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -13,70 +11,27 @@ import pandas as pd
 import xarray as xr
 
 from scorecube.errors import CorruptStudy
-from scorecube.report.cautions import cautions_of
 from scorecube.report.results import Tables, view_of_result
 from scorecube.report.tables import COLLECTION, Source
-from scorecube.storage import Study
-from scorecube.storage.entry_facts import attribute_facts
 from scorecube.storage.fact_types import unreadable
-from scorecube.storage.index import Row
 
-MADE_BY = "made_by"
-"""Fact of a result: the version that made the facts that are shown."""
 TABLE = "table"
 """Fact of a result: its default table; None for one that is made when it is shown."""
-CAUTIONS = "cautions"
-"""Fact of a result: the texts of its cautions; None for those that are made when they are shown."""
 GAP = "undescribed"
-"""Fact of a result: the error that kept its view from making the others."""
-FORM = 2
-"""Of these facts; those of another form are made anew."""
+"""Fact of a result: the error that kept its view from making its table."""
 MOST_BYTES, MOST_INDEXED = 2**14, 200
 """Bytes and rows of a table in the index."""
 
 
-@cache
-def package_version() -> str:
-    """Return the version that makes the facts; those of others are made anew."""
-    return f"{version('scorecube')}/{FORM}"
-
-
-def rows_with_facts(study: Study, analysis: str | None = None) -> dict[str, Row]:
-    """Return the rows of a study's index; results of the stored scores have the facts of this version.
-
-    Those that another version made are made anew of the results, and kept in the index.
-
-    analysis: Whose results need the facts; None for those of all.
-    """
-    rows, made = study.rows(), dict[str, Row]()
-    for name, row in rows.items():
-        for kind in row.texts if analysis is None else [analysis]:
-            lacking = {
-                digest: facts
-                for digest, facts in row.results(kind).items()
-                if facts.get(MADE_BY) != package_version()
-            }
-            for digest, facts in lacking.items():
-                result = study[name].find_result(kind, digest)
-                if result is not None:  # replaced since
-                    own = {**facts, **attribute_facts(result), **result_facts(result)}
-                    made[name] = made.get(name, row).with_result(kind, digest, own)
-    if made:
-        study.keep_rows(made)
-    return rows | made
-
-
 def result_facts(result: xr.Dataset) -> dict[str, Any]:
     """Return the facts of a result that the index holds beside its attributes; `GAP` where they cannot be made."""
-    facts: dict[str, Any] = {MADE_BY: package_version(), TABLE: None, CAUTIONS: None}
+    facts: dict[str, Any] = {TABLE: None}
     try:
         tables, view = Tables(result), view_of_result(result)
         name, table = view.find_table(None)
         if table.source is Source.RESULT and table.rows(result) <= MOST_INDEXED:
             encoded = encode(tables[name]) if len(tables[name]) <= MOST_INDEXED else None
             facts[TABLE] = None if len(json.dumps(encoded)) > MOST_BYTES else encoded
-        texts = [each.text for each in cautions_of(view.name, result, tables)]
-        facts[CAUTIONS] = list(dict.fromkeys(texts))
     except Exception as error:  # of a plugin's view; raised again where the result is shown
         facts[GAP] = f"{type(error).__name__}: {error}"
     return facts

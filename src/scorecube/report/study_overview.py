@@ -16,7 +16,7 @@ from scorecube.errors import BadName, BadPlan, BadStudy, did_you_mean, option
 from scorecube.report.figures.style import Figure
 from scorecube.report.findings import Finding
 from scorecube.report.results import figure, findings, no_figure, of_metrics
-from scorecube.report.stored_tables import TABLE, decode, rows_with_facts, shape_of
+from scorecube.report.stored_tables import TABLE, decode, shape_of
 from scorecube.report.table_rows import METRICS
 from scorecube.report.tables import COLLECTION, Source, Table, averages, combine, place, where
 from scorecube.report.view import View
@@ -137,7 +137,7 @@ def _indexed(
     study: Study, view: View, collections: Sequence[str] | None, every: bool
 ) -> list[pd.DataFrame]:
     """Return the default tables of the latest results, or of all, see `frames_of`."""
-    rows, found = rows_with_facts(study, view.name), list[Found]()
+    rows, found = study.rows(), list[Found]()
     for name in collections if collections is not None else rows:
         results = in_order(rows[name].results(view.name) if name in rows else {})
         if not results and collections is not None:

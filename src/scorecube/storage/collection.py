@@ -63,16 +63,6 @@ class Collection:
         with self.location.failures():
             return self.location.read(f"{self.group_path}/{METADATA}")
 
-    @property
-    def state(self) -> str:
-        """Digest that changes whenever scores or results are committed."""
-        entries = {
-            name: [entry.path, entry.files, entry.facts]
-            for name, entry in sorted(self.manifest.entries.items())
-            if not name.startswith(f"{BLOCKS}/")
-        }
-        return digest_of(json.dumps(entries, default=dict, sort_keys=True).encode())
-
     def _read(self, name: str, read: Callable[[str, Mapping[str, str] | None], Value]) -> Value:
         """Read an entry by its path and digests; once more if another process has replaced it meanwhile."""
         manifest = self.manifest

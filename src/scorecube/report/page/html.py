@@ -19,14 +19,12 @@ from scorecube import names
 from scorecube.errors import visible
 from scorecube.report.columns import trait_of_columns
 from scorecube.report.figures.files import draw_figure
-from scorecube.report.figures.style import COLOURS, Figure
+from scorecube.report.figures.style import Figure
 from scorecube.report.text_formats import NONE, cell_texts, merge_gains, render
 
 MOST_SHOWN, MOST_PACKED = 300, 2_000
 """Rows of a table on the page, and of one that can be downloaded from it."""
 LIMITS = {"low": "lower limit", "high": "upper limit"}
-GREYS, LIGHTEST_GREY = (0x40, 0x90), 0xF0
-"""Levels at which the second and third grey of the page's palette begin, and from which on a grey is white."""
 
 
 def html_table(frame: pd.DataFrame, label: str = "Table") -> Markup:
@@ -103,20 +101,13 @@ def csv_address(frame: pd.DataFrame) -> str:
 
 
 def picture(figure: Figure, description: str) -> Markup:
-    """Return a figure as inline SVG without a background, with a description for screen readers, and what its values are read from."""
-    from scorecube.report.figures.hover import hover_data, name_series
-
-    name_series(figure)
+    """Return a figure as inline SVG without a background, with a description for screen readers."""
     for background in (figure.patch, *(axes.patch for axes in figure.axes)):
         background.set(facecolor="none", edgecolor="none")
     svg = draw_figure(figure, "svg")[0].decode()
-    axes = hover_data(figure)
     svg = svg[svg.index("<svg") :]
     # Ids are made unique per figure, because figures on one page share a namespace.
     prefix = f"p{hashlib.sha256((svg + description).encode()).hexdigest()[:8]}-"
-
-    # A figure with an image keeps its colours: they stand for numbers.
-    own = "<image" not in svg
 
     def plain(tag: re.Match[str]) -> str:
         """Return a tag with its own ids, and with coordinates rounded to a hundredth of a point."""
@@ -125,8 +116,7 @@ def picture(figure: Figure, description: str) -> Markup:
         # The page has its own type, a turn by nothing is none, and nothing refers to texts.
         needless = r'font-family: [^;"]*;? ?| transform="rotate\(-?0 [^"]*"| id="p\w+-text_\d+"'
         short = re.sub(needless, "", short)
-        short = re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", short)
-        return re.sub(r": #([0-9a-f]{6})\b", _of_palette, short) if own else short
+        return re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", short)
 
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     # Text between tags is not changed.
@@ -136,24 +126,13 @@ def picture(figure: Figure, description: str) -> Markup:
     svg = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", svg, count=1)
     label = html.escape(visible(description), quote=True)
     width, height = figure.get_size_inches()
-    kinds = " ".join(["tall"] * bool(height > width) + ["own"] * own)
-    values = f" data-values='{prefix} {embedded_json(axes)}'" if axes else ""
-    svg = svg.replace("<svg ", f'<svg class="{kinds}" role="img" aria-label="{label}"{values} ', 1)
+    kind = ' class="tall"' if height > width else ""
+    svg = svg.replace("<svg ", f'<svg{kind} role="img" aria-label="{label}" ', 1)
     return Markup(svg)  # noqa: S704 - drawn here
 
 
-def _of_palette(found: re.Match[str]) -> str:
-    colour = f"#{found[1]}"
-    if colour in COLOURS:
-        return f": var(--k{COLOURS.index(colour)})"
-    red, green, blue = bytes.fromhex(found[1])
-    if red == green == blue < LIGHTEST_GREY:
-        return f": var(--g{sum(red >= least for least in GREYS)})"
-    return found[0]
-
-
 def embedded_json(data: Any) -> str:
-    r"""Return JSON for a script element or an attribute in single quotes: nothing in it can end either of them.
+    r"""Return JSON for an attribute in single quotes: nothing in it can end it.
 
     Examples
     --------
@@ -175,8 +154,8 @@ def script_and_hash(script: str) -> dict[str, Any]:
     return {"script": Markup(script), "script_hash": hashed}  # noqa: S704 - a file of this package
 
 
-def template(name: str = "page.html") -> Any:
-    """Return a template of a page: everything is escaped, and control characters of names are shown as escapes."""
+def template() -> Any:
+    """Return the template of a page: everything is escaped, and control characters of names are shown as escapes."""
     environment = Environment(
         loader=FunctionLoader(page_file),
         autoescape=True,
@@ -188,4 +167,4 @@ def template(name: str = "page.html") -> Any:
     )
     # Our own file: its quotes and signs are not escaped, because HTML decodes nothing in a style sheet.
     environment.globals["style"] = Markup(page_file("page.css"))  # noqa: S704
-    return environment.get_template(name)
+    return environment.get_template("page.html")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from scorecube.errors import BadName
-from scorecube.report.vocabulary import FIELD
 from scorecube.storage import Study
 
 
@@ -19,7 +18,6 @@ class PageOptions:
     metrics: Metrics that are shown, in this order; all if empty.
     primary: Metric that comes first and that pages open with; the first one if empty.
     final: Leave out what could be analysed further, for pages that are published.
-    vocabulary: Whose words are used, of `scorecube.report.vocabulary`.
     """
 
     title: str = ""
@@ -28,11 +26,6 @@ class PageOptions:
     metrics: tuple[str, ...] = ()
     primary: str = ""
     final: bool = False
-    vocabulary: str = FIELD
-
-    def words(self) -> list[str]:
-        """Return what a page depends on; nothing for the usual one."""
-        return [] if self == PageOptions() else [repr(astuple(self))]
 
     def name(self, study: Study) -> str:
         """Return the title, or the name of the study."""

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -17,7 +16,6 @@ from scorecube.errors import counted, visible
 from scorecube.report.cautions import cautions_of_collection, merge_cautions
 from scorecube.report.page.board import JOINED, boards, escaped, is_board, matrices
 from scorecube.report.page.cards import Card, cards, metrics_table
-from scorecube.report.page.heat_maps import heat_maps
 from scorecube.report.page.html import (
     embedded_json,
     html_table,
@@ -27,7 +25,6 @@ from scorecube.report.page.html import (
 )
 from scorecube.report.page.methods import methods
 from scorecube.report.page.options import PageOptions
-from scorecube.report.page.script_data import within
 from scorecube.report.page.sections import Part, Section
 from scorecube.report.tables import COLLECTION, averages
 from scorecube.report.text_formats import merge_gains, with_labels
@@ -35,10 +32,6 @@ from scorecube.report.view import DISCRIMINATION, LEADERBOARD, QUESTIONS, Questi
 from scorecube.storage import Study
 from scorecube.storage.fact_types import plan_of
 
-MANY = 8
-"""With more collections the figures of each are folded."""
-MOST_VALUES = 34_000
-"""Bytes of what the script reads the values of figures from; further figures have none."""
 ANYWAY = "scores"
 """Shown of every collection, and no chapter: what it computes has a section of its own."""
 
@@ -48,8 +41,6 @@ def render(
     collections: Sequence[Mapping[str, Any]],
     sections: Sequence[Section],
     *,
-    links: Mapping[str, str] | None = None,
-    up: str | None = None,
     options: PageOptions | None = None,
     ordered_map: Callable[..., Iterable[Any]] = map,
 ) -> str:
@@ -57,8 +48,6 @@ def render(
 
     collections: Facts of the collections on the page, as from `overview`.
     sections: Their results.
-    links: File of each collection's own page: this one is the summary, without figures of single collections.
-    up: File of the summary, if this page is about one collection of several.
     options: What is asked for; everything by default.
     ordered_map: Function like `map`, which may call the function in other processes.
     """
@@ -68,27 +57,23 @@ def render(
     board = next((each for each in sections if is_board(each.first_table)), None)
     joined = _joined(sections)
     shown = [each for each in sections if each is not board]
-    contents = _contents(shown, links is None, several, ordered_map)
+    contents = _contents(shown, several, ordered_map)
     cautions = merge_cautions(_cautions(collections, sections))
     _say_once(contents, cautions, board)
     leaderboards: list[dict[str, Any]] = []
-    if board is not None and (links is None or not several):
+    if board is not None:
         baseline = str(board.options.get("baseline") or "")
         leaderboards = boards(board.first_table, escaped, baseline, len(collections))
     labels = _labels(leaderboards, sections)
     found = cards(sections, several, labels)
     text = template().render(
         name=name,
-        title=name if up is None else str(collections[0]["name"]),
         study=study.path,
         study_word=shlex.quote(study.path),
         version=version("scorecube"),
         facts=_facts(collections, sections),
         collections=collections,
         several=several,
-        many=len(collections) > MANY,
-        up=up,
-        links=links or {},
         options=options,
         labels=Markup(embedded_json([visible(each) for each in labels])),  # noqa: S704 - escaped there
         cards=found,
@@ -98,31 +83,24 @@ def render(
         boards=leaderboards,
         matrices=_matrices(board, joined) if several else [],
         joined=joined is not None,
-        live_board=board is not None and bool(board.live) and links is None,
         chapters=_chapters(sections, contents, board),
         discrimination=DISCRIMINATION,
         measures=metrics_table(sections, labels) if not several else ([], []),
         cautions=cautions,
-        heat_maps=heat_maps(study, collections, options) if links is None else [],
-        further=[] if options.final or links else further(sections, collections, study.path),
+        further=[] if options.final else further(sections, collections, study.path),
         provenance=_provenance(sections),
         most_places=4,  # collections that a warning names
         methods=methods(collections, sections),
-        data=_script_data(sections if links is None else ()),
         **script_and_hash(page_file("page.js")),
     )
-    return without_values(str(text))
+    return str(text)
 
 
 def _contents(
-    sections: Sequence[Section],
-    curves: bool,
-    several: bool,
-    ordered_map: Callable[..., Iterable[Any]],
+    sections: Sequence[Section], several: bool, ordered_map: Callable[..., Iterable[Any]]
 ) -> list[dict[str, Any]]:
     """Return what the template needs of sections, with how several collections compare."""
-    content = partial(Section.content, curves=curves, overview=several or curves)
-    made = zip(sections, ordered_map(content, sections), strict=True)
+    made = zip(sections, ordered_map(Section.content, sections), strict=True)
     return [each | {"compared": comparison(own) if several else None} for own, each in made]
 
 
@@ -248,28 +226,6 @@ def further(
         else:
             found.append((question.text, f"scorecube {kind} {shlex.quote(study)}"))
     return found
-
-
-def _script_data(sections: Sequence[Section]) -> Markup:
-    """Return what the script of a page computes with, by the anchors of chapters."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for section in sections:
-        kept = within(section.live, len(json.dumps(found)))
-        if kept:
-            found[section.anchor] = kept
-    return Markup(embedded_json(found))  # noqa: S704 - escaped there
-
-
-def without_values(page: str) -> str:
-    """Return a page with the values of its figures, for the script, up to `MOST_VALUES` bytes."""
-    used = 0
-
-    def keep(found: re.Match[str]) -> str:
-        nonlocal used
-        used += len(found[0])
-        return found[0] if used <= MOST_VALUES else ""
-
-    return re.sub(r" data-values='p[0-9a-f]{8}- [^']*'", keep, page)
 
 
 def _provenance(sections: Sequence[Section]) -> list[tuple[str, list[dict[str, Any]]]]:

@@ -24,9 +24,7 @@ from scorecube.report.findings import Finding
 from scorecube.report.page.board import is_board
 from scorecube.report.page.html import MOST_PACKED, csv_address, html_table, picture
 from scorecube.report.page.options import PageOptions
-from scorecube.report.page.script_data import design_data, leaderboard_data
 from scorecube.report.results import (
-    MOST_ROWS,
     Tables,
     findings_of,
     most_rows,
@@ -145,15 +143,10 @@ class Section:
         found = self.frames.items()
         return {name: csv_address(frame) for name, frame in found if len(frame) <= MOST_PACKED}
 
-    @property
-    def live(self) -> list[dict[str, Any]]:
-        """What the script of the page computes with, of each part that has it."""
-        return [part.live for part in self.parts if part.live is not None]
-
     @cached_property
     def findings(self) -> list[Finding]:
         """What the results say: of one collection all of it, of several the answers."""
-        if len(self.parts) == 1 and self.parts[0].curve:
+        if len(self.parts) == 1:
             return list(self.parts[0].findings)
         group = ResultGroup(self.name, self.title, self.frames, [part.small for part in self.parts])
         return [each for own in self.view.answers for each in self.view.answered(own, group)]
@@ -177,18 +170,15 @@ class Section:
         # What a result says by itself begins as its answer does.
         return list({line[:40]: line for line in reversed(said)}.values())[::-1]
 
-    def content(self, *, curves: bool = True, overview: bool = True) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         """Return the values that the template of the page needs; of one collection no picture twice."""
         frames, view = self.frames, self.view
         board = is_board(self.first_table)
-        downloads = self.downloads if curves else {}
-        drawn = overview and view.overview is not None
-        if curves and len(self.parts) == 1 and self.parts[0].curve.get("picture"):
+        downloads = self.downloads
+        drawn = view.overview is not None
+        if len(self.parts) == 1 and self.parts[0].curve.get("picture"):
             drawn = False
         shown = view.page_tables(frames) if view.first_table in frames and not board else []
-        if at_hand := [each.at_hand for each in self.parts if curves and each.at_hand is not None]:
-            # What the script computes at other numbers of topics.
-            shown = [*shown, ("Widths and power with the topics at hand", combine(at_hand))]
         words = f"{view.heading}, {', '.join(part.collection for part in self.parts)}"
         return {
             "name": view.heading,
@@ -203,17 +193,13 @@ class Section:
             "curves": [
                 part.curve | {"reading": [sentence(each.sentence) for each in part.findings]}
                 for part in self.parts
-                if curves and part.curve
             ],
             "tables": [
                 (heading, html_table(frame, f"{heading}, {view.heading}: {self.title}"))
                 for heading, frame in shown
             ],
-            "live": curves and bool(self.live),
             "too_long": [
-                (name, f"{self.rows[name]:,}")
-                for name in view.tables
-                if not (name in downloads if curves else self.rows[name] <= MOST_ROWS)
+                (name, f"{self.rows[name]:,}") for name in view.tables if name not in downloads
             ],
             "downloads": downloads,
         }
@@ -224,15 +210,13 @@ class Part:
     """The parts of one result that a page shows.
 
     collection, kind, options: The result's collection, its analysis, and the analysis' options as text.
-    curve: Figures; empty if they are not shown.
-    findings: What the result says, unless its figures are not shown.
+    curve: Figures.
+    findings: What the result says.
     frames: Its tables by name, without those that are too long.
     rows: Rows of all its tables, or a little more of those that are too long.
     small: The result without its large arrays.
     cautions: Cautions about the result.
     facts: The result's attributes.
-    live, at_hand: What the script of the page computes with, and the table of the same at the topics of the collection;
-        None without.
     """
 
     collection: str
@@ -245,14 +229,12 @@ class Part:
     small: xr.Dataset
     cautions: list[Caution]
     facts: Mapping[str, Any]
-    live: dict[str, Any] | None = None
-    at_hand: pd.DataFrame | None = None
 
 
 def read_part(
-    study: Study, source: PartSource, *, draw: bool = True, options: PageOptions | None = None
+    study: Study, source: PartSource, *, options: PageOptions | None = None
 ) -> Part | None:
-    """Read one result, and draw it unless its figures are not shown; return its small parts, None if there is no result."""
+    """Read one result, and draw it; return its small parts, None if there is no result."""
     collection, view = study[source.collection], view_of(source.kind)
     if source.facts is not None:
         result = collection.find_result(source.kind, str(source.facts["digest"]))
@@ -268,23 +250,17 @@ def read_part(
     tables = Tables(result)
     frames = dict(tables)
     facts = result.attrs if source.facts is None else source.facts
-    live: tuple[Any, ...] = ()
-    if draw and source.kind == "leaderboard":
-        live = (leaderboard_data(collection.cube, result),)
-    elif draw and source.kind == "design" and source.facts is None:
-        live = design_data(result)[::-1]
     return Part(
         source.collection,
         source.kind,
         options_text(facts),
-        curve(result) if draw else {},
-        [*findings_of([result], tables)] if draw else (),
+        curve(result),
+        [*findings_of([result], tables)],
         frames,
         tables.rows,
         without_large(result),
         cautions_of(source.kind, result, tables),
         {**facts, COLLECTION: source.collection},
-        *live,
     )
 
 
@@ -301,7 +277,6 @@ def curve(result: xr.Dataset) -> dict[str, Any]:
             )
     return {
         "picture": pictures[0][1] if pictures else "",
-        "tall": bool(pictures) and pictures[0][1].startswith('<svg class="tall'),
         "caption": caption,
         "collection": str(result.attrs[COLLECTION]),
         "others": pictures[1:],

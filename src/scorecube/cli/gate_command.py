@@ -72,7 +72,6 @@ def gate(
     Example: scorecube gate nightly.zarr --run ours --baseline main --metrics accuracy --require not-worse --format json
     """
     from scorecube.report.table_rows import STATUS, of_verdicts
-    from scorecube.report.vocabulary import in_words
     from scorecube.workflow.gate import gate as compare
 
     found = compare(
@@ -94,6 +93,6 @@ def gate(
         echo(json.dumps(record, indent=1, allow_nan=False))
     elif not terminal.MESSAGES.quiet:
         echo_table(of_verdicts(record["comparisons"]), "text")
-        echo(in_words(found.sentence(), terminal.MESSAGES.vocabulary))
+        echo(found.sentence())
     if not found.passed:
         raise typer.Exit(STATUS)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
-from scorecube.cli import options, terminal
+from scorecube.cli import options
 from scorecube.cli.options import argument, check_choice, flag
 from scorecube.cli.terminal import notify
 from scorecube.errors import BadPlan, counted, option
 from scorecube.ingest.formats import AUTO, NUMBERS, layouts
 from scorecube.ingest.options import IMPORT
 from scorecube.ingest.roles import TAKEN
-from scorecube.report.vocabulary import EVALS, MODELS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -76,13 +75,8 @@ def numbers_layout(layout: str) -> str:
 
 
 def _notify(line: str) -> None:
-    """Print what was read; columns of models decide whose words are printed from there on."""
-    if not line.startswith(TAKEN):
-        notify(f"note: {line}")
-        return
-    chosen, terminal.MESSAGES.vocabulary = terminal.MESSAGES.vocabulary, ""
-    notify(line)
-    terminal.MESSAGES.vocabulary = chosen or (EVALS if MODELS.search(line) else "")
+    """Print what was read."""
+    notify(line if line.startswith(TAKEN) else f"note: {line}")
 
 
 def describe(cube: xr.Dataset) -> str:

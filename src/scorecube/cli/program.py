@@ -45,7 +45,6 @@ from scorecube.cli.terminal import discard_stdout, echo, notify, track_progress,
 from scorecube.errors import BadPlan, CorruptStudy, ScorecubeError, counted
 from scorecube.ingest.options import EVALUATE
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
-from scorecube.report.vocabulary import EVALS, FIELD
 
 CHUNK_DAMAGED = "decompression error"
 """Message of the decompressor for damaged bytes of a large result, which is read chunk by chunk."""
@@ -132,7 +131,7 @@ def run(words: list[str]) -> None:
         fail(f"a part of the study cannot be read: {error}; run scorecube verify to find it")
 
 
-VALUES = {"--log-file": (), "--progress": ("json", "auto"), "--vocabulary": (EVALS, FIELD)}
+VALUES = {"--log-file": (), "--progress": ("json", "auto")}
 """Flag of messages -> its values; none for a file."""
 
 
@@ -154,8 +153,6 @@ def take_message_flags(words: list[str]) -> list[str]:
                 raise BadPlan(f"{name} takes {expected}, found {found or 'nothing'}")
             if name == "--progress":
                 messages.json = found == "json"
-            elif name == "--vocabulary":
-                messages.vocabulary = found
             else:
                 messages.log = Path(found)
         else:
@@ -188,8 +185,7 @@ def program(
 
     Usual steps: scorecube evaluate, then analyses such as leaderboard and swap, then scorecube report. The --help of each command has an
     example. Every command takes --quiet (errors only), --verbose (plans and all sentences, too), --all-columns (of wide tables), --log-file
-    FILE (all messages, with times), --progress json and --vocabulary evals (models, items, benchmarks and seeds for runs, topics,
-    collections and repetitions).
+    FILE (all messages, with times), and --progress json.
 
     Example: scorecube demo
     """

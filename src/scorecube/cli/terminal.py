@@ -6,7 +6,6 @@ Progress is shown as bars on a terminal, and as plain lines on a dumb terminal, 
 import json
 import math
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -21,7 +20,6 @@ from typing import Any
 
 from scorecube.analyses.options import split_list
 from scorecube.errors import BadOutput, counted, visible
-from scorecube.report.vocabulary import EVALS, WORDS, in_words
 
 PLAIN_SECONDS, NOTE_SECONDS = 5.0, 0.5
 """Shortest time between two plain lines of progress, and between two changes of the note behind a bar."""
@@ -36,7 +34,6 @@ class Messages:
     quiet: Whether only errors are printed.
     verbose: Whether plans, estimates and all sentences on results are printed, too.
     all_columns: Whether columns of tables for which a terminal has no room are shown below the others.
-    vocabulary: Whose words are printed, see `scorecube.report.vocabulary`; empty for those that the columns of a table suggest.
     log: File that all messages are appended to, with times; None for none.
     json: Whether progress is printed as one JSON object a line.
     """
@@ -44,7 +41,6 @@ class Messages:
     quiet: bool = False
     verbose: bool = False
     all_columns: bool = False
-    vocabulary: str = ""
     log: Path | None = None
     json: bool = False
 
@@ -61,7 +57,7 @@ def notify(text: str, *, error: bool = False, detail: bool = False) -> None:
     error: Whether it is printed whatever else is.
     detail: Whether it is printed with --verbose only.
     """
-    shown = in_words(visible(text, keep="\n"), "" if error else MESSAGES.vocabulary)
+    shown = visible(text, keep="\n")
     if error or (not MESSAGES.quiet and (MESSAGES.verbose or not detail)):
         print(shown, file=sys.stderr, flush=True)
     if MESSAGES.log is not None:
@@ -124,10 +120,7 @@ def echo_table(frame: Any, form: str, **how: Any) -> None:
 
     how.setdefault("every", MESSAGES.all_columns)
     for part in render_parts(frame, form, terminal_width(), **how):
-        head, line, rows = part.partition("\n")
-        echo(
-            (_header_in_words(head, MESSAGES.vocabulary) if form == "text" else head) + line + rows
-        )
+        echo(part)
     if form == "csv" and (changed := formulas(frame)):
         notify(
             f"note: {counted(len(changed), 'label')} begin like a formula of a spreadsheet ({changed[0]!r}) and stand behind an apostrophe, "
@@ -146,12 +139,11 @@ def echo_results(results: Sequence[Any], study: str = "") -> None:
     if MESSAGES.quiet:
         return
     width = shutil.get_terminal_size().columns
-    words = MESSAGES.vocabulary
     for shown in summaries(results, width, bars=sys.stdout.isatty(), every=MESSAGES.all_columns):
-        echo(in_words("\n".join(shown.head), words) + "\n")
-        echo(_header_in_words(shown.table[0], words), "head")
-        echo("\n".join([*shown.table[1:], *(in_words(line, words) for line in shown.below)]) + "\n")
-    if concluded := in_words(sentence(results), words):
+        echo("\n".join(shown.head) + "\n")
+        echo(shown.table[0], "head")
+        echo("\n".join([*shown.table[1:], *shown.below]) + "\n")
+    if concluded := sentence(results):
         echo(wrap_line(concluded, width, indent=0))
     if study:
         word, name = shlex.quote(study), results[0].attrs["analysis"]
@@ -167,14 +159,6 @@ def write_figure(figure: Any, path: Path) -> None:
     for note in save_figure(figure, path):
         notify(f"note: {note}")
     notify(f"figure written to {path}")
-
-
-def _header_in_words(line: str, vocabulary: str) -> str:
-    """Return a line of headings in the words of a vocabulary; columns keep their places where the blanks allow."""
-    if vocabulary != EVALS:
-        return line
-    pattern = rf"\b({'|'.join(WORDS)})(s?)\b *(?= |$)"
-    return re.sub(pattern, lambda found: (WORDS[found[1]] + found[2]).ljust(len(found[0])), line)
 
 
 def has_colours() -> bool:

@@ -10,13 +10,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.terminal import program
 
 # A first example may compile a kernel, and machines differ: time decides nothing here.
 settings.register_profile(
@@ -92,15 +94,19 @@ class Terminal(io.StringIO):
         return True
 
 
-def in_process(*words: object, columns: int | None = None) -> Outcome:
+def in_process(
+    *words: object, columns: int | None = None, block_units: int | None = None
+) -> Outcome:
     """Run the command line in this process, with its output in a terminal of some columns or in a pipe."""
     from scorecube.cli.program import main
+    from tests.blocks import blocks_of
 
     out, err = io.StringIO() if columns is None else Terminal(), io.StringIO()
     status: object = 0
     width = {} if columns is None else {"COLUMNS": str(columns)}
     with (
         mock.patch.dict(os.environ, width),  # what a command sets for its processes ends with it
+        nullcontext() if block_units is None else blocks_of(block_units),
         mock.patch.object(sys, "argv", ["scorecube", *map(str, words)]),
         redirect_stdout(out),
         redirect_stderr(err),
@@ -123,13 +129,8 @@ def scorecube() -> Cli:
 def scorecube_process() -> Cli:
     """Run the command line in a process of its own, as users do."""
 
-    def run(*words: object) -> Outcome:
-        command = [
-            sys.executable,
-            "-c",
-            "from scorecube.cli.program import main; main()",
-            *map(str, words),
-        ]
+    def run(*words: object, block_units: int | None = None) -> Outcome:
+        command = program(*words, block_units=block_units)
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         return Outcome(done.returncode, done.stdout, done.stderr)
 
@@ -200,8 +201,8 @@ def finished_study(tmp_path_factory: pytest.TempPathFactory, files: Files, score
     how = ["--metrics", "AP,Q,nDCG@10", "--gains", "auto,1:1:1"]
     scorecube("evaluate", path, "--name", "small", *files.options(), *how).succeeded()
     # Work this small is recorded for a given length of blocks only.
-    swap = ["--sampling", "disjoint", "--size", 3, "--trials", 5, "--seed", 1, "--block-size", 5]
-    scorecube("swap", path, *swap).succeeded()
+    swap = ["--sampling", "disjoint", "--size", 3, "--trials", 5, "--seed", 1]
+    scorecube("swap", path, *swap, block_units=5).succeeded()
     return path
 
 

@@ -11,14 +11,12 @@ from pathlib import Path
 WIDTH = 80
 
 
-def program(*words: object) -> list[str]:
-    """Return the command that runs scorecube with some words."""
-    return [
-        sys.executable,
-        "-c",
-        "from scorecube.cli.program import main; main()",
-        *map(str, words),
-    ]
+def program(*words: object, block_units: int | None = None) -> list[str]:
+    """Return the command that runs scorecube with some words, perhaps in blocks of a stated length."""
+    start = ["-c", "from scorecube.cli.program import main; main()"]
+    if block_units is not None:
+        start = ["-m", "tests.blocks", str(block_units)]
+    return [sys.executable, *start, *map(str, words)]
 
 
 def on_terminal(

@@ -284,16 +284,6 @@ def test_a_name_that_is_no_name(refused: Refused, target: Path, files: Files, na
             "--cluster {tmp}/none.yaml",
             "{tmp}/none.yaml: cannot read the cluster profile: No such file or directory",
         ),
-        ("--replay {tmp}/none.zarr", "{tmp}/none.zarr: no zarr store with samples there"),
-        ("--replay {study}", "{study}"),
-        ("--save-samples {study}", "{study}"),
-        ("--save-samples {tmp}", "{tmp}: exists and does not hold samples; choose another path"),
-        ("--save-samples {tmp}/file", "{tmp}/file: exists and does not hold samples"),
-        (
-            "--save-samples {tmp}/file/below",
-            "{tmp}/file/below lies below {tmp}/file, which is a file",
-        ),
-        ("--out {tmp}/file", "{tmp}/file exists and is not a study; choose another path"),
         ("--scheduler nowhere", "nowhere"),
     ],
 )

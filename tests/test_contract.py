@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -59,10 +60,7 @@ COLUMNS = {
 }  # fmt: skip
 """Analysis and table -> columns; the first table of an analysis is its default."""
 
-COMMON = (
-    "--collection --metrics --gains --runs --topics --top-runs --by --seed --workers --cluster --scheduler --replay"
-    " --save-samples --out --dry-run"
-)
+COMMON = "--collection --metrics --gains --runs --topics --top-runs --by --seed --workers --cluster --scheduler --dry-run"
 OPTIONS = {
     "evaluate": "--name --runs --qrels --teams --metrics --gains --order --depth --run-name --replace",
     "import": "--name --metric --gain --layout --teams --replace",
@@ -74,8 +72,8 @@ OPTIONS = {
     "board": f"--weights --standardise --trials --alpha --baseline --top {COMMON}",
     "ranks": f"--trials --alpha --top --marginal --simultaneous {COMMON}",
     "maxt": f"--trials --alpha --baseline {COMMON}",
-    "reliability": "--topics --target --drop --collection --metrics --gains --runs --only-topics --top-runs --by --workers --out --dry-run",
-    "judges": "--truth --judges --top --labels --runs --truth-qrels --qrels --collection --metrics --gains --only-runs --topics --workers --out --dry-run",
+    "reliability": "--topics --target --drop --collection --metrics --gains --runs --only-topics --top-runs --by --workers --dry-run",
+    "judges": "--truth --judges --top --labels --runs --truth-qrels --qrels --collection --metrics --gains --only-runs --topics --workers --dry-run",
     "correlate": f"--trials --along {COMMON}",
     "teams": f"--leave --topics --trials --pool-depth {COMMON}",
     "design": "--variance --min-diff --width --systems --alpha --beta --method --mode",
@@ -250,11 +248,9 @@ def test_top_runs_are_the_best_by_a_metric(
         chosen[metric] = ",".join(run for _, run in ranked[:3])
         rates = []
         for how in (["--top-runs", "3", "--by", metric], ["--runs", chosen[metric]]):
-            out = tmp_path / f"{metric}-{how[0]}"
-            scorecube(
-                "swap", finished_study, *how, "--trials", 7, "--size", 3, "--seed", 5, "--out", out
-            ).succeeded()
-            rates.append(records(scorecube, out, "swap", "--table", "rates"))
+            own = shutil.copytree(finished_study, tmp_path / f"{metric}-{how[0]}")
+            scorecube("swap", own, *how, "--trials", 7, "--size", 3, "--seed", 5).succeeded()
+            rates.append(records(scorecube, own, "swap", "--table", "rates"))
         assert rates[0] == rates[1]
     assert chosen["AP"] != chosen["Q"]
 
@@ -455,7 +451,7 @@ def test_results_are_as_the_contract_says(tmp_path: Path) -> None:
     )
     assert cube["score"].dims == ("metric", "gain", "run", "topic")
     swap = sc.Swap(sampling="replacement", size=50)
-    result = sc.analyse(cube, swap, trials=30, seed=1, samples=None, client=None)
+    result = sc.analyse(cube, swap, trials=30, seed=1, client=None)
     assert isinstance(result, xr.Dataset)
     assert [
         name

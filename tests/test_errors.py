@@ -54,12 +54,9 @@ def test_an_argument_is_shown_as_python_and_as_the_command_line_spell_it(
 
 
 def test_an_error_inside_another_keeps_its_arguments() -> None:
-    inner = BadPlan(f"use {option('block_units', 5)}")
+    inner = BadPlan(f"use {option('top_runs', 5)}")
     outer = BadPlan(f"web: {inner.marked}")
-    assert (str(outer), outer.message(flag_of)) == (
-        "web: use block_units=5",
-        "web: use --block-size 5",
-    )
+    assert (str(outer), outer.message(flag_of)) == ("web: use top_runs=5", "web: use --top-runs 5")
     assert (str(ScorecubeError()), ScorecubeError().option) == ("", None)
 
 

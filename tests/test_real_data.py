@@ -16,10 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
 import zarr
-
-from scorecube.storage.samples import read_samples, write_samples
 
 if TYPE_CHECKING:
     from tests.conftest import Cli, Tree
@@ -80,7 +77,7 @@ def evaluated(data: Path, scorecube: Cli, tmp_path_factory: pytest.TempPathFacto
 def swapped(evaluated: Path, scorecube: Cli, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The study with the result of `SWAP`; not to be changed."""
     study = Path(shutil.copytree(evaluated, tmp_path_factory.mktemp("swapped") / "study.zarr"))
-    scorecube("swap", study, *SWAP, "--block-size", 300).succeeded()
+    scorecube("swap", study, *SWAP, block_units=300).succeeded()
     return study
 
 
@@ -176,32 +173,38 @@ def n_blocks(study: Path) -> int:
 
 
 @pytest.mark.parametrize(
-    ("how", "blocks"),
+    ("how", "block_units", "blocks"),
     [
-        ("--workers 1", 0),
-        ("--workers 2", 0),
-        ("--workers 2 --block-size 7", 143),
-        ("--workers 1 --block-size 1000", 1),
-        ("--cluster cluster/threads.yaml --block-size 170", 6),
+        ("--workers 1", None, 0),
+        ("--workers 2", None, 0),
+        ("--workers 2", 7, 143),
+        ("--workers 1", 1000, 1),
+        ("--cluster cluster/threads.yaml", 170, 6),
     ],
 )
 def test_counts_do_not_depend_on_the_way_of_running(
-    scorecube: Cli, swapped: Path, tmp_path: Path, how: str, blocks: int
+    scorecube: Cli,
+    swapped: Path,
+    evaluated: Path,
+    tmp_path: Path,
+    how: str,
+    block_units: int | None,
+    blocks: int,
 ) -> None:
     words = [REPO / word if word.startswith("cluster/") else word for word in how.split()]
-    other = tmp_path / "other.zarr"
-    scorecube("swap", swapped, *SWAP, *words, "--out", other).succeeded()
+    other = Path(shutil.copytree(evaluated, tmp_path / "other.zarr"))
+    scorecube("swap", other, *SWAP, *words, block_units=block_units).succeeded()
     assert n_blocks(other) == blocks != n_blocks(swapped)
     assert rates(scorecube, other) == rates(scorecube, swapped)
 
 
 @pytest.mark.process
 def test_counts_are_the_same_on_processes(
-    scorecube: Cli, scorecube_process: Cli, swapped: Path, tmp_path: Path
+    scorecube: Cli, scorecube_process: Cli, swapped: Path, evaluated: Path, tmp_path: Path
 ) -> None:
-    other = tmp_path / "other.zarr"
-    profile = ["--cluster", REPO / "cluster" / "processes.yaml", "--workers", 2, "--block-size", 90]
-    done = scorecube_process("swap", swapped, *SWAP, *profile, "--out", other).succeeded()
+    other = Path(shutil.copytree(evaluated, tmp_path / "other.zarr"))
+    profile = ["--cluster", REPO / "cluster" / "processes.yaml", "--workers", 2]
+    done = scorecube_process("swap", other, *SWAP, *profile, block_units=90).succeeded()
     assert "Traceback" not in done.stderr
     assert n_blocks(other) == 12
     assert rates(scorecube, other) == rates(scorecube, swapped)
@@ -229,56 +232,12 @@ def test_a_dry_run_changes_nothing(scorecube: Cli, own: Path, tree: Callable[[Pa
     assert tree(own) == before
 
 
-def test_saved_samples_replay_to_the_same_counts(
-    scorecube: Cli, swapped: Path, tmp_path: Path
-) -> None:
-    saved, first, second = (
-        tmp_path / "samples.zarr",
-        tmp_path / "first.zarr",
-        tmp_path / "second.zarr",
-    )
-    scorecube("swap", swapped, *SWAP, "--save-samples", saved, "--out", first).succeeded()
-    assert rates(scorecube, first) == rates(scorecube, swapped)
-    with xr.open_zarr(saved, consolidated=False) as samples:
-        drawn = samples["topic_sample"].load()
-    assert drawn.dims == ("trial", "half", "draw")
-    assert drawn.shape == (1000, 2, 25)
-    topics = {str(number) for number in range(1, 51)}
-    assert all({str(topic) for topic in trial.values.ravel()} == topics for trial in drawn[:20])
-    unseeded = [word for word in SWAP if word not in ("--seed", "1")]
-    scorecube("swap", swapped, *unseeded, "--replay", saved, "--out", second).succeeded()
-    assert rates(scorecube, second) == rates(scorecube, swapped)
-
-
-def test_other_samples_replay_to_other_counts(
-    scorecube: Cli, swapped: Path, tmp_path: Path
-) -> None:
-    saved, turned, other = (
-        tmp_path / "samples.zarr",
-        tmp_path / "turned.zarr",
-        tmp_path / "other.zarr",
-    )
-    scorecube("swap", swapped, *SWAP, "--save-samples", saved, "--dry-run").succeeded()
-    assert not saved.exists()
-    scorecube(
-        "swap", swapped, *SWAP, "--save-samples", saved, "--out", tmp_path / "any.zarr"
-    ).succeeded()
-    write_samples(read_samples(saved).isel(half=[1, 0]), turned)
-    scorecube("swap", swapped, *SWAP, "--replay", turned, "--out", other).succeeded()
-    before, after = (
-        shown(scorecube, study, "swap", "--table", "rates") for study in (swapped, other)
-    )
-    assert before["count"].sum() == after["count"].sum()
-    # Empty bins at the end are left out, so numbers of bins may differ.
-    assert before["count"].tolist() != after["count"].tolist()
-
-
 def test_more_trials_extend_a_result(
     scorecube: Cli, own: Path, evaluated: Path, tmp_path: Path, tree: Callable[[Path], Tree]
 ) -> None:
     before, blocks = tree(own), n_blocks(own)
     more = [word.replace("1000", "2000") for word in SWAP]
-    scorecube("swap", own, *more, "--block-size", 300).succeeded()
+    scorecube("swap", own, *more, block_units=300).succeeded()
     after = tree(own)
     results = [path for path in before if "/results/" in path]
     chunks = [path for path in before if re.search(r"/blocks/swap/.*/c/", path)]
@@ -288,8 +247,9 @@ def test_more_trials_extend_a_result(
         path: before[path] for path in results + chunks
     }
     assert n_blocks(own) > blocks
-    scorecube("swap", evaluated, *more, "--out", tmp_path / "fresh.zarr").succeeded()
-    assert rates(scorecube, own) == rates(scorecube, tmp_path / "fresh.zarr")
+    fresh = Path(shutil.copytree(evaluated, tmp_path / "fresh.zarr"))
+    scorecube("swap", fresh, *more).succeeded()
+    assert rates(scorecube, own) == rates(scorecube, fresh)
     counts = (
         shown(scorecube, own, "swap", "--table", "rates").groupby(["metric", "gain"])["count"].sum()
     )

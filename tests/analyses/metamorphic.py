@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from scorecube.analyses import Analysis, registry
+from scorecube.analyses import registry
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import judgement_sets, many_judgement_sets
 from scorecube.collection.rankings import with_rankings
 from scorecube.testing import simulate_rankings
 from scorecube.workflow.api import analyse, evaluate
+from tests.given_samples import drawn_by
 
 TRIALS, SEED = 40, 11
 BUILT_IN = tuple(entry.name for entry in registry.BUILT_IN)
@@ -38,8 +40,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 """Options that are not the default: limits depend on the order of labels, by which groups are drawn; `fuzziness` is a share of the mean, which adding a constant changes."""
 TWO_SETS, RANKED, MANY_SETS = "agreement", "teams", "judges"
-BOARD = "board"
-"""Draws topics of each collection by itself: no samples can be replayed."""
 METRICS = {"teams": ["AP", "nDCG@10", "RR"]}
 """Other analyses get scores of any name: three decimals, with ties."""
 
@@ -50,19 +50,20 @@ Scores = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """The cubes of an analysis, and the samples that are replayed; None for drawn ones."""
+    """The cubes of an analysis, and what is drawn for other positions along the dim `turned`, see `drawn_for`."""
 
     name: str
     cubes: tuple[xr.Dataset, ...]
-    samples: xr.Dataset | None
     options: Mapping[str, Any] = field(default_factory=dict)
+    turned: str = ""
 
     def result(self) -> xr.Dataset:
         """Return the result, without attributes."""
         options = OPTIONS.get(self.name, {}) | dict(self.options)
-        found = analyse(
-            combined(self.name, self.cubes), registry.load(self.name)(**options), trials=TRIALS, seed=SEED, samples=self.samples, workers=1
-        )  # fmt: skip
+        with drawn_for(self.turned):
+            found = analyse(
+                combined(self.name, self.cubes), registry.load(self.name)(**options), trials=TRIALS, seed=SEED, workers=1
+            )  # fmt: skip
         return found.drop_attrs().reset_coords(["summary"], drop=True)
 
     def changed(self, change: Callable[[xr.Dataset], xr.Dataset], **options: Any) -> Case:
@@ -170,7 +171,7 @@ def base_case(name: str) -> Case:
     judged = 1 + chance.poisson([6, 4, 2], (12, 3))
     rankings = simulate_rankings(judged, n_runs=6, n_teams=3, depth=25, seed=7)
     if name == RANKED:
-        return with_samples(
+        return Case(
             name, (with_rankings(evaluate(rankings, METRICS[name], ["3:2:1", "1:1:1"]), rankings),)
         )
     cubes = []
@@ -188,15 +189,59 @@ def base_case(name: str) -> Case:
                 metric=schema.label_array(["m1", "m2", "m3"]), uses_gains=("metric", [True] * 3)
             )
         )
-    return with_samples(name, tuple(cubes))
+    return Case(name, tuple(cubes))
 
 
-def with_samples(name: str, cubes: tuple[xr.Dataset, ...]) -> Case:
-    """Return a case with the samples that its seed draws."""
-    analysis: Analysis = registry.load(name)(**OPTIONS.get(name, {}))
-    if not analysis.resamples or name == BOARD:
-        return Case(name, cubes, None)
-    return Case(name, cubes, analysis.samples(combined(name, cubes), SEED, TRIALS))
+@contextmanager
+def drawn_for(turned: str) -> Iterator[None]:
+    """Draw for labels in the opposite order along a dim what is drawn for the labels as they are; for a cube with every topic twice what is drawn for one without."""
+    with drawn_by(lambda name, draw: _turned(name, draw, turned)) if turned else nullcontext():
+        yield
+
+
+def _turned(name: str, draw: Callable[..., Any], turned: str) -> Callable[..., Any]:
+    """Return a function that draws for other positions along a dim."""
+
+    def positions(key: Any, *of: Any) -> Any:
+        drawn, n = draw(key, *of), of[1] if name == "topic_samples" else of[0]
+        if (name, turned) == ("topic_samples", "run"):
+            # The first run of a pair draws from the first half; every pair changes its order.
+            return np.ascontiguousarray(drawn[:, ::-1])
+        return (
+            np.int32(n - 1) - drawn
+            if n == {"topic": N_TOPICS, "run": len(RUNS)}.get(turned)
+            else drawn
+        )
+
+    def counts(key: Any, sampling: int, n: int, *of: Any) -> Any:
+        if turned != TWICE:
+            drawn = draw(key, sampling, n, *of)
+            return np.ascontiguousarray(drawn[..., ::-1]) if turned == "topic" else drawn
+        drawn = draw(key, sampling, n // 2, *of)
+        return np.stack([drawn, np.zeros_like(drawn)], axis=-1).reshape(*drawn.shape[:-1], n)
+
+    def ranges(scores: Any, *of: Any) -> None:
+        order = (slice(None, None, -1 if turned == dim else 1) for dim in ("topic", "cell", "run"))
+        draw(np.ascontiguousarray(scores[tuple(order)]), *of)
+
+    def signs(*of: Any) -> Any:
+        return draw(*of)[::-1] if turned == "topic" else draw(*of)
+
+    def teams(*of: Any) -> Any:
+        return np.ascontiguousarray(draw(*of)[..., ::-1]) if turned == "team" else draw(*of)
+
+    def deviates(*of: Any) -> Any:
+        drawn = draw(*of)  # of runs; those of repetitions are scores
+        return drawn[:, ::-1] if turned == "run" else -drawn if turned == NEGATED else drawn
+
+    others: dict[str, Callable[..., Any]] = {
+        "topic_counts": counts,
+        "null_ranges": ranges,
+        "sign_columns": signs,
+        "draw_teams": teams,
+        "normal_deviates": deviates,
+    }
+    return others.get(name, positions)
 
 
 def renamed(dataset: xr.Dataset, **names: Mapping[str, str]) -> xr.Dataset:
@@ -205,13 +250,7 @@ def renamed(dataset: xr.Dataset, **names: Mapping[str, str]) -> xr.Dataset:
     for name, variable in dataset.variables.items():
         if variable.dtype.kind not in "OUT":
             continue
-        dim = {
-            "topic_sample": "topic",
-            "run_sample": "run",
-            "run_a": "run",
-            "run_b": "run",
-            "team_of_run": "team",
-        }.get(str(name), str(name))
+        dim = {"run_a": "run", "run_b": "run", "team_of_run": "team"}.get(str(name), str(name))
         if dim in names:
             labels = [names[dim].get(str(label), str(label)) for label in variable.values.ravel()]
             array = np.array(labels, object).reshape(variable.shape)
@@ -220,18 +259,9 @@ def renamed(dataset: xr.Dataset, **names: Mapping[str, str]) -> xr.Dataset:
                 if name in dataset.data_vars
                 else found.assign_coords({name: (variable.dims, array)})
             )
-    if "run_permutation" in dataset and "run" in names:
-        # Values are positions of runs, in label order.
-        old = [str(label) for label in dataset["run"].values]
-        new = sorted(names["run"].get(label, label) for label in old)
-        to = np.array([new.index(names["run"].get(label, label)) for label in old])
-        found["run_permutation"] = (
-            dataset["run_permutation"].dims,
-            to[dataset["run_permutation"].values],
-        )
     for of_run in ("drop_run", "rise_run", "baseline"):
         if of_run in dataset and "run" in names:
-            # So are these.
+            # Values are positions of runs, in label order.
             order = np.argsort(np.argsort([str(label) for label in found["run"].values]))
             found[of_run] = (dataset[of_run].dims, order[dataset[of_run].values])
     for dim in names:
@@ -290,21 +320,15 @@ RENAMED = {
     "metric": {"m1": "p", "m2": "q", "m3": "r"},
 }
 COPIED, COPY = RUNS[1], RUNS[1] + "-copy"
+TWICE, NEGATED = "topic twice", "scores negated"
 
 
 def rename(dim: str) -> Callable[[Case], Case]:
     """Return a change of labels so that their order is the opposite."""
 
     def change(case: Case) -> Case:
-        samples = None if case.samples is None else renamed(case.samples, **{dim: RENAMED[dim]})
-        if samples is not None and (case.name, dim) == ("unpaired", "run"):
-            # The first run of a pair draws from the first half; every pair changes its order.
-            samples = samples.isel(half=[1, 0])
-        return replace(
-            case,
-            cubes=tuple(renamed(cube, **{dim: RENAMED[dim]}) for cube in case.cubes),
-            samples=samples,
-        )
+        cubes = tuple(renamed(cube, **{dim: RENAMED[dim]}) for cube in case.cubes)
+        return replace(case, cubes=cubes, turned=dim)
 
     return change
 
@@ -358,15 +382,11 @@ def add_copy(case: Case) -> Case:
             team=("run", schema.label_array(made["team"].values)),
         )
 
-    changed = case.changed(of_cube)
-    drawn_runs = case.samples is not None and bool(
-        {"run_permutation", "run_sample"} & set(case.samples)
-    )
-    return replace(changed, samples=None) if drawn_runs else changed
+    return case.changed(of_cube)
 
 
 def double_topics(case: Case) -> Case:
-    """Add a copy of every topic; only samples of fewer than all topics can still be replayed."""
+    """Add a copy of every topic; samples of fewer topics than all are those of the topics without copies."""
 
     def of_cube(cube: xr.Dataset) -> xr.Dataset:
         copy = cube.assign_coords(
@@ -384,10 +404,7 @@ def double_topics(case: Case) -> Case:
             topic=np.argsort(whole["topic"].values.astype(str))
         )
 
-    return replace(
-        case.changed(of_cube),
-        samples=case.samples if case.name in ("swap", "stability", "splits") else None,
-    )
+    return replace(case.changed(of_cube), turned=TWICE)
 
 
 def same(result: xr.Dataset, found: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:

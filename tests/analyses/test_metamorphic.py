@@ -1,13 +1,13 @@
 """Relations between the results of related cubes, for every analysis.
 
-A relation changes a cube (and the samples that are replayed on it) in a way whose effect on the result is known without computing it. `RELATIONS` lists
+A relation changes a cube (and what is drawn for its positions) in a way whose effect on the result is known without computing it. `RELATIONS` lists
 them. For each analysis a relation has a `Law`, which names the variables that change, and how; all other variables are equal, bit for bit. `NO_LAW` has the
 reason where there is none. An analysis that is added needs a law, or a reason, for every relation: `test_every_analysis_has_every_relation` fails without.
 
 What depends on the position of topics: the topic samples of swap, stability, splits, bootstrap, unpaired, correlate and agreement, the signs of randomisation and the
 permutations of tukey are drawn for positions of topics (tukey: and of runs; teams: of teams) in label order. With other labels the same seed therefore draws other
-samples, and results are equal in distribution only. With the samples replayed under the new labels everything is equal, which is what is tested here; of the results with drawn
-samples, the parts without resampling (`NOT_RESAMPLED`) are equal.
+samples, and results are equal in distribution only. With the same samples drawn under the new labels (`drawn_for`) everything is equal, which is what is tested here; of the
+results with other samples, the parts without resampling (`NOT_RESAMPLED`) are equal.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ RELATIONS: dict[str, Relation] = {
     ),
     "topics in the opposite order, samples drawn": Relation(
         "The same with the samples that the seed draws: what is not resampled does not change.",
-        lambda case: replace(rename("topic")(case), samples=None), view_renamed("topic"),
+        lambda case: replace(rename("topic")(case), turned=""), view_renamed("topic"),
         laws(
             **dict.fromkeys(["swap", "stability", "splits"], RESAMPLED),
             **{name: Law(kept=kept, close=["mean", "mean_first", "mean_second", "mean_truth", "mean_judge", "own_mean", "own_mean_without", "p_value", "t_low", "t_high", "collection_mean", *RELIABILITY]) for name, kept in NOT_RESAMPLED.items()},
@@ -297,7 +297,7 @@ RELATIONS: dict[str, Relation] = {
         ),
     ),
     "every topic twice": Relation(
-        "With a copy of every topic means do not change, and t grows by a known factor; samples of fewer topics than all, replayed, give what they gave.",
+        "With a copy of every topic means do not change, and t grows by a known factor; samples of fewer topics than all, the same as before, give what they gave.",
         double_topics, same,
         laws(
             reliability="topics at hand are a sample: copies of topics would look like agreement of topics",
@@ -463,7 +463,7 @@ def test_numbers_of_all_runs_add_up_over_pairs(
     """Counts are sums over pairs of runs, and shares are means."""
     case, result = base(name)
     if name == "correlate":  # runs that are drawn would not be in a cube of two
-        case, result = replace(case, samples=None, options={"intervals": ()}), result
+        case, result = replace(case, options={"intervals": ()}), result
     pairs = [analyse_pair(name, case, pair, **case.options) for pair in combinations(RUNS, 2)]
     for variable in variables:
         each = np.stack([np.asarray(pair[variable].values, float) for pair in pairs])

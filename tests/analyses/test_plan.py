@@ -13,7 +13,7 @@ import xarray as xr
 
 from scorecube.analyses import Swap, registry
 from scorecube.analyses.options import options_of
-from scorecube.analyses.plan import Plan, make_plan, samples_digest
+from scorecube.analyses.plan import Plan, make_plan
 from scorecube.errors import BadInput, BadPlan
 from scorecube.testing import simulate_cube
 
@@ -87,8 +87,6 @@ def test_whatever_changes_the_counts_changes_both_digests(cube: xr.Dataset) -> N
         plan(cube.isel(metric=[1])),
         plan(cube.isel(metric=[1, 0])),
         plan(cube.assign_coords(run=["a", "b", "c", "d"])),
-        plan(cube, samples=BASE.samples(cube, 7, 30)),
-        plan(cube, samples=BASE.samples(cube, 8, 30)),
     ]
     assert len({each.work_digest for each in plans}) == len(plans)
     assert len({each.digest for each in plans}) == len(plans)
@@ -112,13 +110,6 @@ def test_every_option_is_known_to_count_or_to_be_read_later() -> None:
     assert {
         name: set(registry.load(name).finalize_options()) for name in registry.names()
     } == READ_LATER
-
-
-def test_the_seed_is_of_no_account_where_samples_are_given(cube: xr.Dataset) -> None:
-    samples = BASE.samples(cube, 7, 30)
-    first, second = (plan(cube, seed=seed, samples=samples) for seed in (1, 2))
-    assert (first.digest, first.work_digest) == (second.digest, second.work_digest)
-    assert first.record()["seed"] == ""
 
 
 def test_the_record_is_json_that_holds_the_whole_plan(cube: xr.Dataset) -> None:
@@ -195,15 +186,6 @@ def test_no_trials_are_refused(cube: xr.Dataset, trials: int) -> None:
         plan(cube, trials=trials)
 
 
-def test_samples_with_too_few_trials_are_refused_with_both_numbers(cube: xr.Dataset) -> None:
-    samples = BASE.samples(cube, 7, 29)
-    with pytest.raises(
-        BadPlan, match=r"the samples hold 29 trials, the plan needs 30; use trials=29 or less"
-    ):
-        plan(cube, samples=samples)
-    assert plan(cube, samples=samples, trials=29).samples_digest
-
-
 def test_impossible_options_are_refused(cube: xr.Dataset) -> None:
     with pytest.raises(
         BadPlan, match="two disjoint samples of 26 topics need 52 topics, but there are only 50"
@@ -233,14 +215,3 @@ def test_impossible_options_are_refused(cube: xr.Dataset) -> None:
 def test_something_that_is_no_cube_is_refused(cube: xr.Dataset, change: Any, text: str) -> None:
     with pytest.raises(BadInput, match=text):
         plan(change(cube), Swap(size=1))
-
-
-def test_samples_digest_tells_samples_apart(cube: xr.Dataset) -> None:
-    samples = BASE.samples(cube, 7, 5)
-    exchanged = samples.copy(deep=True)
-    exchanged["topic_sample"][0, 0, :2] = samples["topic_sample"][0, 0, 1::-1].values
-    assert not np.array_equal(exchanged["topic_sample"], samples["topic_sample"])
-    different = [samples, exchanged, samples.isel(trial=slice(4)), samples.isel(draw=slice(9))]
-    assert len({samples_digest(each) for each in different}) == 4
-    fixed_width = samples.assign(topic_sample=samples["topic_sample"].astype("U3"))
-    assert samples_digest(fixed_width) == samples_digest(samples)

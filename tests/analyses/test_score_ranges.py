@@ -99,7 +99,7 @@ def result_of(name: str, sets: list[Floats], scale: float = 1.0) -> xr.Dataset:
     options: dict[str, Any] = {"judges": {"purchases": 5}}.get(name, {})
     if name in WIDTHS:
         options = options | {WIDTHS[name][0]: WIDTHS[name][1] * scale}
-    return Case(name, cubes, None, options).result()
+    return Case(name, cubes, options).result()
 
 
 def scaled_law(law: Law, scale: float) -> Law:

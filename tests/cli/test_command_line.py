@@ -129,7 +129,7 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[s
     [
         ("scorecube boo", ["bootstrap"]),
         ("scorecube sw", ["sweep", "swap"]),
-        ("scorecube swap study.zarr --until", ["--until-width"]),
+        ("scorecube swap study.zarr --dry", ["--dry-run"]),
         ("scorecube show study.zarr sta", ["stability"]),
         ("scorecube show study.zarr swap --format j", ["json"]),
         ("scorecube swap study.zarr --sampling d", ["disjoint"]),
@@ -327,26 +327,16 @@ COLOUR, CONTROL = re.compile(r"\x1b\[[0-9;]*[349][0-7](;[0-9;]*)?m"), re.compile
 @pytest.mark.process
 @pytest.mark.slow
 def test_colours_and_bars_depend_on_the_terminal(study: Path, scorecube_process: Cli) -> None:
-    command_words = (
-        "randomisation",
-        study,
-        "--seed",
-        1,
-        "--block-size",
-        1,
-        "--workers",
-        1,
-        "--trials",
-    )
-    _, coloured = on_terminal(program(*command_words, 2000))
+    command_words = ("randomisation", study, "--seed", 1, "--workers", 1, "--trials")
+    _, coloured = on_terminal(program(*command_words, 2000, block_units=1))
     assert "left" in coloured
     assert COLOUR.search(coloured)
-    _, plain = on_terminal(program(*command_words, 2001), NO_COLOR="1")
+    _, plain = on_terminal(program(*command_words, 2001, block_units=1), NO_COLOR="1")
     assert "left" in plain
     assert not COLOUR.search(plain)
-    _, dumb = on_terminal(program(*command_words, 2002), TERM="dumb")
+    _, dumb = on_terminal(program(*command_words, 2002, block_units=1), TERM="dumb")
     assert not CONTROL.search(dumb)
-    piped = scorecube_process(*command_words, 2003).succeeded()
+    piped = scorecube_process(*command_words, 2003, block_units=1).succeeded()
     assert not CONTROL.search(piped.stdout + piped.stderr)
 
 

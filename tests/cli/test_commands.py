@@ -1,4 +1,4 @@
-"""Commands of pair tests: effects of every option, replayed samples, and messages on mistakes."""
+"""Commands of pair tests: effects of every option, and messages on mistakes."""
 
 from __future__ import annotations
 
@@ -83,43 +83,6 @@ def test_p_values_are_never_zero_but_on_request(scorecube: Cli, study: Path, nam
 def test_classical_tests_are_chosen(scorecube: Cli, study: Path) -> None:
     scorecube("paired", study, "--tests", "sign,t,sign").succeeded()
     assert newest(study, "paired")["test"].values.tolist() == ["sign", "t"]
-
-
-@pytest.mark.parametrize("name", RESAMPLING)
-def test_replayed_samples_give_what_was_drawn(
-    scorecube: Cli, study: Path, tmp_path: Path, name: str
-) -> None:
-    scorecube(name, study, *OPTIONS, "--save-samples", tmp_path / "samples").succeeded()
-    drawn = newest(study, name)
-    scorecube(name, study, "--trials", 60, "--replay", tmp_path / "samples").succeeded()
-    replayed = newest(study, name)
-    assert replayed.attrs["seed"] == "replayed"
-    assert_same_values(replayed, drawn)
-
-
-def test_saving_samples_belongs_to_the_estimate(
-    scorecube: Cli, study: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "samples"
-    words = ["bootstrap", study, "--trials", 10**6, "--save-samples", path]
-    said = scorecube(*words, "--dry-run", "--memory", "100GB").succeeded().stderr
-    per_trial = open_study(study)["small"].cube.sizes["topic"]
-    found = re.search(r"samples of ([\d,]+) labels: about [\d.]+ s and ([\d,]+) MiB in all", said)
-    assert found is not None
-    assert int(found[1].replace(",", "")) == per_trial * 10**6
-    assert int(found[2].replace(",", "")) > 60 * per_trial * 10**6 / 2**20
-    done = scorecube("swap", study, "--size", 2, "--trials", 10**8, *words[4:], "--memory", "2GB")
-    assert done.status == 1
-    assert re.search(r"^error: saving samples of 400,000,000 labels needs about 24,\d+ MB, and 2,000", done.stderr, re.M)  # fmt: skip
-    assert not path.exists()
-
-
-@pytest.mark.parametrize("name", PAIR_TESTS)
-def test_results_go_where_out_says(scorecube: Cli, study: Path, tmp_path: Path, name: str) -> None:
-    scorecube(name, study, *OPTIONS, "--out", tmp_path / "other").succeeded()
-    assert list(open_study(study)["small"].results(name)) == []
-    scorecube(name, study, *OPTIONS).succeeded()
-    assert_same_values(newest(tmp_path / "other", name), newest(study, name))
 
 
 @pytest.mark.parametrize(("prefix", "differs"), [("geo", True), ("area", True)])
@@ -228,35 +191,3 @@ def test_tests_of_means_point_to_the_test_of_other_summaries(
     assert "geo:AP is no mean" in stderr
     assert stderr.endswith("scorecube unpaired")
     scorecube("unpaired", study, "--trials", 5).succeeded()
-
-
-FORMS = {
-    "bootstrap": "topic_sample",
-    "randomisation": "topic_sign",
-    "unpaired": "topic_sample",
-    "tukey": "run_permutation",
-    "maxt": "topic_sample",
-}
-
-
-@pytest.mark.parametrize("drawn", FORMS)
-@pytest.mark.parametrize("command", PAIR_TESTS)
-def test_samples_of_another_form(
-    scorecube: Cli, study: Path, tmp_path: Path, command: str, drawn: str
-) -> None:
-    if FORMS.get(command) == FORMS[drawn]:
-        pytest.skip("its own form")
-    samples = tmp_path / "samples"
-    scorecube(
-        drawn, study, "--trials", 5, "--save-samples", samples, "--out", tmp_path / "o"
-    ).succeeded()
-    outcome = scorecube(command, study, "--trials", 5, "--replay", samples)
-    assert outcome.status == 1
-    if command == "paired":
-        expected = "paired resamples nothing: no samples can be replayed"
-    elif FORMS[command] == FORMS[drawn]:
-        expected = "halves of 8 topics, the plan needs"
-    else:
-        expected = f"has no variable '{FORMS[command]}'; found {FORMS[drawn]}"
-    (error,) = [line for line in outcome.stderr.splitlines() if line.startswith("error: ")]
-    assert expected in error

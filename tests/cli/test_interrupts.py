@@ -31,12 +31,13 @@ MAIN = """
 import signal
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored below nohup
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background job
-from scorecube.cli.program import main
-main()
+from tests.blocks import blocks_of, main
+with blocks_of(1000):
+    main()
 """
 TRIALS, BLOCK = 120_000, 1000
 """Some 5 s of one core: long enough for signals to fall into it."""
-WORDS = ["--size", "20", "--trials", str(TRIALS), "--seed", "3", "--block-size", str(BLOCK)]
+WORDS = ["--size", "20", "--trials", str(TRIALS), "--seed", "3"]
 TLS = "kind: processes\nworkers: 1\ntls: true\n"
 ENDS = [
     (signal.SIGINT, 130, ""),

@@ -24,8 +24,7 @@ REPO = Path(__file__).parents[2]
 SWAP = Swap(sampling="disjoint", size=25)
 TRIALS, BLOCK, SEED = 240_000, 1_000, 1
 """Some 20 s of one core: long enough for faults to fall into it."""
-COMMAND = f"swap {{study}} --sampling disjoint --size 25 --trials {TRIALS} --block-size {BLOCK} --seed {SEED}"
-MAIN = "from scorecube.cli.program import main; main()"
+COMMAND = f"swap {{study}} --sampling disjoint --size 25 --trials {TRIALS} --seed {SEED}"
 ENVIRONMENT = {
     **os.environ,
     "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin",
@@ -92,7 +91,8 @@ class Study:
         self, *prefix: str, cluster: Path, **environment: object
     ) -> Iterator[subprocess.Popen[str]]:
         """Run the analysis in another process, perhaps in a namespace; kill it if the test fails."""
-        command = [*prefix, sys.executable, "-c", MAIN, *self.words(), "--cluster", str(cluster)]
+        command = [*prefix, sys.executable, "-m", "tests.blocks", str(BLOCK), *self.words()]
+        command += ["--cluster", str(cluster)]
         settings = {**ENVIRONMENT, **{key: str(value) for key, value in environment.items()}}
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings

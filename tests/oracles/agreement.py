@@ -15,7 +15,8 @@ import pytest
 import xarray as xr
 
 from scorecube.analyses import Bootstrap, Randomisation, Tukey
-from scorecube.workflow.api import analyse, cube_from_scores
+from scorecube.workflow.api import cube_from_scores
+from tests.given_samples import analyse_given
 from tests.oracles.paired_tests import (
     Outcome,
     as_integers,
@@ -82,20 +83,6 @@ def topic_positions(samples: xr.Dataset, cube: xr.Dataset) -> list[list[int]]:
     """Return bootstrap samples of topic labels as positions, one list per trial."""
     place = {topic: k for k, topic in enumerate(labels(cube, "topic"))}
     return [[place[str(label)] for label in half[0]] for half in samples["topic_sample"].values]
-
-
-def labelled(samples: Sequence[Sequence[int]], cube: xr.Dataset) -> xr.Dataset:
-    """Return topic positions, one list per trial, as samples that can be replayed."""
-    topics = cube["topic"].values.astype(object)[np.array(samples)]
-    return xr.Dataset({"topic_sample": (("trial", "half", "draw"), topics[:, np.newaxis])})
-
-
-def signs_of(rows: Sequence[Sequence[int]], cube: xr.Dataset) -> xr.Dataset:
-    """Return signs, one row of topics per trial, as samples that can be replayed."""
-    return xr.Dataset(
-        {"topic_sign": (("trial", "topic"), np.array(rows, np.int8))},
-        coords={"topic": cube["topic"].values},
-    )
 
 
 def outcomes(
@@ -168,7 +155,7 @@ def assert_statistics_agree(result: xr.Dataset, table: Table) -> None:
 def assert_tukey_agrees(cube: xr.Dataset, tables: Mapping[str, Table], samples: xr.Dataset) -> None:
     """Compare Tukey p-values of all metrics with the oracle."""
     drawn = samples["run_permutation"].values.tolist()
-    result = analyse(cube, Tukey(plus_one=False), trials=len(drawn), samples=samples, workers=1)
+    result = analyse_given(cube, Tukey(plus_one=False), drawn)
     for metric, table in tables.items():
         counts = tukey_counts(as_integers(table)[0], drawn)
         one = result.sel(metric=metric).isel(gain=0)
@@ -178,7 +165,9 @@ def assert_tukey_agrees(cube: xr.Dataset, tables: Mapping[str, Table], samples: 
 
 
 def one_result(cube: xr.Dataset, test: PairTests, drawn: Sequence[Sequence[int]]) -> xr.Dataset:
-    """Replay given samples or signs on a cube of one metric and gain setting."""
-    samples = labelled(drawn, cube) if isinstance(test, Bootstrap) else signs_of(drawn, cube)
-    result = analyse(cube, test, trials=len(drawn), samples=samples, workers=1)
+    """Return the result of given samples or signs on a cube of one metric and gain setting."""
+    samples = np.array(drawn)
+    result = analyse_given(
+        cube, test, samples[:, np.newaxis] if isinstance(test, Bootstrap) else samples
+    )
     return result.isel(metric=0, gain=0)

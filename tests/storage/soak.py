@@ -51,7 +51,6 @@ def write_files(folder: Path) -> None:
 def commands(folder: Path) -> list[list[str]]:
     """Return the commands of one round, which build on each other."""
     study, files = str(folder / "study.zarr"), folder.parent / "files"
-    more = [*RUN, "--block-size", "5"]
     evaluate = ["evaluate", study, "--name", "demo", "--qrels", str(files / "qrels.txt")]
     sweep = folder / "sweep.toml"
     sweep.write_text(
@@ -61,9 +60,9 @@ def commands(folder: Path) -> list[list[str]]:
     return [
         [*evaluate, "--runs", str(files / "first"), "--metrics", "AP,RR"],
         [*evaluate, "--runs", str(files / "first"), "--metrics", "P@5"],
-        ["swap", study, "--size", "3", "--trials", "40", *more],
-        ["swap", study, "--size", "3", "--trials", "80", *more],
-        ["bootstrap", study, "--trials", "40", *more],
+        ["swap", study, "--size", "3", "--trials", "40", *RUN],
+        ["swap", study, "--size", "3", "--trials", "80", *RUN],
+        ["bootstrap", study, "--trials", "40", *RUN],
         [*evaluate, "--runs", str(files / "second"), "--metrics", "AP,RR,P@5", "--replace"],
         ["import", study, "--name", "scores", str(files / "scores.csv"), "--metric", "X"],
         [
@@ -76,9 +75,9 @@ def commands(folder: Path) -> list[list[str]]:
             "X",
             "--replace",
         ],
-        ["swap", study, "--size", "3", "--trials", "40", "--collection", "demo", *more],
+        ["swap", study, "--size", "3", "--trials", "40", "--collection", "demo", *RUN],
         [*evaluate, "--runs", str(files / "first"), "--metrics", "RR", "--replace"],
-        ["tukey", study, "--trials", "40", "--collection", "demo", *more],
+        ["tukey", study, "--trials", "40", "--collection", "demo", *RUN],
         ["sweep", str(sweep), "--resume", "--workers", "2"],
     ]
 
@@ -89,6 +88,7 @@ def start(words: list[str]) -> int:
     if child:
         return child
     from scorecube.cli.program import main
+    from tests.blocks import blocks_of
 
     status = 70
     try:
@@ -98,7 +98,8 @@ def start(words: list[str]) -> int:
         log = os.open(os.environ["SOAK_LOG"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(log, 2)
         sys.argv = ["scorecube", *words]
-        main()
+        with blocks_of(5):
+            main()
         status = 0
     except SystemExit as left:
         status = left.code if isinstance(left.code, int) else 0 if left.code is None else 1

@@ -17,7 +17,6 @@ from zarr.errors import UnknownCodecError
 from zarr.registry import get_codec_class
 
 from scorecube.errors import CorruptStudy
-from scorecube.storage.samples import read_samples
 from scorecube.storage.verify import verify_study
 from scorecube.workflow.api import open_study
 from tests.conftest import REPO
@@ -89,15 +88,6 @@ def test_pickles_planted_in_a_study_are_not_read(study: Path) -> None:
     assert verify_study(found)[1]
     with pytest.raises(CorruptStudy):
         _ = found[name].cube
-    assert TRACE not in sys.__dict__
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_pickles_are_not_read_as_samples(tmp_path: Path) -> None:
-    plant(tmp_path / "samples.zarr")
-    sys.__dict__.pop(TRACE, None)
-    with pytest.raises(Exception, match=r"no zarr store with samples"):
-        read_samples(tmp_path / "samples.zarr")
     assert TRACE not in sys.__dict__
 
 

@@ -1,4 +1,4 @@
-"""Work that a command does once: the digest of a cube, the pools of its teams, positions of replayed samples."""
+"""Work that a command does once: the digest of a cube, the pools of its teams."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 from scorecube.analyses import plan
 from scorecube.analyses.leave_out import teams
-from scorecube.analyses.topic_samples import base
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -45,14 +44,3 @@ def test_a_command_builds_pools_once_and_hashes_the_cube_once(
     )
     scorecube("teams", study, "--trials", 2).succeeded()
     assert (pools, hashed, checked) == ([1], [1], [1])
-
-
-def test_replayed_samples_are_read_once(
-    scorecube: Cli, study: Path, tmp_path: Path, counted: Counted
-) -> None:
-    scorecube(
-        "swap", study, "--trials", 4, "--seed", 1, "--save-samples", tmp_path / "samples"
-    ).succeeded()
-    read, hashed = counted(base, "sample_positions"), counted(plan, "samples_digest")
-    scorecube("swap", study, "--trials", 4, "--replay", tmp_path / "samples").succeeded()
-    assert (read, hashed) == ([1], [1])

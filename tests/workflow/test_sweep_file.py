@@ -175,10 +175,6 @@ MISTAKES = {
         ANALYSIS + "bins = 1\n",
         "sweep.toml:1: bins = 1 of swap; expected auto or a whole number from 2 to 1,000",
     ),
-    "an impossible width": (
-        ANALYSIS + "until_width = 2\n",
-        "until_width = 2 of swap; expected a number above 0 and below 1",
-    ),
     "deep nesting": (
         ANALYSIS + "size = " + "[" * 100_000 + "]" * 100_000 + "\n",
         "nested too deeply",

@@ -231,17 +231,9 @@ class Analysis(Described, metaclass=_Named):
         """Return the position of each unit in concatenated outputs; None for the order of units."""
         return None
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """Return replayed samples as arrays; raise BadPlan if they do not fit the cube, or if nothing is resampled."""
-        raise BadPlan(
-            f"{self.name} resamples nothing: no samples can be replayed", option="samples"
-        )
-
     @abstractmethod
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
-        """Return the arrays that `block` reads, with those of `replay` if there are samples."""
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
+        """Return the arrays that `block` reads."""
 
     @abstractmethod
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
@@ -268,8 +260,8 @@ class Analysis(Described, metaclass=_Named):
         """Return the estimated time and memory of units."""
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return the resamples that are drawn for a seed, in the form that `replay` takes; BadPlan if nothing is resampled."""
-        raise BadPlan(f"{self.name} resamples nothing: there are no samples to save")
+        """Return the resamples that are drawn for a seed; BadPlan if nothing is resampled."""
+        raise BadPlan(f"{self.name} resamples nothing: there are no samples")
 
     def options(self) -> dict[str, Any]:
         """Return the options as JSON values, without options of later versions at what was done before."""

@@ -13,11 +13,11 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import registry
-from scorecube.analyses.base import Analysis, Array, Arrays, Prepared
+from scorecube.analyses.base import Analysis, Array, Prepared
 from scorecube.analyses.options import shown
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
-from scorecube.collection.arguments import as_cube, check_dataset
+from scorecube.collection.arguments import as_cube
 from scorecube.collection.rows import score_blocks
 from scorecube.collection.selection import uses_gains
 from scorecube.collection.topic_groups import by_group, has_groups
@@ -40,9 +40,9 @@ class Plan:
     trials
         Number of trials, at least 1.
     seed
-        Seed, 0 .. 2**64 - 1; not used with replayed samples.
-    cube_digest, samples_digest
-        Digests of the cube, and of replayed samples ("" if samples are drawn).
+        Seed, 0 .. 2**64 - 1.
+    cube_digest
+        Digest of the cube.
     teams_digest
         Digest of the teams of the runs, "" if the cube's digest contains them, or the result does not depend on them.
     systems_digest
@@ -55,7 +55,6 @@ class Plan:
     trials: int
     seed: int
     cube_digest: str
-    samples_digest: str = ""
     teams_digest: str = ""
     systems_digest: str = ""
     groups_digest: str = ""
@@ -71,9 +70,8 @@ class Plan:
             "analysis": self.analysis.name,
             "options": self.analysis.options(),
             "trials": self.trials,
-            "seed": str(self.seed) if not self.samples_digest else "",
+            "seed": str(self.seed),
             "cube": self.cube_digest,
-            "samples": self.samples_digest,
             "stream_version": STREAM_VERSION,
         } | {name: digest for name, digest in nesting.items() if digest}
 
@@ -96,7 +94,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class PreparedPlan:
-    """A plan with the prepared cube and replayed samples, from `make_plan`.
+    """A plan with the prepared cube, from `make_plan`.
 
     Parameters
     ----------
@@ -106,14 +104,11 @@ class PreparedPlan:
         Cube with what the analysis computed from it.
     warnings
         Warnings about the options, for the user.
-    samples
-        Arrays of replayed samples; None if samples are drawn.
     """
 
     plan: Plan
     prepared: Prepared
     warnings: tuple[str, ...] = ()
-    samples: Arrays | None = None
 
     @property
     def n_units(self) -> int:
@@ -124,19 +119,8 @@ class PreparedPlan:
         """Return a copy with another seed."""
         return replace(self, plan=replace(self.plan, seed=seed))
 
-    def with_trials(self, trials: int) -> PreparedPlan:
-        """Return a copy with another number of trials, for samples that are drawn."""
-        return replace(self, plan=replace(self.plan, trials=trials))
 
-
-def make_plan(
-    cube: xr.Dataset,
-    analysis: Analysis,
-    *,
-    trials: int,
-    seed: int,
-    samples: xr.Dataset | None = None,
-) -> PreparedPlan:
+def make_plan(cube: xr.Dataset, analysis: Analysis, *, trials: int, seed: int) -> PreparedPlan:
     """Check options against a cube and return the prepared plan.
 
     Parameters
@@ -149,18 +133,16 @@ def make_plan(
         Number of trials, at least 1.
     seed
         Seed, 0 .. 2**64 - 1.
-    samples
-        Samples to replay instead of drawing; the first `trials` trials are used.
 
     Returns
     -------
     plan
-        Plan with warnings, the prepared cube and replayed samples.
+        Plan with warnings and the prepared cube.
 
     Raises
     ------
     BadPlan
-        No analysis, options that are impossible for the cube, a seed or a number of trials out of range, too few replayed samples.
+        No analysis, options that are impossible for the cube, a seed or a number of trials out of range.
     """
     check_analysis(analysis)
     cube = as_cube(cube)
@@ -168,8 +150,6 @@ def make_plan(
     trials, seed = TRIALS.checked(trials), SEED.checked(seed)
     if not analysis.resamples:
         trials, seed = 1, 0
-    if samples is not None:
-        check_dataset(samples, option("samples"), "the method samples of an analysis")
     grouped = by_group(cube)
     analysis, chosen = analysis.of_cube(grouped)
     prepared, warnings = analysis.prepare_checked(grouped)
@@ -179,19 +159,8 @@ def make_plan(
         *warnings,
     ]
     nesting = teams_digest(analysis, cube), systems_digest(analysis, cube), groups_digest(cube)
-    if samples is None:
-        plan = Plan(analysis, trials, seed, cube_digest(cube), "", *nesting)
-        return PreparedPlan(plan, prepared, tuple(warnings))
-    n_replayed = samples.sizes.get(names.TRIAL, 0)
-    if n_replayed < trials:
-        raise BadPlan(
-            f"the samples hold {n_replayed} trials, the plan needs {trials}; use {option('trials', n_replayed)} or less",
-            option="trials",
-        )
-    # Validate the samples before any work is reported or started.
-    replayed = analysis.replay(prepared, samples, trials)
-    plan = Plan(analysis, trials, seed, cube_digest(cube), samples_digest(samples), *nesting)
-    return PreparedPlan(plan, prepared, tuple(warnings), replayed)
+    plan = Plan(analysis, trials, seed, cube_digest(cube), *nesting)
+    return PreparedPlan(plan, prepared, tuple(warnings))
 
 
 def check_analysis(analysis: Any) -> None:
@@ -297,19 +266,6 @@ def groups_digest(cube: xr.Dataset) -> str:
 def _labels_digest(cube: xr.Dataset, coordinate: str) -> str:
     """Return the SHA-256 of the labels of a coordinate, in hexadecimal."""
     return hashlib.sha256("\x1f".join(schema.labels_of(cube, coordinate)).encode()).hexdigest()
-
-
-def samples_digest(samples: xr.Dataset) -> str:
-    """Return the SHA-256 of samples, in hexadecimal."""
-    hasher = hashlib.sha256()
-    for name in sorted(map(str, samples.data_vars)):
-        values = samples[name].values
-        hasher.update(f"{name}{values.shape}".encode())
-        is_text = values.dtype.kind in "OUT"
-        hasher.update(
-            "\x1f".join(map(str, values.ravel())).encode() if is_text else _buffer(values)
-        )
-    return hasher.hexdigest()
 
 
 def _buffer(values: Array) -> Any:

@@ -12,8 +12,7 @@ class SharedOptions(Described):
     """Declarations of the shared options; the values are passed on by name.
 
     Those from `metrics` to `by_topic` are described by `scorecube.collection.selection.select`, `trials` and `seed` by
-    `scorecube.analyse`, `until_width` and `most_trials` by `scorecube.workflow.tasks.Until`.
-
+    `scorecube.analyse`.
     """
 
     collection: tuple[str, ...] | None = option_field(
@@ -44,18 +43,6 @@ class SharedOptions(Described):
         minimum=0,
         maximum=2**64 - 1,
     )
-    until_width: float | None = option_field(
-        None,
-        "Double the trials until the widest Monte Carlo interval is this narrow, e.g. 0.01: of a swap rate, or of the share of "
-        "significant pairs.",
-        above=0,
-        below=1,
-    )
-    most_trials: int = option_field(
-        1_000_000,
-        "Largest number of trials when trials are doubled until a width is reached.",
-        minimum=1,
-    )
     workers: int | None = option_field(None, "Cores to use; all by default.", minimum=1)
     cluster: Path | None = option_field(None, "Cluster profile, e.g. cluster/processes.yaml.")  # noqa: RUF009
     scheduler: str | None = option_field(None, "Address of a running dask scheduler.")
@@ -63,15 +50,6 @@ class SharedOptions(Described):
         None,
         "Limit of the resident memory, e.g. 4GB; four fifths of that of the machine, container or job by default.",
     )
-    block_units: int | None = option_field(
-        None,
-        "Trials, or pairs of runs, per task; changes no result.",
-        flag="--block-size",
-        minimum=1,
-    )
-    replay: str | None = option_field(None, "Use the samples in this file instead of drawing.")
-    save_samples: str | None = option_field(None, "Write the samples that are drawn to this file.")
-    out: str | None = option_field(None, "Write results into this study instead.")
     dry_run: bool = option_field(False, "Only report what would be done.")
 
 

@@ -14,7 +14,7 @@ from scorecube.cli.light_imports import postpone_xarray
 from scorecube.errors import BadPlan
 from scorecube.ingest.options import EVALUATE
 
-OF_RESAMPLING = ("trials", "seed", "until_width", "most_trials", "replay", "save_samples")
+OF_RESAMPLING = ("trials", "seed")
 """Shared options that analyses without resampling do not use."""
 
 

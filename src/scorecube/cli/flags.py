@@ -13,7 +13,6 @@ FLAGS = {
     "folder": "--out",
     "level_map": "--levels",
     "profile": "--cluster",
-    "samples": "--replay",
 }
 """Argument -> flag, for arguments of functions that commands name differently."""
 

@@ -26,11 +26,8 @@ WHERE = (
     *("collection", "metrics", "gains", "runs", "topics", "top_runs", "by"),
     *("drop_missing", "by_topic"),
 )
-HOW_MUCH = (
-    *("trials", "seed", "until_width", "most_trials"),
-    *("workers", "memory", "cluster", "scheduler"),
-)
-ADVANCED = ("block_units", "replay", "save_samples", "out", "dry_run")
+HOW_MUCH = ("trials", "seed", "workers", "memory", "cluster", "scheduler")
+ADVANCED = ("dry_run",)
 GROUPS = {"Where": WHERE, "How much": HOW_MUCH, "Advanced": ADVANCED}
 """Options that commands of analyses share, by group; the others of a command come first."""
 LEAST = 12

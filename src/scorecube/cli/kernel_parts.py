@@ -101,17 +101,14 @@ def _score(families: Sequence[str]) -> None:
 
 
 def _analyse(*names: str) -> None:
-    """Run analyses of small collections with all options that take kernels of their own, once with given samples."""
+    """Run analyses of small collections with all options that take kernels of their own."""
     for name in names:
         kind: Callable[..., Analysis] = registry.load(name)
         for options in ({}, *OTHER_OPTIONS.get(name, ())):
             for cube in _cubes():
-                # An analysis that does not suit a collection, or takes no samples.
+                # An analysis that does not suit a collection.
                 with suppress(ScorecubeError):
                     api.analyse(cube, kind(**options), trials=TRIALS, seed=1)
-        with suppress(ScorecubeError):
-            given = kind().samples(_cubes()[0], 1, TRIALS)
-            api.analyse(_cubes()[0], kind(), trials=TRIALS, samples=given)
 
 
 @cache

@@ -11,28 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from scorecube import names
 from scorecube.analyses.base import ALL_COLLECTIONS, Analysis
-from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.analyses.shared_options import SELECTION
 from scorecube.cli.compilation import announced_compilation
 from scorecube.cli.terminal import echo_results, has_details, notify, track_progress
-from scorecube.errors import BadPlan, ScorecubeError, counted, option
+from scorecube.errors import BadPlan, ScorecubeError, counted
 from scorecube.execute.clusters import choose_profile, open_executor
-from scorecube.execute.estimate import STORING_BYTES
 from scorecube.execute.executor import Executor
-from scorecube.execute.memory import default_memory, parse_memory, program_bytes
+from scorecube.execute.memory import parse_memory
 from scorecube.execute.profiles import Profile
 from scorecube.report.results import headline
 from scorecube.storage import exists, open_study
 from scorecube.storage.encoding import pairs_as_labels
-from scorecube.storage.samples import check_samples_target, read_samples, write_samples
 from scorecube.workflow.estimates import estimate_tasks
-from scorecube.workflow.tasks import Task, Until, plan_in_study
+from scorecube.workflow.tasks import Task, plan_in_study
 
 if TYPE_CHECKING:
     import xarray as xr
-
-SAMPLE_BYTES, SAMPLE_SECONDS = 60.0, 3e-7
-"""Memory and time for a label of samples that are drawn and saved: 20 to 57 bytes, 0.16 to 0.4 microseconds; on disk it is about a byte."""
 
 
 def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
@@ -44,11 +38,8 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
     study: str = values["study"]
     memory = None if values["memory"] is None else parse_memory(values["memory"])
     profile = choose_profile(values["cluster"], values["scheduler"], values["workers"])
-    read_only = values["dry_run"] or values["out"] or not exists(study)
-    if values["save_samples"] is not None:
-        check_samples_target(values["save_samples"])
+    read_only = values["dry_run"] or not exists(study)
     opened = open_study(study, mode="r" if read_only else "a")
-    samples = None if values["replay"] is None else read_samples(values["replay"])
     selection = {key: values[key] for key in SELECTION}
     tasks = plan_in_study(
         opened,
@@ -56,31 +47,11 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
         collections=values["collection"],
         trials=values["trials"],
         seed=values["seed"],
-        samples=samples,
         **selection,
     )
-    if values["save_samples"] is not None and len(tasks) > 1:
-        raise BadPlan(
-            f"--save-samples writes samples of one collection, found {len(tasks)}; name one with --collection"
-        )
     refuse_too_large(tasks, profile, memory, values)
-    if values["save_samples"] is not None and samples is None:
-        refuse_large_samples(tasks[0], memory or default_memory(), announce=values["dry_run"])
     if values["dry_run"]:
         return
-    if values["out"]:
-        tasks = [redirected(task, values["out"]) for task in tasks]
-    if values["save_samples"] is not None:
-        drawn = (
-            samples
-            if samples is not None
-            else analysis.samples(tasks[0].cube, tasks[0].plan.seed, values["trials"])
-        )
-        write_samples(drawn, values["save_samples"])
-        notify(f"samples written to {values['save_samples']}")
-    if values["until_width"] is not None:
-        until = Until(values["until_width"], values["most_trials"])
-        tasks = [dataclasses.replace(task, until=until) for task in tasks]
     results = {task.collection.name: find_stored(task) for task in tasks}
     pending = [task for task in tasks if results[task.collection.name] is None]
     common = set.intersection(*(set(task.warnings) for task in pending)) if pending[1:] else set()
@@ -91,10 +62,8 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
         for task in pending:  # without any, no cluster is started
             assert executor is not None
             limited = dataclasses.replace(executor, memory=memory or executor.memory)
-            results[task.collection.name] = run_task(task, limited, values["block_units"], common)
-    echo_results(
-        [result for result in results.values() if result is not None], values["out"] or study
-    )
+            results[task.collection.name] = run_task(task, limited, common)
+    echo_results([result for result in results.values() if result is not None], study)
 
 
 def refuse_too_large(
@@ -104,8 +73,7 @@ def refuse_too_large(
 
     Raises BadPlan: A task needs more memory than is allowed.
     """
-    every = values["dry_run"] or values["out"]  # other studies lack results that this one has
-    chosen = [task for task in tasks if every or not task.is_stored()]
+    chosen = [task for task in tasks if values["dry_run"] or not task.is_stored()]
     count = profile.threads
     estimates = estimate_tasks(
         chosen, count, memory or profile.total_memory(), profile.program_bytes()
@@ -114,30 +82,6 @@ def refuse_too_large(
         for task, estimate in zip(chosen, estimates, strict=True):
             note_warnings(task)
             notify(f"{subject(task)}: {estimate.text(count)}")
-
-
-def refuse_large_samples(task: Task, allowed: int, *, announce: bool) -> None:
-    """Estimate what saving the samples of a task takes, and print it if wanted.
-
-    Raises BadPlan: More memory than is allowed, or an analysis without samples.
-    """
-    one = task.plan.analysis.samples(task.cube, task.plan.seed, 1)
-    per_trial = sum(each.size for each in one.data_vars.values() if names.TRIAL in each.dims)
-    labels = per_trial * task.plan.trials
-    needed = (
-        program_bytes(type(task.plan.analysis)) + SAMPLE_BYTES * labels + 2 * STORING_BYTES
-    )  # chunks and their compressed form
-    if needed > allowed:
-        raise BadPlan(
-            f"saving samples of {labels:,} labels needs about {needed / 1e6:,.0f} MB, and {allowed / 1e6:,.0f} MB are allowed; "
-            f"use fewer {option('trials')}, or raise {option('memory')}",
-            option="memory",
-        )
-    if announce:
-        notify(
-            f"{task.collection.name}: samples of {labels:,} labels: about {max(SAMPLE_SECONDS * labels, 0.001):.2g} s and {needed / 2**20:,.0f} MiB in all, "
-            f"{labels / 2**20:,.1f} MiB on disk"
-        )
 
 
 def evaluate_sets(values: Mapping[str, Any], qrels: Mapping[str, Any], runs: Sequence[str]) -> None:
@@ -229,28 +173,11 @@ def note_findings(name: str, result: xr.Dataset) -> None:
         note(name, line)
 
 
-def redirected(task: Task, out: str) -> Task:
-    """Return a task that stores its result in another study, and copy the scores to that study."""
-    target = open_study(out, mode="a")
-    name = task.collection.name
-    if name not in target:
-        target.add(name, cube=task.collection.cube)
-    return dataclasses.replace(task, study=target, collection=target[name])
-
-
-def run_task(
-    task: Task, executor: Executor, block_units: int | None, said: Collection[str] = ()
-) -> xr.Dataset:
+def run_task(task: Task, executor: Executor, said: Collection[str] = ()) -> xr.Dataset:
     """Run one task with progress, and return its result; `said` are warnings that were printed."""
     plan, name = task.plan, subject(task)
     note_warnings(task, said)
-    seed = (
-        ""
-        if not plan.analysis.resamples
-        else ", replayed samples"
-        if plan.samples_digest
-        else f", seed {plan.seed}"
-    )
+    seed = f", seed {plan.seed}" if plan.analysis.resamples else ""
     (estimate,) = estimate_tasks([task], executor.workers, executor.memory, executor.program)
     notify(f"{name}: {plan.analysis.name}{seed}: {estimate.text(executor.workers)}", detail=True)
     if recorded := task.recorded():
@@ -263,17 +190,6 @@ def run_task(
             f"{name}: {plan.analysis.name}", None if estimate.result_units else plan.analysis.unit
         ) as progress,
     ):
-        result = task.run(executor, block_units=block_units, progress=progress)
-    if task.until is not None:
-        width, target = monte_carlo_width(result), task.until.width
-        outcome = (
-            "reached"
-            if width <= target
-            else f"NOT reached with --most-trials {task.until.most_trials}"
-        )
-        notify(
-            f"{name}: {result.attrs['trials']:,} trials: the widest Monte Carlo interval is {width:.4f}; "
-            f"--until-width {target:g} is {outcome}"
-        )
+        result = task.run(executor, progress=progress)
     note_findings(name, result)
     return result

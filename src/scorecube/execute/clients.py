@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scorecube.errors import ClusterFailed, option
+from scorecube.errors import ClusterFailed
 from scorecube.execute.clusters import choose_profile, open_executor
 from scorecube.execute.executor import Blocks, OnResult
 from scorecube.execute.profiles import Profile
@@ -277,7 +277,7 @@ def translate_errors(client: Client) -> Iterator[None]:
     except KilledWorker as error:
         raise ClusterFailed(
             f"{error.allowed_failures + 1} workers ended while they computed the same block, the last at {error.last_worker.address}: "
-            f"perhaps they lack memory ({option('block_units')}, or memory in the profile), their log says more. {RESUME_HINT}"
+            f"perhaps they lack memory (memory in the profile), their log says more. {RESUME_HINT}"
         ) from None
     except (NoWorkerError, NoValidWorkerError) as error:
         seconds = error.timeout

@@ -116,7 +116,7 @@ def _compute_blocks(
             report(done)
 
         plan = prepared.plan
-        inputs = analysis.inputs(prepared.prepared, plan.trials, plan.seed, prepared.samples)
+        inputs = analysis.inputs(prepared.prepared, plan.trials, plan.seed)
         if executor.client is None:
             executor.call(rehearse, analysis, inputs, pending[0][0])
         report(done)
@@ -155,9 +155,8 @@ def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
         "analysis": plan.analysis.name,
         "plan": json.dumps(plan.record(), sort_keys=True),
         "digest": plan.digest,
-        "seed": str(plan.seed) if not plan.samples_digest else "replayed",
+        "seed": str(plan.seed),
         "cube_digest": plan.cube_digest,
-        "samples_digest": plan.samples_digest,
         "runs": cube.sizes[names.RUN],
         "versions": versions(),
         "warnings": list(prepared.warnings),

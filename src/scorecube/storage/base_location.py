@@ -31,10 +31,6 @@ class Location(Protocol):
     def refuse_occupied(self) -> None:
         """Refuse to create a study over other files or objects (BadStudy)."""
 
-    def check_writable(self) -> None:
-        """Refuse a place where nothing can be created, without writing (BadStudy); of an object store that is known later."""
-        return
-
     def failures(self) -> AbstractContextManager[None]:
         """Raise failures of the file system or the object store as `StoreFailed`."""
 
@@ -109,12 +105,6 @@ class Location(Protocol):
     def sync(self, path: str) -> None:  # noqa: ARG002
         """Wait until everything that was written is on the disk; the path exists."""
         return
-
-    def is_below_zarr(self) -> bool:
-        """Whether it lies inside another zarr hierarchy."""
-
-    def replace_all(self, objects: Mapping[str, bytes]) -> None:
-        """Replace everything that is there by the objects of one group."""
 
     def lock_file(self, collection: str = "") -> LockFile:
         """Return the lock file of the study, or of one collection."""

@@ -54,14 +54,6 @@ class LocalDirectory(Location):
         if parent is not None and parent.is_file():
             raise BadStudy(f"{path} lies below {parent}, which is a file; choose another path")
 
-    def check_writable(self) -> None:
-        path = Path(self.name).absolute()
-        parent = next(parent for parent in path.parents if parent.exists())
-        if not parent.is_dir():
-            raise BadStudy(f"{path} lies below {parent}, which is a file; choose another path")
-        if not os.access(parent, os.W_OK | os.X_OK):
-            raise BadStudy(f"{path} cannot be written: {parent} is read-only; choose another path")
-
     def failures(self) -> AbstractContextManager[None]:
         return files.translate_errors(self.name)
 
@@ -205,24 +197,6 @@ class LocalDirectory(Location):
 
     def sync(self, path: str) -> None:
         files.sync_file_system(Path(self.name, path))
-
-    def is_below_zarr(self) -> bool:
-        return any(Path(parent, METADATA).exists() for parent in Path(self.name).resolve().parents)
-
-    def replace_all(self, objects: Mapping[str, bytes]) -> None:
-        path = Path(self.name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        staged, old = Path(self.staging_path(self.name)), Path(self.staging_path(self.name))
-        try:
-            LocalDirectory(str(staged)).write_new("", objects)
-            files.sync_file_system(staged)
-            if path.exists():
-                path.rename(old)
-            staged.rename(path)
-        finally:
-            files.remove_tree(staged)
-            files.remove_tree(old)
-        files.sync(path.parent)
 
     def lock_file(self, collection: str = "") -> LockFile:
         return LocalLockFile(

@@ -196,21 +196,6 @@ class ObjectPrefix(Location):
         parent, _, name = self.name.rpartition("/")
         return ObjectPrefix(parent, whole_bucket=True), name
 
-    def is_below_zarr(self) -> bool:
-        parent, _, _ = self.name.partition("://")[2].partition("/")[2].rpartition("/")
-        above = parent.split("/") if parent else []
-        scheme_and_bucket = self.name.removesuffix(self.name.partition("://")[2].partition("/")[2])
-        return any(
-            ObjectPrefix(scheme_and_bucket + "/".join(above[:count])).holds_zarr()
-            for count in range(1, len(above) + 1)
-        )
-
-    def replace_all(self, objects: Mapping[str, bytes]) -> None:
-        """See `Location`; the metadata of the group is written last."""
-        self.remove("")
-        self.write_new("", {key: each for key, each in objects.items() if key != METADATA})
-        self.write_new("", {METADATA: objects[METADATA]})
-
     def lock_file(self, collection: str = "") -> ObjectLockFile:
         parent, _, name = self.name.rpartition("/")
         with translate_errors(self.name):

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NAME = "scorecube"
-RUN_ARGUMENTS = (
-    *("trials", "seed", "samples", "client"),
-    *("workers", "block_units", "memory", "progress"),
-)
+RUN_ARGUMENTS = (*("trials", "seed", "client"), *("workers", "block_units", "memory", "progress"))
 """Arguments of `scorecube.analyse` that methods take beside the options of their analysis."""
 
 

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 LOGGER = logging.getLogger("scorecube")
+BLOCK_UNITS = Option(
+    "Trials, or pairs of runs, per block.", name="block_units", type=int | None, minimum=1
+)
 MEMORY = Option("Limit in bytes.", name="memory", type=int | None, minimum=1)
 
 
@@ -56,7 +59,6 @@ def analyse(
     *,
     trials: int = 1000,
     seed: int | None = None,
-    samples: xr.Dataset | None = None,
     client: Client | None = None,
     workers: int | None = None,
     block_units: int | None = None,
@@ -75,8 +77,6 @@ def analyse(
         Number of resampling trials.
     seed
         0 .. 2**64 - 1; if None, a seed is drawn and recorded in the attributes of the result.
-    samples
-        Resamples to replay instead of drawing; their number of trials replaces `trials`.
     client
         A `distributed.Client`; None uses local threads.
     workers
@@ -107,13 +107,11 @@ def analyse(
     ('swap', 100)
     """
     check_analysis(analysis)
-    for name, value in (("workers", workers), ("block_units", block_units)):
-        SHARED[name].checked(value)
+    SHARED["workers"].checked(workers)
+    BLOCK_UNITS.checked(block_units)
     MEMORY.checked(memory)
     loaded = as_cube(cube).compute()
-    prepared = make_plan(
-        loaded, analysis, trials=trials, seed=new_seed() if seed is None else seed, samples=samples
-    )
+    prepared = make_plan(loaded, analysis, trials=trials, seed=new_seed() if seed is None else seed)
     for warning in prepared.warnings:
         LOGGER.warning(warning)
     return run(

@@ -43,7 +43,6 @@ from scorecube.errors import BadInput, BadPlan, ScorecubeError, nearest, option
 from scorecube.execute.memory import parse_memory
 from scorecube.ingest.options import EVALUATE, IMPORT
 from scorecube.storage.location import below
-from scorecube.workflow.tasks import Until
 
 Table = Mapping[str, Any]
 STUDY, COLLECTION, ANALYSIS, GRID = "study", "collection", "analysis", "grid"
@@ -64,7 +63,7 @@ COLLECTION_SETTINGS: dict[str, tuple[type, ...]] = {"name": (str,), "each": (str
 """Settings of a collection of any kind."""
 PATH_SETTINGS = ("runs", "qrels", "teams", "topic_groups", "scores", "study", "exclude")
 """Settings that are paths or globs, relative to the folder of the file."""
-ENTRY_OPTIONS = ("trials", "seed", "until_width", "most_trials")
+ENTRY_OPTIONS = ("trials", "seed")
 """Shared options of an entry in addition to its selection."""
 ENTRY_SETTINGS: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -106,8 +105,6 @@ class Entry:
         As of `scorecube.analyse`.
     collections
         Names, or patterns such as ``trec*``; all by default.
-    until
-        Precision that ends the doubling of trials; None runs `trials` trials.
     selection
         Arguments of `scorecube.collection.selection.select`. Metrics, gain settings, runs and topics that a collection lacks are
         ignored; a collection that has none of them is skipped.
@@ -123,7 +120,6 @@ class Entry:
     trials: int = 1000
     seed: int | None = None
     collections: tuple[str, ...] = ("*",)
-    until: Until | None = None
     selection: Table = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -435,15 +431,11 @@ def _read_entry(
     except (ScorecubeError, TypeError, ValueError) as error:
         said = error.in_file() if isinstance(error, ScorecubeError) else error
         raise BadPlan(f"{location[0]}:{location[1]}: {kind.name}: {said}") from None
-    width = settings.get("until_width")
     return Entry(
         analysis,
         trials=settings.get("trials") or content.get("trials", SHARED["trials"].default),
         seed=settings.get("seed", content.get("seed")),
         collections=tuple(values.get("collections", ("*",))),
-        until=None
-        if width is None
-        else Until(width, settings.get("most_trials", SHARED["most_trials"].default)),
         selection={key: settings[key] for key in SELECTION if key in settings},
     )
 

@@ -122,8 +122,8 @@ def plan_requests(
             continue
         for task in planned:
             name = task.collection.name
-            if digest := task.stored_digest():
-                stored[name, task.plan.analysis.name, digest] = None
+            if task.is_stored():
+                stored[name, task.plan.analysis.name, task.plan.digest] = None
             else:
                 tasks.setdefault((name, task.plan.digest), replace(task, request=request))
     return SweepPlan(tuple(tasks.values()), tuple(skipped), tuple(stored))
@@ -136,7 +136,6 @@ def record_of(entry: Entry) -> dict[str, Any]:
         "options": entry.analysis.options(),
         "trials": entry.trials,
         "seed": entry.seed,
-        "until": entry.until and [entry.until.width, entry.until.most_trials],
         "selection": {key: str(value) for key, value in entry.selection.items()},
     }
 
@@ -165,7 +164,7 @@ def stored_for(request: str, entry: Entry, row: Row | None) -> str | None:
 
 def _plan_group(study: Study, entry: Entry, group: Sequence[str], cubes: ReadCubes) -> list[Task]:
     selection = restricted(entry.selection, cubes.whole(study[group[0]]))
-    tasks = plan_in_study(
+    return plan_in_study(
         study,
         entry.analysis,
         collections=group,
@@ -174,7 +173,6 @@ def _plan_group(study: Study, entry: Entry, group: Sequence[str], cubes: ReadCub
         cubes=cubes,
         **selection,
     )
-    return [replace(task, until=entry.until) for task in tasks]
 
 
 def restricted(selection: Mapping[str, Any], cube: xr.Dataset) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def use_processes(rows: Mapping[str, Row], requests: Sequence[Request], executor
         executor.client is None
         and executor.workers > 1
         and sum(map(len, wanted.values())) >= FEWEST
-        and all(entry.analysis.n_collections == 1 and entry.until is None for entry in entries)
+        and all(entry.analysis.n_collections == 1 for entry in entries)
         and all(name in rows and is_small(rows[name]) for name in wanted)
         and (executor.memory or 0) >= (executor.workers + 1) * WORKER_BYTES
     )

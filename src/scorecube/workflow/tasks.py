@@ -12,7 +12,6 @@ from typing import Any
 import xarray as xr
 
 from scorecube.analyses.base import ALL_COLLECTIONS, ANY_NUMBER, Analysis
-from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.analyses.plan import (
     Plan,
     PreparedPlan,
@@ -39,21 +38,6 @@ from scorecube.storage.fact_types import plan_of
 LOGGER = logging.getLogger("scorecube")
 REQUEST = "request"
 """Fact of a result of a sweep: digest of what was asked for."""
-
-
-@dataclass(frozen=True)
-class Until:
-    """Required precision: the widest Monte Carlo interval (see `monte_carlo_width`), and the most trials."""
-
-    width: float
-    most_trials: int
-
-    def __post_init__(self) -> None:
-        if not 0 < self.width < 1:
-            raise BadPlan(
-                f"{option('until_width', self.width)} is not between 0 and 1; use a width such as 0.01",
-                option="until_width",
-            )
 
 
 class ReadCubes:
@@ -129,26 +113,14 @@ class Origin:
 
 @dataclass(frozen=True)
 class Task:
-    """A plan for one collection of a study.
-
-    With `until`, the trials of the plan are doubled until the result is precise enough. The final number of trials depends only on the
-    plan and the width, so it is the same on every machine.
-    """
+    """A plan for one collection of a study."""
 
     study: Study
     collection: Collection
     prepared: PreparedPlan
-    until: Until | None = None
     origin: Origin | None = None
     request: str = ""
     """Digest of the entry of a sweep that it was planned for, see `scorecube.workflow.sweep_plan`; stored with the result."""
-
-    def __post_init__(self) -> None:
-        if self.until is not None and self.prepared.samples is not None:
-            raise BadPlan(
-                f"{option('until_width')} cannot be used with {option('samples')}: replayed samples have a fixed number of trials",
-                option="until_width",
-            )
 
     @property
     def plan(self) -> Plan:
@@ -168,24 +140,13 @@ class Task:
 
     def stored(self) -> xr.Dataset | None:
         """Return the stored result, or None; its values are loaded when they are used."""
-        name = self.plan.analysis.name
-        results = (
-            self.collection.open_result(name, step.plan.digest)
-            for step in self._steps()
-            if step._has_result()
-        )
-        return next((result for result in results if self._is_precise(result)), None)
+        if not self.is_stored():
+            return None
+        return self.collection.open_result(self.plan.analysis.name, self.plan.digest)
 
     def is_stored(self) -> bool:
         """Whether the result is stored."""
-        return self.stored_digest() is not None
-
-    def stored_digest(self) -> str | None:
-        """Return the digest of the plan with the trials of the stored result, or None."""
-        if self.until is None:
-            return self.plan.digest if self._has_result() else None
-        result = self.stored()
-        return None if result is None else str(result.attrs["digest"])
+        return self.collection.has_result(self.plan.analysis.name, self.plan.digest)
 
     def recorded(self) -> int:
         """Return the number of the plan's units (trials, or pairs of runs) in recorded blocks."""
@@ -222,28 +183,21 @@ class Task:
         before_finalize: Callable[[], None] | None = None,
     ) -> Computed:
         """Run the plan and record its blocks with the writer of its collection; store the result with `store_computed`."""
-        steps = self._steps()
         self.refuse_changed()
-        for step in steps:
-            last = step is steps[-1]
-            # A block of pairs holds all trials of its pairs, so later steps cannot use it.
-            blocks = step._blocks(writer) if last or step.plan.analysis.unit == "trials" else None
-            result = run(
-                step.prepared,
-                executor,
-                blocks=blocks,
-                block_units=block_units,
-                progress=progress,
-                before_finalize=before_finalize,
-            )
-            if last or self._is_precise(result):
-                break
-        result = result.assign_attrs(collection=self.collection.name)
-        return Computed(self, step.plan.digest, result, blocks)
+        blocks = self._blocks(writer)
+        result = run(
+            self.prepared,
+            executor,
+            blocks=blocks,
+            block_units=block_units,
+            progress=progress,
+            before_finalize=before_finalize,
+        )
+        return Computed(self, result.assign_attrs(collection=self.collection.name), blocks)
 
-    def new_result(self, digest: str, result: xr.Dataset) -> NewResult:
+    def new_result(self, result: xr.Dataset) -> NewResult:
         """Return the result with what the index says of it."""
-        name, facts = self.plan.analysis.name, result_facts(result)
+        name, facts, digest = self.plan.analysis.name, result_facts(result), self.plan.digest
         if GAP in facts:
             LOGGER.warning(
                 "%s: the result of %s is stored, and cannot be described: %s",
@@ -258,29 +212,6 @@ class Task:
         if self.origin is not None:
             self.origin.refuse_changed()
 
-    def _steps(self) -> list[Task]:
-        """Return this task with each number of trials, in the order in which they are run."""
-        trials = [self.plan.trials]
-        while self.until is not None and trials[-1] < self.until.most_trials:
-            trials.append(min(2 * trials[-1], self.until.most_trials))
-        if len(trials) == 1:
-            return [dataclasses.replace(self, until=None)]
-        return [
-            dataclasses.replace(self, prepared=self.prepared.with_trials(n), until=None)
-            for n in trials
-        ]
-
-    def _is_precise(self, result: xr.Dataset) -> bool:
-        until = self.until
-        return (
-            until is None
-            or int(result.attrs["trials"]) >= until.most_trials
-            or monte_carlo_width(result) <= until.width
-        )
-
-    def _has_result(self) -> bool:
-        return self.collection.has_result(self.plan.analysis.name, self.plan.digest)
-
     def _blocks(self, collection: Collection) -> BlockStore:
         return collection.blocks(self.plan.analysis.name, self.plan.work_digest)
 
@@ -289,13 +220,11 @@ class Task:
 class Computed:
     """A result that was computed and is not stored yet.
 
-    digest: Of the plan with the trials that were done.
     result: Values with provenance.
     blocks: Its recorded blocks, which are not needed any more when it is stored.
     """
 
     task: Task
-    digest: str
     result: xr.Dataset
     blocks: BlockStore | None
 
@@ -307,7 +236,7 @@ def store_computed(writer: Writer, computed: Sequence[Computed], *, packed: bool
     """
     for each in computed:
         each.task.refuse_changed()  # those of another collection may have been, too
-    results = [each.task.new_result(each.digest, each.result) for each in computed]
+    results = [each.task.new_result(each.result) for each in computed]
     writer.write_results(results, packed=packed)
     for each in computed:
         if each.blocks is not None:
@@ -321,7 +250,6 @@ def plan_in_study(
     collections: Sequence[str] | None = None,
     trials: int = 1000,
     seed: int | None = None,
-    samples: xr.Dataset | None = None,
     cubes: ReadCubes | None = None,
     **selection: Any,
 ) -> list[Task]:
@@ -330,7 +258,7 @@ def plan_in_study(
     study: Study that holds the collections.
     analysis: Record with its options.
     collections: Names; by default all of the study.
-    trials, samples: As of `scorecube.analyse`.
+    trials: As of `scorecube.analyse`.
     seed: Without a seed, the seed of a stored result that differs at most in the number of trials is used, so that a
         repeated command finds its result; otherwise a new one is drawn.
     cubes: Cubes that several calls share.
@@ -341,11 +269,6 @@ def plan_in_study(
     """
     check_analysis(analysis)
     chosen = _chosen_collections(study, collections)
-    if samples is not None and len(chosen) > 1 and analysis.n_collections == 1:
-        raise BadPlan(
-            f"samples hold topics of one collection; name it with {option('collection')}",
-            option="collection",
-        )
     cache = ReadCubes(len(chosen)) if cubes is None else cubes
     analysis, used, selected = _readers(study, analysis, chosen, collections is not None, selection)
     tasks = []
@@ -353,7 +276,7 @@ def plan_in_study(
     for name, read in selected.items():
         collection, cube = study[name], read(cache)
         try:
-            prepared = make_plan(cube, analysis, trials=trials, seed=new, samples=samples)
+            prepared = make_plan(cube, analysis, trials=trials, seed=new)
         except BadPlan as error:
             raise BadPlan(f"{name}: {error.marked}", option=error.option) from None
         if seed is None:

@@ -102,53 +102,6 @@ def test_blocks_and_workers_change_nothing(cube: xr.Dataset) -> None:
     assert not other["team_left_out"].equals(whole["team_left_out"])
 
 
-def test_given_samples_repeat_a_result(cube: xr.Dataset) -> None:
-    analysis = Teams(leave=(1, 3), topic_sizes=(25, 10), distinct=True)
-    drawn = sc.analyse(cube, analysis, trials=6, seed=5, workers=1)
-    own = analysis.samples(cube, 5, 6)
-    assert own["topic_place"].dims == ("leave", "trial", "topic")
-    xr.testing.assert_equal(
-        sc.analyse(cube, analysis, trials=6, seed=9, samples=own, workers=1), drawn
-    )
-    analysis = replace(analysis, topic_chain="shared")
-    drawn = sc.analyse(cube, analysis, trials=6, seed=5, workers=1)
-    samples = analysis.samples(cube, 5, 6)
-    assert samples["team_left_out"].dims == ("leave", "trial", "team")
-    assert samples["topic_kept"].dims == ("topic_step", "topic")
-    xr.testing.assert_equal(
-        sc.analyse(cube, analysis, trials=6, seed=9, samples=samples, workers=1), drawn
-    )
-    more = Teams(leave=(1, 2, 3), topic_sizes=(25, 10), topic_chain="shared")
-    with pytest.raises(BadPlan, match="the samples leave out 1, 3 teams, the plan also needs 2"):
-        sc.analyse(cube, more, trials=6, samples=samples)
-    with pytest.raises(BadPlan, match="other teams"):
-        sc.analyse(cube, analysis, trials=6, samples=samples.assign_coords(team=list("abcde")))
-    wrong = samples.assign(team_left_out=samples["team_left_out"] | True)
-    with pytest.raises(BadPlan, match="leave out 5 teams in trial 0, where 1"):
-        sc.analyse(cube, analysis, trials=6, samples=wrong)
-
-
-def test_given_topics_of_each_trial_are_those_that_it_keeps(cube: xr.Dataset) -> None:
-    """Samples of another program: topic_kept[leave, trial, topic_step, topic]."""
-    analysis = Teams(leave=(1, 3), topic_sizes=(25, 10))
-    samples = analysis.samples(cube, 5, 6)
-    place = samples["topic_place"]
-    kept = xr.concat([place < size for size in (25, 10)], "topic_step")
-    given = samples.drop_vars("topic_place").assign(
-        topic_kept=kept.transpose("leave", "trial", "topic_step", "topic")
-    )
-    result = sc.analyse(cube, analysis, trials=6, samples=given, workers=1)
-    for step, size in ((1, 25), (2, 10)):
-        assert ((result["topic_place"] < size) == (place < size)).all()
-        for k, trial in ((0, 0), (1, 0), (3, 4)):
-            found = result.sel(leave=k).isel(trial=trial, topic_step=step)
-            assert int(found["n_topics"].max()) == size
-    drawn = sc.analyse(cube, analysis, trials=6, seed=5, workers=1)
-    xr.testing.assert_equal(result["variance"], drawn["variance"])
-    with pytest.raises(BadPlan, match="the samples keep 10, 25 topics, the plan also needs 5"):
-        sc.analyse(cube, replace(analysis, topic_sizes=(5,)), trials=6, samples=given)
-
-
 def test_each_trial_draws_its_own_topics(cube: xr.Dataset) -> None:
     """One chain for all trials, as a wrong reading of S3 section 5.2 has it, leaves out the variation over topics."""
     analysis = Teams(topic_sizes=(10,))
@@ -269,25 +222,11 @@ def test_one_remaining_run_has_a_variance_but_no_ranking(cube: xr.Dataset) -> No
     assert np.isnan(result["tau"].values).all()
 
 
-def test_the_command_stores_replays_and_extends(
-    scorecube: Cli, study: Path, tmp_path: Path
-) -> None:
+def test_the_command_stores_and_extends(scorecube: Cli, study: Path) -> None:
     how = ["--leave", "1,2", "--topics", "8,5,3", "--pool-depth", 10, "--seed", 3]
-    kept = ["--save-samples", tmp_path / "samples", "--block-size", 2]
-    said = scorecube("teams", study, *how, "--trials", 4, *kept).succeeded().stderr
+    said = scorecube("teams", study, *how, "--trials", 4, block_units=2).succeeded().stderr
     assert "are in no team's pool of depth 10" in said
 
-    shown = (
-        scorecube("show", study, "teams", "--table", "trials", "--format", "csv").succeeded().stdout
-    )
-    out = tmp_path / "replayed"
-    scorecube(
-        "teams", study, *how[:6], "--trials", 4, "--replay", tmp_path / "samples", "--out", out
-    ).succeeded()
-    assert (
-        scorecube("show", out, "teams", "--table", "trials", "--format", "csv").succeeded().stdout
-        == shown
-    )
     more = scorecube("teams", study, *how, "--trials", 6).succeeded().stderr
     assert "4 trials are recorded already" in more
     chosen = scorecube(

@@ -138,7 +138,7 @@ def test_the_help_names_no_options_of_resampling(scorecube: Cli) -> None:
     shown, other = (
         scorecube(name, "--help").succeeded().stdout for name in ("paired", "bootstrap")
     )
-    for flag in ("--trials", "--seed", "--until-width", "--replay", "--save-samples"):
+    for flag in ("--trials", "--seed"):
         assert flag not in shown
         assert flag in other
 
@@ -166,9 +166,7 @@ def test_unknown_tests_are_refused(tests: tuple[str, ...], message: str) -> None
         analyse(cube, Paired(tests=tests))  # type: ignore[arg-type]
 
 
-def test_nothing_is_drawn_and_nothing_replayed() -> None:
+def test_nothing_is_drawn() -> None:
     cube = cube_of(np.random.default_rng(5).uniform(size=(4, 9)))
-    with pytest.raises(BadPlan, match="no samples to save"):
+    with pytest.raises(BadPlan, match="no samples"):
         Paired().samples(cube, 1, 5)
-    with pytest.raises(BadPlan, match="no samples can be replayed"):
-        analyse(cube, Paired(), trials=5, samples=Bootstrap().samples(cube, 1, 5))

@@ -20,6 +20,7 @@ from scorecube import analyses
 from scorecube.analyses.pair_tests.base import count_bounds, replicate_rank
 from scorecube.errors import BadPlan, counted
 from scorecube.workflow.api import analyse, cube_from_scores
+from tests.given_samples import analyse_given
 from tests.oracles.agreement import (
     FAMILIES,
     Table,
@@ -28,7 +29,6 @@ from tests.oracles.agreement import (
     assert_tukey_agrees,
     one_result,
     outcomes,
-    signs_of,
     topic_positions,
 )
 from tests.oracles.paired_tests import as_integers, rank_of_level, tukey_counts
@@ -69,14 +69,14 @@ def test_the_enumeration_of_all_permutations_gives_the_exact_tukey_p_values() ->
     cube = as_cube({"m": EXAMPLE})
     every = np.array(list(product(list(permutations(range(3))), repeat=5)), np.int32)
     assert every.shape == (7776, 5, 3)
-    samples = xr.Dataset({"run_permutation": (("trial", "topic", "run"), every)})
-    result = analyse(cube, Tukey(), trials=7776, samples=samples, workers=1)
+    result = analyse_given(cube, Tukey(), every)
     assert result["reached"].values.ravel().tolist() == [3384, 264, 5640]
     np.testing.assert_array_equal(
         result["p_value"].values.ravel(), np.array([3384, 264, 5640]) / 7776
     )
+    samples = xr.Dataset({"run_permutation": (("trial", "topic", "run"), every)})
     assert_tukey_agrees(cube, {"m": EXAMPLE}, samples)
-    plus_one = analyse(cube, Tukey(plus_one=True), trials=7776, samples=samples, workers=1)
+    plus_one = analyse_given(cube, Tukey(plus_one=True), every)
     np.testing.assert_array_equal(
         plus_one["p_value"].values.ravel(), np.array([3385, 265, 5641]) / 7777
     )
@@ -85,8 +85,7 @@ def test_the_enumeration_of_all_permutations_gives_the_exact_tukey_p_values() ->
 def test_tukey_of_two_runs_is_the_randomisation_test() -> None:
     cube = as_cube({"m": EXAMPLE[:2]})
     swaps = [[[0, 1] if sign > 0 else [1, 0] for sign in signs] for signs in ALL_SIGNS]
-    samples = xr.Dataset({"run_permutation": (("trial", "topic", "run"), np.array(swaps))})
-    tukey = analyse(cube, Tukey(), trials=32, samples=samples, workers=1)
+    tukey = analyse_given(cube, Tukey(), swaps)
     fisher = one_result(cube, Randomisation(), ALL_SIGNS)
     assert tukey["reached"].values.ravel().tolist() == fisher["reached"].values.tolist()
     assert tukey_counts(as_integers(EXAMPLE[:2])[0], swaps)[0, 1] == int(fisher["reached"][0])
@@ -168,11 +167,9 @@ def test_tukey_of_awkward_scores_is_exact(table: Table, trials: int, seed: int) 
     cube = as_cube({"m": table})
     samples = Tukey().samples(cube, seed, trials)
     assert_tukey_agrees(cube, {"m": table}, samples)
-    drawn, replayed = (
-        analyse(cube, Tukey(), trials=trials, workers=1, **how)
-        for how in ({"seed": seed}, {"samples": samples})
-    )
-    np.testing.assert_array_equal(drawn["reached"], replayed["reached"])
+    drawn = analyse(cube, Tukey(), trials=trials, seed=seed, workers=1)
+    given_again = analyse_given(cube, Tukey(), samples["run_permutation"])
+    np.testing.assert_array_equal(drawn["reached"], given_again["reached"])
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
@@ -373,6 +370,3 @@ def test_impossible_cubes_are_refused(test: Any, caplog: pytest.LogCaptureFixtur
     for alphas in ((), (0.0,), (1.0,), (0.05, -0.1)):
         with pytest.raises(BadPlan, match="alpha"):
             analyse(cube_from_scores({"m": frame}), type(test)(alphas=alphas), trials=5, seed=1)
-    signs = signs_of([[1, 1]] * 5, cube_from_scores({"m": frame}).assign_coords(topic=["1", "3"]))
-    with pytest.raises(Exception, match=r"topics|sample|permutation"):
-        analyse(cube_from_scores({"m": frame}), test, trials=5, samples=signs)

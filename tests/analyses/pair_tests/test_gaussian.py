@@ -162,12 +162,8 @@ def test_what_takes_topics_is_refused_in_one_message(kind: Any) -> None:
     cube = large_cube(60)
     balanced = kind(resampling="gaussian", moderation="balanced")
     if kind is not sc.Board:
-        samples = kind().samples(cube, 1, 20)
-        drawn = kind(resampling="gaussian")
-        with pytest.raises(sc.ScorecubeError, match=r"resampling='gaussian' draws no topics.*resampling='topics'"):  # fmt: skip
-            make_plan(cube, drawn, trials=20, seed=1, samples=samples)
-        with pytest.raises(sc.ScorecubeError, match=r"draws no topics.*no samples to save"):
-            drawn.samples(cube, 1, 20)
+        with pytest.raises(sc.ScorecubeError, match=r"draws no topics"):
+            kind(resampling="gaussian").samples(cube, 1, 20)
         with pytest.raises(sc.ScorecubeError, match=r"moderation='balanced'.*made from resamples"):
             make_plan(cube, balanced, trials=20, seed=1)
 

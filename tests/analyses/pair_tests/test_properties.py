@@ -18,10 +18,8 @@ from scorecube.analyses.base import Accumulator, Arrays
 from scorecube.analyses.pair_tests import bootstrap
 from scorecube.execute.clients import open_client
 from scorecube.storage import Study
-from scorecube.storage.samples import read_samples, write_samples
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, open_study, plan_in_study, select
-from tests.conftest import Cli
 from tests.oracles.agreement import FAMILIES
 from tests.oracles.paired_tests import run_positions
 
@@ -211,46 +209,6 @@ def test_fewer_runs_give_the_same_numbers_for_those_left(test: Test, kind: str) 
     np.testing.assert_array_equal(fewer["reached"].values, every["reached"].values[..., where])
 
 
-@EVERY_TEST
-def test_saved_samples_replayed_are_the_drawn_ones(
-    cube: xr.Dataset, test: Test, tmp_path: Path
-) -> None:
-    write_samples(test.samples(cube, 6, TRIALS), tmp_path / "samples.zarr")
-    samples = read_samples(tmp_path / "samples.zarr")
-    replayed = analyse(cube, test, trials=TRIALS, samples=samples, workers=2, block_units=7)
-    assert_same(replayed, analyse(cube, test, trials=TRIALS, seed=6, workers=1))
-    assert replayed.attrs["seed"] == "replayed"
-
-
-@pytest.mark.parametrize("name", ["bootstrap", "randomisation", "tukey"])
-def test_the_command_line_replays_what_it_saved(
-    scorecube: Cli, study: Path, tmp_path: Path, name: str
-) -> None:
-    saved = tmp_path / "samples.zarr"
-    scorecube(name, study, "--trials", 30, "--seed", 3, "--save-samples", saved).succeeded()
-    drawn = latest(study, name)
-    scorecube("--verbose", name, study, "--trials", 30, "--replay", saved).succeeded()
-    replayed = latest(study, name)
-    assert (drawn.attrs["seed"], replayed.attrs["seed"]) == ("3", "replayed")
-    assert_same(replayed, drawn)
-
-
-@pytest.mark.parametrize("name", ["bootstrap", "randomisation", "tukey"])
-def test_samples_of_a_wrong_form_are_refused_before_anything_is_announced(
-    scorecube: Cli, study: Path, tmp_path: Path, name: str
-) -> None:
-    saved = tmp_path / "samples.zarr"
-    other = {"bootstrap": "randomisation", "randomisation": "tukey", "tukey": "bootstrap"}[name]
-    announced = scorecube(
-        "--verbose", other, study, "--trials", 30, "--seed", 3, "--save-samples", saved
-    ).succeeded()
-    assert "comparisons in" in announced.stderr
-    refused = scorecube("--verbose", name, study, "--trials", 30, "--replay", saved)
-    assert refused.status == 1
-    assert "the samples has no variable" in refused.stderr
-    assert "comparisons in" not in refused.stderr
-
-
 def latest(study: Path, name: str) -> xr.Dataset:
     """Return the result of an analysis that was stored last."""
     results: list[xr.Dataset] = list(open_study(study)["small"].results(name))
@@ -262,8 +220,6 @@ def test_a_shorter_run_is_the_beginning_of_a_longer_one(cube: xr.Dataset, test: 
     longer = test.samples(cube, 3, 10_000)
     for trials in (1, 999, 1000):
         xr.testing.assert_identical(test.samples(cube, 3, trials), longer.isel(trial=slice(trials)))
-    drawn = analyse(cube, test, trials=1000, seed=3, workers=1)
-    assert_same(analyse(cube, test, trials=1000, seed=0, samples=longer, workers=1), drawn)
 
 
 def test_ranges_of_a_shorter_tukey_run_begin_those_of_a_longer_one(cube: xr.Dataset) -> None:

@@ -1,4 +1,4 @@
-"""Systems with repeated runs: an oracle, laws, replay, blocks, and what is refused."""
+"""Systems with repeated runs: an oracle, laws, blocks, and what is refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scorecube.analyses.plan import make_plan
 from scorecube.collection import schema
 from scorecube.execute.clients import open_client
 from scorecube.workflow.api import analyse, cube_from_scores
-from tests.analyses.metamorphic import SEED, TRIALS, Case, base_case
+from tests.analyses.metamorphic import NEGATED, Case, base_case
 from tests.analyses.test_metamorphic import RELATIONS
 from tests.oracles.repetitions import Systems, adjusted, averaged, mean, variance
 from tests.oracles.t_tests import critical_t, moments, t_tail
@@ -81,11 +81,6 @@ def test_adjusted_p_values_are_those_of_the_oracle(moderation: float) -> None:
     result = analyse(cube, analysis, trials=trials, seed=3)
     assert p_values(result) == expected
     assert len(set(expected.values())) > 4
-    replayed = analyse(cube, analysis, trials=trials, samples=drawn)
-    np.testing.assert_array_equal(replayed["reached"].values, result["reached"].values)
-    np.testing.assert_array_equal(
-        replayed["critical_value"].values, result["critical_value"].values
-    )
 
 
 @pytest.mark.parametrize("n_topics", [6, 26])
@@ -251,15 +246,13 @@ def case_of(name: str) -> Case:
     cube = base.cubes[0]
     systems = [f"system {team}" for team in cube["team"].values]
     cube = cube.assign_coords(system=("run", schema.label_array(systems)))
-    kind: Any = registry.load(name)
-    analysis = kind(by_system=True)
-    return Case(name, (cube,), analysis.samples(cube, SEED, TRIALS), {"by_system": True})
+    return Case(name, (cube,), {"by_system": True})
 
 
 ROUNDED = ("mean", "residual_variance", "t", "standard_error", "moderated_error", "critical_value", "mean_low", "mean_high", "t_low", "t_high")  # fmt: skip
 OTHER_SYSTEMS = "other runs are other repetitions of the systems"
 NO_LAW = {
-    "topics in the opposite order, samples drawn": "what is not resampled follows from the relation with replayed samples",
+    "topics in the opposite order, samples drawn": "what is not resampled follows from the relation with the same samples",
     "teams in the opposite order": "systems, not teams, are compared",
     "fewer runs": OTHER_SYSTEMS,
     "a run twice": OTHER_SYSTEMS,
@@ -278,9 +271,7 @@ def test_relations_of_runs_hold_for_systems(name: str, relation: str) -> None:
     assert not isinstance(law, str)
     result, changed = case.result(), each.change(case)
     if relation == "scores are negated":  # errors of repetitions are scores
-        assert changed.samples is not None
-        turned = -changed.samples["repetition_error"]
-        changed = dataclasses.replace(changed, samples=changed.samples.assign(repetition_error=turned))  # fmt: skip
+        changed = dataclasses.replace(changed, turned=NEGATED)
     found = changed.result()
     assert result.sizes["run"] == 3
     before, after = each.view(result, found)
@@ -380,12 +371,6 @@ def test_what_is_not_known_is_said() -> None:
     single = cube.isel(run=[0, 1, 3]).assign_coords(system=("run", np.array(["a", "b", "c"], object)))  # fmt: skip
     (warning,) = make_plan(single, sc.Ranks(by_system=True), trials=10, seed=1).warnings
     assert warning.startswith("no system has 2 runs or more")
-    plain = sc.MaxT().samples(cube, 1, 10)
-    with pytest.raises(sc.ScorecubeError, match="no variable 'repetition_error'"):
-        analyse(cube, sc.MaxT(by_system=True), trials=10, samples=plain)
-    short = sc.MaxT(by_system=True).samples(cube, 1, 10).isel(run=slice(1, None))
-    with pytest.raises(sc.ScorecubeError, match="no errors of 1 run: a#0"):
-        analyse(cube, sc.MaxT(by_system=True), trials=10, samples=short)
 
 
 def test_the_team_of_a_system_is_that_of_all_its_runs() -> None:
@@ -397,7 +382,7 @@ def test_the_team_of_a_system_is_that_of_all_its_runs() -> None:
     assert found.counts.tolist() == list(COUNTS.values())
 
 
-def test_saved_samples_are_replayed_on_the_command_line(scorecube: Cli, tmp_path: Path) -> None:
+def test_systems_on_the_command_line(scorecube: Cli, tmp_path: Path) -> None:
     rows = [
         (s, k, f"t{t:02d}", score)
         for s, runs in scores_of_systems().items()
@@ -406,16 +391,10 @@ def test_saved_samples_are_replayed_on_the_command_line(scorecube: Cli, tmp_path
     ]
     frame = pd.DataFrame(rows, columns=["model", "seed", "item", "score"])
     frame.to_csv(tmp_path / "scores.csv", index=False)
-    study, samples = tmp_path / "study.zarr", tmp_path / "samples.zarr"
+    study = tmp_path / "study.zarr"
     asked = ("--by-system", "--trials", "300")
     scorecube("import", study, "--name", "x", "--metric", "m", tmp_path / "scores.csv").succeeded()
-    scorecube("maxt", study, *asked, "--seed", "3", "--save-samples", samples).succeeded()
-    scorecube("maxt", study, *asked, "--replay", samples, "--out", tmp_path / "o.zarr").succeeded()
-    tables = [
-        scorecube("show", each, "maxt", "--table", "pairs", "--format", "csv").succeeded().stdout
-        for each in (study, tmp_path / "o.zarr")
-    ]
-    assert tables[0] == tables[1]
+    scorecube("maxt", study, *asked, "--seed", "3").succeeded()
     words = ("--by-system", "--equivalence", "0.05", "--baseline", "c", "--verbose")
     done = scorecube("paired", study, *words)
     assert "of 4 systems compared with c, different" in " ".join(done.succeeded().stderr.split())

@@ -136,7 +136,7 @@ def test_numbers_are_those_of_exact_arithmetic(
 ) -> None:
     test, cube = Unpaired(alphas=LEVELS, plus_one=plus_one), alike(table)
     samples = test.samples(cube, seed, TRIALS)
-    result = analyse(cube, test, trials=TRIALS, samples=samples, workers=1)
+    result = analyse(cube, test, trials=TRIALS, seed=seed, workers=1)
     place = {topic: k for k, topic in enumerate(cube["topic"].values)}
     drawn = np.vectorize(place.get)(samples["topic_sample"].values)
     # A score is the shortest decimal number that it is the nearest of, as it was printed.

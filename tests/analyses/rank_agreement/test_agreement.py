@@ -274,15 +274,6 @@ def test_blocks_and_workers_change_no_bit(
     xr.testing.assert_identical(numbers(result), numbers(expected))
 
 
-def test_given_samples_are_replayed(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
-    cube = joined(*pair)
-    samples = Agreement().samples(cube, 3, 25)
-    replayed = sc.analyse(cube, Agreement(), trials=25, samples=samples, workers=1)
-    xr.testing.assert_identical(
-        numbers(replayed), numbers(sc.analyse(cube, Agreement(), trials=25, seed=3, workers=1))
-    )
-
-
 def test_metrics_do_not_know_of_each_other(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
     both, alone = agree(*pair), agree(*(cube.sel(metric=["nDCG@10"]) for cube in pair))
     xr.testing.assert_identical(numbers(both.sel(metric=["nDCG@10"])), numbers(alone))

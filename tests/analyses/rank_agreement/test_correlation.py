@@ -22,7 +22,6 @@ from scorecube.report.correlate import average_matrix, correlation_figure
 from scorecube.report.figures.canvas import drawn
 from scorecube.report.results import table
 from scorecube.report.tables import averages
-from scorecube.storage.samples import read_samples, write_samples
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, select
 from tests.oracles import correlation as oracle
@@ -99,7 +98,7 @@ def test_observed_values_are_exact(cube: xr.Dataset, tenths: dict[str, Scores]) 
 def test_every_trial_is_exact(cube: xr.Dataset, tenths: dict[str, Scores]) -> None:
     plan = Correlation(intervals=ALL, confidence=0.8)  # type: ignore[arg-type]
     samples = plan.samples(cube, 3, TRIALS)
-    result = analyse(cube, plan, trials=TRIALS, samples=samples, workers=1)
+    result = analyse(cube, plan, trials=TRIALS, seed=3, workers=1)
     topics, runs = drawn_positions(samples, cube)
     whole = range(7)
     for k in range(3):
@@ -209,24 +208,6 @@ def test_executors_and_blocks_are_free_choices(client: Client) -> None:
         xr.testing.assert_identical(result.drop_attrs(), expected)
     result = analyse(scores, plan, trials=60, seed=9, client=client, block_units=13)
     xr.testing.assert_identical(result.drop_attrs(), expected)
-
-
-def test_samples_are_saved_and_replayed(tmp_path: Path, cube: xr.Dataset) -> None:
-    for intervals in (("topics",), ("runs",), ALL):
-        plan = Correlation(intervals=intervals)  # type: ignore[arg-type]
-        samples = plan.samples(cube, 8, 30)
-        assert ("run_sample" in samples, "topic_sample" in samples) == (
-            intervals != ("topics",),
-            intervals != ("runs",),
-        )
-        write_samples(samples, tmp_path / "samples.zarr")
-        replayed = analyse(cube, plan, trials=30, samples=read_samples(tmp_path / "samples.zarr"))
-        xr.testing.assert_identical(
-            replayed.drop_attrs(), analyse(cube, plan, trials=30, seed=8).drop_attrs()
-        )
-    others = samples.assign(run_sample=samples["run_sample"].str.replace("r", "x", regex=False))
-    with pytest.raises(BadPlan, match="runs of the samples are not in the cube: x00"):
-        analyse(cube, plan, trials=30, samples=others)
 
 
 def test_other_metrics_change_nothing(cube: xr.Dataset) -> None:
@@ -362,8 +343,8 @@ def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
 
 
 def test_the_command_keeps_shows_and_extends(scorecube: Cli, study: Path) -> None:
-    how = ["--trials", 20, "--seed", 3, "--intervals", "topics,both", "--block-size", 10]
-    said = scorecube("correlate", study, *how, "--verbose").succeeded().stderr
+    how = ["--trials", 20, "--seed", 3, "--intervals", "topics,both"]
+    said = scorecube("correlate", study, *how, "--verbose", block_units=10).succeeded().stderr
     assert "tau on these 8 topics" in said
     assert (
         "nothing to do"

@@ -291,14 +291,6 @@ def test_a_collection_needs_two_topics() -> None:
         analyse(sc.join_collections(cubes), sc.Board(), trials=10)
 
 
-def test_samples_are_neither_saved_nor_replayed() -> None:
-    with pytest.raises(BadPlan, match="samples cannot be saved"):
-        sc.Board().samples(joined(), 1, 10)
-    samples = sc.Leaderboard().samples(cube_of(scores_of("web")), 1, 10)
-    with pytest.raises(BadPlan, match="samples cannot be replayed"):
-        analyse(joined(), sc.Board(), trials=10, samples=samples)
-
-
 def test_metrics_with_and_without_gain_settings_have_a_matrix() -> None:
     cubes = {name: simulate_cube(n_runs=5, seed=seed, gains=("3:2:1", "1:1:1")) for seed, name in enumerate("xy")}  # fmt: skip
     result = analyse(sc.join_collections(cubes), sc.Board(), trials=50, seed=1)
@@ -384,9 +376,9 @@ def test_labels_that_follow_each_other_are_read_as_a_slice(labels: str, place: A
 
 
 def test_blocks_of_a_board_are_resumed(study: Path, scorecube: Cli) -> None:
-    options = ("--collections", "web,news", "--trials", 40, "--seed", 1, "--block-size", 10)
-    scorecube("board", study, *options).succeeded()
-    more = scorecube("board", study, "--collections", "web,news", "--trials", 80, "--seed", 1, "--block-size", 10).succeeded()  # fmt: skip
+    options = ("--collections", "web,news", "--trials", 40, "--seed", 1)
+    scorecube("board", study, *options, block_units=10).succeeded()
+    more = scorecube("board", study, "--collections", "web,news", "--trials", 80, "--seed", 1).succeeded()  # fmt: skip
     assert "40 trials are recorded already; 40 to go" in more.stderr
     opened = sc.open_study(study)
     result = next(each for each in opened["news"].results("board") if each.attrs["trials"] == 80)

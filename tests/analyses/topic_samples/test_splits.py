@@ -20,7 +20,6 @@ from scipy.stats import norm
 import scorecube as sc
 from scorecube.analyses import Splits, Swap
 from scorecube.errors import BadPlan
-from scorecube.storage.samples import read_samples, write_samples
 from scorecube.testing import simulate_cube
 from tests.oracles.agreement import FAMILIES, Table, as_cube
 from tests.oracles.splits import compare, order_statistics, sums, tau_a, tau_ap_agreement, tau_b
@@ -119,17 +118,6 @@ def test_every_size_is_that_of_its_own_run(cube: xr.Dataset) -> None:
     for size in (3, 10, 25):
         alone = sc.analyse(cube, Splits(size=size, thresholds=()), trials=40, seed=8, workers=1)
         xr.testing.assert_identical(numbers(several.sel(size=[size])), numbers(alone))
-
-
-def test_saved_samples_give_the_same_when_replayed(cube: xr.Dataset, tmp_path: Path) -> None:
-    splits = Splits(size=(4, 20))
-    write_samples(splits.samples(cube, 3, 30), tmp_path / "samples.zarr")
-    replayed = sc.analyse(
-        cube, splits, trials=30, samples=read_samples(tmp_path / "samples.zarr"), workers=1
-    )
-    xr.testing.assert_identical(
-        numbers(replayed), numbers(sc.analyse(cube, splits, trials=30, seed=3, workers=1))
-    )
 
 
 def test_metrics_do_not_know_of_each_other(cube: xr.Dataset) -> None:
@@ -259,7 +247,7 @@ def test_the_command_makes_tables_that_agree_with_each_other(scorecube: Cli, stu
 
 def test_more_trials_extend_a_result(scorecube: Cli, study: Path) -> None:
     for trials in (20, 60):
-        scorecube("splits", study, "--trials", trials, "--seed", 4, "--block-size", 8).succeeded()
+        scorecube("splits", study, "--trials", trials, "--seed", 4, block_units=8).succeeded()
     stored = sc.open_study(study)["small"]
     fresh = sc.analyse(stored.cube, Splits(), trials=60, seed=4)
     xr.testing.assert_equal(stored.result("splits").drop_attrs(), fresh.drop_attrs())

@@ -19,6 +19,7 @@ from scorecube.analyses.base import Prepared
 from scorecube.errors import BadPlan, ScorecubeError
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.analyses.topic_samples.papers import paper_swap
+from tests.given_samples import analyse_given
 
 Trials = Sequence[Sequence[Sequence[int]]]
 """Trial, half, draw: topic positions."""
@@ -41,11 +42,7 @@ def opposed(n: int, k: int) -> xr.Dataset:
 
 def replay(cube: xr.Dataset, swap: Swap, trials: Trials) -> xr.Dataset:
     """Analyse given samples of topic positions; the result has no metric, gain and size dims."""
-    topics = np.array([str(topic) for topic in cube["topic"].values], object)
-    samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), topics[np.array(trials)])})
-    return analyse(cube, swap, trials=len(trials), seed=0, samples=samples, workers=1).isel(
-        metric=0, gain=0, size=0
-    )
+    return analyse_given(cube, swap, trials).isel(metric=0, gain=0, size=0)
 
 
 def test_more_pairs_than_numbers_of_32_bits_are_refused() -> None:
@@ -373,17 +370,3 @@ except BadPlan:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.returncode, done.stdout) == (0, "refused\n")
-
-
-@pytest.mark.parametrize(
-    ("labels", "text"),
-    [
-        ([[["000"], ["009"]]], "topics that are not in the cube: 009"),
-        ([[["000", "001"], ["002", "003"]]], "the plan needs 2 halves of 1"),
-        ([[["000"], ["001"], ["002"]]], "3 halves of 1 topics"),
-    ],
-)
-def test_samples_that_do_not_fit_are_refused(labels: list[list[list[str]]], text: str) -> None:
-    samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), np.array(labels, object))})
-    with pytest.raises(BadPlan, match=text):
-        analyse(opposed(4, 2), paper_swap(size=1), trials=1, seed=0, samples=samples, workers=1)

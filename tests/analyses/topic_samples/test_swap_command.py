@@ -73,6 +73,6 @@ def test_impossible_words_are_refused(scorecube: Cli, study: Path, words: str, t
 
 def test_blocks_serve_another_reading(scorecube: Cli, study: Path) -> None:
     how = ["--size", "1..3", "--trials", 20, "--seed", 4]
-    scorecube("swap", study, *how, "--block-size", 10).succeeded()
-    again = scorecube("swap", study, *how, "--allow-zero", "--rule", "s1").succeeded()
+    scorecube("swap", study, *how, block_units=10).succeeded()
+    again = scorecube("swap", study, *how, "--rule", "s1").succeeded()
     assert "20 trials are recorded already" in again.stderr

@@ -273,10 +273,6 @@ def test_what_an_interval_about_the_population_cannot_have_is_refused() -> None:
         )
     with pytest.raises(BadPlan, match="interval 'wald'"):
         analyse(cube, paper_swap(interval="wald"), trials=3, seed=1)
-    swap = paper_swap(interval="population")
-    larger = collection(1, 5, 20, 0.3)
-    with pytest.raises(BadPlan, match="use interval='trials'"):
-        analyse(larger, swap, trials=3, seed=1, samples=swap.samples(larger, 1, 3))
 
 
 def test_groups_without_use_do_not_make_another_plan() -> None:

@@ -146,13 +146,6 @@ def test_each_interval_contains_its_estimate_and_probabilities_sum_to_one() -> N
     assert some.sum() == pytest.approx(1)
 
 
-def test_limits_do_not_depend_on_the_seed_of_trials_and_are_replayed() -> None:
-    cube, swap = cube_of(), Swap(size=8)
-    drawn = analyse(cube, swap, trials=40, seed=3, workers=1)
-    replayed = analyse(cube, swap, trials=40, seed=9, samples=swap.samples(cube, 3, 40), workers=1)
-    xr.testing.assert_equal(drawn, replayed)
-
-
 def test_without_groups_limits_are_those_of_the_remaining_runs() -> None:
     """The counts without a group are those of a kernel that never sees its runs."""
     cube, swap = cube_of(Population(6, 1, 12)), Swap(size=4)

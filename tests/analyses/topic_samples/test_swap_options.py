@@ -20,7 +20,7 @@ from scorecube.names import Purpose
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, table
 from tests.analyses.topic_samples.papers import paper_swap, stated_bins
-from tests.analyses.topic_samples.test_swap_closed_form import make_cube, opposed, replay
+from tests.analyses.topic_samples.test_swap_closed_form import make_cube, opposed
 from tests.analyses.topic_samples.test_swap_oracle import (
     Case,
     as_cube,
@@ -28,6 +28,7 @@ from tests.analyses.topic_samples.test_swap_oracle import (
     cases,
     sample_positions,
 )
+from tests.given_samples import analyse_given
 from tests.kernels.random.test_draws import plain_samples
 from tests.oracles.swap import (
     SwapCounts,
@@ -151,28 +152,6 @@ def test_samples_of_every_pair_have_the_same_expectation() -> None:
     assert abs(found - rate) < 4 * math.sqrt(rate * (1 - rate) / trials)
 
 
-def test_samples_of_every_pair_can_be_neither_saved_nor_given() -> None:
-    cube, swap = opposed(6, 2), paper_swap(size=2, share="none")
-    with pytest.raises(BadPlan, match="cannot be saved"):
-        swap.samples(cube, 1, 3)
-    with pytest.raises(BadPlan, match="cannot be replayed"):
-        analyse(
-            cube, swap, trials=3, seed=0, samples=paper_swap(size=2).samples(cube, 1, 3), workers=1
-        )
-
-
-def test_signed_bins_are_numbered_and_mirrored() -> None:
-    # Differences of -0.03, 0, 0.03 and -0.5: a bin holds its edge on the side of zero.
-    cube = make_cube([[0.5, 0.5, 0.53, 0.0], [0.53, 0.5, 0.5, 0.5]])
-    result = replay(cube, paper_swap(size=1, signed=True, bins=5), [((k,), (1,)) for k in range(4)])
-    filled = result["bin"].values[result["count"].values > 0]
-    assert filled.tolist() == [-5, -4, 0, 3]
-    assert result["bin"].values.tolist() == list(range(-5, 5))
-    np.testing.assert_array_equal(
-        result["lower"].values, [math.nan, -0.04, -0.03, -0.02, -0.01, 0, 0.01, 0.02, 0.03, 0.04]
-    )
-
-
 @pytest.mark.parametrize("rule", ["s0", "s1"])
 def test_signed_bins_pooled_are_absolute_bins(rule: str) -> None:
     cube = simulate_cube(n_runs=8, metrics=("AP", "P@10"), seed=3)
@@ -221,16 +200,6 @@ def test_a_required_difference_of_zero_is_a_choice(case: Case, allow_zero: bool)
         assert float(row["support"]) == float(highest * swap.width)
 
 
-def test_runs_that_never_swap_require_no_difference_if_zero_is_allowed() -> None:
-    scores = [0.25, 0.5, 0.75, 1.0]
-    result = replay(
-        make_cube([scores, scores]), paper_swap(size=1, allow_zero=True), [((0,), (1,))]
-    )
-    np.testing.assert_array_equal(result["required_difference"], [0.0] * 3)
-    np.testing.assert_array_equal(result["share"], [1.0] * 3)
-    assert float(result["support"]) == 0
-
-
 @settings(max_examples=100)
 @given(case=cases(), fuzziness=st.sampled_from([(0.05,), (0.0, 0.1), (0.5, 0.25, 0.2)]))
 def test_orders_are_exact(case: Case, fuzziness: tuple[float, ...]) -> None:
@@ -261,20 +230,10 @@ def test_orders_are_exact(case: Case, fuzziness: tuple[float, ...]) -> None:
 
 def test_a_difference_of_exactly_the_fuzzy_share_is_no_tie() -> None:
     cube = make_cube([[0.95, 0.96], [1.0, 1.0]])
-    samples = xr.Dataset(
-        {"topic_sample": (("trial", "half", "draw"), np.array([[["000"], ["001"]]], object))}
-    )
-    result = analyse(cube, Stability(size=1), trials=1, seed=0, samples=samples, workers=1)
+    result = analyse_given(cube, Stability(size=1), [[[0], [1]]])
     assert int(result["second_better"].sum()) == 1
-    turned = samples.isel(half=[1, 0])
-    assert (
-        int(
-            analyse(cube, Stability(size=1), trials=1, seed=0, samples=turned, workers=1)[
-                "equal"
-            ].sum()
-        )
-        == 1
-    )
+    turned = analyse_given(cube, Stability(size=1), [[[1], [0]]])
+    assert int(turned["equal"].sum()) == 1
 
 
 @pytest.mark.parametrize("fuzziness", [(), (1.0,), (-0.1,), (math.nan,)])
@@ -315,13 +274,8 @@ def counts_of(
 
 def test_tables_tell_both_rules_and_the_support() -> None:
     cube = make_cube([[0.05, 0.10, 0.00, 0.15], [0.00, 0.00, 0.10, 0.00]])
-    labels = np.array(
-        [[["000"], ["003"]], [["001"], ["002"]], [["003"], ["000"]], [["003"], ["001"]]], object
-    )
-    samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), labels)})
-    row = table(
-        analyse(cube, paper_swap(size=1), trials=4, seed=0, samples=samples, workers=1)
-    ).iloc[0]
+    trials = [[[0], [3]], [[1], [2]], [[3], [0]], [[3], [1]]]
+    row = table(analyse_given(cube, paper_swap(size=1), trials)).iloc[0]
     assert (row["required_difference"], row["required_difference_first"]) == (0.15, 0.05)
     assert (row["support"], round(row["max_difference"], 9), row["size"]) == (0.15, 0.15, 1)
 

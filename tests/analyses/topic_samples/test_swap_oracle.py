@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from scorecube.analyses import Swap
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores
 from tests.analyses.topic_samples.papers import paper_swap, stated_bins
+from tests.given_samples import analyse_given
 from tests.oracles.swap import SwapCounts, count_swaps, required_first, required_suffix, share
 
 FILES = {"AP": "ap.csv", "P@10": "p10.csv", "RR": "rr.csv"}
@@ -129,7 +130,7 @@ def test_every_bin_of_real_runs_is_exact(data: Path, swap: Swap, trials: int) ->
     )
     for rule in RULES:
         ruled = paper_swap(sampling=swap.sampling, size=swap.size, rule=rule)
-        result = analyse(cube, ruled, trials=trials, seed=5, samples=samples, workers=1)
+        result = analyse(cube, ruled, trials=trials, seed=5, workers=1)
         for metric, expected in exact.items():
             assert_agrees(result.sel(metric=metric, gain="auto").isel(size=0), expected, ruled)
 
@@ -205,9 +206,7 @@ def test_given_trials_of_discrete_scores_are_exact(case: Case, data: st.DataObje
     given_samples = data.draw(
         st.lists(st.tuples(half, half), min_size=case.trials, max_size=case.trials)
     )
-    labels = np.array(topics, object)[np.array(given_samples)]
-    samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), labels)})
-    result = analyse(cube, case.swap, trials=case.trials, seed=0, samples=samples, workers=1)
+    result = analyse_given(cube, case.swap, given_samples)
     for metric, table in case.tables.items():
         expected = count_swaps(
             table, given_samples, Fraction(str(case.swap.bin_width)), stated_bins(case.swap)

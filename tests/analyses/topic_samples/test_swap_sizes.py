@@ -30,6 +30,7 @@ from tests.analyses.topic_samples.test_swap_oracle import (
     cases,
     sample_positions,
 )
+from tests.given_samples import analyse_given
 from tests.oracles.swap import count_swaps
 
 
@@ -74,16 +75,6 @@ def test_any_sizes_are_those_of_their_own_runs(
         xr.testing.assert_identical(numbers(several.sel(size=[size])), numbers(alone))
 
 
-def test_given_samples_serve_all_sizes(cube: xr.Dataset) -> None:
-    swap = paper_swap(sampling="replacement", size=(4, 30))
-    samples = swap.samples(cube, 3, 20)
-    assert samples.sizes["draw"] == 30
-    replayed = analyse(cube, swap, trials=20, seed=0, samples=samples, workers=1)
-    xr.testing.assert_identical(
-        numbers(replayed), numbers(analyse(cube, swap, trials=20, seed=3, workers=1))
-    )
-
-
 @given(case=cases(), data=st.data())
 def test_every_size_is_exact(case: Case, data: st.DataObject) -> None:
     cube = as_cube(case.tables)
@@ -106,12 +97,8 @@ def test_all_resamples_of_two_hold_all_resamples_of_one() -> None:
     cube = opposed(4, 2)
     drawn = list(product(range(4), repeat=2))
     trials = np.array(list(product(drawn, repeat=2)))
-    topics = cube["topic"].values.astype(object)
-    samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), topics[trials])})
     swap = paper_swap(sampling="replacement", size=(1, 2))
-    result = analyse(cube, swap, trials=len(trials), seed=0, samples=samples, workers=1).isel(
-        metric=0, gain=0
-    )
+    result = analyse_given(cube, swap, trials).isel(metric=0, gain=0)
     # Of one topic: 2 (k/n) (1 - k/n) with n = 4, k = 2. Of two: 3/4 of the samples disagree with a given +2 or -2.
     assert result["swap_rate"].isel(bin=20).values.tolist() == [0.5, 0.75]
     assert result["count"].isel(bin=20).values.tolist() == [256, 128]

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.kernels.pairs.tukey import given_ranges, null_ranges, permutations
+from scorecube.kernels.pairs.tukey import null_ranges, permutations
 from scorecube.kernels.random.philox import STREAM_VERSION, stream_key
 from scorecube.kernels.random.resampling import (
     bootstrap_samples,
@@ -162,9 +162,8 @@ def test_ranges_are_those_of_the_permutations_drawn(
     scores = (
         np.random.default_rng(seed).integers(-50, 50, (n_topics, n_cells, n_runs)).astype(float)
     )
-    drawn, replayed = np.empty((6, n_cells)), np.empty((6, n_cells))
+    drawn = np.empty((6, n_cells))
     null_ranges(scores, key, 4, 10, drawn)
-    given_ranges(scores, permutations_of(n_topics, n_runs, 4, 10, seed).astype(np.int32), replayed)
     expected = []
     for trial in range(4, 10):
         orders = plain_permutations(seed, trial, n_topics, n_runs)
@@ -176,7 +175,7 @@ def test_ranges_are_those_of_the_permutations_drawn(
             for cell in range(n_cells)
         ]
         expected.append([max(row) - min(row) for row in sums])
-    assert drawn.tolist() == replayed.tolist() == expected
+    assert drawn.tolist() == expected
 
 
 def test_every_topic_is_equally_likely_at_every_draw() -> None:

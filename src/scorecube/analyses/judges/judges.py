@@ -228,9 +228,7 @@ class Judges(Analysis):
     def n_compared(self, cube: xr.Dataset) -> int:
         return math.comb(cube.sizes[names.RUN], 2)
 
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         cube, judged = prepared.cube, prepared.shared
         runs, metrics = (schema.labels_of(cube, dim) for dim in (names.RUN, names.METRIC))
         of_cells = judged.scores.swapaxes(0, 1)

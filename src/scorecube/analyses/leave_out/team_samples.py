@@ -1,4 +1,4 @@
-"""Samples of teams to leave out and of topics to keep: drawn, or replayed."""
+"""Samples of teams to leave out and of topics to keep: drawn."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from scorecube import names
-from scorecube.collection import schema
-from scorecube.errors import BadPlan
 from scorecube.kernels.random.draws import random_subset
 from scorecube.kernels.random.philox import stream_key
 
@@ -77,71 +74,3 @@ def draw_orders(seed: int, n_topics: int, leaves: Sequence[int], trials: int) ->
 def chain_of(order: IntArray, steps: Sequence[int] | IntArray) -> BoolArray:
     """Return the nested topic sets of one order, bool (step, topic); the first step has all topics."""
     return np.argsort(order) < np.array(steps)[:, np.newaxis]
-
-
-def replayed_teams(
-    samples: xr.Dataset, teams: Sequence[str], leaves: Sequence[int], trials: int
-) -> BoolArray:
-    """Return replayed teams to leave out, bool (leave, trial, team).
-
-    Raises BadPlan: Samples of other teams or numbers of teams, or of another shape.
-    """
-    schema.check(samples, schema.TEAM_SAMPLES[:1], "the samples")
-    if sorted(schema.labels_of(samples, names.TEAM)) != list(teams):
-        raise BadPlan("the samples are of other teams than the cube")
-    replayed = [int(value) for value in samples[names.LEAVE].values]
-    if missing := sorted(set(leaves) - set(replayed)):
-        raise BadPlan(
-            f"the samples leave out {', '.join(map(str, replayed))} teams, the plan also needs {', '.join(map(str, missing[:5]))}"
-        )
-    left_out = (
-        samples[names.TEAM_LEFT_OUT]
-        .sel({names.LEAVE: list(leaves), names.TEAM: list(teams)})
-        .values[:, :trials]
-    )
-    counts = left_out.sum(axis=-1)
-    wrong = (counts != np.array(leaves)[:, np.newaxis]) & (counts != 0)
-    if wrong.any():
-        row, trial = np.argwhere(wrong)[0].tolist()
-        raise BadPlan(
-            f"the samples leave out {counts[row, trial]} teams in trial {trial}, where {leaves[row]} are expected"
-        )
-    return np.ascontiguousarray(left_out)
-
-
-def replayed_orders(
-    samples: xr.Dataset, cube: xr.Dataset, steps: Sequence[int], leaves: Sequence[int], trials: int
-) -> IntArray:
-    """Return replayed orders of topics, int32 (leave, trial, position), the whole collection first.
-
-    Of nested sets instead of orders, a smaller one comes first, and topics that the sets do not tell apart are in random order.
-
-    Raises BadPlan: Samples of other topics or sizes.
-    """
-    topics = schema.labels_of(cube, names.TOPIC)
-    if sorted(schema.labels_of(samples, names.TOPIC)) != topics:
-        raise BadPlan("the samples are of other topics than the cube")
-    if names.TOPIC_PLACE in samples:
-        place = samples[names.TOPIC_PLACE]
-    else:
-        trial = samples.isel({names.LEAVE: 0, names.TRIAL: 0}, missing_dims="ignore")
-        schema.check(trial, schema.TEAM_SAMPLES[1:2], "the samples")
-        kept = samples[names.TOPIC_KEPT]
-        sizes = kept.sum(names.TOPIC)
-        found = {
-            int(size) for size in np.unique(sizes) if (sizes == size).any(names.TOPIC_STEP).all()
-        }
-        if missing := sorted(set(steps[1:]) - found):
-            raise BadPlan(
-                f"the samples keep {', '.join(map(str, sorted(found)))} topics, the plan also needs {', '.join(map(str, missing[:5]))}"
-            )
-        place = (~kept).sum(names.TOPIC_STEP)
-    place = place.sel({names.TOPIC: topics})
-    if names.TRIAL not in place.dims:
-        place = place.expand_dims({names.LEAVE: [0, *leaves], names.TRIAL: max(trials, 1)})
-    place = place.transpose(names.LEAVE, names.TRIAL, names.TOPIC)[:, :trials]
-    if 0 not in place[names.LEAVE]:
-        place = xr.concat([place[:1].assign_coords({names.LEAVE: [0]}), place], names.LEAVE)
-    ties = np.argsort(draw_orders(0, len(topics), (0,), 1)[0, 0])
-    values = place.sel({names.LEAVE: [0, *leaves]}).values
-    return np.lexsort((np.broadcast_to(ties, values.shape), values)).astype(np.int32)

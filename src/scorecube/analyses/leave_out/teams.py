@@ -39,13 +39,7 @@ from scorecube.analyses.leave_out.rescored_runs import (
     trial_measures,
 )
 from scorecube.analyses.leave_out.team_quantities import VARIABLES
-from scorecube.analyses.leave_out.team_samples import (
-    chain_of,
-    draw_orders,
-    draw_teams,
-    replayed_orders,
-    replayed_teams,
-)
+from scorecube.analyses.leave_out.team_samples import chain_of, draw_orders, draw_teams
 from scorecube.analyses.options import ONLY_TOPICS, level_field, option_field
 from scorecube.collection import schema
 from scorecube.collection.pool_depth import (
@@ -241,15 +235,6 @@ class Teams(Analysis):
             )
         )
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        teams = prepared.shared.pools.teams
-        return {
-            "left_out": replayed_teams(samples, teams, self.leaves(len(teams)), trials),
-            "order": replayed_orders(
-                samples, prepared.cube, self.steps(prepared.cube), self.leaves(len(teams)), trials
-            ),
-        }
-
     def _rescoring_inputs(self, prepared: Prepared) -> Arrays:
         """Return the arrays for rescoring, and the rules for lost topics."""
         shared: TeamPools = prepared.shared
@@ -259,11 +244,9 @@ class Teams(Analysis):
             "survivors": np.array(self.fewer_topics == "survivors"),
         }
 
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         n_teams = len(prepared.shared.pools.teams)
-        samples = samples or {
+        samples = {
             "left_out": draw_teams(seed, n_teams, self.leaves(n_teams), trials, self.distinct),
             "order": self._draw_orders(prepared.cube, seed, n_teams, trials),
         }

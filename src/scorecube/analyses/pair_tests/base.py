@@ -115,10 +115,8 @@ class PairTest(Analysis):
         """Return first and second run of the pairs in the order of blocks."""
         return family(cube, self.baseline, by_squares=True)
 
-    def pair_inputs(
-        self, cube: xr.Dataset, trials: int, key: Array, samples: Arrays | None
-    ) -> Arrays:
-        """Return the arrays of `inputs` beside scores: pairs, trials, ranks of replicates, and the key of what is drawn, or samples."""
+    def pair_inputs(self, cube: xr.Dataset, trials: int, key: Array) -> Arrays:
+        """Return the arrays of `inputs` beside scores: pairs, trials, ranks of replicates, and the key of what is drawn."""
         first, second = self.block_pairs(cube)
         return {
             "first": first,
@@ -126,7 +124,6 @@ class PairTest(Analysis):
             "trials": np.array(trials),
             "ranks": np.array([replicate_rank(alpha, trials) for alpha in self.alphas]),
             "key": key,
-            **(samples or {}),
         }
 
     def output_positions(self, prepared: Prepared) -> Array | None:

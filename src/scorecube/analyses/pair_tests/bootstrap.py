@@ -14,6 +14,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Arrays, Inputs, Prepared
+from scorecube.analyses.drawn_samples import bootstrapped_topics
 from scorecube.analyses.pair_tests.base import (
     TILE,
     TILE_BYTES,
@@ -22,7 +23,6 @@ from scorecube.analyses.pair_tests.base import (
     tie_widths,
 )
 from scorecube.analyses.pair_tests.pair_scores import Group, pair_groups, whole_cells
-from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.collection.selection import cells
 from scorecube.kernels.linalg.panel_product import in_panels, product_of_columns
 from scorecube.kernels.pairs.tail_counts import (
@@ -82,18 +82,13 @@ class Bootstrap(PairTest):
             )
         return warnings
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        cube, n = prepared.cube, prepared.cube.sizes[names.TOPIC]
-        return {"counts": topic_counts(sample_positions(samples, cube, n, halves=1)[:trials], n)}
-
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         cube = prepared.cube
         n, key = cube.sizes[names.TOPIC], stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
-        if samples is None:
-            samples = {"counts": topic_counts(bootstrap_samples(key, n, 0, trials), n)}
-        return whole_cells(cells(cube)[0]) | self.pair_inputs(cube, trials, key, samples)
+        counts = topic_counts(bootstrap_samples(key, n, 0, trials), n)
+        return (
+            whole_cells(cells(cube)[0]) | self.pair_inputs(cube, trials, key) | {"counts": counts}
+        )
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         n_cells = len(inputs["whole"])

@@ -186,9 +186,7 @@ class Paired(Analysis):
         """Return the number of pairs of runs."""
         return family_size(prepared.cube, self.baseline)
 
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         cube, repetitions = prepared.cube, prepared.shared
         first, second = family(cube, self.baseline)
         form = single_scores if repetitions is None else comparable

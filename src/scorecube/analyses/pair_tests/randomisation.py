@@ -18,7 +18,6 @@ from scorecube.analyses.pair_tests.base import PairTest
 from scorecube.analyses.pair_tests.pair_scores import pair_groups, whole_cells
 from scorecube.collection import schema
 from scorecube.collection.selection import cells
-from scorecube.errors import BadPlan
 from scorecube.kernels.linalg.panel_product import product_of_columns
 from scorecube.kernels.pairs.tail_counts import EQUAL, Levels, tail_differences
 from scorecube.kernels.random.philox import stream_key
@@ -58,29 +57,14 @@ class Randomisation(PairTest):
     seconds_per_score: ClassVar[float] = 6e-11
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --seed 1",)
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        schema.check(samples, SIGNS, "the samples")
-        if schema.labels_of(samples, names.TOPIC) != schema.labels_of(prepared.cube, names.TOPIC):
-            raise BadPlan(
-                "the samples and the cube have different topics; replay samples drawn for these topics",
-                option="samples",
-            )
-        return {"samples": samples[names.TOPIC_SIGN].values[:trials].astype(np.int8)}
-
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         cube, key = prepared.cube, stream_key(seed, names.Purpose.TOPIC_SIGNS)
-        return whole_cells(cells(cube)[0]) | self.pair_inputs(cube, trials, key, samples)
+        return whole_cells(cells(cube)[0]) | self.pair_inputs(cube, trials, key)
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         n_cells, _, n = inputs["whole"].shape
         trials, length = int(inputs["trials"]), stop - start
-        signs = (
-            inputs["samples"].T
-            if "samples" in inputs
-            else sign_columns(inputs["key"], n, 0, trials)
-        )
+        signs = sign_columns(inputs["key"], n, 0, trials)
         reached = np.empty((n_cells, length), np.int32)
         kth = np.empty((n_cells, len(self.alphas), length))
         for group in pair_groups(inputs, inputs["first"][start:stop], inputs["second"][start:stop]):

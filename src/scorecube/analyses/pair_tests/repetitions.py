@@ -307,12 +307,9 @@ def repetition_errors(
 
 
 def normal_deviates(inputs: Mapping[str, Any], low: int, high: int) -> Any:
-    """Return the standard normal numbers of trials low .. high-1: float64 (trial, run); of replayed ones the first again behind the last."""
+    """Return the standard normal numbers of trials low .. high-1: float64 (trial, run)."""
     from scipy.special import ndtri
 
-    if "repetition_errors" in inputs:
-        replayed = inputs["repetition_errors"]
-        return replayed[np.arange(low, high) % len(replayed)]
     return ndtri(uniforms(inputs["repetition_key"], len(inputs["system_of"]), low, high))
 
 
@@ -336,22 +333,11 @@ def moments_over_repetitions(
 
 
 def deviates_of_seed(seed: int, runs: Any, trials: int) -> xr.Dataset:
-    """Return ``repetition_error[trial, run]`` as it is drawn for a seed, to be saved."""
+    """Return ``repetition_error[trial, run]`` as it is drawn for a seed."""
     key = stream_key(seed, names.Purpose.REPETITIONS)
     drawn = normal_deviates({"repetition_key": key, "system_of": runs}, 0, trials)
     dataset = xr.Dataset({names.REPETITION_ERROR: (ERRORS[0].dims, drawn)}, {names.RUN: runs})
     return schema.annotate(dataset, ERRORS)
-
-
-def replayed_deviates(samples: xr.Dataset, runs: tuple[str, ...]) -> Any:
-    """Return replayed errors of repetitions, float64 (trial, run); raise BadPlan if they are not those of the runs."""
-    schema.check(samples, ERRORS, f"the samples, with {option('by_system', True)},")
-    missing = sorted(set(runs) - set(schema.labels_of(samples, names.RUN)))
-    if missing:
-        raise BadPlan(
-            f"the samples hold no errors of {counted(len(missing), 'run')}: {', '.join(missing[:5])}"
-        )
-    return samples[names.REPETITION_ERROR].sel({names.RUN: list(runs)}).values
 
 
 def with_repetitions(result: xr.Dataset, prepared: Prepared) -> xr.Dataset:

@@ -19,6 +19,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Inputs, Output, Prepared
+from scorecube.analyses.drawn_samples import bootstrapped_topics
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import (
     cell_units,
@@ -54,11 +55,9 @@ from scorecube.analyses.pair_tests.repetitions import (
     normal_deviates,
     of_deviates,
     repetition_errors,
-    replayed_deviates,
     systems_by_default,
     systems_of,
 )
-from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.collection.rows import Rows, rows_of_cells
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import n_cells
@@ -181,21 +180,9 @@ class StepDown(Analysis):
             )
         return remarks
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        cube = prepared.cube
-        if self.resampling == GAUSSIAN:
-            raise refuse_gaussian("samples cannot be replayed", "samples")
-        drawn = sample_positions(samples, cube, cube.sizes[names.TOPIC], halves=1)
-        if prepared.shared is None:
-            return {"samples": drawn[:trials]}
-        errors = replayed_deviates(samples, prepared.shared.runs)
-        return {"samples": drawn[:trials], "repetition_errors": errors[:trials]}
-
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         families = self.families(prepared.cube)
-        inputs = {"key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS), **(samples or {})}
+        inputs = {"key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)}
         if self.resampling == GAUSSIAN:
             inputs["error_key"] = stream_key(seed, names.Purpose.NORMAL_ERRORS)
         repetitions: Repetitions | None = prepared.shared
@@ -438,7 +425,7 @@ class StepDown(Analysis):
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, topic labels, one half; by system also ``repetition_error[trial, run]``."""
         if self.resampling == GAUSSIAN:
-            raise refuse_gaussian("there are no samples to save", "save_samples")
+            raise refuse_gaussian("no topics are drawn", "resampling")
         drawn = bootstrapped_topics(cube, seed, trials)
         if not self.by_system:
             return drawn
@@ -474,8 +461,5 @@ def trial_groups(start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 
 def drawn(inputs: Inputs, n_topics: int, low: int, high: int) -> Any:
-    """Return the samples of trials low .. high-1: int32 (trial, 1, draw); of replayed samples the first again behind the last."""
-    if "samples" not in inputs:
-        return bootstrap_samples(inputs["key"], n_topics, low, high)
-    samples = inputs["samples"]
-    return np.ascontiguousarray(samples[np.arange(low, high) % len(samples)])
+    """Return the samples of trials low .. high-1: int32 (trial, 1, draw)."""
+    return bootstrap_samples(inputs["key"], n_topics, low, high)

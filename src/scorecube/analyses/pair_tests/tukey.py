@@ -28,10 +28,9 @@ from scorecube.analyses.pair_tests.joint_quantities import CRITICAL
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells
-from scorecube.errors import BadPlan
 from scorecube.kernels.pairs.pair_order import PAIRS_AT_ONCE, label_order
 from scorecube.kernels.pairs.tail_counts import EQUAL
-from scorecube.kernels.pairs.tukey import given_ranges, null_ranges, permutations
+from scorecube.kernels.pairs.tukey import null_ranges, permutations
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.integer_scores import SNAP
 
@@ -67,17 +66,11 @@ class Tukey(Analysis):
         check_runs(prepared.cube, "the Tukey test")
         return []
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        return {"samples": replayed_permutations(samples, prepared.cube)[:trials]}
-
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         units = np.stack([cell.whole for cell in cell_units(prepared.cube)])
         return {
             "scores": np.ascontiguousarray(units.transpose(2, 0, 1)),
             "key": stream_key(seed, names.Purpose.RUN_PERMUTATIONS),
-            **(samples or {}),
         }
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
@@ -85,12 +78,7 @@ class Tukey(Analysis):
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         ranges = np.empty((stop - start, inputs["scores"].shape[1]))
-        if "samples" in inputs:
-            given_ranges(
-                inputs["scores"], np.ascontiguousarray(inputs["samples"][start:stop]), ranges
-            )
-        else:
-            null_ranges(inputs["scores"], inputs["key"], start, stop, ranges)
+        null_ranges(inputs["scores"], inputs["key"], start, stop, ranges)
         return {"range": np.ascontiguousarray(ranges.T)}
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
@@ -143,27 +131,3 @@ class Tukey(Analysis):
         coords = {names.TOPIC: cube[names.TOPIC], names.RUN: cube[names.RUN]}
         dataset = xr.Dataset({names.RUN_PERMUTATION: (PERMUTATIONS[0].dims, drawn)}, coords=coords)
         return schema.annotate(dataset, PERMUTATIONS)
-
-
-def replayed_permutations(
-    samples: xr.Dataset, cube: xr.Dataset
-) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Return the permutations (trial, topic, run) of samples; refuse others."""
-    schema.check(samples, PERMUTATIONS, "the samples")
-    positions = samples[names.RUN_PERMUTATION].values
-    n_topics, n_runs = cube.sizes[names.TOPIC], cube.sizes[names.RUN]
-    if positions.shape[1:] != (n_topics, n_runs):
-        raise BadPlan(
-            f"the samples permute {positions.shape[2]} runs on {positions.shape[1]} topics; the cube has {n_runs} runs "
-            f"and {n_topics} topics",
-            option="samples",
-        )
-    for dim in (names.TOPIC, names.RUN):
-        if dim in samples.coords and schema.labels_of(samples, dim) != schema.labels_of(cube, dim):
-            raise BadPlan(f"the samples and the cube have different {dim}s", option="samples")
-    if not (np.sort(positions, axis=-1) == np.arange(n_runs)).all():
-        raise BadPlan(
-            f"invalid permutations in the samples: each topic of each trial must have each position from 0 to {n_runs - 1} once",
-            option="samples",
-        )
-    return positions.astype(np.int32)

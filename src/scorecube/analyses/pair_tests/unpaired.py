@@ -16,10 +16,10 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Array, Arrays, Inputs, Prepared
+from scorecube.analyses.drawn_samples import labelled_samples
 from scorecube.analyses.pair_tests.base import PairTest, block_runs, tie_widths
 from scorecube.analyses.pair_tests.family import Pairs, family, family_size
 from scorecube.analyses.pair_tests.pair_scores import comparable
-from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection.selection import cell_kinds, cells
 from scorecube.collection.topic_means import area_weights, log_scores, summarise
 from scorecube.kernels.pairs.tail_counts import EQUAL, Levels, Tails
@@ -52,16 +52,7 @@ class Unpaired(PairTest):
     examples: ClassVar[tuple[str, ...]] = ("--metrics geo:AP --seed 1",)
     means_only: ClassVar[bool] = False
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        return {
-            "samples": sample_positions(
-                samples, prepared.cube, prepared.cube.sizes[names.TOPIC], halves=2
-            )[:trials]
-        }
-
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         cube, key = prepared.cube, stream_key(seed, names.Purpose.UNPAIRED_TOPICS)
         scores, kinds = cells(cube)[0], cell_kinds(cube)
         units = [in_units(*comparable(cell, paired=False)) for cell in scores]
@@ -75,15 +66,13 @@ class Unpaired(PairTest):
             "snap": np.array([unit.snap for unit in units]),
             "to_mean": np.array([unit.to_mean for unit in units]),
             "kinds": np.array([SUMMARIES.index(kind) for kind in kinds]),
-            **self.pair_inputs(cube, trials, key, samples),
+            **self.pair_inputs(cube, trials, key),
         }
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         n_cells, _, n = inputs["scores"].shape
         trials, length = int(inputs["trials"]), stop - start
-        samples = inputs.get("samples")
-        if samples is None:
-            samples = topic_samples(inputs["key"], int(Sampling.REPLACEMENT), n, n, 0, trials)
+        samples = topic_samples(inputs["key"], int(Sampling.REPLACEMENT), n, n, 0, trials)
         runs, first, second = block_runs(inputs, start, stop)
         reached, kth = (
             np.empty((n_cells, length), np.int32),

@@ -25,6 +25,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
+from scorecube.analyses.drawn_samples import bootstrapped_topics
 from scorecube.analyses.options import level_field, option_field, set_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
 from scorecube.analyses.pair_tests.classical import classical_p_values, seconds_per_pair
@@ -40,7 +41,6 @@ from scorecube.analyses.rank_agreement.agreement_quantities import (
     TOP_PAIR_COUNTS,
     VARIABLES,
 )
-from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.analyses.topic_samples.base import WIDTH, grid_of
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON, cells_by_set, judgement_set_names
@@ -150,20 +150,10 @@ class Agreement(Analysis):
             )
         return warnings
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        return {
-            "samples": sample_positions(
-                samples, prepared.cube, prepared.cube.sizes[names.TOPIC], halves=1
-            )
-        }
-
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         return {
             **rankings_of(np.concatenate(cells_by_set(prepared.cube, 2)[0])),
             "key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
-            **(samples or {}),
         }
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
@@ -181,14 +171,8 @@ class Agreement(Analysis):
         parts, at_once = [], trials_at_once(n_rankings * n_runs)
         for low in range(start, stop, at_once):
             high = min(low + at_once, stop)
-            drawn = (
-                inputs["samples"][low:high]
-                if "samples" in inputs
-                else bootstrap_samples(inputs["key"], n_topics, low, high)
-            )
-            parts.append(
-                self.statistics(inputs, multiplicity_columns(np.ascontiguousarray(drawn), n_topics))
-            )
+            drawn = bootstrap_samples(inputs["key"], n_topics, low, high)
+            parts.append(self.statistics(inputs, multiplicity_columns(drawn, n_topics)))
         return {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
 
     def statistics(self, inputs: Inputs, counts: Array) -> Arrays:

@@ -29,6 +29,7 @@ from scorecube.analyses.base import (
     Prepared,
     labelled_result,
 )
+from scorecube.analyses.drawn_samples import bootstrapped_topics
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.rank_agreement import population
@@ -41,7 +42,6 @@ from scorecube.analyses.rank_agreement.ranking_pairs import (
     n_copies,
     ranking_values,
 )
-from scorecube.analyses.replayed_samples import bootstrapped_topics, sample_positions
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cell_kinds, cells
@@ -157,23 +157,7 @@ class Correlation(Analysis):
             else []
         )
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        if not self.intervals:
-            raise BadPlan(
-                f"{option('intervals', self.intervals)}: nothing is resampled; no samples can be replayed"
-            )
-        cube, replayed = prepared.cube, Arrays()
-        if self.draws("topics"):
-            replayed["topic_samples"] = sample_positions(
-                samples, cube, cube.sizes[names.TOPIC], halves=1
-            )[:trials]
-        if self.draws("runs"):
-            replayed["run_samples"] = replayed_runs(samples, cube)[:trials, : cube.sizes[names.RUN]]
-        return replayed
-
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         cube = prepared.cube
         pairs: Comparisons = prepared.shared
         units, sums, tolerances = ranking_values(cube)
@@ -185,7 +169,6 @@ class Correlation(Analysis):
             "second": pairs.second,
             "topic_key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
             "run_key": stream_key(seed, names.Purpose.BOOTSTRAP_RUNS),
-            **(samples or {}),
         }
 
     def draws(self, unit: str) -> bool:
@@ -227,17 +210,12 @@ class Correlation(Analysis):
     def _topic_sums(self, inputs: Inputs, start: int, stop: int) -> Any:
         """Return the sums of scores over topic samples: (trial, cell, run)."""
         n_topics = len(inputs["units"])
-        if "topic_samples" in inputs:
-            drawn = np.ascontiguousarray(inputs["topic_samples"][start:stop])
-        else:
-            drawn = bootstrap_samples(inputs["topic_key"], n_topics, start, stop)
+        drawn = bootstrap_samples(inputs["topic_key"], n_topics, start, stop)
         counts = np.ascontiguousarray(multiplicity_columns(drawn, n_topics).T)
         return (counts @ inputs["units"]).reshape(stop - start, *inputs["sums"].shape)
 
     def _run_samples(self, inputs: Inputs, start: int, stop: int) -> Any:
         """Return the run samples of trials: (trial, draw)."""
-        if "run_samples" in inputs:
-            return inputs["run_samples"][start:stop]
         return bootstrap_samples(inputs["run_key"], inputs["sums"].shape[-1], start, stop)[:, 0]
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
@@ -372,7 +350,7 @@ class Correlation(Analysis):
         self.prepare_checked(cube)
         if not self.intervals:
             raise BadPlan(
-                f"{option('intervals', self.intervals)}: nothing is resampled; there are no samples to save"
+                f"{option('intervals', self.intervals)}: nothing is resampled; there are no samples"
             )
         parts = []
         if self.draws("topics"):
@@ -393,23 +371,3 @@ class Correlation(Analysis):
 def _report_part(report: Callable[[float], None], begin: float, part: float, share: float) -> None:
     """Report the share of a part of the work that is done as a share of all."""
     report(begin + part * share)
-
-
-def replayed_runs(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Return the run samples of a dataset as indices: int32 (trial, draw)."""
-    schema.check(samples, RUN_SAMPLES, "the samples")
-    labels, n_runs = samples[names.RUN_SAMPLE].values, cube.sizes[names.RUN]
-    if labels.shape[1] != n_runs:
-        raise BadPlan(
-            f"the samples draw {labels.shape[1]} runs; the plan needs {n_runs}", option="samples"
-        )
-    position = {run: k for k, run in enumerate(schema.labels_of(cube, names.RUN))}
-    unknown = set(map(str, np.unique(labels.astype(object)))) - position.keys()
-    if unknown:
-        raise BadPlan(
-            f"runs of the samples are not in the cube: {', '.join(sorted(unknown)[:5])}",
-            option="samples",
-        )
-    return np.fromiter(
-        (position[str(label)] for label in labels.ravel()), np.int32, labels.size
-    ).reshape(labels.shape)

@@ -202,10 +202,8 @@ class Board(Leaderboard):
             found.append(OverCollections(*own, products=products))
         return found
 
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
-        inputs, strata = super().inputs(prepared, trials, seed, samples), self.strata(prepared)
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
+        inputs, strata = super().inputs(prepared, trials, seed), self.strata(prepared)
         keys = [
             stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS, part)
             for part in range(len(strata.names))
@@ -338,14 +336,10 @@ class Board(Leaderboard):
             input_seconds=4 * cost.input_seconds,
         )
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> NoReturn:
-        raise BadPlan(
-            "a board draws topics of each collection by itself: samples cannot be replayed",
-            option="samples",
-        )
-
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> NoReturn:
-        raise BadPlan("a board draws topics of each collection by itself: samples cannot be saved")
+        raise BadPlan(
+            "a board draws topics of each collection by itself: there are no samples of all"
+        )
 
 
 def parts_of(inputs: Inputs, name: str) -> list[Any]:

@@ -97,10 +97,8 @@ class Leaderboard(RankSets):
         every = family(cube, None)
         return [every] if self.baseline is None else [every, family(cube, self.baseline)]
 
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
-        inputs = super().inputs(prepared, trials, seed, samples)
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
+        inputs = super().inputs(prepared, trials, seed)
         if self.resampling == GAUSSIAN:
             return inputs
         every = zip(cells(prepared.cube)[0], self.statistics(prepared), strict=True)

@@ -159,9 +159,7 @@ class Reliability(Analysis):
         """Return the number of cells."""
         return n_cells(prepared.cube)
 
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         scores, _ = cells(prepared.cube)
         return {
             "scores": scores,

@@ -17,14 +17,14 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Analysis, Array, Arrays, Cost, Inputs, Prepared
+from scorecube.analyses.drawn_samples import labelled_samples
 from scorecube.analyses.options import option_field
-from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection import schema
 from scorecube.collection.selection import cell_kinds, cells, n_cells
 from scorecube.collection.topic_means import area_weights, log_scores
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.pairs.unpaired import resampled_areas
-from scorecube.kernels.random.draws import Sampling, multiplicities, topic_counts, topic_samples
+from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.metrics.registry import AREA, GEOMETRIC, MEAN
@@ -124,13 +124,8 @@ class TopicSampling(Analysis):
             ]
         return []
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        return {
-            "samples": sample_positions(samples, prepared.cube, self.sizes(prepared.cube)[-1], 2)
-        }
-
     def sampling_inputs(self, cube: xr.Dataset, grids: Sequence[Grid], seed: int) -> Arrays:
-        """Return the arrays that `counts_of` and `units_of` read, except replayed samples.
+        """Return the arrays that `counts_of` and `units_of` read.
 
         grids: Grid of each size; grids differ in scale and tolerance only.
         seed: Seed of the topic samples.
@@ -177,11 +172,9 @@ class TopicSampling(Analysis):
             input_bytes=scores * n_topics,
         )
 
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         cube = prepared.cube
-        return self.sampling_inputs(cube, self.grids(cube), seed) | (samples or {})
+        return self.sampling_inputs(cube, self.grids(cube), seed)
 
     def scores(self, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return what is summed over samples, of all cells (cell, run, topic): scores, or logarithms times `lift_of`.
@@ -265,9 +258,6 @@ def counts_of(
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return counts of topics in the trials start .. stop-1, float64 (half, trial, topic)."""
     n_topics = int(inputs["shape"][2])
-    if "samples" in inputs:
-        positions = np.ascontiguousarray(inputs["samples"][start:stop, :, :size])
-        return multiplicities(positions, n_topics)
     return topic_counts(inputs["key"], int(inputs["sampling"]), n_topics, size, start, stop)
 
 

@@ -53,11 +53,9 @@ class Stability(TopicSampling):
         below=1,
     )
 
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         fuzziness = {"fuzziness": np.array(self.fuzziness)}
-        return super().inputs(prepared, trials, seed, samples) | fuzziness
+        return super().inputs(prepared, trials, seed) | fuzziness
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         cube = prepared.cube

@@ -106,24 +106,10 @@ class Swap(SwapOptions):
             )
         return warnings
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        if self.share == "none":
-            raise BadPlan(
-                f"with {option('share', 'none')} samples are drawn for every pair of runs and cannot be replayed"
-            )
-        if self.interval == "population":
-            raise BadPlan(
-                "the interval about the population also draws samples of fewer topics and cannot be replayed; "
-                f"use {option('interval', 'trials')}"
-            )
-        return super().replay(prepared, samples, trials)
-
-    def inputs(
-        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
-    ) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         cube = prepared.cube
         grids = self.grids(cube, self.width)
-        inputs = self.sampling_inputs(cube, grids, seed) | (samples or {})
+        inputs = self.sampling_inputs(cube, grids, seed)
         inputs["n_bins"] = np.array(prepared.shared.number)
         if self.share == "none":
             inputs["key"] = stream_key(seed, names.Purpose.SWAP_PAIRS)
@@ -316,6 +302,6 @@ class Swap(SwapOptions):
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         if self.share == "none":
             raise BadPlan(
-                f"with {option('share', 'none')} samples are drawn for every pair of runs and cannot be saved"
+                f"with {option('share', 'none')} samples are drawn for every pair of runs"
             )
         return super().samples(cube, seed, trials)

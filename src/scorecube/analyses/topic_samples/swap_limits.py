@@ -1,7 +1,6 @@
 """Confidence limits of required differences and sensitivities over topics and runs: counts without groups, limits.
 
-The replicates have topic samples of their own, the same for every seed, so that limits of replayed samples are those
-of drawn ones. Only every fourth trial has samples for the replicates of runs, and every tenth for those of topics.
+The replicates have topic samples of their own, the same for every seed. Only every fourth trial has samples for the replicates of runs, and every tenth for those of topics.
 
 Groups of topics and teams are left out in turn, one for each replicate, for these limits and for intervals of swap rates about other topics and runs.
 """
@@ -179,7 +178,7 @@ def count_groups(inputs: Inputs, start: int, stop: int) -> Arrays:
         for name, array in inputs.items()
         if name.startswith("limit_")
     }
-    plain = {name: array for name, array in inputs.items() if name != "samples"} | own
+    plain = {**inputs, **own}
     groups = own["run_groups"].astype(np.int64)
     by_run = [
         _count(plain, step, *_interval(start, stop, TRIALS_PER_RUN_SAMPLE), groups)

@@ -236,18 +236,3 @@ def _null_ranges(
             shuffle(chosen, topic, one, together)
             add_permuted(scores, topic, one, together, sums)
         write_ranges(sums, ranges[trial - start])
-
-
-@compiled
-def given_ranges(scores: Float64Array3, permutations: Int32Array3, ranges: Float64Array2) -> None:
-    """Write the range of the run sums under given permutations.
-
-    scores, ranges: As of `null_ranges`.
-    permutations: int32 (trial, topic, run).
-    """
-    sums = np.empty(scores.shape[1:])
-    for trial in range(permutations.shape[0]):
-        clear(sums)
-        for topic in range(scores.shape[0]):
-            add_permuted(scores, topic, np.int64(1), permutations[trial, topic : topic + 1], sums)
-        write_ranges(sums, ranges[trial])

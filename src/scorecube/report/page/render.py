@@ -255,7 +255,6 @@ def _facts_of_result(part: Part) -> dict[str, Any]:
         "trials": f"{plan['trials']:,}",
         "versions": ", ".join(f"{name} {number}" for name, number in versions),
         "scores": plan["cube"][:16],
-        "samples": plan["samples"][:16],
     }
 
 

@@ -1,0 +1,81 @@
+"""Analyses of stated samples in place of drawn ones, for exact enumerations and hand-made cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses import Analysis
+from scorecube.kernels.random.draws import multiplicities
+from scorecube.kernels.random.philox import stream_key
+from scorecube.workflow.api import analyse
+
+DRAWS = {
+    "topic_samples.base": ("topic_counts",),
+    "pair_tests.bootstrap": ("bootstrap_samples",),
+    "pair_tests.step_down": ("bootstrap_samples", "normal_deviates"),
+    "pair_tests.randomisation": ("sign_columns",),
+    "pair_tests.tukey": ("null_ranges",),
+    "pair_tests.unpaired": ("topic_samples",),
+    "rank_agreement.correlation": ("bootstrap_samples",),
+    "rank_agreement.agreement": ("bootstrap_samples",),
+    "leave_out.teams": ("draw_orders", "draw_teams"),
+}
+"""Functions that draw, by the module of an analysis that calls them."""
+SEED = 0
+
+
+@contextmanager
+def drawn_by(
+    replacement: Callable[[str, Callable[..., Any]], Callable[..., Any]],
+) -> Iterator[None]:
+    """Replace all functions that draw; `replacement` has the name of one and itself."""
+    with ExitStack() as stack:
+        for module, functions in DRAWS.items():
+            for name in functions:
+                path = f"scorecube.analyses.{module}"
+                draw = getattr(import_module(path), name)
+                stack.enter_context(patch(f"{path}.{name}", replacement(name, draw)))
+        yield
+
+
+def analyse_given(cube: xr.Dataset, analysis: Analysis, samples: Any) -> xr.Dataset:
+    """Return the result of given samples, one for each trial.
+
+    samples: Positions of topics (trial, half, draw), signs (trial, topic), or positions of runs (trial, topic, run), as the analysis
+        draws them.
+    """
+    given = np.asarray(samples, np.int32)
+
+    def replacement(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
+        def trials(start: int, stop: int) -> Any:
+            return np.ascontiguousarray(given[np.arange(start, stop) % len(given)])
+
+        def counts(key: Any, sampling: int, n_topics: int, size: int, *of: int) -> Any:
+            if not np.array_equal(key, stream_key(SEED, names.Purpose.SWAP_TOPICS)):
+                return draw(key, sampling, n_topics, size, *of)  # for limits
+            return multiplicities(np.ascontiguousarray(trials(*of)[:, :, :size]), n_topics)
+
+        def ranges(scores: Any, key: Any, start: int, stop: int, found: Any) -> None:
+            for row, places in zip(found, trials(start, stop), strict=True):
+                of_runs = np.take_along_axis(scores, places[:, np.newaxis].astype(np.int64), axis=2)
+                row[:] = np.ptp(of_runs.sum(axis=0), axis=-1)
+
+        known: dict[str, Callable[..., Any]] = {
+            "topic_counts": counts,
+            "null_ranges": ranges,
+            "bootstrap_samples": lambda key, n, *of: trials(*of),
+            "topic_samples": lambda key, sampling, n, size, *of: trials(*of),
+            "sign_columns": lambda key, n, *of: np.ascontiguousarray(trials(*of).T.astype(np.int8)),
+        }
+        return known.get(name, draw)
+
+    with drawn_by(replacement):
+        return analyse(cube, analysis, trials=len(given), seed=SEED, workers=1)

@@ -70,7 +70,7 @@ OPTIONS = {
     "tukey": f"--trials --alpha {COMMON}",
     "leaderboard": f"--trials --alpha --baseline --top {COMMON}",
     "board": f"--weights --standardise --trials --alpha --baseline --top {COMMON}",
-    "ranks": f"--trials --alpha --top --marginal --simultaneous {COMMON}",
+    "ranks": f"--trials --alpha --top {COMMON}",
     "maxt": f"--trials --alpha --baseline {COMMON}",
     "reliability": "--topics --target --drop --collection --metrics --gains --runs --only-topics --top-runs --by --workers --dry-run",
     "judges": "--truth --judges --top --labels --runs --truth-qrels --qrels --collection --metrics --gains --only-runs --topics --workers --dry-run",

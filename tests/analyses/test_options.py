@@ -238,7 +238,6 @@ WRONG: dict[Any, tuple[Any, ...]] = {
     tuple[int, ...]: (5, (True,), (2.5,), ("5",), None, {"n"}),
     tuple[str, ...]: ("t", 1, (1,), None, (None,), {"t"}),
     Literal["auto"] | int: (1.5, 2.0, True, "25", "Auto", None, (2,), NAN, b"2"),
-    float | Literal["balanced"]: (True, "0.5", "Balanced", None, (0.5,), 1j, NAN),
     tuple[float, ...] | Literal["known"]: (0.5, "0.5", "Known", None, (True,), (NAN,), {0.5}),
     int | Sequence[int] | None: ("25", 1.5, True, ("25",), (2.5,), (True,), b"25", {25}),
 }

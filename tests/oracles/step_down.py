@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeVar
 
+MODERATION = 4.0
+"""Weight of the median variance of all pairs beside a pair's own."""
 Scores = list[list[float]]
 Pair = tuple[int, int]
 Of = TypeVar("Of")
@@ -32,26 +34,10 @@ def t_of(values: list[float], moderation: float, common: float) -> float | None:
     return mean / math.sqrt(pooled) if pooled else math.inf
 
 
-def units_of(values: list[float], samples: Any, student: float) -> tuple[float, float]:
-    """Return the ratio of Student's 99 % quantile to that of the pair's own |t| in samples, at most 1, and the largest |t|: that of k equal differences."""
-    n = len(values)
-    rounded = [round(value, 9) for value in values]
-    k = n - max(rounded.count(value) for value in rounded)
-    cap, mean = math.sqrt(k * (n - 1) / (n - k)), math.fsum(values) / n
-    found = (t_of([values[topic] - mean for topic in sample], 0.0, 0.0) for sample in samples)
-    own = sorted((min(abs(t or 0.0), cap) for t in found), reverse=True)
-    tail = own[math.floor(0.01 * (len(own) + 1)) - 1]
-    return min(1.0, student / tail) if tail else 1.0, cap
-
-
 def adjusted(
-    scores: Scores,
-    samples: Any,
-    pairs: list[Pair],
-    moderation: float,
-    units: dict[Pair, tuple[float, float]] | None = None,
+    scores: Scores, samples: Any, pairs: list[Pair], moderation: float
 ) -> dict[Pair, float]:
-    """Return the adjusted p-value of each pair: Romano and Wolf 2005, Algorithm 4.1, step by step; of balanced t with its units and caps of `units_of`."""
+    """Return the adjusted p-value of each pair: Romano and Wolf 2005, Algorithm 4.1, step by step."""
     n, trials = len(scores[0]), len(samples)
     differences = {
         (a, b): [x - y for x, y in zip(scores[a], scores[b], strict=True)]
@@ -66,14 +52,14 @@ def adjusted(
         else:
             t = t_of(differences[pair], moderation, common)
             assert t is not None
-            observed[pair] = in_units(abs(t), (units or {}).get(pair))
+            observed[pair] = abs(t)
     replicates = {}
     for pair in observed:
         mean = math.fsum(differences[pair]) / n
         centred = [value - mean for value in differences[pair]]
         resampled = ([centred[topic] for topic in sample] for sample in samples)
         found = [t_of(values, moderation, common) for values in resampled]
-        replicates[pair] = [0.0 if t is None else in_units(abs(t), (units or {}).get(pair)) for t in found]  # fmt: skip
+        replicates[pair] = [0.0 if t is None else abs(t) for t in found]
     previous, left = 0.0, sorted(observed, key=lambda pair: -observed[pair])
     while left:
         pair = left[0]
@@ -103,25 +89,13 @@ def step_down(
     return p
 
 
-def in_units(t: float, units: tuple[float, float] | None) -> float:
-    """Return |t|, or with units the product of the ratio and |t| up to the cap."""
-    return t if units is None else units[0] * min(t, units[1])
-
-
-def rank_sets(
-    scores: Scores, samples: Any, alpha: float, moderation: float, *, marginal: bool
-) -> list[tuple[int, int]]:
+def rank_sets(scores: Scores, samples: Any, alpha: float) -> list[tuple[int, int]]:
     """Return the rank set of each run: L = 1 + those that are better, U = p - those that are worse."""
     runs, means = range(len(scores)), [math.fsum(row) for row in scores]
-    everything = list(combinations(runs, 2))
-    families = [
-        [pair for pair in everything if run in pair] if marginal else everything for run in runs
-    ]
-    sets = []
-    known = None if marginal else adjusted(scores, samples, everything, moderation)
-    for run, family in zip(runs, families, strict=True):
-        p = adjusted(scores, samples, family, moderation) if known is None else known
-        others = [(a if b == run else b, p[a, b]) for a, b in family if run in (a, b)]
+    pairs = list(combinations(runs, 2))
+    p, sets = adjusted(scores, samples, pairs, MODERATION), []
+    for run in runs:
+        others = [(a if b == run else b, p[a, b]) for a, b in pairs if run in (a, b)]
         better = sum(means[other] > means[run] for other, value in others if value < alpha)
         worse = sum(means[other] < means[run] for other, value in others if value < alpha)
         sets.append((1 + better, len(scores) - worse))

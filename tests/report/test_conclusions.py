@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,20 +25,10 @@ def binary(n_topics: int) -> xr.Dataset:
     return sc.cube_from_scores({"Success@5": pd.DataFrame(scores, *labels)})
 
 
-def test_marginal_rank_sets_say_nothing_of_the_best() -> None:
-    """Of runs with equal means they held all ranks together in .68 to .75."""
-    cube = simulate_cube(n_runs=8, seed=1)
-    together, marginal = (said(cube, sc.Ranks(marginal=each)) for each in (False, True))
-    assert "may be the best" in together
-    assert "may be the best" not in marginal
-    assert "each rank set by itself" in marginal
-
-
 def test_all_pairs_together_is_said_of_each_metric() -> None:
-    """Any of three metrics errs in .148; `family` metrics joins them."""
+    """Any of three metrics errs in .148."""
     cube = simulate_cube(n_runs=8, seed=1)
     assert "all pairs of a metric together" in said(cube, sc.MaxT())
-    assert "all pairs of all metrics together" in said(cube, sc.MaxT(family="metrics"))
 
 
 def test_paired_leads_with_the_test_that_was_asked_first() -> None:
@@ -94,8 +82,4 @@ def test_no_difference_names_pairs_that_their_own_error_would_separate() -> None
     for analysis in (sc.MaxT(), sc.Leaderboard()):
         text = said(cube, analysis, 1000)
         assert "by their own standard errors alone (t tests, Holm)" in text
-        assert "more pairs would be separated: balanced moderation tests them" in text
-        assert "balanced" not in said(cube, replace(analysis, moderation="balanced"), 1000)
-    balanced = replace(sc.MaxT(), moderation="balanced")
-    found = sc.analyse(cube, balanced, trials=1000, seed=1)["p_value"].values[0, 0, :5]
-    assert (found < 0.05).sum() >= 3
+        assert "more pairs would be separated" in text

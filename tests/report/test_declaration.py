@@ -154,7 +154,7 @@ def with_teams() -> xr.Dataset:
         sc.Splits(),
         sc.Stability(),
         sc.Swap(size=(2, 3, 4)),
-        sc.Ranks(marginal=True),
+        sc.Ranks(),
         sc.Leaderboard(baseline="team01-run1", winner=True, bounds=(0, 1)),
         Teams(topic_sizes=(5,)),
         sc.Bootstrap(),

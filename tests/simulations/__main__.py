@@ -48,11 +48,10 @@ class Row:
     samples: int = 300
 
 
-COVERED, GROUPED, NO_ERROR, FOUND, TAU, ASSURED = (
+COVERED, GROUPED, NO_ERROR, TAU, ASSURED = (
     (0.93, 1.0),
     (0.92, 0.97),
     (0.0, 0.07),
-    (0.5, 1.0),
     (0.90, 1.0),
     (0.80, 1.0),
 )
@@ -64,16 +63,6 @@ TAUS = {
     "DL20 AP, RR by GPT-4": ("syndl-dl2020/gpt4-AP.csv", "syndl-dl2020/gpt4-RR.csv"),
     "DL20 nDCG@10, P@10 by GPT-4": ("syndl-dl2020/gpt4-nDCG10.csv", "syndl-dl2020/gpt4-P10.csv"),
 }
-ERRORS = (
-    "adhoc6/ap.csv", "adhoc8/ap.csv", "web2012/err20.csv", "web2011/ap.csv", "web2011/rr.csv", "web2014/err20.csv",
-)  # fmt: skip
-EXCHANGED = (
-    "adhoc8/ap.csv",
-    "adhoc8/p10.csv",
-    "adhoc7/rr.csv",
-    "web2012/err20.csv",
-    "web2011/rr.csv",
-)
 PILOTS = (
     "robust2004/ap_249topics.csv", "adhoc8/p10.csv", "web2012/err20.csv", "syndl-dl2020/nist-nDCG10.csv",
 )  # fmt: skip
@@ -127,26 +116,6 @@ def _groups() -> Iterator[tuple[str, Row]]:
         name = f"robust2004 AP in {n_groups} groups"
         yield f"{name}: family-wise error", Row(grouped, rates.grouped_family_error, NO_ERROR)
         yield f"{name}: means", Row(grouped, rates.grouped_mean_coverage, GROUPED)
-
-
-def _ablations() -> Iterator[tuple[str, Row]]:
-    yield "5 variants + .01, paired sd .02", Row(truths.ablations, rates.variants_found, FOUND)
-    yield "stop lists and stemmers of the Grid of Points", Row(truths.constructed_ablations, rates.variants_found, FOUND)  # fmt: skip
-
-
-def _statistics() -> Iterator[tuple[str, Row]]:
-    for file in ERRORS:
-        scores = real_scores(file)
-        yield f"{_label(file)}, runs moved to mean 0", Row(of(population, scores, 50, True), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
-    for file in EXCHANGED:
-        yield f"{_label(file)}, scores exchanged", Row(of(truths.exchanged, real_scores(file), 50), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
-    for file in (*ERRORS, "adhoc8/p10.csv", "adhoc7/rr.csv"):
-        yield f"{_label(file)}, scores replaced", Row(of(truths.replaced, real_scores(file), 50), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
-    for n_runs in (30, 100):
-        yield f"{n_runs} normal runs of one mean", Row(of(truths.near_equal_field, n_runs, 50, 0.0), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
-    yield "20 runs, RR of mean 0.95", Row(of(truths.lenient_reciprocal_ranks, [0.9] * 20, 50), rates.statistics_error, NO_ERROR, 200)  # fmt: skip
-    for file in EXCHANGED:
-        yield f"{_label(file)}: share of all pairs found", Row(drawn(file, 50), rates.pairs_found, (0.0, 1.0), 50)  # fmt: skip
 
 
 def _resampling() -> Iterator[tuple[str, Row]]:
@@ -258,8 +227,6 @@ def _boards() -> Iterator[tuple[str, Row]]:
 
 ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "groups": _groups,
-    "ablations": _ablations,
-    "statistics": _statistics,
     "resampling": _resampling,
     "bounded": _bounded,
     "equivalence": _equivalence,
@@ -272,39 +239,6 @@ ROWS: dict[str, Callable[[], Iterator[tuple[str, Row]]]] = {
     "boards": _boards,
 }
 """Rows of the table by name."""
-
-TOGETHER = "before_after"
-BEFORE_AFTER: dict[str, tuple[str, str, str]] = {
-    "groups": (
-        "(10 groups of 5 topics, .*|.* in 10 groups): family-wise error",
-        "max-T",
-        "max-T by group",
-    ),
-    "ablations": (".*", "max-T", "max-T, balanced"),
-    "bounded": ("RR, .*|.* nist-RR, .*", "bootstrap-t", "within bounds"),
-    "equivalence": (".*", "two one-sided t", "within bounds"),
-    "winners": (".*", "own interval", "winner's interval"),
-    "tau": (".*", "one kind", "two kinds"),
-    "corrected": (".*RR, .*", "corrected mean", "within bounds"),
-}
-"""What is shown before and after, by name: which rows, the method of before 0.3.0, and the default of today or its option."""
-
-
-def before_after(samples: int | None = None) -> Iterator[str]:
-    """Yield a table with the old and the new method of `BEFORE_AFTER` side by side."""
-    yield "| name | truth | goal | before | before: rate | after | after: rate | samples |"
-    yield "|---" * 8 + "|"
-    for name, (rows, before, after) in BEFORE_AFTER.items():
-        found: dict[str, dict[str, list[str]]] = {}
-        for line in lines(name, samples, rows):
-            _, label, method, *cells = (each.strip() for each in line.strip("| ").split(" | "))
-            found.setdefault(label, {})[method] = cells
-        for label, methods in found.items():
-            if before not in methods:
-                yield f"| {name} | {label} | | skipped: ../shared/data is absent | | | | |"
-                continue
-            (goal, rate, error, number), (_, now, now_error, _) = methods[before], methods[after]
-            yield f"| {name} | {label} | {goal} | {before} | {rate} ({error}) | {after} | {now} ({now_error}) | {number} |"
 
 
 def _label(file: str) -> str:
@@ -354,25 +288,14 @@ def wide(rows: Iterable[str]) -> Iterator[str]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulations", description="Print measured rates on known truths.")  # fmt: skip
-    parser.add_argument(
-        "names",
-        nargs="*",
-        metavar="NAME",
-        help=f"some of {', '.join(ROWS)}; or {TOGETHER}: old and new methods side by side",
-    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(ROWS)}")
     parser.add_argument("--samples", type=int, help="samples of each row")
     parser.add_argument("--wide", action="store_true", help="a row a truth, as on the pages")
     options = parser.parse_args()
-    unknown = set(options.names) - {*ROWS, TOGETHER}
+    unknown = set(options.names) - ROWS.keys()
     if unknown:
-        parser.error(
-            f"no such name: {', '.join(sorted(unknown))}; known: {', '.join(ROWS)}, {TOGETHER}"
-        )
+        parser.error(f"no such name: {', '.join(sorted(unknown))}; known: {', '.join(ROWS)}")
     logging.disable(logging.WARNING)
-    if options.names == [TOGETHER]:
-        for line in before_after(options.samples):
-            print(line, flush=True)
-        return
     if not options.wide:
         print("| " + " | ".join(HEADINGS) + " |\n" + "|---" * len(HEADINGS) + "|", flush=True)
     for name in options.names or ROWS:

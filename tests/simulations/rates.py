@@ -57,11 +57,6 @@ WIDTH = "width, of the interval without"
 AS_BEFORE = sc.Leaderboard(bounds=(), winner=False, plus_one=False)
 """As in versions before 0.3.0."""
 WINNER_BOARD = sc.Leaderboard(bounds=())
-STATISTICS = {
-    "max-T": sc.MaxT(alphas=(ALPHA,)),
-    "max-T, moderation 0": sc.MaxT(alphas=(ALPHA,), moderation=0.0),
-    "max-T, balanced": sc.MaxT(alphas=(ALPHA,), moderation="balanced"),
-}
 RESAMPLING: Final = ("topics", "gaussian")
 LABEL_OPTIONS = {"weights": "quadratic", "distance": "ordinal"}
 EQUAL_MEANS = 1e-12
@@ -103,25 +98,11 @@ def family_error(truth: Truth, number: int, seed: int) -> Values:
     return collected(rows)
 
 
-def statistics_error(truth: Truth, number: int, seed: int) -> Values:
-    """Return whether any pair with equal means is significant by max-T, by statistic, and by Holm's t tests."""
-    rows: list[dict[str, Any]] = []
-    for cube, drawn in cubes(truth, number, seed):
-        p = {name: analyse(cube, test, trials=TRIALS, seed=seed)["p_value"].values[:, 0] for name, test in STATISTICS.items()}  # fmt: skip
-        single = analyse(cube, sc.Paired(tests=("t",), alphas=(ALPHA,)))["p_value"].values
-        p["Holm's t"] = np.array([_holm(each.reshape(-1)) for each in single])
-        first, second = np.triu_indices(len(drawn[0].means), 1)
-        for k, sample in enumerate(drawn):
-            equal = np.abs(sample.means[first] - sample.means[second]) < EQUAL_MEANS
-            rows.append({name: (each[k, equal] < ALPHA).any() for name, each in p.items()})
-    return collected(rows)
-
-
 def resampling_error(truth: Truth, number: int, seed: int) -> Values:
     """Return whether any pair is significant where all means are equal, by max-T with resampled topics and with drawn errors."""
     rows: list[dict[str, Any]] = []
     for cube, drawn in cubes(truth, number, seed):
-        tests = {f"{name}, {how}": replace(STATISTICS[name], resampling=how) for name in ("max-T", "max-T, moderation 0") for how in RESAMPLING}  # fmt: skip
+        tests = {f"max-T, {how}": sc.MaxT(alphas=(ALPHA,), resampling=how) for how in RESAMPLING}
         least = {name: analyse(cube, test, trials=TRIALS, seed=seed)["p_value"].values.min(axis=(1, 2)) for name, test in tests.items()}  # fmt: skip
         rows += [{name: each[k] < ALPHA for name, each in least.items()} for k in range(len(drawn))]
     return collected(rows)
@@ -132,15 +113,6 @@ def resampling_means(truth: Truth, number: int, seed: int) -> Values:
     boards = {f"mean, {how}": replace(AS_BEFORE, resampling=how) for how in RESAMPLING}
     found = _means(truth, number, seed, boards, {})
     return {name: each for name, each in found.items() if name in boards}
-
-
-def pairs_found(truth: Truth, number: int, seed: int) -> Values:
-    """Return the share of all pairs that are significant by max-T, by statistic."""
-    rows: list[dict[str, Any]] = []
-    for cube, _ in cubes(truth, number, seed):
-        p = {name: analyse(cube, test, trials=TRIALS, seed=seed)["p_value"].values[:, 0] for name, test in STATISTICS.items()}  # fmt: skip
-        rows += [{name: (each[k] < ALPHA).mean() for name, each in p.items()} for k in range(cube.sizes["metric"])]  # fmt: skip
-    return collected(rows)
 
 
 def grouped(cube: xr.Dataset, drawn: list[Sample]) -> xr.Dataset:
@@ -228,33 +200,6 @@ def _of_limits(name: str, low: Floats, high: Floats, means: Floats) -> dict[str,
         f"{name} a point {ERROR}": (low == high).mean(),
         f"{name} beyond 1 {ERROR}": (high > 1 + 1e-12).mean(),
     }
-
-
-def variants_found(truth: Truth, number: int, seed: int) -> Values:
-    """Return the share of the first run's pairs with the next five that are significant, of those whose means differ."""
-    rows: list[dict[str, Any]] = []
-    for cube, drawn in cubes(truth, number, seed):
-        found = {
-            name: analyse(cube, test, trials=TRIALS, seed=seed) for name, test in STATISTICS.items()
-        }
-        single = analyse(cube, sc.Paired(tests=("t",), alphas=(ALPHA,)))["p_value"].values
-        for k, sample in enumerate(drawn):
-            differ = np.abs(sample.means[1:6] - sample.means[0]) > 1e-12
-            # In label order the first run's pairs with the next five are the first five pairs.
-            row = {
-                name: (each["p_value"].values[k, 0, :5] < ALPHA)[differ].mean()
-                for name, each in found.items()
-            }
-            row["Holm's t"] = (_holm(single[k].reshape(-1))[:5] < ALPHA)[differ].mean()
-            rows.append(row)
-    return collected(rows)
-
-
-def _holm(p: Floats) -> Floats:
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
-    return adjusted
 
 
 def called_equivalent(truth: Truth, number: int, seed: int) -> Values:

@@ -163,24 +163,6 @@ def population(scores: Floats, n_topics: int, equal: bool = False) -> Truth:
     return draw
 
 
-def exchanged(scores: Floats, n_topics: int) -> Truth:
-    """Return topics of a collection whose runs are equal on their scores' grid: on each drawn topic the scores of pairs of runs are exchanged at random.
-
-    Runs are paired by their order of means, nearest first. The runs of a pair have the same mean; those of different pairs do not.
-    """
-    order = np.argsort(scores.mean(axis=1), kind="stable")
-    order = order[: len(order) // 2 * 2]
-    kept = scores[order]
-    means = np.repeat(kept.reshape(-1, 2, kept.shape[1]).mean(axis=(1, 2)), 2)
-
-    def draw(chance: np.random.Generator) -> Sample:
-        drawn = kept[:, chance.integers(0, kept.shape[1], n_topics)].reshape(-1, 2, n_topics)
-        swapped = chance.random((len(drawn), 1, n_topics)) < 0.5
-        return Sample(np.where(swapped, drawn[:, ::-1], drawn).reshape(-1, n_topics), means)
-
-    return draw
-
-
 def replaced(scores: Floats, n_topics: int) -> Truth:
     """Return topics of a collection whose runs are given one mean by scores that other runs have: on topic after topic, in an order that all runs share, a run gets the third largest (or least) score of the topic, until its mean is that of all.
 
@@ -215,17 +197,6 @@ def grouped_population(scores: Floats, n_groups: int, size: int) -> Truth:
     return draw
 
 
-def constructed_ablations(data: Path = DATA, n_topics: int = 50) -> Truth:
-    """Return TREC-8's topics, and systems of the Grid of Points: the first run, five that differ from it in the stop list or slightly in the stemmer, and ten participants' runs."""
-    table = pd.read_csv(data / "gop-t08/ap.csv.gz")
-    parts = [f"{stop}_porter" for stop in ("indri", "lucene", "smart", "terrier", "snowball")]
-    near = [f"{part}_bm25_noltr_long" for part in (*parts, "indri_snowballPorter")]
-    field = real_scores("adhoc8/ap.csv", data)
-    order = np.argsort(-field.mean(axis=1), kind="stable")
-    others = field[order[np.linspace(0, len(order) - 1, 10).astype(int)]]
-    return population(np.concatenate([table[near].to_numpy(float).T, others]), n_topics)
-
-
 # Random-effects models.
 
 
@@ -254,28 +225,6 @@ def topic_groups(
         own = chance.standard_normal((n_runs + 1, len(group)))
         parts = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
         return Sample(0.4 + 0.15 * parts[0] + 0.12 * parts[1:], np.full(n_runs, 0.4), group)
-
-    return draw
-
-
-def ablations(
-    n_topics: int = 50, effect: float = 0.01, deviation: float = 0.02, others: int = 10
-) -> Truth:
-    """Return a baseline (the first run), five variants that are better by ``effect``, and other runs that differ more and vary more.
-
-    Parameters
-    ----------
-    deviation
-        Standard deviation over topics of a variant's difference from the baseline.
-    """
-    means = np.concatenate([[0.3], np.full(5, 0.3 + effect), np.linspace(0.2, 0.35, others)])
-
-    def draw(chance: np.random.Generator) -> Sample:
-        topic = 0.15 * chance.standard_normal(n_topics)
-        base = 0.12 * chance.standard_normal(n_topics)
-        near = base + deviation * chance.standard_normal((5, n_topics))
-        far = 0.12 * chance.standard_normal((others, n_topics))
-        return Sample(means[:, np.newaxis] + topic + np.concatenate([base[np.newaxis], near, far]), means)  # fmt: skip
 
     return draw
 

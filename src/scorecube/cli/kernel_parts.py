@@ -34,7 +34,7 @@ OTHER_OPTIONS: dict[str, tuple[dict[str, object], ...]] = {
         {"signed": True},
         {"share": "none"},
     ),
-    "maxt": ({"moderation": "balanced"}, {"resampling": "gaussian"}),
+    "maxt": ({"resampling": "gaussian"},),
 }
 """Options of analyses that take other kernels than the defaults."""
 TOGETHER = {"leaderboard": ("ranks", "maxt", "board")}

@@ -53,13 +53,9 @@ RUNS = declared(
     long=True,
 )
 RANKS = declared(
-    "metric gain run",
-    "metric gain run repetitions? mean rank~ sets",
-    sort="rank",
-    within=2,
-    long=True,
+    "metric gain run", "metric gain run repetitions? mean rank~", sort="rank", within=2, long=True
 )
-"""Runs, best first, with their rank sets: all sets hold together, or each by itself (marginal)."""
+"""Runs, best first, with their rank sets, which hold together."""
 TOP = declared("metric gain k", "metric gain k n_systems=n_top runs=top_runs")
 """Confidence sets of the k best runs: how many runs they have, and which, best first."""
 
@@ -94,8 +90,7 @@ def matrix(result: xr.Dataset) -> pd.DataFrame:
 def joint_legend(attrs: Mapping[str, Any]) -> str:
     """Return what limits and rank sets are about, and which hold together."""
     percent, one = f"{100 * (1 - attrs['alpha']):g}%", noun(attrs)
-    sets = f"each {one} by itself" if attrs.get("marginal") else f"all {one}s together"
-    return f"{percent} limits over infinitely many topics like these, each {one} by itself; {percent} rank sets, {sets}"
+    return f"{percent} limits over infinitely many topics like these, each {one} by itself; {percent} rank sets, all {one}s together"
 
 
 def legend(attrs: Mapping[str, Any]) -> str:
@@ -119,7 +114,6 @@ def title(options: Mapping[str, Any]) -> str:
     baseline = options.get("baseline")
     return listed(
         f"{100 * (1 - options['alpha']):.4g}% confidence",
-        "marginal" if options.get("marginal") else "",
         by_system(options),
         f"baseline {baseline}" if baseline is not None else "",
     )
@@ -129,25 +123,21 @@ def caption(result: xr.Dataset) -> str:
     """Describe the figure."""
     percent, compared = f"{100 * (1 - float(result.attrs['alpha'])):g}%", noun(result.attrs)
     over = "topics" if compared == "run" else "topics and repetitions"
-    sets = "each by itself" if result.attrs.get("marginal") else "all together"
     counts = f"{counted(int(result.attrs['n_runs']), compared)}, {result.attrs['n_topics']} topics, {result.attrs['trials']:,} trials."
     points, lines = ", without intervals", ""
     if "mean_low" in result:
         points = f" with {percent} intervals over {over}, each by itself"
         lines = f"; lines at the side: groups of {compared}s that are not separated"
-    return f"{counts} {compared.capitalize()}s by mean score: points{points}; bars: {percent} rank sets, {sets}{lines}."
+    return f"{counts} {compared.capitalize()}s by mean score: points{points}; bars: {percent} rank sets, all together{lines}."
 
 
 def answer(group: ResultGroup) -> Iterator[Finding]:
-    """Yield which run leads by each metric, and how many may; of several collections in how many cases a single one may.
-
-    Marginal sets hold each by itself, so how many runs may be the best is not said of them.
-    """
+    """Yield which run leads by each metric, and how many may; of several collections in how many cases a single one may."""
     attrs, frame = group.attrs[0], with_labels(group.first_table)
     cells = [rows for _, rows in frame.groupby([COLLECTION, "label"], sort=False)]
     if not group.several:
         yield from (leader(rows, group.results[0]) for rows in cells)
-    if not group.several or attrs.get("marginal"):
+    if not group.several:
         return
     may_lead = [int((rows["rank_low"] == 1).sum()) for rows in cells]
     largest = max(count / len(rows) for count, rows in zip(may_lead, cells, strict=True))
@@ -163,9 +153,8 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
 
 def _confidence(attrs: Mapping[Any, Any]) -> str:
     """Return with which confidence rank sets hold, and what they are about."""
-    together = "each rank set by itself" if attrs.get("marginal") else "all rank sets at once"
     over = ", over topics and repetitions" if noun(attrs) == "system" else ""
-    return f"[{100 * (1 - float(attrs['alpha'])):g}%, {together}{over}]"
+    return f"[{100 * (1 - float(attrs['alpha'])):g}%, all rank sets at once{over}]"
 
 
 def of_cell(result: xr.Dataset, row: Any, name: str) -> float:
@@ -203,9 +192,7 @@ def leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
         mean = with_limits(first["mean"], *as_leader).replace(")", ", as leader)")
     may_lead = int((rows["rank_low"] == 1).sum())
     others = (
-        ""
-        if attrs.get("marginal")
-        else f", and no other {compared} may be the best"
+        f", and no other {compared} may be the best"
         if may_lead == 1
         else f", and {may_lead} of {len(rows)} {compared}s may be the best"
     )
@@ -214,12 +201,12 @@ def leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
     width = (rows["rank_high"] - rows["rank_low"] + 1).median()
     own = of_cell(result, first, "own_error_pairs") if may_lead > 1 else 0
     return with_number(
-        f"{label}: {lead} with {mean}; {place}{others}; the median rank set has {width:.0f} of {len(rows)} ranks {_confidence(attrs)}{own_errors(own, attrs)}",
+        f"{label}: {lead} with {mean}; {place}{others}; the median rank set has {width:.0f} of {len(rows)} ranks {_confidence(attrs)}{own_errors(own)}",
         f"rank of {first[names.RUN]} by {label} over infinitely many topics",
         number_of(first, "rank"),
         "rank",
         1 - float(attrs["alpha"]),
-        jointly="" if attrs.get("marginal") else f"rank sets of all {compared}s",
+        jointly=f"rank sets of all {compared}s",
         table="systems" if "best" in rows else "ranks",
         short=(_short(rows, as_leader),),
     )
@@ -392,8 +379,8 @@ _RANKS = View(
     name="ranks",
     heading="Rank sets",
     about="The rank set of a run holds its rank by mean score over infinitely many topics: it begins after the runs that are shown to be better and ends before "
-    "those that are shown to be worse, by the step-down max-T test. Simultaneous sets hold together with the stated confidence, a marginal set "
-    "by itself. The runs whose set begins at k or before may be among the k best.",
+    "those that are shown to be worse, by the step-down max-T test. All sets hold together with the stated confidence. "
+    "The runs whose set begins at k or before may be among the k best.",
     tables={"ranks": RANKS, "top": TOP},
     summary=(
         Summary(

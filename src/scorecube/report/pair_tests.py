@@ -268,7 +268,7 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
             f"on these {attrs['n_topics']} topics{after}"
         )
     own = _count(result, row, OWN_ERRORS) if OWN_ERRORS in quantity_names(result) else 0
-    sentence += own_errors(own if attrs.get("analysis") == "maxt" else 0, attrs)
+    sentence += own_errors(own if attrs.get("analysis") == "maxt" else 0)
     near = _count(result, row, UNDECIDED) if UNDECIDED in quantity_names(result) else 0
     if near:
         sentence += f"; {counted(near, 'p-value')} within the Monte Carlo error of {row['alpha']:g}"
@@ -362,10 +362,8 @@ def family(attrs: Mapping[str, Any]) -> str:
     baseline = attrs.get("baseline")
     if attrs.get("analysis") not in MEASURED:
         return "each pair by itself" if baseline is None else "each comparison by itself"
-    together = (
-        "of all metrics together" if attrs.get("family") == "metrics" else "of a metric together"
-    )
-    return f"all {'pairs' if baseline is None else f'comparisons with {baseline}'} {together}"
+    compared = "pairs" if baseline is None else f"comparisons with {baseline}"
+    return f"all {compared} of a metric together"
 
 
 def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> Remarks:

@@ -35,18 +35,17 @@ def listed(*words: str | None, by: str = ", ") -> str:
     return by.join(filter(None, words))
 
 
-def own_errors(number: float, attrs: Mapping[str, Any]) -> str:
-    """Return how many more pairs their own standard errors alone would separate, and the option that tests them; nothing for none.
+def own_errors(number: float) -> str:
+    """Return how many more pairs their own standard errors alone would separate; nothing for none.
 
     Examples
     --------
-    >>> own_errors(5, {"moderation": 4.0})
-    '; by their own standard errors alone (t tests, Holm) 5 more pairs would be separated: balanced moderation tests them'
+    >>> own_errors(5)
+    '; by their own standard errors alone (t tests, Holm) 5 more pairs would be separated'
     """
     if not number > 0:
         return ""
-    tests = "" if attrs.get("moderation") == "balanced" else ": balanced moderation tests them"
-    return f"; by their own standard errors alone (t tests, Holm) {number:,.0f} more pairs would be separated{tests}"
+    return f"; by their own standard errors alone (t tests, Holm) {number:,.0f} more pairs would be separated"
 
 
 def value_range(values: Iterable[Any], form: str) -> str:

@@ -28,56 +28,37 @@ def sets_of(result: xr.Dataset) -> list[tuple[int, int]]:
     return list(zip(low, high, strict=True))
 
 
-@pytest.mark.parametrize("marginal", [False, True])
-@pytest.mark.parametrize("moderation", [0.0, 4.0])
-def test_sets_are_those_of_the_oracle(marginal: bool, moderation: float) -> None:
+def test_sets_are_those_of_the_oracle() -> None:
     scores = [[value + 0.04 * k for value in row] for k, row in enumerate(odd_scores())]
-    analysis = sc.Ranks(marginal=marginal, moderation=moderation, alpha=0.1)
-    result = analyse(cube_of(scores), analysis, trials=150, seed=1)
-    expected = rank_sets(scores, drawn(26, 150), 0.1, moderation, marginal=marginal)
+    result = analyse(cube_of(scores), sc.Ranks(alpha=0.1), trials=150, seed=1)
+    expected = rank_sets(scores, drawn(26, 150), 0.1)
     assert sets_of(result) == expected
     assert len(set(expected)) > 2
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("marginal", [False, True])
 @pytest.mark.parametrize(("collection", "runs"), [("adhoc5", 12), ("web2011", 12)])
-def test_sets_of_real_runs(data: Path, collection: str, runs: int, marginal: bool) -> None:
+def test_sets_of_real_runs(data: Path, collection: str, runs: int) -> None:
     scores = scores_of(data / collection / "ap.csv")[:: 60 // runs][:runs]
     cube = cube_of(scores.tolist())
     samples = sc.MaxT().samples(cube, 5, 120)
-    result = analyse(cube, sc.Ranks(marginal=marginal), trials=120, seed=5)
+    result = analyse(cube, sc.Ranks(), trials=120, seed=5)
     topics = [str(label) for label in cube["topic"].values]
     picked = [
         [topics.index(str(label)) for label in row] for row in samples["topic_sample"].values[:, 0]
     ]
-    assert sets_of(result) == rank_sets(scores.tolist(), picked, 0.05, 4.0, marginal=marginal)
+    assert sets_of(result) == rank_sets(scores.tolist(), picked, 0.05)
     board = analyse(cube, sc.Leaderboard(), trials=120, seed=5)
-    if not marginal:
-        assert sets_of(board) == sets_of(result)
+    assert sets_of(board) == sets_of(result)
 
 
 def test_negated_scores_turn_the_order_round() -> None:
     scores = np.array(odd_scores())
-    for marginal in (False, True):
-        analysis = sc.Ranks(marginal=marginal)
-        up, down = (
-            analyse(cube_of((sign * scores).tolist()), analysis, trials=200, seed=1)
-            for sign in (1, -1)
-        )
-        assert [(9 - high, 9 - low) for low, high in sets_of(down)] == sets_of(up)
-
-
-def test_a_marginal_set_lies_within_the_simultaneous_one_of_single_step() -> None:
-    chance = np.random.default_rng(3)
-    scores = 0.4 + 0.05 * chance.standard_normal((9, 40)) + 0.02 * np.arange(9)[:, np.newaxis]
-    cube = cube_of(scores.tolist())
-    together, single = (
-        analyse(cube, sc.Ranks(marginal=marginal), trials=500, seed=1) for marginal in (False, True)
+    up, down = (
+        analyse(cube_of((sign * scores).tolist()), sc.Ranks(), trials=200, seed=1)
+        for sign in (1, -1)
     )
-    assert (together["rank_low"] <= single["rank_low"]).all()
-    assert (together["rank_high"] >= single["rank_high"]).all()
-    assert (together["rank_low"] < single["rank_low"]).any()
+    assert [(9 - high, 9 - low) for low, high in sets_of(down)] == sets_of(up)
 
 
 def test_sets_of_the_best_are_counted_and_named() -> None:
@@ -112,7 +93,7 @@ def test_rounding_errors_of_a_covariance_are_no_asymmetry() -> None:
 def test_estimates_of_a_series_keep_their_labels_and_correlation_counts() -> None:
     means = pd.Series({"b": 0.50, "a": 0.55})
     alone = sc.rank_sets(means, [0.03, 0.03])
-    together = sc.rank_sets(means, 0.03**2 * np.array([[1, 0.95], [0.95, 1]]), marginal=True)
+    together = sc.rank_sets(means, 0.03**2 * np.array([[1, 0.95], [0.95, 1]]))
     assert alone["run"].values.tolist() == ["b", "a"]
     assert sets_of(alone) == [(1, 2), (1, 2)]
     assert sets_of(together) == [(2, 2), (1, 1)]
@@ -195,4 +176,3 @@ def test_sets_hold_the_true_ranks(data: Path, runs: int) -> None:
     """All sets together hold all ranks in the population of topics of adhoc8."""
     found = coverage(scores_of(data / "adhoc8" / "ap.csv"), runs, replicates=200)
     assert found["simultaneous"] >= 0.93
-    assert found["marginal"] >= 0.93

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 
 from scorecube.analyses.base import Inputs, Prepared
-from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import (
     alphas_field,
     expand_cells,
@@ -25,7 +24,7 @@ from scorecube.analyses.pair_tests.family import Pairs, baseline_field, family
 from scorecube.analyses.pair_tests.joint_quantities import MAXT_VARIABLES
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.repetitions import OverRepetitions, with_repetitions
-from scorecube.analyses.pair_tests.step_down import StepDown
+from scorecube.analyses.pair_tests.step_down import MODERATION, StepDown
 from scorecube.collection.selection import cell_of_settings
 
 
@@ -63,13 +62,6 @@ class MaxT(StepDown):
     alphas: tuple[float, ...] = alphas_field(finalize=True, family_wise=True)
     baseline: str | None = baseline_field()
     plus_one: bool = plus_one_field()
-    family: Literal["pairs", "metrics"] = option_field(
-        "pairs",
-        "Pairs that are tested together: those of each metric, or of all metrics.",
-        detail="``metrics`` multiplies p-values by the number of metrics and gain settings (Bonferroni), and widens intervals accordingly.",
-        finalize=True,
-        since="0.3.0",
-    )
 
     def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
         return [family(cube, self.baseline)]
@@ -79,15 +71,10 @@ class MaxT(StepDown):
         (tested,), statistics = self.families(cube), self.statistics(prepared)
         counts = self.counts(prepared, totals["reached"], trials)
         reached = np.stack([each for (each,) in counts])
-        together, one = len(reached) if self.family == "metrics" else 1, int(self.plus_one)
-        reached = np.minimum((reached.astype(np.int64) + one) * together - one, trials).astype(
-            np.int32
-        )
         attrs: dict[str, Any] = {
             "trials": trials,
             "plus_one": int(self.plus_one),
-            "moderation": self.moderation,
-            "family": self.family,
+            "moderation": MODERATION,
             **self.facts(),
         }
         values, more = over_repetitions(prepared, statistics, tested)
@@ -100,7 +87,7 @@ class MaxT(StepDown):
             "standard_error": [each.standard_errors(tested) for each in statistics],
             "moderated_error": [each.moderated_errors(tested) for each in statistics],
             "critical_value": [
-                self.critical_values(each, largest[0], [alpha / together for alpha in self.alphas])
+                self.critical_values(each, largest[0], self.alphas)
                 for each, largest in zip(statistics, totals["largest"], strict=True)
             ],
         }

@@ -1,4 +1,4 @@
-"""The moderated and the balanced statistic of pairs of runs in one cell, observed and in resamples of topics."""
+"""The moderated statistic of pairs of runs in one cell."""
 
 import math
 from dataclasses import dataclass, field
@@ -7,25 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from scorecube import names
 from scorecube.analyses.pair_tests.base import tie_widths
 from scorecube.analyses.pair_tests.family import Pairs
-from scorecube.analyses.pair_tests.pair_scores import pairs_at_once, score_rounding
 from scorecube.kernels.pairs.pair_order import label_order
-from scorecube.kernels.pairs.running_maximum import resampled, tails_of_pairs
-from scorecube.kernels.pairs.tail_counts import EQUAL, observed_sums
-from scorecube.kernels.random.philox import stream_key
-from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
-from scorecube.statistics.bounded_means import n_varied
-from scorecube.statistics.integer_scores import Units
+from scorecube.kernels.pairs.tail_counts import observed_sums
 from scorecube.statistics.multiple_testing import adjusted
 
 NEAR = 1e-6
 """Share that is left of sums of squares less twice that of products below which squared differences are added instead."""
-TAIL = 0.01
-"""Probability at which the t of each pair is compared with Student's."""
-TAIL_TRIALS, TAIL_SEED = 1000, 0
-"""Resamples by which it is estimated, the same for all seeds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,59 +152,3 @@ class Moderated:
         reached = np.where((totals == 0) & (self.spread(pairs, squares) == 0), trials, 0)
         reached[order] = np.maximum.accumulate(counts[: len(order)][::-1])[::-1]
         return reached.astype(np.int32)
-
-
-@dataclass(frozen=True, eq=False)
-class Balanced(Moderated):
-    """The statistic of pairs each in units of its own: t times the ratio of Student's quantile to that of the pair's own t in resamples, if that is larger.
-
-    A difference that is the same on all but k topics counts as if it were zero there: its t is at most that of k equal differences, sqrt(k (n - 1) / (n - k)).
-
-    tested: The pairs there are.
-    """
-
-    tested: Pairs
-
-    @cached_property
-    def _of_pairs(self) -> Any:
-        """Squares of the ratios, at most 1, and the largest statistics: float64 (2, run, run)."""
-        from scipy.special import stdtrit
-
-        units, n = self.units, self.units.n_topics
-        key = stream_key(TAIL_SEED, names.Purpose.TAILS)
-        counts = multiplicity_columns(bootstrap_samples(key, n, 0, TAIL_TRIALS), n)
-        rank, infinite = math.floor(TAIL * (TAIL_TRIALS + 1)), n * (1.0 - EQUAL)
-        scores = resampled(units.values, counts, units.snap)
-        varied = varied_topics(units, self.tested)
-        caps = varied / (n - varied)
-        tails = np.minimum(tails_of_pairs(scores, *self.tested, infinite, rank), caps)
-        usual = stdtrit(n - 1, 1.0 - TAIL / 2) ** 2 / (n - 1)
-        found = np.ones((2, len(units.values), len(units.values)))
-        shares = usual / np.maximum(tails, usual)
-        for pairs in (self.tested, self.tested[::-1]):
-            found[0][pairs], found[1][pairs] = shares, shares * caps
-        return found
-
-    def factors(self, pairs: Pairs) -> tuple[Any, Any]:
-        """Return the squares of the ratios of pairs, and their largest statistics."""
-        return self._of_pairs[0][pairs], self._of_pairs[1][pairs]
-
-    def statistic(self, pairs: Pairs, totals: Any, squares: Any) -> Any:
-        share, cap = self.factors(pairs)
-        return np.minimum(share * self.units.n_topics * totals * totals / squares, cap)
-
-    def t_of(self, statistic: Any) -> Any:
-        return np.sqrt((self.units.n_topics - 1) * statistic)
-
-    def moderated_errors(self, pairs: Pairs) -> Any:
-        return self.standard_errors(pairs) / np.sqrt(self.factors(pairs)[0])
-
-
-def varied_topics(units: Units, pairs: Pairs) -> Any:
-    """Return on how many topics the difference of each pair is not its most frequent one: int64 (pair,)."""
-    found, step = np.empty(len(pairs[0]), np.int64), pairs_at_once(units.n_topics)
-    for low in range(0, len(found), step):
-        part = slice(low, low + step)
-        differences = units.whole[pairs[0][part]] - units.whole[pairs[1][part]]
-        found[part] = n_varied(differences, 2.0 * score_rounding(units))
-    return found

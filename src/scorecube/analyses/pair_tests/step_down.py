@@ -20,7 +20,6 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.drawn_samples import bootstrapped_topics
-from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import (
     cell_units,
     check_runs,
@@ -45,7 +44,7 @@ from scorecube.analyses.pair_tests.gaussian import (
     root_of,
     row_units,
 )
-from scorecube.analyses.pair_tests.moderated import Balanced, Moderated
+from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.repetitions import (
     SHARE_OF_MODERATION,
     OverRepetitions,
@@ -82,7 +81,7 @@ always gets the same trials together, wherever a block begins."""
 FEW_TOPICS = 25
 """Number of topics below which error rates are not known."""
 MODERATION = 4.0
-"""Default of the moderation. Chosen on adhoc6 AP, web2012 ERR@20 and web2013 AP among 0, 1, 2 and 4."""
+"""Weight of the median variance of all pairs beside a pair's own, whose weight is 1; variances are squared standard errors. Chosen on adhoc6 AP, web2012 ERR@20 and web2013 AP among 0, 1, 2 and 4."""
 STATISTICS, SEEN = "statistics", "seen"
 """Keys of `Prepared.kept`."""
 
@@ -114,13 +113,6 @@ class StepDown(Analysis):
     subject: ClassVar[str] = "the max-T test"
     """Name of the analysis in messages."""
 
-    moderation: float | Literal["balanced"] = option_field(
-        MODERATION,
-        "Weight of the median variance of all pairs beside a pair's own, 0 for the plain t; or balanced: each pair's t in units of its own.",
-        detail="A pair's own has weight 1; variances are squared standard errors. ``balanced``: t times the ratio of Student's 99 % quantile to the pair's own in resamples, if that is larger; of systems with repetitions it is 4.",
-        minimum=0,
-        maximum=1e6,
-    )
     by_system: bool | None = by_system_field()
     resampling: Literal["topics", "gaussian", "auto"] = resampling_field()
 
@@ -135,7 +127,7 @@ class StepDown(Analysis):
     def of_cube(self, cube: xr.Dataset) -> tuple[Self, list[str]]:
         chosen = self
         if self.resampling == AUTO:
-            large = self.fewest_topics(cube) >= MANY_TOPICS and self.moderation != "balanced"
+            large = self.fewest_topics(cube) >= MANY_TOPICS
             chosen = replace(self, resampling=GAUSSIAN if large else TOPICS)
         return systems_by_default(chosen, cube)
 
@@ -161,10 +153,6 @@ class StepDown(Analysis):
         check_runs(cube, self.subject, finite=finite)
         check_baseline(cube, getattr(self, "baseline", None))
         n_topics = cube.sizes[names.TOPIC]
-        if self.resampling == GAUSSIAN and self.moderation == "balanced":
-            raise refuse_gaussian(
-                f"{option('moderation', 'balanced')} is made from resamples", "moderation"
-            )
         repetitions: Repetitions | None = prepared.shared
         remarks = few_binary_topics(cube, self.subject)
         if repetitions is not None:
@@ -218,9 +206,6 @@ class StepDown(Analysis):
                 }
             else:
                 inputs |= {f"centred_{cell}": units.values, f"snap_{cell}": np.array(units.snap)}
-            if isinstance(statistic, Balanced):
-                factors = statistic.factors((first, second))
-                inputs |= {f"factors_{cell}": factors[0], f"caps_{cell}": factors[1]}
             if repetitions is not None and isinstance(statistic, OverRepetitions):
                 inputs[f"variances_{cell}"] = statistic.single
         inputs["n_cells"] = np.array(n_cells(prepared.cube))
@@ -285,7 +270,7 @@ class StepDown(Analysis):
         """Return what repetitions add to a cell."""
         if repeated is None:
             return None
-        own, weight = inputs[f"variances_{cell}"], SHARE_OF_MODERATION * self.weight
+        own, weight = inputs[f"variances_{cell}"], SHARE_OF_MODERATION * MODERATION
         return repetition_errors(repeated, own, inputs["repetitions"], weight)
 
     def largest(self, inputs: Inputs, replicates: Replicates, family: Family, reached: Any) -> Any:
@@ -295,7 +280,7 @@ class StepDown(Analysis):
         if errors is None and not isinstance(scores, Drawn):
             infinite = scores.centred.shape[1] * (1.0 - EQUAL)
             return step_down(scores, trials, family, added, infinite, reached)
-        moderation, none = (self.weight, added), np.zeros_like(scores.sums)
+        moderation, none = (MODERATION, added), np.zeros_like(scores.sums)
         own = (none, none) if errors is None else (errors.shifts, errors.variances)
         return step_down_over_repetitions(scores, own, trials, family, moderation, reached)
 
@@ -315,11 +300,6 @@ class StepDown(Analysis):
     def facts(self) -> dict[str, str]:
         """Return the attributes of a result that say what was drawn; none for topics."""
         return {"resampling": GAUSSIAN} if self.resampling == GAUSSIAN else {}
-
-    @property
-    def weight(self) -> float:
-        """Weight of the median variance; of a balanced statistic that of systems with repetitions, which have no other."""
-        return MODERATION if self.moderation == "balanced" else float(self.moderation)
 
     def statistics(self, prepared: Prepared) -> list[Moderated]:
         """Return the statistic of each cell."""
@@ -346,7 +326,7 @@ class StepDown(Analysis):
         if self.resampling == GAUSSIAN:
             return [
                 OverRepetitions(
-                    *(each, self.weight, counts, single), products=products_of_scores(each)
+                    *(each, MODERATION, counts, single), products=products_of_scores(each)
                 )
                 for each, single in zip(
                     map(row_units, self.rows(prepared), self.seen(prepared)), variances, strict=True
@@ -355,15 +335,10 @@ class StepDown(Analysis):
         units = cell_units(prepared.cube)
         if repetitions is not None:
             return [
-                OverRepetitions(each, self.weight, counts, single)
+                OverRepetitions(each, MODERATION, counts, single)
                 for each, single in zip(units, variances, strict=True)
             ]
-        if self.moderation == "balanced":
-            first, second = np.concatenate(
-                [np.stack(pairs) for pairs in self.families(prepared.cube)], 1
-            )
-            return [Balanced(each, 0.0, (first, second)) for each in units]
-        return [Moderated(each, self.weight) for each in units]
+        return [Moderated(each, MODERATION) for each in units]
 
     def counts(self, prepared: Prepared, reached: Any, trials: int) -> list[list[Any]]:
         """Return the adjusted number of trials that reach each pair, int32 (pair,), by cell and family."""

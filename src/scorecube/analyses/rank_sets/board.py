@@ -18,7 +18,7 @@ from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pair_scores import comparable
 from scorecube.analyses.pair_tests.repetitions import systems_of, variance_of
 from scorecube.analyses.pair_tests.resampled_parts import Part, largest_of_parts
-from scorecube.analyses.pair_tests.step_down import AT_ONCE, Replicates, runs_of
+from scorecube.analyses.pair_tests.step_down import AT_ONCE, MODERATION, Replicates, runs_of
 from scorecube.analyses.rank_sets.board_quantities import VARIABLES
 from scorecube.analyses.rank_sets.leaderboard import (
     Leaderboard,
@@ -198,7 +198,7 @@ class Board(Leaderboard):
             else:
                 parts = tuple(in_units(*comparable(each[:])) for each in rows)
                 products = (None,) * len(parts)
-            own = (units, self.weight, counts, single, parts, strata)
+            own = (units, MODERATION, counts, single, parts, strata)
             found.append(OverCollections(*own, products=products))
         return found
 
@@ -253,7 +253,7 @@ class Board(Leaderboard):
         cell, parts, errors, trials, _ = replicates
         if isinstance(parts, Drawn):
             return super().largest(inputs, replicates, family, reached)
-        moderation = (self.weight, float(inputs[f"added_{cell}"]))
+        moderation = (MODERATION, float(inputs[f"added_{cell}"]))
         return largest_of_parts(parts, errors, trials, family, moderation, reached)
 
     def observe(self, inputs: Inputs, replicates: Replicates, out: Arrays) -> None:

@@ -26,7 +26,6 @@ def rank_sets(
     *,
     labels: Sequence[str] | None = None,
     alpha: float = 0.05,
-    marginal: bool = False,
     trials: int = 10_000,
     seed: int = 1,
 ) -> xr.Dataset:
@@ -44,9 +43,7 @@ def rank_sets(
     labels
         Names of the systems; by default those of a pandas Series, else their numbers from 1.
     alpha
-        1 - confidence, between 0 and 1.
-    marginal
-        Whether each set holds its system's rank with probability 1 - alpha by itself; by default all sets together do.
+        1 - confidence of all sets together, between 0 and 1.
     trials, seed
         Of the simulation of the largest statistic.
 
@@ -77,29 +74,19 @@ def rank_sets(
     errors = np.sqrt(np.maximum(variances, 0.0))
     differences = values[first] - values[second]
     replicates = factor @ normal_words(factor.shape[1], trials, seed)
-    low, high = np.empty((2, n), np.int32)
-    for systems in [np.arange(n)] if not marginal else [np.array([k]) for k in range(n)]:
-        member = np.isin(first, systems) | np.isin(second, systems)
-        tested = np.flatnonzero(member & (errors > 0))
-        decided = member & (errors == 0) & (differences != 0)
-        statistics = np.abs(differences[tested]) / errors[tested]
-        decided[tested] = normal_step_down(
-            first[tested], second[tested], statistics, errors[tested], replicates, alpha
-        )
-        limits = limits_of(first[decided], second[decided], differences[decided], n)
-        low[systems], high[systems] = (limit[systems] for limit in limits)
+    tested, decided = np.flatnonzero(errors > 0), (errors == 0) & (differences != 0)
+    statistics = np.abs(differences[tested]) / errors[tested]
+    decided[tested] = normal_step_down(
+        first[tested], second[tested], statistics, errors[tested], replicates, alpha
+    )
+    low, high = limits_of(first[decided], second[decided], differences[decided], n)
     found = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
     described = {variable.name: variable for variable in VARIABLES}
     arrays = {name: (names.RUN, value, described[name].attrs()) for name, value in found.items()}
     return xr.Dataset(
         {"estimate": (names.RUN, values)} | arrays,
         {names.RUN: list(labels or map(str, range(1, n + 1)))},
-        {
-            "alpha": alpha,
-            "marginal": int(marginal),
-            "trials": trials,
-            names.DOUBTS: doubts_of_levels(names.ALPHA, [alpha]),
-        },
+        {"alpha": alpha, "trials": trials, names.DOUBTS: doubts_of_levels(names.ALPHA, [alpha])},
     )
 
 

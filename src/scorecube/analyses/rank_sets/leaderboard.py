@@ -20,7 +20,7 @@ from scorecube.analyses.pair_tests.gaussian import GAUSSIAN, Seen, own_values
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pair_scores import score_rounding
 from scorecube.analyses.pair_tests.repetitions import OverRepetitions
-from scorecube.analyses.pair_tests.step_down import Replicates
+from scorecube.analyses.pair_tests.step_down import MODERATION, Replicates
 from scorecube.analyses.rank_sets.leaderboard_quantities import VARIABLES
 from scorecube.analyses.rank_sets.ranks import RankSets, ranked_result
 from scorecube.collection.rows import row_parts
@@ -200,7 +200,7 @@ class Leaderboard(RankSets):
         attrs: dict[str, Any] = {
             "trials": trials,
             "alpha": self.alpha,
-            "moderation": self.moderation,
+            "moderation": MODERATION,
             "top": list(self.top),
             **self.facts(),
         }

@@ -50,11 +50,6 @@ DERIVED = (
         team="team of a run; one without is a team of its own",
     ),
     derived(
-        lambda result: xr.DataArray("marginal" if result.attrs.get("marginal") else "simultaneous"),
-        *((), "label"),
-        sets="whether sets hold together or each by itself",
-    ),
-    derived(
         _in_top,
         *((*_RUN, names.TOP), "flag"),
         in_top="whether a run is in the confidence set of the k best",

@@ -15,9 +15,9 @@ from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import count_bounds, expand_cells
 from scorecube.analyses.pair_tests.family import Pairs, family
 from scorecube.analyses.pair_tests.repetitions import with_repetitions
-from scorecube.analyses.pair_tests.step_down import StepDown
+from scorecube.analyses.pair_tests.step_down import MODERATION, StepDown
 from scorecube.analyses.rank_sets.rank_quantities import VARIABLES
-from scorecube.collection.schema import Variable, labels_of
+from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cell_of_settings
 from scorecube.statistics.rank_sets import competition_ranks, rank_limits
 
@@ -52,9 +52,8 @@ class Ranks(RankSets):
 
     The rank set of a run goes from L = 1 + the number of runs that the step-down max-T test finds better, to U = the number
     of runs - the number it finds worse. The estimand is the rank of the run's mean score over infinitely many topics, 1 for the largest.
-    Simultaneous sets hold all ranks together with probability 1 - alpha, for large n; a marginal set holds the rank of its run by itself.
-    The set of the k best are the runs with L of at most k: from simultaneous sets it holds all of the k best with probability 1 - alpha,
-    from marginal ones each of them.
+    The sets hold all ranks together with probability 1 - alpha, for large n. The set of the k best are the runs with L of at most k: it
+    holds all of the k best with probability 1 - alpha.
 
     Notes
     -----
@@ -75,32 +74,21 @@ class Ranks(RankSets):
     name: ClassVar[str] = "ranks"
     subject: ClassVar[str] = "rank sets"
 
-    marginal: bool = option_field(
-        False,
-        "Sets that hold for each run by itself, from its own pairs, or for all runs at once, from all pairs (default).",
-        flag="--marginal/--simultaneous",
-    )
-
     @property
     def has_limits(self) -> bool:
         return False
 
     def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
-        if self.marginal:
-            return [family(cube, run) for run in labels_of(cube, names.RUN)]
         return [family(cube, None)]
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
-        families, n_runs = self.families(cube), cube.sizes[names.RUN]
+        (pairs,), n_runs = self.families(cube), cube.sizes[names.RUN]
         cell_of, seen = cell_of_settings(cube), self.seen(prepared)
         units = [each.units for each in self.statistics(prepared)]
         limits = np.empty((2, len(units), n_runs), np.int32)
-        for cell, counts in enumerate(self.counts(prepared, totals["reached"], trials)):
-            for run, (pairs, row) in enumerate(zip(families, counts, strict=True)):
-                found = rank_limits(*self.decided(units[cell], pairs, row, trials), n_runs)
-                of = slice(run, run + 1) if self.marginal else slice(None)
-                limits[:, cell, of] = np.stack(found)[:, of]
+        for cell, (counts,) in enumerate(self.counts(prepared, totals["reached"], trials)):
+            limits[:, cell] = rank_limits(*self.decided(units[cell], pairs, counts, trials), n_runs)
         by_cell = {
             "mean": np.stack([each.mean for each in seen]),
             "rank": np.stack([competition_ranks(each.totals) for each in units]),
@@ -114,8 +102,7 @@ class Ranks(RankSets):
             {
                 "trials": trials,
                 "alpha": self.alpha,
-                "moderation": self.moderation,
-                "marginal": int(self.marginal),
+                "moderation": MODERATION,
                 "top": list(self.top),
                 **self.facts(),
             },

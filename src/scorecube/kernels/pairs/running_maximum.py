@@ -1,7 +1,7 @@
 """Step-down maxima over pairs of runs: the largest statistic of each trial over all pairs that are not larger in the scores themselves.
 
 Statistics are r = S1^2 / (S2 + a), with S1 and S2 of `tail_counts` and the same a for all pairs: without a they increase with |t*|,
-with it with |t*| that is moderated; or c S1^2 / (n S2 - S1^2) up to a cap, t*^2 in units of its own for each pair, see `scorecube.analyses.pair_tests.step_down`.
+with it with |t*| that is moderated, see `scorecube.analyses.pair_tests.step_down`.
 """
 
 from __future__ import annotations
@@ -34,15 +34,12 @@ class Family(NamedTuple):
 
     first, second: int32 (pair,): rows of the scores.
     edges: float64 (pair,): the least statistic that reaches the observed one.
-    factors, caps: float64 (pair,): c and the largest value of balanced statistics; None of moderated ones.
     squares: float64 (pair,): S2 of all trials, where no topics are resampled.
     """
 
     first: Int32Array1
     second: Int32Array1
     edges: Float64Array1
-    factors: Float64Array1 | None = None
-    caps: Float64Array1 | None = None
     squares: Float64Array1 | None = None
 
 
@@ -95,15 +92,10 @@ def step_down(
     Returns largest: float64 (counted trial,): the largest finite statistic over all pairs.
     """
     (start, stop), (centred, _, sums, snap) = trials, scores
-    n = centred.shape[1]
-    form, factors, caps = (float(n), 1.0), family.factors, family.caps
-    if factors is None or caps is None:
-        form, factors, caps = (1.0, 0.0), np.ones(len(family.first)), np.zeros(len(family.first))
-    largest, limits = np.zeros(stop - start), (n * snap, added, infinite)
+    largest, limits = np.zeros(stop - start), (centred.shape[1] * snap, added, infinite)
     for part, products in _tiles(scores, family.first, family.second):
-        chosen = (family.first[part], family.second[part], family.edges[part])
-        pairs = (*chosen, factors[part], caps[part])
-        _add_maxima(sums, products, start, pairs, form, limits, largest, reached[part])
+        pairs = (family.first[part], family.second[part], family.edges[part])
+        _add_maxima(sums, products, start, pairs, limits, largest, reached[part])
     return largest
 
 
@@ -139,21 +131,6 @@ def step_down_over_repetitions(
     return largest
 
 
-def tails_of_pairs(
-    scores: Resampled, first: Int32Array1, second: Int32Array1, infinite: float, rank: int
-) -> Float64Array1:
-    """Return the ``rank``-th largest S1^2 / (n S2 - S1^2) of each pair over all trials, infinite where t is: float64 (pair,).
-
-    scores, infinite: As of `step_down`.
-    first, second: int32 (pair,).
-    """
-    n, kept = scores.centred.shape[1], np.zeros((len(first), rank))
-    bounds = (n * scores.snap, float(n), infinite)
-    for part, products in _tiles(scores, first, second):
-        _keep_largest(scores.sums, products, first[part], second[part], bounds, kept[part])
-    return kept[:, -1]
-
-
 def _tiles(
     scores: Resampled, first: Int32Array1, second: Int32Array1
 ) -> Iterator[tuple[slice, Float64Array2]]:
@@ -182,27 +159,22 @@ def _add_maxima(
     sums: Float64Array2,
     products: Float64Array2,
     start: int,
-    pairs: tuple[Int32Array1, Int32Array1, Float64Array1, Float64Array1, Float64Array1],
-    form: tuple[float, float],
+    pairs: tuple[Int32Array1, Int32Array1, Float64Array1],
     bounds: tuple[float, float, float],
     largest: Float64Array1,
     reached: Int64Array1,
 ) -> None:
     """Take the pairs of a tile into the running maxima `largest` (trial,), and add to `reached` (pair,)."""
-    (first, second, edges, factors, caps), (share, less) = pairs, form
-    snap_sum, added, infinite = bounds
+    (first, second, edges), (snap_sum, added, infinite) = pairs, bounds
     for pair in range(first.shape[0]):
         x, y = sums[first[pair]][start:], sums[second[pair]][start:]
-        squares, edge, factor, cap = products[pair][start:], edges[pair], factors[pair], caps[pair]
+        squares, edge = products[pair][start:], edges[pair]
         count = np.int32(0)  # 32-bit counters let the compiler vectorise the loop
         for trial in range(largest.shape[0]):
             total = x[trial] - y[trial]
             total = total if abs(total) > snap_sum else 0.0
-            top, bottom = total * total, squares[trial] + added
             # NaN without a difference: false in all comparisons
-            value = factor * top / (share * bottom - less * top)
-            if less > 0.0:
-                value = cap if (value > cap) | (top > infinite * bottom) else value
+            value = total * total / (squares[trial] + added)
             above = largest[trial]
             above = value if above < value < infinite else above
             largest[trial] = above
@@ -242,30 +214,3 @@ def _add_maxima_over_repetitions(
             largest[trial] = above
             count = np.int32(count + ((above >= edge) | (value >= edge)))
         reached[pair] += np.int64(count)
-
-
-@compiled
-def _keep_largest(
-    sums: Float64Array2,
-    products: Float64Array2,
-    first: Int32Array1,
-    second: Int32Array1,
-    bounds: tuple[float, float, float],
-    kept: Float64Array2,
-) -> None:
-    """Keep the largest statistics of each pair of a tile in `kept` (pair, rank), in descending order."""
-    snap_sum, n, infinite = bounds
-    for pair in range(first.shape[0]):
-        x, y, own = sums[first[pair]], sums[second[pair]], kept[pair]
-        last = own.shape[0] - 1
-        for trial in range(products.shape[1]):
-            total = x[trial] - y[trial]
-            top, bottom = total * total, products[pair, trial]
-            if abs(total) <= snap_sum or top <= own[last] * (n * bottom - top):
-                continue
-            value = top / (n * bottom - top) if top < infinite * bottom else np.inf
-            place = last
-            while place > 0 and own[place - 1] < value:
-                own[place] = own[place - 1]
-                place -= 1
-            own[place] = value

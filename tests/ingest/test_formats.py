@@ -33,13 +33,6 @@ IR_MEASURES = {
     run: f"401\tAP\t{first}\n401\tNumRel\t3\n402\tAP\t{second}\nall\tAP\t0.5\n"
     for run, first, second in (("r1", 0.5, 0.125), ("r2", 0.25, 1))
 }
-OLD = {
-    run: "".join(
-        f"\nQueryid (Num):    {topic}\nAverage precision (non-interpolated) for all rel docs(averaged over queries)\n     {value}\n"
-        for topic, value in (("401", first), ("402", second), ("All", 0.5))
-    )
-    for run, first, second in (("r1", 0.5, 0.125), ("r2", 0.25, 1))
-}
 WAYS: dict[str, tuple[str, dict[str, str], list[str]]] = {
     "matrix": ("matrix", {"ap.csv": MATRIX}, []),
     "tabs": ("matrix", {"map.tsv": MATRIX.replace(",", "\t")}, []),
@@ -49,7 +42,6 @@ WAYS: dict[str, tuple[str, dict[str, str], list[str]]] = {
     "trec_eval": ("trec_eval", {f"{run}.txt": text for run, text in TREC_EVAL.items()}, []),
     "nev": ("nev", {f"{run}.nev": text for run, text in NEV.items()}, []),
     "ir_measures": ("ir_measures", {f"{run}.tsv": text for run, text in IR_MEASURES.items()}, []),
-    "trec_eval -o": ("trec_eval", {f"{run}.txt": text for run, text in OLD.items()}, []),
 }
 
 
@@ -142,7 +134,6 @@ def test_replacing_a_collection(scorecube: Cli, tmp_path: Path) -> None:
         ('{"query_id": "1", "measure": "AP", "value": 1.0}\n', "ir_measures"),
         ("map P 0.5\n", "trec_eval"),
         ("Zmap 301 -0.5\n", "trec_eval"),
-        ("\nQueryid (Num):    401\n", "trec_eval"),
         ("runid,topic,ndcg@20,err@20\nme,1,0.5,0.25\n", "gdeval"),
         ("runid,topic,alpha-nDCG@20,strec@20\nme,1,0.5,0.25\n", "ndeval"),
     ],

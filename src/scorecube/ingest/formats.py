@@ -164,9 +164,7 @@ BUILT_IN = {
     ),
     "ndeval": BuiltIn("scorecube.ingest.gdeval", "output of ndeval"),
     "gdeval": BuiltIn("scorecube.ingest.gdeval", "output of gdeval"),
-    "trec_eval": BuiltIn(
-        "scorecube.ingest.trec_eval", "output of trec_eval -q, also with -o, one file a run"
-    ),
+    "trec_eval": BuiltIn("scorecube.ingest.trec_eval", "output of trec_eval -q, one file a run"),
     "ir_measures": BuiltIn(
         "scorecube.ingest.ir_measures", "output of ir_measures -q, one file a run"
     ),

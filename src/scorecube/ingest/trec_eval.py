@@ -1,4 +1,4 @@
-"""Output of trec_eval -q, also with -o: one file a run, lines of measure, topic and value.
+"""Output of trec_eval -q: one file a run, lines of measure, topic and value.
 
 The line ``runid`` names the run; without one, the file name does. Measures have the names of this package where they
 mean the same. Counts, gm_ measures and infAP are read only on request.
@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterator
 
 from scorecube.errors import BadInput, counted
-from scorecube.ingest.delimited import fields_of, is_score, lines_of, read_text
+from scorecube.ingest.delimited import fields_of, is_score, read_text
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.measure_names import NO_MEASURES, from_trec_eval
 from scorecube.ingest.one_run import Record, ScoreReader
 from scorecube.ingest.roles import TOPIC_HEADERS
-from scorecube.ingest.trec_eval_o import is_old, old_records
 
 LINE = "measure topic value"
 RUNID, ALL = "runid", "all"
@@ -29,7 +28,7 @@ BEFORE_9 = (
 
 
 def _detect(head: FileHead) -> bool:
-    if is_old(head.lines) or any(fields[:2] == [RUNID, ALL] for fields in head.fields):
+    if any(fields[:2] == [RUNID, ALL] for fields in head.fields):
         return True
     word = head.fields[0][0].lower()
     return word not in TOPIC_HEADERS and all(_is_line(fields) for fields in head.fields[:2])
@@ -41,9 +40,6 @@ def _is_line(fields: list[str]) -> bool:
 
 def _parse(path: PathLike) -> Iterator[Record]:
     text = read_text(path)
-    if is_old(lines_of(text)):
-        yield from old_records(text, path)
-        return
     run = ""
     for line, fields in fields_of(text):
         name = " ".join(fields[2:]) if _is_name(fields) else run

@@ -158,21 +158,6 @@ def test_scores_in_objects_of_ranx() -> None:
     assert sc.import_scores({"a": runs[0], "b": runs[1]}).identical(expected)
 
 
-def evaluator(**scores: Any) -> Any:
-    return object_of("repro_eval", run_b_orig=RUNS["bad"], run_a_orig=RUNS["good"], **scores)
-
-
-def test_evaluators_of_repro_eval() -> None:
-    values = {"1": {"AP": 0.5, "AP@10": 0.25, "NumRel": 3.0}, "2": {"AP": 0.75, "AP@10": 0.5}}
-    found = sc.cube_from_scores(evaluator(run_b_orig_score=values, run_b_rep_score=values))
-    assert found["run"].values.tolist() == ["run_b_orig", "run_b_rep"]
-    assert found["metric"].values.tolist() == ["AP", "map_cut_10"]
-    assert found["score"].sel(metric="AP", run="run_b_rep").values.tolist() == [[0.5, 0.75]]
-    runs = sc.evaluate(evaluator(), ["AP"], qrels=QRELS)
-    expected = sc.evaluate(RUNS, ["AP"], qrels=QRELS)["score"].sel(run="good")
-    assert runs["score"].sel(run="run_a_orig").values.tolist() == expected.values.tolist()
-
-
 def test_measures_of_ir_measures_name_metrics_wherever_names_do() -> None:
     tool = pytest.importorskip("ir_measures")
     cube = sc.evaluate(RUNS, ["AP", "nDCG@10", "P@5"], qrels=QRELS)
@@ -202,7 +187,6 @@ def test_measures_of_ir_measures_name_metrics_wherever_names_do() -> None:
         ({"r": [SimpleNamespace(query_id="1")]}, "has no query_id, doc_id and score"),
         (pd.DataFrame({"qid": ["1"], "docno": ["a"]}), "0 columns that name the run"),
         ({"r": pd.DataFrame({"qid": ["1"], "docno": ["a"]})}, "0 columns of the frame are called"),
-        (object_of("repro_eval"), "of repro_eval has no runs"),
     ],
 )
 def test_other_runs_are_refused(runs: Any, text: str) -> None:

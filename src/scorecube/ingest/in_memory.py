@@ -56,7 +56,7 @@ def to_matrices(scores: Any) -> Matrices:
         Metric -> data frame (unchanged); metric -> run -> topic -> value, as in ranx and plain programs;
         run -> topic -> measure -> value, as from pytrec_eval; run -> metric -> topic -> value, as ``Run.scores`` of
         ranx; run -> records with query_id, measure and value (or such triples), as from ``iter_calc`` of ir_measures;
-        Run objects of ranx that have been evaluated, in a list or by name; an Evaluator of repro_eval; or one data frame with a row for each score, or for those of a run on a topic, columns as of a long table or of PyTerrier's ``Experiment(perquery=True)``. Rows of a matrix may have two labels: system, and run or seed.
+        Run objects of ranx that have been evaluated, in a list or by name; or one data frame with a row for each score, or for those of a run on a topic, columns as of a long table or of PyTerrier's ``Experiment(perquery=True)``. Rows of a matrix may have two labels: system, and run or seed.
         Measures of other tools get the names of this package where they mean the same; counts are left out.
 
     Returns

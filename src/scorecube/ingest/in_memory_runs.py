@@ -23,7 +23,7 @@ from scorecube.ingest.judge_labels import HEADERS
 from scorecube.ingest.qrels import LevelMap, check_level_map, finish_levels, qrels_of_rows
 from scorecube.ingest.roles import RUN_HEADERS, SCORE_HEADERS, TOPIC_HEADERS, header_word
 from scorecube.ingest.tables import read_document
-from scorecube.ingest.tool_objects import contents_of, named_objects
+from scorecube.ingest.tool_objects import RANX, contents_of, package_of
 
 DOCUMENT = HEADERS["document"]
 LEVEL = HEADERS["label"]
@@ -56,7 +56,10 @@ def runs_in_memory(runs: Any, *, with_ranks: bool = False) -> list[RunLines] | N
     """
     if _is_path(runs):
         return None
-    runs, run_of = named_objects(runs), partial(_run, with_ranks=with_ranks)
+    runs, run_of = (
+        [runs] if package_of(runs) == RANX else runs,
+        partial(_run, with_ranks=with_ranks),
+    )
     if isinstance(runs, pd.DataFrame):
         columns = [column for column in runs.columns if header_word(str(column)) in TAGS]
         if len(columns) != 1:

@@ -1,4 +1,4 @@
-"""Objects of ranx and repro_eval as dictionaries. They are recognised by the module of their type, so that neither package is imported."""
+"""Objects of ranx as dictionaries. They are recognised by the module of their type, so that the package is not imported."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scorecube.errors import BadInput
-from scorecube.ingest.measure_names import IR_COUNTS, from_pyterrier
 
-RANX, REPRO_EVAL, IR_MEASURES = "ranx", "repro_eval", "ir_measures"
+RANX, IR_MEASURES = "ranx", "ir_measures"
 IR_DATASETS = ("ir_datasets", "irds")
-EVALUATED = ("run_b_orig", "run_a_orig", "run_b_rep", "run_a_rep")
-"""Runs of an Evaluator of repro_eval: baseline and advanced run, original and reproduced."""
 
 
 def package_of(value: Any) -> str:
@@ -26,50 +23,11 @@ def package_of(value: Any) -> str:
     return type(value).__module__.partition(".")[0]
 
 
-def scores_of_evaluator(evaluator: Any) -> dict[str, Any]:
-    """Return run -> topic -> measure -> value of an Evaluator of repro_eval.
-
-    Its measures are those of trec_eval or, from version 0.5, of ir_measures; they get their names here.
-
-    Raises BadInput: Nothing has been evaluated; replicated runs, which have other topics than the original ones.
-    """
-    found: dict[str, Any] = {
-        name: by_topic
-        for name in EVALUATED
-        if (by_topic := getattr(evaluator, f"{name}_score", None))
-    }
-    if not found:
-        raise BadInput(
-            f"the {type(evaluator).__name__} of repro_eval has no scores yet; call its evaluate() first",
-            option="scores",
-        )
-    topics = [set(by_topic) for by_topic in found.values()]
-    if not set.intersection(*topics):
-        raise BadInput(
-            "the original and the replicated runs have no topic in common: they are two collections. Make a cube of each, as "
-            "{'b': evaluator.run_b_orig_score, 'a': evaluator.run_a_orig_score}",
-            option="scores",
-        )
-    return {
-        run: {
-            topic: {
-                from_pyterrier(str(measure)): value
-                for measure, value in values.items()
-                if not IR_COUNTS.fullmatch(str(measure))
-            }
-            for topic, values in by_topic.items()
-        }
-        for run, by_topic in found.items()
-    }
-
-
 def scores_of_tools(scores: Any) -> Any:
-    """Return scores in objects of ranx and repro_eval as dictionaries; anything else as it is.
+    """Return scores in objects of ranx as dictionaries; anything else as it is.
 
     Raises BadInput: An object without scores by topic: a Report of ranx, a run that has not been evaluated.
     """
-    if package_of(scores) == REPRO_EVAL:
-        return scores_of_evaluator(scores)
     if package_of(scores) == RANX:
         scores = [scores]
     if isinstance(scores, list | tuple) and scores and all(_of_ranx(run) for run in scores):
@@ -113,20 +71,6 @@ def _no_topics(value: Any) -> str:
         f"a {type(value).__name__} of ranx has no scores of topics, only means if any; pass the evaluated Run objects, as a "
         "list"
     )
-
-
-def named_objects(runs: Any) -> Any:
-    """Return the runs of an Evaluator of repro_eval by their names there (BadInput without runs); anything else as it is, one Run of ranx in a list."""
-    if package_of(runs) != REPRO_EVAL:
-        return [runs] if _of_ranx(runs) else runs
-    found = {name: run for name in EVALUATED if (run := getattr(runs, name, None))}
-    if not found:
-        raise BadInput(
-            f"the {type(runs).__name__} of repro_eval has no runs; make it with the paths of runs, or pass the runs as "
-            "dictionaries",
-            option="runs",
-        )
-    return found
 
 
 def contents_of(value: Any) -> Any:

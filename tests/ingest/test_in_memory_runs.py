@@ -218,11 +218,6 @@ def test_other_judgements_are_refused(qrels: Any, text: str) -> None:
         (object_of("ranx", results={"a": {"map": 0.5}}), "has no scores of topics, only means"),
         ([object_of("ranx", name="a", scores={})], "a run of ranx without scores"),
         ([object_of("ranx", name=None, scores={"map": {"1": 1.0}})], "without a name"),
-        (evaluator(), "has no scores yet; call its evaluate() first"),
-        (
-            evaluator(run_b_orig_score={"1": {"map": 1.0}}, run_b_rep_score={"9": {"map": 1.0}}),
-            "no topic in common",
-        ),
     ],
 )
 def test_objects_without_scores_of_topics_are_refused(scores: Any, text: str) -> None:

@@ -1,7 +1,7 @@
 """Files of evaluation tools: files that the tools wrote are read into the scores in them, and damaged and mixed ones are refused.
 
 `evaluations/` holds files of lm-eval 0.4.13, inspect-ai 0.3.285, every-eval-ever 0.3.0 (its converter of lm-eval) and autojudge-evaluate 1.1.0, written
-by these tools; reports of SWE-bench and predictions of MTEB follow the code of their writers (swebench 4, mteb 2.26).
+by these tools; predictions of MTEB follow the code of their writer (mteb 2.26).
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ FILES = {
     "inspect": sorted(DATA.glob("inspect/*.json.gz")),
     "inspect_samples": [DATA / "inspect" / "samples.csv"],
     "autojudge": [DATA / "autojudge" / "judge.eval.jsonl"],
-    "resolved": sorted(DATA.glob("swebench/*.json")),
 }
 Values = dict[tuple[str, str, str, str], float | None]
 """Collection, metric, run (with its seed) and topic -> score."""
@@ -88,14 +87,6 @@ def expected_inspect() -> Values:
     return found
 
 
-def expected_resolved() -> Values:
-    return {
-        ("", "resolved", path.stem, f"p{k}"): float(f"p{k}" in json.loads(path.read_text())["resolved_ids"])
-        for path in FILES["resolved"]
-        for k in range(8)
-    }  # fmt: skip
-
-
 EXPECTED = {
     "lm_eval": expected_lm_eval,
     "every_eval_ever": expected_every_eval_ever,
@@ -106,7 +97,6 @@ EXPECTED = {
         for row in lines(FILES["autojudge"][0])
         if row["topic_id"] != "all"
     },
-    "resolved": expected_resolved,
 }
 
 
@@ -202,7 +192,9 @@ def test_damaged_and_truncated_files_are_refused(tmp_path: Path) -> None:
 def test_mixed_tools_and_runs_are_refused(tmp_path: Path) -> None:
     mixed = refused([*FILES["lm_eval"], *FILES["every_eval_ever"]])
     assert "looks like layout lm_eval" in mixed or "like lm_eval" in mixed
-    assert "not a file of the layout inspect" in refused(FILES["resolved"], layout="inspect")
+    assert "not a file of the layout inspect" in refused(
+        DATA / "mteb" / "Toy_predictions.json", layout="inspect"
+    )
     twice = tmp_path / "again" / FILES["lm_eval"][0].parent.name / FILES["lm_eval"][0].name
     twice.parent.mkdir(parents=True)
     twice.write_bytes(FILES["lm_eval"][0].read_bytes())
@@ -218,26 +210,6 @@ def test_packed_logs_of_inspect_name_the_command_that_unpacks_them(tmp_path: Pat
     path = tmp_path / "log.eval"
     path.write_bytes(b"PK\3\4 and more")
     assert "inspect log dump log.eval" in refused(path)
-
-
-def test_resolved_ids_need_the_list_of_all_ids(tmp_path: Path) -> None:
-    results = sorted(DATA.glob("swebench/exp/*/results/results.json"))
-    assert "add a file with a JSON list of all ids" in refused(results)
-    cubes = import_scores([*results, DATA / "swebench" / "exp" / "all.json"], collections=True, notify=unsaid)  # fmt: skip
-    cube = cubes[""]
-    assert cube["run"].values.tolist() == ["x", "y"]
-    assert cube["score"].values.ravel().tolist() == [1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]
-
-
-def test_per_instance_statistics_of_helm_are_refused_with_advice(tmp_path: Path) -> None:
-    # As helm-run of crfm-helm 0.5 writes per_instance_stats.json, which names neither the model nor the task.
-    stat = {"name": {"name": "exact_match", "split": "test"}, "count": 1, "sum": 1.0, "mean": 1.0}
-    sample = {"instance_id": "id13", "train_trial_index": 0, "stats": [stat]}
-    for text in (json.dumps([sample], indent=2), json.dumps(sample)):
-        path = tmp_path / "per_instance_stats.json"
-        path.write_text(text)
-        with pytest.raises(BadInput, match=r"stats.json: per-instance statistics of HELM.*convert the run with Every Eval Ever"):  # fmt: skip
-            import_scores(path)
 
 
 QRELS = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}

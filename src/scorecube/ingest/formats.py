@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scorecube.errors import BadInput, BadName, BadPlan, option
 from scorecube.ingest.delimited import Row, split_rows, text_blocks
 from scorecube.ingest.files import LARGEST_TABLE, PathLike, is_parquet
-from scorecube.ingest.layouts import ID_LIST, LAYOUTS, layout_of
+from scorecube.ingest.layouts import LAYOUTS, layout_of
 
 if TYPE_CHECKING:
     from scorecube.ingest.reading import Matrices, Reading
@@ -91,14 +91,12 @@ class FileHead:
 
     @cached_property
     def names(self) -> set[str]:
-        """Names of its columns, or of an object of JSON; `ID_LIST` for a list of texts."""
+        """Names of its columns, or of an object of JSON."""
         if not self.is_json:
             try:
                 return set(self.header)
             except BadInput:
                 return set()
-        if re.match(r'\s*\[\s*"', self.text):
-            return {ID_LIST}
         try:
             first = json.loads(self.lines[0])
         except (ValueError, RecursionError):

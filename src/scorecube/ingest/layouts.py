@@ -22,13 +22,6 @@ FOLDER, STEM, TASK = "folder of the file", "name of the file", "task in the name
 """Fields that records have from the path of their file."""
 INSPECT_VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Correct, partially correct, incorrect, no answer."""
-ID_LIST = "list of ids"
-"""Name of a document that is a list of texts."""
-HELM = {"instance_id", "train_trial_index", "stats"}
-"""Names in the records of per_instance_stats.json of HELM, which name neither the model nor the task."""
-HELM_ADVICE = "per-instance statistics of HELM, which do not name the model: convert the run with Every Eval Ever and import its *_samples.jsonl"
-RESULTS = ("resolved", "no_generation")
-"""Lists of ids in results.json, which lies in a folder of its system."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +37,7 @@ class Layout:
     held: Regular expression of the names of the fields from which scores are taken.
     same: Field that tells whether topics of one name are the same; '' for none.
     summary: Topic of means over all topics, which are left out; '' for none.
-    records: Document, and what `shared` returned -> its records; None where each line or row is a record.
-    shared: All documents -> what each of them needs to know of the others.
+    records: Document -> its records; None where each line or row is a record.
     hint: What to do about samples without a role.
     advice: What to do about scores that are all 0 in a collection, if the tool writes 0 for other things, too.
     """
@@ -59,8 +51,7 @@ class Layout:
     held: str
     same: str = ""
     summary: str = ""
-    records: Callable[[Any, Any], Iterable[Record]] | None = None
-    shared: Callable[[Iterable[Any]], Any] | None = None
+    records: Callable[[Any], Iterable[Record]] | None = None
     hint: str = ""
     advice: str = ""
 
@@ -78,9 +69,10 @@ class LayoutReader:
     known: Marks of topics that were read so far, of all files, if the layout has any.
     """
 
-    def __init__(self, layout: Layout, path: PathLike | None, known: Any) -> None:
-        self.layout, self._path = layout, path
-        self._known = known if isinstance(known, dict) else {}
+    def __init__(
+        self, layout: Layout, path: PathLike | None, known: dict[tuple[str, str], str]
+    ) -> None:
+        self.layout, self._path, self._known = layout, path, known
         self._places = places_of(path)
         self._unread: dict[tuple[str, ...], set[str]] = {}
         self._rows: dict[tuple[str, ...], int] = {}
@@ -161,10 +153,7 @@ def places_of(path: PathLike | None) -> dict[str, str]:
         return {}
     name = re.sub(r"\.(jsonl|json)$", "", bare_name(path))
     task = re.sub(r"_\d{4}-\d\d-\d\dT[\d.-]+$", "", name.removeprefix("samples_"))
-    folders = [each.name for each in Path(path).absolute().parents]
-    if name == "results":
-        name = next((each for each in folders if each != name), name)
-    return {FOLDER: folders[0], STEM: name.removesuffix(".eval"), TASK: task}
+    return {FOLDER: Path(path).absolute().parent.name, STEM: name.removesuffix(".eval"), TASK: task}
 
 
 def _harness_scores(record: Record) -> Scores:
@@ -205,35 +194,10 @@ def _frame_scores(record: Record) -> Scores:
     }
 
 
-def _inspect_records(log: Any, _: Any) -> Iterator[Record]:
+def _inspect_records(log: Any) -> Iterator[Record]:
     samples = log.get("samples")
     for sample in samples if isinstance(samples, list) else ():
         yield {**sample, "eval": log.get("eval")} if isinstance(sample, Mapping) else {}
-
-
-def _all_ids(documents: Iterable[Any]) -> list[str]:
-    """Return the ids in reports and in lists of ids (BadInput for reports that name only some)."""
-    known: set[str] = set()
-    is_whole = False
-    for document in documents:
-        is_report = isinstance(document, Mapping)
-        lists = document.items() if is_report else [("_ids", document)]
-        is_whole = is_whole or not is_report or "unresolved_ids" in document
-        for name, ids in lists:
-            if isinstance(ids, list) and (name.endswith("_ids") or name in RESULTS):
-                known |= {each for each in ids if isinstance(each, str)}
-    if not is_whole:
-        raise BadInput(
-            "the reports do not name the instances that no system resolved; add a file with a JSON list of all ids"
-        )
-    return sorted(known)
-
-
-def _resolved_records(report: Any, known: Any) -> Iterator[Record]:
-    if isinstance(report, Mapping):
-        found = report.get("resolved_ids", report.get("resolved"))
-        resolved = set(map(str, found)) if isinstance(found, list) else set()
-        yield from ({"id": each, "resolved": each in resolved} for each in known)
 
 
 LAYOUTS = (
@@ -287,17 +251,6 @@ LAYOUTS = (
         lambda record: {str(record.get("measure")): record.get("value")},
         "measure|value",
         summary="all",
-    ),
-    Layout(
-        "resolved",
-        "reports of SWE-bench with the ids of resolved instances, and lists of all ids",
-        "run_evaluation's report of swebench 4 and results.json of SWE-bench/experiments, read 2026-11-25",
-        (frozenset({"resolved_ids", "unresolved_ids"}), frozenset(RESULTS), frozenset({ID_LIST})),
-        {"run": STEM, "topic": "id"},
-        lambda record: {"resolved": record["resolved"]},
-        "",
-        records=_resolved_records,
-        shared=_all_ids,
     ),
 )
 """Files of other tools that are tables of scores."""

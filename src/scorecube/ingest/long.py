@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
 
 from scorecube.errors import BadInput, option
 from scorecube.ingest.cells import Table
@@ -23,7 +22,7 @@ from scorecube.ingest.roles import (
     SCORE_HEADERS,
     header_word,
 )
-from scorecube.ingest.tables import open_table, read_document
+from scorecube.ingest.tables import Marks, open_table
 
 TOPICS = (ROLES["topic"], *LAST_TOPIC_HEADERS)
 
@@ -69,14 +68,10 @@ def read_collections(
 
 
 def _tables(paths: Iterable[PathLike], layout: Layout | None) -> Iterator[Table | BadInput]:
-    shared: Any = {}
-    if layout is not None and layout.shared is not None:
-        documents = {path: read_document(path) for path in paths}
-        shared = layout.shared(documents.values())
-        paths = [path for path, document in documents.items() if not isinstance(document, list)]
+    known: Marks = {}
     for path in paths:
         try:
-            yield open_table(path, layout, shared)
+            yield open_table(path, layout, known)
         except BadInput as error:
             yield error
 

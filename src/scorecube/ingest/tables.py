@@ -24,7 +24,7 @@ from scorecube.ingest.delimited import (
     text_blocks,
 )
 from scorecube.ingest.files import LARGEST_TABLE, PathLike, is_parquet
-from scorecube.ingest.layouts import HELM, HELM_ADVICE, Layout, LayoutReader, layout_of
+from scorecube.ingest.layouts import Layout, LayoutReader, layout_of
 from scorecube.ingest.tool_objects import package_of
 
 ROWS = 2**12
@@ -32,33 +32,35 @@ ROWS = 2**12
 MOST_PROBLEMS = 1000
 """Lines that are no JSON, after which a file is not read on."""
 NOT_OF_TOOL = "not a file of the layout {}"
+Marks = dict[tuple[str, str], str]
+"""Collection and topic -> mark, such as the hash of its document."""
 
 
-def open_table(path: PathLike, layout: Layout | None = None, shared: Any = None) -> Table:
+def open_table(path: PathLike, layout: Layout | None = None, known: Marks | None = None) -> Table:
     """Return the table of a file; its format is found from its first bytes.
 
     layout: Of whose records a table is made; None for a table of scores as it is.
-    shared: What the layout knows of all files.
+    known: Marks of topics in the files that were read before, of layouts with marks.
     Raises BadInput: A file that cannot be read; Parquet without pyarrow; a file of another tool.
     """
     if layout is not None and layout.records is not None:
         document = read_document(path)
         if isinstance(document, dict) and not layout.fits(document):
             raise BadInput(NOT_OF_TOOL.format(layout.name), path)
-        records = layout.records(document, shared)
-        return _table_of_records(enumerate(records, 1), path, layout)
+        records = layout.records(document)
+        return _table_of_records(enumerate(records, 1), path, layout, known=known)
     if is_parquet(path):
-        return _as_table(_parquet(path), layout, shared)
+        return _as_table(_parquet(path), layout, known)
     blocks = text_blocks(path, LARGEST_TABLE)
     first = next(blocks, "")
     if first.lstrip().startswith("{"):
         problems: list[BadInput] = []
         return _table_of_records(
-            _objects(chain([first], blocks), path, problems), path, layout, problems, shared
+            _objects(chain([first], blocks), path, problems), path, layout, problems, known
         )
     if first.lstrip().startswith("["):
-        return _table_of_records(enumerate(read_document(path), 1), path, layout, shared=shared)
-    return _as_table(_delimited(chain([first], blocks), path), layout, shared)
+        return _table_of_records(enumerate(read_document(path), 1), path, layout, known=known)
+    return _as_table(_delimited(chain([first], blocks), path), layout, known)
 
 
 def read_document(path: PathLike) -> Any:
@@ -231,7 +233,7 @@ def _objects(
         yield number, row
 
 
-def _as_table(table: Table, layout: Layout | None, shared: Any = None) -> Table:
+def _as_table(table: Table, layout: Layout | None, known: Marks | None = None) -> Table:
     """Return the table of the rows of a file or frame of a tool."""
     if layout is None:
         return table
@@ -245,7 +247,7 @@ def _as_table(table: Table, layout: Layout | None, shared: Any = None) -> Table:
             for line, *cells in zip(chunk.lines, *chunk.columns, strict=True):
                 yield line, dict(zip(table.header, cells, strict=True))
 
-    return _table_of_records(records(), table.path, layout, problems, shared)
+    return _table_of_records(records(), table.path, layout, problems, known)
 
 
 def _table_of_records(
@@ -253,7 +255,7 @@ def _table_of_records(
     path: PathLike | None,
     layout: Layout | None,
     problems: list[BadInput] | None = None,
-    shared: Any = None,
+    known: Marks | None = None,
 ) -> Table:
     """Return the table of records with their lines; a name that a record lacks is a missing value.
 
@@ -262,14 +264,12 @@ def _table_of_records(
     columns: dict[str, list[Any]] = {}
     lines: list[int] = []
     problems = [] if problems is None else problems
-    reader = None if layout is None else LayoutReader(layout, path, shared)
+    reader = None if layout is None else LayoutReader(layout, path, {} if known is None else known)
     for number, record in records:
         if not isinstance(record, dict):
             text = f"an object is expected; found {kind_of(record)}"
             problems.append(BadInput(text, path, number))
             continue
-        if not lines and record.keys() >= HELM:
-            raise BadInput(HELM_ADVICE, path)
         row: Mapping[str, Any] = record
         if reader is not None:
             place, row = reader.placed(record, columns, len(lines))

@@ -126,19 +126,13 @@ def test_lists_and_judgements_of_trec_go_together(tmp_path: Path) -> None:
     ("file", "run"),
     [
         ("1/1.a.b.res", "a.b"), ("1/a.b.1.res", "a.b"), ("flat/1.a.b.res", "a.b"), ("flat/a.b.1.res", "a.b"),
-        ("me/1.res", "me"), ("1/1.me.run.res", "me.run"), ("1/1.me.test.lab", "me.test"), ("other/other.me.res", None),
+        ("me/1.res", "me"), ("1/1.me.run.res", "me.run"), ("other/other.me.res", None),
         ("1/1.2.res", "2"), ("flat/1.me.res.gz", "me"),
     ],
 )  # fmt: skip
 def test_names_tell_topic_and_run(tmp_path: Path, file: str, run: str | None) -> None:
     content: bytes = b"a\n" if not file.endswith(".gz") else gzip.compress(b"a\n")
-    write(
-        tmp_path,
-        {
-            "qrels": "1 0 a 1\n2 0 a 1\n",
-            f"runs/{file}": content.replace(b"a\n", b"a L1\n") if "lab" in file else content,
-        },
-    )
+    write(tmp_path, {"qrels": "1 0 a 1\n2 0 a 1\n", f"runs/{file}": content})
     if run is None:  # a topic that is not judged
         with pytest.raises(BadInput, match="judges none of the topics of the 1 run"):
             read_rankings([tmp_path / "runs"], tmp_path / "qrels")
@@ -212,28 +206,8 @@ def test_run_files_called_res_are_run_files(tmp_path: Path) -> None:
         read_rankings(tmp_path / "runs", tmp_path / "qrels")
 
 
-def test_labelled_lists_are_used_where_there_are_no_others(tmp_path: Path) -> None:
-    folder = working_folder(tmp_path)
-    for path in folder.glob("*/*.res"):
-        path.unlink()
-    found = cells(folder, folder, list(SAMPLE))
-    assert list(found) == ["me.run.test"]
-    np.testing.assert_allclose(
-        found["me.run.test"], [[value] * 2 for value in SAMPLE.values()], atol=5.1e-5
-    )
-
-
-def test_condensed_labelled_lists_have_no_unjudged_documents(tmp_path: Path) -> None:
-    """As ``ntcir_eval label -j`` makes them; all lists are judged only then."""
-    write(tmp_path, {"1/1.rel": SAMPLE_REL, "1/1.me.lab": SAMPLE_LAB.replace("dummy12\n", "")})
-    found = cells(tmp_path, tmp_path, ["AP", "Q", "AP(judged_only=True)"])
-    assert found == {
-        "me": [[pytest.approx(value, abs=5.1e-5)] for value in (0.1167, 0.1083, 0.1167)]
-    }
-
-
 def test_levels_may_be_changed(tmp_path: Path) -> None:
-    write(tmp_path, {"1/1.rel": SAMPLE_REL, "1/1.me.lab": SAMPLE_LAB})
+    write(tmp_path, {"1/1.rel": SAMPLE_REL, "1/1.me.res": SAMPLE_RES})
     rankings = read_rankings([tmp_path], tmp_path, level_map={3: 2, 2: 1})
     assert rankings["level_at_rank"].values.tolist() == [[[0, 2, -1, 1]]]
     assert rankings["n_judged"].values.tolist() == [[1, 7, 3]]
@@ -249,7 +223,7 @@ def test_duplicates_may_count_or_not(tmp_path: Path, how: str, levels: list[int]
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_same_as_pyntcireval(tmp_path: Path, seed: int) -> None:
-    """Its label and compute commands on the files of random topics; its .lab files are read as its .res files."""
+    """Its label and compute commands on the files of random topics."""
     commands = pytest.importorskip("pyNTCIREVAL.main")
     testing = pytest.importorskip("click.testing")
     generator = np.random.default_rng(seed)
@@ -282,22 +256,14 @@ def test_the_same_as_pyntcireval(tmp_path: Path, seed: int) -> None:
         "nERR@0010": "nERR@10",
     }
     values = [[float(found[theirs]) for found in expected.values()] for theirs in names]
-    for runs in (folder, tmp_path / "lab"):
-        np.testing.assert_allclose(
-            cells(runs, folder, list(names.values()))["me"], values, atol=5.1e-5
-        )
+    found = cells(folder, folder, list(names.values()))["me"]
+    np.testing.assert_allclose(found, values, atol=5.1e-5)
 
 
 LISTS = {
     "fields": ("me.res", "a\nb L1\n", ":2: 2 fields; a line of a .res file has 1: document"),
     "empty line": ("me.res", "a\n\nb\n", ":2: an empty line between documents, which NTCIREVAL counts as a rank; remove it"),
     "twice": ("me.res", "a\nb\na\n", ":3: document 'a' stands twice in topic 1, first in line 1; remove one of the lines"),
-    "many fields": ("me.lab", "a L1\nb L0 1 1\n", ":2: 4 fields; a line of a .lab file has 2: document level"),
-    "no level": ("me.lab", "a L1\nb 0\n", ":2: level '0' is not one of L0 to L127"),
-    "high level": ("me.lab", "a L999\n", ":1: level 'L999' is not one of L0 to L127"),
-    "another level": ("me.lab", "a L2\n", ":1: document 'a' is L2 here and L1 in the judgements of topic 1; label the list"),
-    "not labelled": ("me.lab", "b L0\na\n", ":2: document 'a' is unjudged here and L1 in the judgements of topic 1; "),
-    "labelled": ("me.lab", "x L0\n", ":1: document 'x' is L0 here and unjudged in the judgements of topic 1; "),
 }  # fmt: skip
 
 

@@ -35,7 +35,7 @@ RunFiles = Annotated[
     flag(
         "--runs",
         "Run files, directories or globs, plain or gzip; several may follow. Or the directory that contains NTCIREVAL's "
-        "ranked lists <topic>/<topic>.<run>.res (or .lab).",
+        "ranked lists <topic>/<topic>.<run>.res.",
     ),
 ]
 QrelsFile = Annotated[

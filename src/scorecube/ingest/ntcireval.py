@@ -1,9 +1,9 @@
-"""Files of NTCIREVAL by topic: .rel judgements, .res ranked lists and .lab ranked lists with levels, in folders named after topics."""
+"""Files of NTCIREVAL by topic: .rel judgements and .res ranked lists, in folders named after topics."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,17 +28,15 @@ from scorecube.ingest.qrels import (
 from scorecube.ingest.tool_objects import of_ir_datasets
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
-REL, RES, LAB = ".rel", ".res", ".lab"
+REL, RES = ".rel", ".res"
 LEVEL = re.compile(rb"L(\d{1,3})")
 BEGINNING = 65536
 """Bytes that are read to distinguish ranked lists from run files, which may be large."""
-WIDTHS = {RES: (1, 1), LAB: (1, 3), REL: (2, 3)}
+WIDTHS = {RES: (1, 1), REL: (2, 3)}
 """Smallest and largest number of fields of a line; the third field is the equivalence class, used only with NTCIREVAL's -ec."""
-FORMS = {RES: "document", LAB: "document level", REL: "document level"}
+FORMS = {RES: "document", REL: "document level"}
 Row = tuple[int, list[bytes]]
 """Line number and fields."""
-Levels = Mapping[str, Mapping[bytes, int]]
-"""Topic -> document -> level, without unjudged documents."""
 
 
 @dataclass(frozen=True)
@@ -161,9 +159,8 @@ def run_sources(
 ) -> list[Path | RankedLists | RunLines]:
     """Return the sources of runs: run files, and ranked lists of one topic each, grouped by run.
 
-    Of a folder with ranked lists, in it or in its subfolders, only these are read: the .lab files if there are no .res
-    files. Levels in .lab files must equal those of the judgements, from which the numbers of relevant documents come.
-    A .res or .lab file whose first line is that of a run file is a run file.
+    Of a folder with ranked lists, in it or in its subfolders, only these are read. A .res file whose first line is that
+    of a run file is a run file.
 
     Parameters
     ----------
@@ -207,13 +204,7 @@ def run_sources(
     return [*(path for path in files if path not in others), *known_runs, *grouped]
 
 
-def read_lists(
-    source: RankedLists,
-    *,
-    duplicates: str = Duplicates.ERROR,
-    judged: Callable[[], Levels] | None = None,
-    level_map: LevelMap | None = None,
-) -> RunLines:
+def read_lists(source: RankedLists, *, duplicates: str = Duplicates.ERROR) -> RunLines:
     """Read the ranked lists of a run; documents keep the order of the file, whatever order the caller requests.
 
     Parameters
@@ -222,10 +213,6 @@ def read_lists(
         As from `run_sources`.
     duplicates
         As of `judge`.
-    judged
-        Returns the levels of the judgements, which levels in .lab files must equal; called only if there are such files.
-    level_map
-        Mapping that was applied to the levels of the judgements.
 
     Returns
     -------
@@ -235,16 +222,13 @@ def read_lists(
     Raises
     ------
     BadInput
-        Naming file and line: too many fields, an empty line between documents, a document twice, a level that is
-        invalid or differs from that in the judgements.
+        Naming file and line: too many fields, an empty line between documents, a document twice.
     """
     parts = []
     for topic, path in source.files:
         rows = _rows(path, _suffix(path))
         if Duplicates(duplicates) is Duplicates.ERROR:
             _refuse_repeated(rows, path, f"stands twice in topic {topic}")
-        if _suffix(path) == LAB and judged is not None:
-            _check_levels(rows, path, topic, judged().get(topic), level_map)
         parts.append(rows)
     text, documents = packed([fields[0] for rows in parts for _, fields in rows])
     topic_of = np.repeat(np.arange(len(parts), dtype=np.int32), list(map(len, parts)))
@@ -261,18 +245,6 @@ def read_lists(
         ranks=ranks,
         numbers=numbers,
     )
-
-
-def levels_of(qrels: Qrels) -> Levels:
-    """Return the levels of judgements by topic and document."""
-    text = qrels.text.tobytes()
-    found: dict[str, dict[bytes, int]] = {topic: {} for topic in qrels.topics}
-    for topic, (start, stop), level in zip(
-        qrels.topic_of, qrels.documents, qrels.levels, strict=True
-    ):
-        if level >= 0:
-            found[qrels.topics[topic]][text[start:stop]] = int(level)
-    return found
 
 
 def _suffix(path: PathLike) -> str:
@@ -296,14 +268,13 @@ def _with_suffix(folder: Path, suffix: str) -> list[Path]:
 def _lists_below(path: PathLike) -> list[Path]:
     if not Path(path).is_dir():
         return []
-    by_suffix = (_ranked_lists(_with_suffix(Path(path), suffix)) for suffix in (RES, LAB))
-    return next(filter(None, by_suffix), [])
+    return _ranked_lists(_with_suffix(Path(path), RES))
 
 
 def _ranked_lists(files: Iterable[Path]) -> list[Path]:
     """Return the ranked lists among files; beside other lists, an empty file is the list of a topic without documents."""
-    first = {path: _first_fields(path) for path in files if _suffix(path) in (RES, LAB)}
-    lists = {path for path, count in first.items() if 0 < count <= WIDTHS[_suffix(path)][1]}
+    first = {path: _first_fields(path) for path in files if _suffix(path) == RES}
+    lists = {path for path, count in first.items() if count == 1}
     return [path for path, count in first.items() if path in lists or (lists and not count)]
 
 
@@ -392,28 +363,3 @@ def _level(field: bytes, path: Path, line: int) -> int:
             line,
         )
     return int(found[1])
-
-
-def _check_levels(
-    rows: Sequence[Row],
-    path: Path,
-    topic: str,
-    judged: Mapping[bytes, int] | None,
-    level_map: LevelMap | None,
-) -> None:
-    """Refuse levels that differ from the judgements, from which the numbers of relevant documents come."""
-    if judged is None:
-        return
-    for number, fields in rows:
-        found = _level(fields[1], path, number) if len(fields) > 1 else None
-        if found is not None:
-            found = int(map_levels(np.array([found], np.float64), level_map)[0])
-        expected = judged.get(fields[0])
-        if found != expected:
-            texts = ["unjudged" if level is None else f"L{level}" for level in (found, expected)]
-            raise BadInput(
-                f"document {fields[0].decode('utf-8', 'replace')!r} is {texts[0]} here and {texts[1]} in the judgements of "
-                f"topic {topic}; label the list again, or give the .res files (levels by -ec are not supported)",
-                path,
-                number,
-            )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from threading import local
 from typing import Any
@@ -13,8 +12,7 @@ from scorecube.collection.judgements import Qrels, RunLines
 from scorecube.collection.rankings import JudgedRun, judge
 from scorecube.errors import BadInput
 from scorecube.ingest.cells import Problems
-from scorecube.ingest.ntcireval import Levels, RankedLists, levels_of, read_lists
-from scorecube.ingest.qrels import LevelMap
+from scorecube.ingest.ntcireval import RankedLists, read_lists
 from scorecube.ingest.trec import read_run
 from scorecube.kernels.workspace import Workspace
 
@@ -25,7 +23,6 @@ class FileJudge:
 
     qrels: Judgements of all runs.
     run_name, order, precision, depth, duplicates: See `scorecube.read_rankings`.
-    level_map: Mapping of the levels in .lab files, which must equal those of the judgements.
     """
 
     qrels: Qrels
@@ -34,13 +31,7 @@ class FileJudge:
     precision: str
     depth: int | None
     duplicates: str
-    level_map: LevelMap | None = None
     _threads: local = field(default_factory=local, repr=False)
-
-    @cached_property
-    def labels(self) -> Levels:
-        """Levels of the judgements by topic and document."""
-        return levels_of(self.qrels)
 
     def __call__(self, source: Path | RankedLists | RunLines) -> JudgedRun | BadInput:
         """Return the levels of one run, or what is wrong with it, so that one message names all bad files."""
@@ -54,12 +45,7 @@ class FileJudge:
         if isinstance(source, RunLines):
             lines = source
         elif isinstance(source, RankedLists):
-            lines = read_lists(
-                source,
-                duplicates=self.duplicates,
-                judged=lambda: self.labels,
-                level_map=self.level_map,
-            )
+            lines = read_lists(source, duplicates=self.duplicates)
         else:
             lines = read_run(
                 source, run_name=self.run_name, with_ranks=self.order == "rank", workspace=space

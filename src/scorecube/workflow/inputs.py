@@ -81,7 +81,7 @@ def read_rankings(
     ----------
     runs
         Run files, directories or globs; plain or gzip. Or runs in memory: ``{run: {topic: {document: score}}}``, ``{run: records}`` of ir_measures,
-        ``{run: data frame}`` as of PyTerrier (or one frame with a column ``run``), a list of Run objects of ranx. NTCIREVAL's ranked lists (.res or .lab) are combined by run, see
+        ``{run: data frame}`` as of PyTerrier (or one frame with a column ``run``), a list of Run objects of ranx. NTCIREVAL's ranked lists (.res) are combined by run, see
         `scorecube.ingest.ntcireval.run_sources`.
     qrels
         Judgements: a file, or the folder of NTCIREVAL's .rel files, one per topic. Or judgements in memory: ``{topic: {document: level}}``,
@@ -161,7 +161,7 @@ def read_rankings(
         team_of, systems = read_run_labels(path)
     elif teams is not None:
         team_of = dict(teams)
-    judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates, level_map)
+    judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates)
     sources = run_sources(runs, judged.topics, with_ranks=order == Order.RANK)
     executor = Executor(client, workers or default_workers())
     judged_runs = good_runs(call_all(executor, judge_file, sources, progress))

@@ -12,7 +12,6 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import BadInput, BadPlan
-from scorecube.ingest.qrels import parse_level_map
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2, "d": -1}, "2": {"a": 0, "b": 2}}
 RUNS = {
@@ -126,8 +125,6 @@ def test_levels_in_memory_are_those_that_files_may_have() -> None:
 
     assert levels({"1": {"a": "L2", "b": "1", "c": 0.0, "d": -1}}) == [2, 1, 0]
     assert levels({"1": {"a": 2, "b": 1, "c": 0}}, level_map={2: 3, 0: 1}) == [3, 1, 1]
-    real = {"1": {"a": 0.7, "b": "0.5", "c": 0.2}}
-    assert levels(real, level_map=parse_level_map(">=0.5:1,>=0.6:2")) == [2, 1, 0]
     twice = [SimpleNamespace(query_id="1", doc_id="a", relevance=1) for _ in range(2)]
     with pytest.raises(BadInput, match="qrels:2: document 'a' is judged twice in topic 1"):
         levels(twice)

@@ -59,10 +59,7 @@ class EvaluateOptions:
         "Line format of the judgements: ntcir is 'topic doc L2', ntcir-grades has S, A, B, C; the second column of "
         "trec-classes is a class of equivalent answers.",
     )
-    levels: str | None = option_field(
-        None,
-        "Map levels of the judgements, e.g. 2:3,1:1, or real numbers to levels, e.g. '>=0.5:1,>=0.8:2'.",
-    )
+    levels: str | None = option_field(None, "Map levels of the judgements, e.g. 2:3,1:1.")
     no_relevant: Literal["exclude", "zero"] = option_field(
         "exclude", "Topics without relevant documents: excluded, or score 0 (as in trec_eval)."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -17,7 +17,6 @@ from scorecube.ingest.columns import (
     Columns,
     Layout,
     finish_numbers,
-    finite_number,
     label_text,
     number,
     packed,
@@ -61,28 +60,7 @@ BEGINNING = 2**20
 """Bytes in which the first line of data stands; it is behind a header of comments, if there is one."""
 
 
-@dataclass(frozen=True)
-class Thresholds:
-    """Levels of real-valued judgements: the level of the highest threshold reached, 0 below all thresholds.
-
-    A level of -1 means pooled but not judged: ``>=-1:-1,>=0:0,>=0.5:1`` keeps it for judgements of -1.
-    """
-
-    steps: tuple[tuple[float, int], ...]
-    """Threshold and level, both rising."""
-
-    def __str__(self) -> str:
-        return ",".join(f">={str(limit).removesuffix('.0')}:{level}" for limit, level in self.steps)
-
-    def apply(
-        self, values: np.ndarray[Any, np.dtype[np.float64]]
-    ) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Return the level of each value."""
-        levels = np.array([0, *(level for _, level in self.steps)], np.float64)
-        return levels[np.searchsorted([limit for limit, _ in self.steps], values, side="right")]
-
-
-LevelMap = Mapping[int, int] | Thresholds
+LevelMap = Mapping[int, int]
 
 
 def read_qrels(
@@ -99,7 +77,7 @@ def read_qrels(
         dialect they are ignored. The lines of run files are refused in any case.
     level_map
         Level in the file -> level to use; others stay. TREC robust judgements are read by NTCIR tools with {2: 3}, for
-        example. A negative level means pooled but not judged. `Thresholds` turn real-valued judgements into levels.
+        example. A negative level means pooled but not judged.
 
     Returns
     -------
@@ -184,11 +162,9 @@ def finish_levels(
     levels
         int16, as of `map_levels`.
     """
-    kind, read = "a number", finite_number
-    if not isinstance(level_map, Thresholds):
-        kind, read = f"an integer up to {HIGHEST_LEVEL}", level_of
-        values[~((values == np.floor(values)) & (np.abs(values) <= HIGHEST_LEVEL))] = np.nan
-    finish_numbers(values, field, line, path, "level", kind, read)
+    values[~((values == np.floor(values)) & (np.abs(values) <= HIGHEST_LEVEL))] = np.nan
+    kind = f"an integer up to {HIGHEST_LEVEL}"
+    finish_numbers(values, field, line, path, "level", kind, level_of)
     return map_levels(values, level_map)
 
 
@@ -222,8 +198,6 @@ def map_levels(
     levels
         Levels to use.
     """
-    if isinstance(level_map, Thresholds):
-        return level_map.apply(values).astype(np.int16)
     mapped: np.ndarray[Any, np.dtype[np.int16]] = values.astype(np.int16)
     for old, new in (level_map or {}).items():
         mapped[values == old] = new
@@ -263,12 +237,12 @@ def detect(content: bytes) -> Dialect:
 
 
 def parse_level_map(text: str) -> LevelMap:
-    """Parse a mapping of levels, or thresholds of real-valued judgements.
+    """Parse a mapping of levels.
 
     Parameters
     ----------
     text
-        ``2:3,1:1``: level in the file and level to use; or ``>=0.5:1``: threshold and level.
+        ``2:3,1:1``: level in the file and level to use.
 
     Returns
     -------
@@ -284,31 +258,10 @@ def parse_level_map(text: str) -> LevelMap:
     --------
     >>> parse_level_map("2:3,1:1")
     {2: 3, 1: 1}
-    >>> print(parse_level_map(">=0.8:2, >=0.5:1"))
-    >=0.5:1,>=0.8:2
     """
-    parts = text.split(",")
-    steps = [re.fullmatch(r"\s*>=\s*([^:\s]+)\s*:\s*(-?[0-9]{1,9})\s*", part) for part in parts]
-    limits = [finite_number(step[1]) if step else None for step in steps]
-    if None not in limits:
-        found = sorted(
-            (limit, int(step[2]))
-            for limit, step in zip(limits, steps, strict=True)
-            if step and limit is not None
-        )
-        levels = [level for _, level in found]
-        if len({limit for limit, _ in found}) < len(found) or sorted(set(levels)) != levels:
-            raise BadName(
-                f"level map {text!r}: levels must rise with the thresholds, like >=0.5:1,>=0.8:2"
-            )
-        if not -1 <= levels[0] <= levels[-1] <= HIGHEST_LEVEL:
-            raise BadName(f"level map {text!r}: levels must be between -1 and {HIGHEST_LEVEL}")
-        return Thresholds(tuple(found))
-    pairs = [re.fullmatch(r"\s*(-?[0-9]{1,9}):(-?[0-9]{1,9})\s*", part) for part in parts]
+    pairs = [re.fullmatch(r"\s*(-?[0-9]{1,9}):(-?[0-9]{1,9})\s*", part) for part in text.split(",")]
     if not all(pairs):
-        raise BadName(
-            f"level map {text!r} is not pairs of integers like 2:3,1:1, or thresholds of real numbers like >=0.5:1,>=0.8:2"
-        )
+        raise BadName(f"level map {text!r} is not pairs of integers like 2:3,1:1")
     return {int(pair[1]): int(pair[2]) for pair in pairs if pair}
 
 
@@ -325,18 +278,15 @@ def check_level_map(level_map: LevelMap | None) -> None:
     BadName
         With the level.
     """
-    if isinstance(level_map, Mapping):
-        for old, new in level_map.items():
-            if not -HIGHEST_LEVEL <= new <= HIGHEST_LEVEL:
-                raise BadName(
-                    f"level map {old}:{new}: levels must be between {-HIGHEST_LEVEL} and {HIGHEST_LEVEL}"
-                )
+    for old, new in (level_map or {}).items():
+        if not -HIGHEST_LEVEL <= new <= HIGHEST_LEVEL:
+            raise BadName(
+                f"level map {old}:{new}: levels must be between {-HIGHEST_LEVEL} and {HIGHEST_LEVEL}"
+            )
 
 
 def print_level_map(level_map: LevelMap | None) -> str:
     """Return the text that `parse_level_map` reads."""
-    if isinstance(level_map, Thresholds):
-        return str(level_map)
     return ",".join(f"{old}:{new}" for old, new in (level_map or {}).items())
 
 

@@ -108,7 +108,7 @@ def read_rankings(
         Line format of the judgements: ``auto``, ``trec``, ``ntcir``, ``ntcir-grades`` or ``trec-classes``;
         see `scorecube.ingest.qrels.Dialect`.
     level_map
-        Level in the judgements -> level to use, other levels unchanged; or `scorecube.ingest.qrels.Thresholds`.
+        Level in the judgements -> level to use, other levels unchanged.
     workers
         Files read concurrently, by default one per core.
     client

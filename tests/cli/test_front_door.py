@@ -120,8 +120,8 @@ def test_an_archive_says_how_to_unpack_it(tmp_path: Path, files: Files, scorecub
     words = ["evaluate", tmp_path / "s.zarr", "--name", "a", "--runs", tmp_path / "runs.tar.gz"]
     done = scorecube(*words, "--qrels", files.qrels)
     assert done.status == 1
-    assert "is a tar archive of files, not text; unpack it (tar -xf runs.tar.gz)" in done.stderr
-    with pytest.raises(BadInput, match="unzip"):
+    assert "is packed, and not by gzip alone: unpack it" in done.stderr
+    with pytest.raises(BadInput, match="unpack it"):
         refuse_binary(b"PK\3\4" + bytes(30), "runs.zip")
 
 

@@ -191,7 +191,7 @@ def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         read_scores([path], layout="long", transpose=True)
     with pytest.raises(
         BadPlan,
-        match=r"^no layout 'wide'; known: auto, matrix, numbers, long, ndeval, gdeval, trec_eval, ir_measures, nev, pytrec_eval, every_eval_ever, lm_eval, inspect, inspect_samples, autojudge, resolved$",
+        match=r"^no layout 'wide'; known: auto, matrix, numbers, long, ndeval, gdeval, trec_eval, ir_measures, nev, pytrec_eval, every_eval_ever, lm_eval, inspect, inspect_samples, autojudge$",
     ):
         read_scores([path], layout="wide")
 

@@ -66,7 +66,7 @@ RUNS = {
     'gzip of a gzip run': Odd('runs', gzip.compress(gzip.compress(RUN)), 'error: FILE: not a text file in UTF-8 (zero bytes in it); save it as UTF-8'),
     'gzip header only': Odd('runs', gzip.compress(RUN)[:10], 'error: FILE: the gzip file is cut off; copy it again'),
     'gzip bomb as run': Odd('runs', bomb, 'error: FILE: the gzip file decompresses to more than 100 times its size, which text does not; if it is valid, decompress it first'),
-    'zip archive as run': Odd('runs', b"PK\x03\x04" + bytes(26) + RUN, 'error: FILE: is a zip archive of files, not text; unpack it (unzip odd.run), then name the files, or the folder with them'),
+    'zip archive as run': Odd('runs', b"PK\x03\x04" + bytes(26) + RUN, 'error: FILE: is packed, and not by gzip alone: unpack it, then name the files in it'),
     'tar archive as run': Odd('runs', b"a.run" + bytes(95) + RUN.ljust(512, b"\0"), 'error: FILE: not a text file in UTF-8 (zero bytes in it); save it as UTF-8'),
     'run with rising scores': Odd('runs', ranked(lambda rank: rank), "a: 1=0.166667 2=0.266667 | 1 run (a): scores rise along the file, and larger ones come first, so that the best documents are last: use the order 'rank' or 'file', or negate the scores"),
     'run with rising negative scores': Odd('runs', ranked(lambda rank: rank - 100), "a: 1=0.166667 2=0.266667 | 1 run (a): scores rise along the file, and larger ones come first, so that the best documents are last: use the order 'rank' or 'file', or negate the scores"),

@@ -52,7 +52,6 @@ SCORES = {
     'a quoted nothing as gdeval': Odd('scores', b"\"\"\n", 'error: FILE: the file has no cell that is not empty', options={'layout': 'gdeval'}),
     'separators of records as trec_eval': Odd('scores', b"\x1c\x1d\n", 'error: FILE: the file is empty', options={'layout': 'trec_eval'}),
     'blank first line of trec_eval': Odd('scores', b"\x1c\nmap\tall\t0.5\n", 'error: FILE: only means over all topics; run trec_eval with -q to get scores of topics'),
-    'a mark of Excel only': Odd('scores', b"sep=;\n", "error: FILE: no known layout fits the first lines; choose one: layout='matrix' (topics down, runs across, one file a metric); layout='numbers' (a matrix without a header, as of NTCIREVAL: runs are num"),
     'an open quote': Odd('scores', b"topic,\"a\n1,0.5\n", 'error: FILE:1: not CSV: unexpected end of data'),
     'a JSON list as scores': Odd('scores', b"[1, 2]\n", "error: FILE:1: the header has no column for the run (run, system, model, method, ...); found none; name the column with run_column"),
     'deep JSON as scores': Odd('scores', b"[" * 100_000, "error: FILE: the JSON is nested too deeply for a table"),

@@ -144,25 +144,20 @@ def refuse_other_width(cells: Sized, header: Sized, path: PathLike, line: int) -
 
 def split_rows(blocks: Iterable[str], path: PathLike) -> Iterator[Row]:
     """Yield the rows of a text; see `read_rows`."""
-    for line, row in raw_rows(*delimited(blocks), path):
+    parts, delimiter = delimited(blocks)
+    for line, row in raw_rows(parts, delimiter, 1, path):
         yield line, [cell.strip() for cell in row]
 
 
-def delimited(blocks: Iterable[str]) -> tuple[Iterator[str], str, int]:
-    """Return the blocks of a text, its delimiter, and the number of its first line.
-
-    A first line ``sep=;``, as written for Excel, names the delimiter, and is left out.
-    """
+def delimited(blocks: Iterable[str]) -> tuple[Iterator[str], str]:
+    """Return the blocks of a text, and its delimiter."""
     parts = iter(blocks)
     text = next(parts, "")
-    declared = re.match(r"\ufeff?sep=([;,\t|])\n", text, re.IGNORECASE)
-    if declared:
-        return chain([text[declared.end() :]], parts), declared[1], 2
-    return chain([text], parts), delimiter_of(text), 1
+    return chain([text], parts), delimiter_of(text)
 
 
 def raw_rows(blocks: Iterable[str], delimiter: str, start: int, path: PathLike) -> Iterator[Row]:
-    """Yield the rows of a text with their blanks; the arguments before the last are as from `delimited`."""
+    """Yield the rows of a text with their blanks, and their lines; the first has the number `start`."""
     reader = csv.reader(
         _short_lines(blocks, delimiter, path, start),
         delimiter=delimiter,

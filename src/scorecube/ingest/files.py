@@ -30,15 +30,15 @@ CHUNK = 2**20
 PARQUET = b"PAR1"
 """First bytes of a Parquet file."""
 NOT_TEXT = "not a text file in UTF-8 (zero bytes in it); save it as UTF-8"
-ARCHIVES = (
-    (257, b"ustar", "a tar archive of files", "tar -xf {name}"),
-    (0, b"PK\3\4", "a zip archive of files", "unzip {name}"),
-    (0, b"BZh", "compressed by bzip2", "bunzip2 {name}"),
-    (0, b"\xfd7zXZ\0", "compressed by xz", "unxz {name}"),
-    (0, b"\x28\xb5\x2f\xfd", "compressed by zstd", "unzstd {name}"),
-    (0, b"7z\xbc\xaf", "a 7z archive of files", "7z x {name}"),
+PACKED = (
+    (257, b"ustar"),
+    (0, b"PK\3\4"),
+    (0, b"BZh"),
+    (0, b"\xfd7zXZ\0"),
+    (0, b"\x28\xb5\x2f\xfd"),
+    (0, b"7z\xbc\xaf"),
 )
-"""Where the mark of a packed file stands, the mark, what the file is, and the command that unpacks it."""
+"""Where the mark of a packed file stands, and the mark: tar, zip, bzip2, xz, zstd, 7z."""
 
 
 def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
@@ -177,17 +177,15 @@ def refuse_binary(content: bytes, path: PathLike) -> None:
 
     content: Of a file, decompressed if it is gzip.
     path: The file.
-    Raises BadInput: Archives with the command that unpacks them.
+    Raises BadInput: With advice.
     """
-    for start, mark, what, command in ARCHIVES:
-        if content[start : start + len(mark)] == mark:
-            if Path(path).suffix == ".eval":
-                what, command = "a packed log of Inspect", "inspect log dump {name} > log.json"
-            unpack = command.format(name=shlex.quote(Path(path).name))
-            raise BadInput(
-                f"is {what}, not text; unpack it ({unpack}), then name the files, or the folder with them",
-                path,
-            )
+    if any(content[start : start + len(mark)] == mark for start, mark in PACKED):
+        how = ""
+        if Path(path).suffix == ".eval":
+            how = f" (inspect log dump {shlex.quote(Path(path).name)} > log.json)"
+        raise BadInput(
+            f"is packed, and not by gzip alone: unpack it{how}, then name the files in it", path
+        )
     if b"\0" in content[:1000]:
         raise BadInput(NOT_TEXT, path)
 

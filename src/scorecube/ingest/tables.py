@@ -169,7 +169,8 @@ def _whole(
 
 def _delimited(blocks: Iterable[str], path: PathLike) -> Table:
     """Return the table in a text with cells between commas, tabs or semicolons."""
-    parts, delimiter, line = delimited(blocks)
+    parts, delimiter = delimited(blocks)
+    line = 1
     text = next(parts, "")
     head, newline, body = text.partition("\n")
     if newline and head.strip() and '"' not in head:

@@ -205,11 +205,9 @@ def label_counts(truth: xr.Dataset, judge: xr.Dataset, topics: Sequence[str]) ->
     truth, judge: Rankings under both sets, as from `read_rankings`.
     topics: Topics to count; one that a set lacks has no documents.
     Returns counts: int64 (topic, level under the truth, level under the judge). Documents are matched by their keys, a
-        hash of their ids (`names.DOCUMENT_KEY`); in rankings of earlier versions, which have none, by the runs: the
-        document at a rank of a run is the same under both sets. Documents that are in no run are then left out.
+        hash of their ids (`names.DOCUMENT_KEY`); rankings without keys, as simulated ones, have no documents in common.
     """
-    by_key = all(names.DOCUMENT_KEY in each for each in (truth, judge))
-    if not all(names.LEVEL_OF_DOCUMENT in each for each in (truth, judge)):
+    if not all(names.DOCUMENT_KEY in each for each in (truth, judge)):
         return np.zeros((len(topics), 1, 1), np.int64)
     n_levels = max(
         int(each[names.LEVEL_OF_DOCUMENT].values.max(initial=0)) + 1 for each in (truth, judge)
@@ -219,12 +217,11 @@ def label_counts(truth: xr.Dataset, judge: xr.Dataset, topics: Sequence[str]) ->
         {topic: k for k, topic in enumerate(schema.labels_of(each, names.TOPIC))}
         for each in (truth, judge)
     ]
-    match = _by_key if by_key else _by_rank
     for k, topic in enumerate(topics):
         if topic not in places[0] or topic not in places[1]:
             continue
         at = places[0][topic], places[1][topic]
-        first, second = match(truth, judge, at)
+        first, second = _by_key(truth, judge, at)
         levels = [
             each[names.LEVEL_OF_DOCUMENT].values[place][documents].astype(np.int64)
             for each, place, documents in ((truth, at[0], first), (judge, at[1], second))
@@ -243,24 +240,6 @@ def _by_key(truth: xr.Dataset, judge: xr.Dataset, at: tuple[int, int]) -> tuple[
     known = [np.flatnonzero(each) for each in keys]  # 0 is behind the last document
     _, first, second = np.intersect1d(keys[0][known[0]], keys[1][known[1]], return_indices=True)
     return known[0][first], known[1][second]
-
-
-def _by_rank(
-    truth: xr.Dataset, judge: xr.Dataset, at: tuple[int, int]
-) -> tuple[IntArray, IntArray]:
-    """Return the numbers of the documents of a topic that both sets judge and a run of both retrieves."""
-    runs = [schema.labels_of(each, names.RUN) for each in (truth, judge)]
-    common = [run for run in runs[0] if run in set(runs[1])]
-    depth = min(each.sizes[names.RANK] for each in (truth, judge))
-    documents = [
-        each[names.DOCUMENT_AT_RANK]
-        .values[[own.index(run) for run in common], place, :depth]
-        .ravel()
-        for each, own, place in zip((truth, judge), runs, at, strict=True)
-    ]
-    pairs = np.stack(documents).astype(np.int64)
-    pairs = np.unique(pairs[:, (pairs >= 0).all(axis=0)], axis=1)
-    return pairs[0], pairs[1]
 
 
 @dataclass(frozen=True, eq=False)

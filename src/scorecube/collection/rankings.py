@@ -470,7 +470,7 @@ def check_documents(rankings: xr.Dataset) -> None:
     """
     if names.LEVEL_OF_DOCUMENT not in rankings:
         raise BadPlan(
-            "the documents at ranks are not known: the runs were evaluated by an earlier version, or there are only scores; "
+            "the documents at ranks are not known, as there are only scores; "
             f"evaluate the runs again with {option('replace', True)}, or use with_rankings(cube, rankings)"
         )
     schema.check(rankings, schema.DOCUMENTS, "rankings")

@@ -299,12 +299,12 @@ DOCUMENTS = (
         level_of_document="relevance level of a judged document; -1 pooled but not judged, or behind the topic's last document",
     ),
 )
-"""Documents at ranks; absent from rankings stored by the first versions."""
+"""Documents at ranks."""
 KEYS = variables(
     *(_JUDGED, "", "1", "i"),
     document_key="hash of the id of a judged document; 0 behind the topic's last document",
 )
-"""Documents under other judgements; absent from rankings stored by earlier versions, and from digests."""
+"""Documents under other judgements; absent from digests."""
 CUBE = variables((*CELL, names.RUN, names.TOPIC), "", score="effectiveness score")
 SAMPLES = variables(
     *((names.TRIAL, names.HALF, names.DRAW), "", "1", "OUT"),

@@ -16,7 +16,6 @@ from scipy.special import stdtrit
 
 import scorecube as sc
 from scorecube.analyses.judges.one_judge import half_taus, judge_part
-from scorecube.collection.judgement_sets import label_counts
 from scorecube.errors import BadInput, BadName, BadPlan
 from scorecube.ingest.judge_labels import is_label_table, read_labels
 from scorecube.kernels.random.philox import stream_key
@@ -523,18 +522,6 @@ def test_files_in_one_step(scorecube: Cli, files: Path) -> None:
     failed = scorecube("judges", study)
     assert "which collection counts as truth" in failed.stderr
     assert "--truth" in failed.stderr
-
-
-def test_documents_are_matched_by_runs_where_keys_are_unknown(files: Path) -> None:
-    truth = sc.read_rankings(files / "runs", files / "nist.txt")
-    other = read_labels(files / "labels.csv")["llama"]
-    judge = sc.read_rankings(files / "runs", other)
-    topics = truth["topic"].values.tolist()
-    every = label_counts(truth, judge, topics)
-    found = label_counts(truth.drop_vars("document_key"), judge, topics)
-    assert every.sum() == 360
-    assert 300 < found.sum() <= 360
-    assert (found <= every).all()
 
 
 def test_label_tables(tmp_path: Path) -> None:

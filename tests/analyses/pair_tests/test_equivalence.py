@@ -112,8 +112,6 @@ def test_without_spread_nothing_is_concluded_unless_bounds_allow_it() -> None:
     )
     assert (known["difference_low"] > -1).all()
     assert known.attrs["analysis"] == "paired"
-    old = sc.Paired(equivalence=0.03, bounds=())
-    assert "bounds" not in old.options()
 
 
 def test_p_values_and_limits_are_those_of_statsmodels() -> None:

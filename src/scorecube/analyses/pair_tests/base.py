@@ -70,7 +70,7 @@ def alphas_field(*, finalize: bool = False, family_wise: bool = False) -> tuple[
     )
 
 
-def plus_one_field(**settings: Any) -> bool:
+def plus_one_field() -> bool:
     """Declare whether p-values count the observed statistic as a replicate."""
     return option_field(
         True,
@@ -78,7 +78,6 @@ def plus_one_field(**settings: Any) -> bool:
         detail="p = (count + 1) / (B + 1), which is never 0, instead of the papers' count / B.",
         flag="--no-plus-one",
         finalize=True,
-        **settings,
     )
 
 

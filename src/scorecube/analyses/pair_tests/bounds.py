@@ -45,8 +45,6 @@ def bounds_field(
         may_be_empty=True,
         unit="score",
         finalize=finalize,
-        since="0.3.0",
-        before=(),
     )
 
 

@@ -276,8 +276,8 @@ class Paired(Analysis):
             moments = moments_over_topics(cells(prepared.cube)[0], pairs, freedom)
         if self.equivalence is None:
             return values
-        certain = not self.bounds  # as versions before 0.3.0
-        values |= equivalence(moments, self.equivalence, self.alphas, certain=certain)
+        known = not self.bounds
+        values |= equivalence(moments, self.equivalence, self.alphas, certain=known)
         scores = cells(prepared.cube)[0]
         bounds = bounds_of_cells(self.bounds, prepared.cube, bool(self.by_system))
         return values | within_bounds(values, scores, pairs, self.equivalence, self.alphas, bounds)

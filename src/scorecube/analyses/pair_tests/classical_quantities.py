@@ -86,7 +86,6 @@ OPTIONAL = (
     ("degrees_of_freedom",),
     ("difference_low", "difference_high", "difference_p_value", "equivalence_p_value"),
     ("repetitions",),
-    ("residual_variance",),
 )
 VERDICTS = np.array(["equivalent", "different", "inconclusive"], object)
 MARGIN = "equivalence"

@@ -35,7 +35,6 @@ def equivalence_field() -> float | None:
         maximum=LARGEST_SCORE,
         unit="score",
         finalize=True,
-        since="0.2.0",
     )
 
 

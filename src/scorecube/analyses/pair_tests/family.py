@@ -24,7 +24,6 @@ def baseline_field() -> str | None:
         None,
         "Compare this run with every other one; all pairs by default.",
         detail="With one, p - 1 pairs are tested.",
-        since="0.2.0",
     )
 
 
@@ -36,8 +35,6 @@ def by_system_field(also: str = "") -> bool | None:
         "by default systems, if any has several runs.",
         detail="All estimands are then about expected scores over infinitely many topics and infinitely many repetitions of each system, "
         f"see `pair_tests.repetitions`. {also}".strip(),
-        since="0.2.0",
-        before=False,
         opposite="by-run",
     )
 

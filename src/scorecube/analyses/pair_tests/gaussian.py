@@ -63,7 +63,6 @@ def resampling_field() -> Literal["topics", "gaussian", "auto"]:
     return option_field(
         TOPICS,
         f"Draw topics, or normal errors of means with the covariance of runs (gaussian), at a cost that does not grow with topics; auto: gaussian from {MANY_TOPICS:,} topics on.",
-        since="0.3.0",
     )
 
 

@@ -41,7 +41,7 @@ CRITICAL = variables(
     *(LEVEL, "estimate", "score"),
     critical_difference="difference that the range of means exceeds with probability alpha if no run differs",
 )
-"""Additional variable of results of Tukey's test; those before 0.3.0 lack it."""
+"""Additional variable of results of Tukey's test."""
 VARIABLES = (*pair_quantities.VARIABLES, *MAXT_VARIABLES, *CRITICAL)
 OPTIONAL = (
     *pair_quantities.OPTIONAL,
@@ -65,19 +65,19 @@ def _limit(result: xr.Dataset, sign: int) -> xr.DataArray:
     return by_row(end, dims, difference, error, critical)
 
 
-@derive(LIMITS, "low", "score", of="mean_difference", needs=("n_topics",))
+@derive(LIMITS, "low", "score", of="mean_difference")
 def difference_low(result: xr.Dataset) -> xr.DataArray:
     """Lower limit of the difference of means; limits of all pairs of a metric hold together with confidence 1 - alpha."""
     return _limit(result, -1)
 
 
-@derive(LIMITS, "high", "score", of="mean_difference", needs=("n_topics",))
+@derive(LIMITS, "high", "score", of="mean_difference")
 def difference_high(result: xr.Dataset) -> xr.DataArray:
     """Upper limit of the difference of means; limits of all pairs of a metric hold together with confidence 1 - alpha."""
     return _limit(result, 1)
 
 
-@derive(PAIR, "p_value", "1", needs=("n_topics",), unless=("repetitions",))
+@derive(PAIR, "p_value", "1", unless=("repetitions",))
 def p_single(result: xr.Dataset) -> xr.DataArray:
     """P-value of the pair by itself, by Student's t, two-sided."""
     from scipy.special import stdtr
@@ -86,7 +86,7 @@ def p_single(result: xr.Dataset) -> xr.DataArray:
     return by_row(lambda t, n: 2 * stdtr(n, -np.abs(t)), (names.PAIR,), t, freedom)
 
 
-@derive(LEVEL, "count", "pairs", "iu", needs=("n_topics",), unless=("repetitions",))
+@derive(LEVEL, "count", "pairs", "iu", unless=("repetitions",))
 def own_error_pairs(result: xr.Dataset) -> xr.DataArray:
     """Pairs that are not significant, and would be by their own standard errors alone (t tests, Holm)."""
     single, joint = quantity(result, "p_single").variable, result.variables["p_value"]

@@ -24,7 +24,7 @@ from scorecube.analyses.pair_tests.family import Pairs, baseline_field, family
 from scorecube.analyses.pair_tests.joint_quantities import MAXT_VARIABLES
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.repetitions import OverRepetitions, with_repetitions
-from scorecube.analyses.pair_tests.step_down import MODERATION, StepDown
+from scorecube.analyses.pair_tests.step_down import StepDown
 from scorecube.collection.selection import cell_of_settings
 
 
@@ -71,12 +71,7 @@ class MaxT(StepDown):
         (tested,), statistics = self.families(cube), self.statistics(prepared)
         counts = self.counts(prepared, totals["reached"], trials)
         reached = np.stack([each for (each,) in counts])
-        attrs: dict[str, Any] = {
-            "trials": trials,
-            "plus_one": int(self.plus_one),
-            "moderation": MODERATION,
-            **self.facts(),
-        }
+        attrs: dict[str, Any] = {"trials": trials, "plus_one": int(self.plus_one), **self.facts()}
         values, more = over_repetitions(prepared, statistics, tested)
         if self.reads_by_run:
             values["mean"] = np.array([each.mean for each in self.seen(prepared)])

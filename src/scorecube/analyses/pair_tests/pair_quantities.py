@@ -26,7 +26,7 @@ STATISTIC, REPLICATES = ("statistic", "1"), ("count", "pairs x trials", "iu")
 RESIDUAL = variables(
     *(CELL, "estimate", "score^2"), residual_variance="residual variance of runs and topics"
 )
-"""Of the two-way analysis of variance; results before 0.3.0 lack it, but for those of the max-T test."""
+"""Of the two-way analysis of variance."""
 REPETITIONS = variables((names.RUN,), "count", "runs", "iu", repetitions="runs of the system")
 """Additional variable of results that compare systems."""
 VARIABLES = (
@@ -133,7 +133,7 @@ def mean_difference(result: xr.Dataset) -> xr.DataArray:
 
 
 # t of systems has the variance of repetitions, too, and that of the unpaired test the variance between topics.
-@derive(PAIR, "estimate", "1", needs=("n_topics",), unless=("repetitions",))
+@derive(PAIR, "estimate", "1", unless=("repetitions",))
 def d_z(result: xr.Dataset) -> xr.DataArray:
     """Difference in units of the standard deviation of the pair's differences over topics."""
     paired = 1.0 if result.attrs["analysis"] != "unpaired" else math.nan
@@ -141,7 +141,7 @@ def d_z(result: xr.Dataset) -> xr.DataArray:
     return by_row(lambda t, n: paired * t / np.sqrt(n), (names.PAIR,), t, n)
 
 
-@derive(PAIR, "estimate", "1", needs=("residual_variance",))
+@derive(PAIR, "estimate", "1")
 def effect_size(result: xr.Dataset) -> xr.DataArray:
     """Difference in units of the residual standard deviation of runs and topics (Sakai 2014, SIGIR Forum 48(1))."""
     difference = quantity(result, "mean_difference").variable
@@ -149,7 +149,7 @@ def effect_size(result: xr.Dataset) -> xr.DataArray:
     return by_row(lambda row, cell: row / np.sqrt(cell), (names.PAIR,), difference, variance)
 
 
-@derive(PAIR, "standard_error", "score", of="mean_difference", needs=("n_topics",))
+@derive(PAIR, "standard_error", "score", of="mean_difference")
 def standard_error(result: xr.Dataset) -> xr.DataArray:
     """Standard error of the pair's difference of means; missing where the means, or all scores, are equal."""
     difference = quantity(result, "mean_difference").variable
@@ -179,13 +179,13 @@ def students_limit(result: xr.Dataset, sign: int) -> xr.DataArray:
     return by_row(end, dims, difference, error, degrees_of_freedom(result))
 
 
-@derive((*LEVEL, names.PAIR), "low", "score", of="mean_difference", needs=("n_topics",))
+@derive((*LEVEL, names.PAIR), "low", "score", of="mean_difference")
 def difference_low(result: xr.Dataset) -> xr.DataArray:
     """Lower limit of the difference of means by Student's t, each pair by itself, confidence 1 - alpha (1 - 2 alpha with a margin)."""
     return students_limit(result, -1)
 
 
-@derive((*LEVEL, names.PAIR), "high", "score", of="mean_difference", needs=("n_topics",))
+@derive((*LEVEL, names.PAIR), "high", "score", of="mean_difference")
 def difference_high(result: xr.Dataset) -> xr.DataArray:
     """Upper limit of the difference of means by Student's t, each pair by itself, confidence 1 - alpha (1 - 2 alpha with a margin)."""
     return students_limit(result, 1)

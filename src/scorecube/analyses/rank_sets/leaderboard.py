@@ -20,7 +20,7 @@ from scorecube.analyses.pair_tests.gaussian import GAUSSIAN, Seen, own_values
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pair_scores import score_rounding
 from scorecube.analyses.pair_tests.repetitions import OverRepetitions
-from scorecube.analyses.pair_tests.step_down import MODERATION, Replicates
+from scorecube.analyses.pair_tests.step_down import Replicates
 from scorecube.analyses.rank_sets.leaderboard_quantities import VARIABLES
 from scorecube.analyses.rank_sets.ranks import RankSets, ranked_result
 from scorecube.collection.rows import row_parts
@@ -79,10 +79,8 @@ class Leaderboard(RankSets):
         detail="Limits of the mean of the run that leads, which hold although it was chosen by its mean.",
         flag="--no-winner",
         finalize=True,
-        since="0.3.0",
-        before=False,
     )
-    plus_one: bool = plus_one_field(since="0.3.0", before=False)
+    plus_one: bool = plus_one_field()
 
     def check(self, prepared: Prepared) -> list[str]:
         remarks = super().check(prepared)
@@ -200,7 +198,6 @@ class Leaderboard(RankSets):
         attrs: dict[str, Any] = {
             "trials": trials,
             "alpha": self.alpha,
-            "moderation": MODERATION,
             "top": list(self.top),
             **self.facts(),
         }
@@ -326,7 +323,7 @@ def sums_and_spreads(scores: Resampled, trials: tuple[int, int]) -> tuple[Any, A
             places = np.flatnonzero(few[run])
             deviations = n * scores.centred[run, :, np.newaxis] - totals[run, places]
             exact = (counts[:, places] * (deviations / n) ** 2).sum(axis=0)
-            # Without any, what rounding leaves is kept, as in results of earlier releases.
+            # Without any, what rounding leaves is kept.
             spread[run, places] = np.where(exact > 0, exact, spread[run, places])
     return totals, spread
 

@@ -15,7 +15,7 @@ from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import count_bounds, expand_cells
 from scorecube.analyses.pair_tests.family import Pairs, family
 from scorecube.analyses.pair_tests.repetitions import with_repetitions
-from scorecube.analyses.pair_tests.step_down import MODERATION, StepDown
+from scorecube.analyses.pair_tests.step_down import StepDown
 from scorecube.analyses.rank_sets.rank_quantities import VARIABLES
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cell_of_settings
@@ -99,13 +99,7 @@ class Ranks(RankSets):
             prepared,
             VARIABLES,
             {name: expand_cells(values, cell_of) for name, values in by_cell.items()},
-            {
-                "trials": trials,
-                "alpha": self.alpha,
-                "moderation": MODERATION,
-                "top": list(self.top),
-                **self.facts(),
-            },
+            {"trials": trials, "alpha": self.alpha, "top": list(self.top), **self.facts()},
         )
 
 

@@ -127,7 +127,7 @@ def _of_sakai_shang_2016() -> Iterator[Item]:
     yield Item("Sakai and Shang 2016", "section 5.1, teams left out", TEAMS, "algorithm, trial by trial in plain Python", NO_RUNS)  # fmt: skip
     yield Item("Sakai and Shang 2016", "Figure 1, variance by teams left out", figure(f"teams {FIRST}", "sakai-shang-2016-figure-1"), "form: error bars, beside bands", NO_RUNS)  # fmt: skip
     yield Item("Sakai and Shang 2016", "section 5.1, first interval without the whole variance", "scorecube show STUDY teams --table first_miss", "rule", NO_RUNS)  # fmt: skip
-    yield Item("Sakai and Shang 2016", "section 5.2, topics left out of each trial's matrix", "scorecube show STUDY teams --table trials", "algorithm: `python -m tests.topics_left_out` beside plain Python, 44 runs of 16 teams", NO_RUNS)  # fmt: skip
+    yield Item("Sakai and Shang 2016", "section 5.2, topics left out of each trial's matrix", "scorecube show STUDY teams --table trials", "algorithm: `python -m tests.validation.topics_left_out` beside plain Python, 44 runs of 16 teams", NO_RUNS)  # fmt: skip
     yield Item("Sakai and Shang 2016", "Table 3, variances of fewer topics and topics needed", "scorecube show STUDY teams --table variance", "25 of 25 topics from the printed variances", NO_RUNS)  # fmt: skip
     yield Item("Sakai and Shang 2016", "Figure 2, variance with 10 topics", figure(f"teams {FIRST} --metrics nG@1,P+", "sakai-shang-2016-figure-2"), "form: error bars, beside bands", NO_RUNS)  # fmt: skip
 

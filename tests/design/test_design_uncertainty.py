@@ -24,7 +24,7 @@ from scorecube.errors import BadPlan
 from scorecube.report.phrases import about
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import import_scores
-from tests.design_coverage import Case, coverage
+from tests.validation.designs import Case, coverage
 
 ESTIMATES = [within_system_variance, residual_variance]
 
@@ -200,7 +200,9 @@ def test_web2012_needs_about_55_topics(data: Path) -> None:
     "case", [Case(10, 3, 50, True), Case(40, 1, 25, True), Case(20, 3, 50, False)]
 )
 def test_intervals_hold_the_variances_of_other_collections(case: Case) -> None:
-    for name, (covered, ratio) in coverage(case, 150, truths=2000).items():
-        # Nominal .95, in docs/believe/intervals.md .92 to .98; two standard errors of 150 repetitions are .036.
-        assert covered >= 0.885, (name, covered)
-        assert ratio < 4
+    for name, values in coverage(case, 150, 1).items():
+        # Nominal .95, in docs/believe/intervals.md .92 to .97; two standard errors of 150 repetitions are .036.
+        if "width" in name:
+            assert np.median(values) < 4
+        else:
+            assert values.mean() >= 0.885, name

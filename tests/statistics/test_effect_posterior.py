@@ -21,7 +21,8 @@ from scorecube.statistics.effect_posterior import (
     fit_effects,
     stacked,
 )
-from tests.simulated_collections import DESIGNS, Floats, simulate
+from tests.validation.truths import Floats
+from tests.validation.two_metrics import DESIGNS, simulate
 
 
 def scores_of(design: str = "normal", n_systems: int = 24, seed: int = 1) -> Floats:

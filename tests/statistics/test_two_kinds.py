@@ -16,7 +16,7 @@ from scorecube.statistics.effect_posterior import (
     kinds_of,
 )
 from tests.oracles.two_kinds import bic_prefers_two
-from tests.simulations.truths import samples, two_generations
+from tests.validation.truths import samples, two_generations
 
 
 def _means(apart: float, n: int, seed: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.topics_left_out import TRIALS, rows
+from tests.validation.topics_left_out import TRIALS, rows
 
 
 @pytest.mark.slow

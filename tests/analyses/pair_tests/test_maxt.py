@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,8 @@ from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles.step_down import MODERATION, Scores, adjusted
-from tests.simulations.families import ALPHA, centred_topics, erratic, error_rate, scores_of
+from tests.validation.rates import ALPHA, family_error
+from tests.validation.truths import erratic, population, real_scores
 
 
 def cube_of(scores: Scores) -> xr.Dataset:
@@ -174,18 +174,20 @@ def test_an_unknown_baseline_is_refused_and_few_topics_are_named() -> None:
 @pytest.mark.slow
 def test_one_erratic_run_does_no_harm_but_to_tukey() -> None:
     """30 runs that do not differ, of which one varies seven times as much (INFERENCE: .335 with Tukey's test)."""
-
-    assert error_rate(erratic, sc.MaxT(alphas=(ALPHA,)), 300) <= 0.07
-    assert error_rate(erratic, sc.Tukey(alphas=(ALPHA,)), 300) > 0.2
+    found = family_error(erratic, 300, 7)
+    assert found["max-T"].mean() <= 0.07
+    assert found["Tukey"].mean() > 0.2
 
 
 @pytest.mark.data
 @pytest.mark.slow
+@pytest.mark.usefixtures("data")
 @pytest.mark.parametrize(
     ("collection", "replicates"),
     [("adhoc6/ap.csv", 300), ("web2013/ap.csv", 300), ("web2012/err20.csv", 1000)],
 )
-def test_error_rate_on_centred_real_scores(data: Path, collection: str, replicates: int) -> None:
+def test_error_rate_on_centred_real_scores(collection: str, replicates: int) -> None:
     """Topics of a real collection, every run with the same mean, are the population; samples are as large as the collection."""
-    draw = centred_topics(scores_of(data / collection))
-    assert error_rate(draw, sc.MaxT(alphas=(ALPHA,)), replicates) <= 0.07
+    scores = real_scores(collection)
+    centred = population(scores, scores.shape[1], equal=True)
+    assert family_error(centred, replicates, 7)["max-T"].mean() <= 0.07

@@ -184,9 +184,9 @@ def test_letters_end_where_there_are_more_groups() -> None:
 @pytest.mark.data
 @pytest.mark.parametrize("collection", ["adhoc5", "web2011"])
 def test_baseline_of_a_real_collection(data: Path, collection: str) -> None:
-    from tests.simulations.families import scores_of
+    from tests.validation.truths import real_scores
 
-    scores = scores_of(data / collection / "ap.csv")[::5][:12].tolist()
+    scores = real_scores(f"{collection}/ap.csv")[::5][:12].tolist()
     cube = cube_of(scores)
     samples = sc.MaxT().samples(cube, 5, 120)
     result = analyse(cube, sc.Leaderboard(baseline="r02", plus_one=False), trials=120, seed=5)

@@ -19,8 +19,8 @@ from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, r
 from scorecube.workflow.api import analyse
 from tests.analyses.pair_tests.test_maxt import cube_of, drawn, odd_scores
 from tests.oracles.step_down import groups, rank_sets
-from tests.simulations.families import scores_of
-from tests.simulations.ranks import coverage
+from tests.validation.rates import board_coverage
+from tests.validation.truths import population, real_scores
 
 
 def sets_of(result: xr.Dataset) -> list[tuple[int, int]]:
@@ -39,7 +39,7 @@ def test_sets_are_those_of_the_oracle() -> None:
 @pytest.mark.data
 @pytest.mark.parametrize(("collection", "runs"), [("adhoc5", 12), ("web2011", 12)])
 def test_sets_of_real_runs(data: Path, collection: str, runs: int) -> None:
-    scores = scores_of(data / collection / "ap.csv")[:: 60 // runs][:runs]
+    scores = real_scores(f"{collection}/ap.csv")[:: 60 // runs][:runs]
     cube = cube_of(scores.tolist())
     samples = sc.MaxT().samples(cube, 5, 120)
     result = analyse(cube, sc.Ranks(), trials=120, seed=5)
@@ -125,7 +125,7 @@ def test_impossible_estimates_are_refused(estimates: Any, covariance: Any, messa
 @pytest.mark.data
 def test_trec_8_has_a_wide_set_of_the_best(data: Path) -> None:
     """INFERENCE D.2 has about 11 and 68 of 129 runs for a normal approximation; moderated max-T 7 and about 78."""
-    cube = cube_of(scores_of(data / "adhoc8" / "ap.csv").tolist())
+    cube = cube_of(real_scores("adhoc8/ap.csv").tolist())
     table = sc.table(analyse(cube, sc.Ranks(), trials=10_000, seed=1), "top")
     one, _, ten = table["n_systems"].tolist()
     assert 5 <= one <= 12
@@ -174,5 +174,8 @@ def test_few_topics_are_named() -> None:
 @pytest.mark.parametrize("runs", [10, 40, 129])
 def test_sets_hold_the_true_ranks(data: Path, runs: int) -> None:
     """All sets together hold all ranks in the population of topics of adhoc8."""
-    found = coverage(scores_of(data / "adhoc8" / "ap.csv"), runs, replicates=200)
-    assert found["simultaneous"] >= 0.93
+    scores = real_scores("adhoc8/ap.csv")
+    order = np.argsort(-scores.mean(axis=1), kind="stable")
+    spread = order[np.unique(np.linspace(0, len(order) - 1, runs).astype(int))]
+    found = board_coverage()(population(scores[spread], 50), 200, 11)
+    assert found["all rank sets"].mean() >= 0.93

@@ -1,7 +1,7 @@
 """Truths of two kinds, on which intervals and tests of other modules are measured.
 
 Populations: topics are drawn with replacement from a large real collection, whose topics are then all topics there are. Random-effects
-models: scores are made of random parts with known means. Nothing here uses `scorecube`'s own simulator.
+models: scores are made of random parts with known means.
 
 A truth is a function of a generator that returns a `Sample`. It is made by the functions below from what varies, and cubes of many
 samples at once by `cubes`, a sample a metric.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,11 @@ import pandas as pd
 import xarray as xr
 from scipy.special import ndtr
 
-from scorecube.design.variance import residual_variance, within_system_variance
-from scorecube.statistics.label_agreement import label_coefficients
 from scorecube.workflow.api import cube_from_scores
-from tests.design_coverage import Case, simulate
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 DATA = Path(__file__).parents[3] / "shared" / "data"
 AT_ONCE = 50
-VARIANCES = (within_system_variance, residual_variance)
 """Samples of a cube: they share their resamples of topics."""
 
 
@@ -44,17 +41,11 @@ class Sample:
         (run,) or (2, run): means over infinitely many topics.
     groups
         (topic,): topic groups, the units that were drawn; None where topics were.
-    variances
-        Variance within systems and residual variance, as of `VARIANCES`, over all topics (and systems, where these are drawn); None where they were not computed.
-    teams
-        (run,): team of each run; None where each run is a team.
     """
 
     scores: Floats
     means: Floats
     groups: Any = None
-    variances: Any = None
-    teams: Any = None
 
 
 Truth = Callable[[np.random.Generator], Sample]
@@ -76,68 +67,35 @@ def cube_of(scores: list[Floats], groups: Any = None) -> xr.Dataset:
     return cube if groups is None else cube.assign_coords(topic_group=("topic", [f"g{k:03d}" for k in groups]))  # fmt: skip
 
 
-def cubes(truth: Truth, number: int, seed: int) -> Iterator[tuple[xr.Dataset, list[Sample]]]:
-    """Yield cubes of `AT_ONCE` samples each, with the samples: ``number`` in all, whose scores are (run, topic)."""
+def cubes(truth: Truth, number: int, seed: int) -> Iterator[tuple[xr.Dataset, list[Sample], int]]:
+    """Yield cubes of `AT_ONCE` samples each, with the samples and a seed for trials: ``number`` in all, whose scores are (run, topic)."""
     for start in range(0, number, AT_ONCE):
         drawn = list(samples(truth, min(AT_ONCE, number - start), seed, start))
-        yield cube_of([each.scores for each in drawn]), drawn
+        yield cube_of([each.scores for each in drawn], drawn[0].groups), drawn, seed + start
 
 
-def random_systems(case: Case) -> Truth:
-    """Return collections whose topics, teams and runs are all drawn anew; `Sample.means` are missing, `Sample.variances` are those of 4,000 collections."""
-    true = np.array([np.mean([estimate(simulate(np.random.default_rng((17, k)), case)) for k in range(4000)]) for estimate in VARIANCES])  # fmt: skip
-
-    def draw(chance: np.random.Generator) -> Sample:
-        scores = simulate(chance, case)
-        teams = np.repeat(np.arange(case.n_teams), case.team_size)
-        return Sample(scores, np.full(len(scores), np.nan), variances=true, teams=teams)
-
-    return draw
-
-
-def judges_errors(n_judges: int, correlation: float, n_topics: int) -> Truth:
-    """Return errors (judge, run, topic) of 20 runs, judges whose variances differ by a factor of 4 and whose errors correlate alike; skewed, and alike over runs in part."""
-    spread = np.linspace(1.0, 2.0, n_judges)[:, np.newaxis, np.newaxis]
-    covariance = np.full((n_judges, n_judges), correlation) + (1 - correlation) * np.eye(n_judges)
-    covariance = covariance * spread[:, 0] * spread[:, 0].T
-    true = n_judges * np.trace(covariance) / covariance.sum()
-
-    def errors(chance: np.random.Generator, *shape: int) -> Floats:
-        shared, own = (chance.exponential(1.0, each) for each in ((*shape[:-2], 1, shape[-1]), shape))  # fmt: skip
-        return np.asarray((shared + own - 2.0) / np.sqrt(2.0))
+def unnamed(truth: Truth) -> Truth:
+    """Return the samples of a truth without their topic groups."""
 
     def draw(chance: np.random.Generator) -> Sample:
-        common, own = errors(chance, 1, 20, n_topics), errors(chance, n_judges, 20, n_topics)
-        made = spread * (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own)
-        return Sample(made, np.array(true))
+        sample = truth(chance)
+        return Sample(sample.scores, sample.means)
 
     return draw
-
-
-def judged_labels(n_topics: int) -> Truth:
-    """Return counts (topic, level, level) of two judges' labels: numbers of documents, shares of levels and of equal labels differ by topic; `Sample.means` are coefficients of 20,000 topics."""
-
-    def draw(chance: np.random.Generator, number: int = n_topics) -> Floats:
-        documents = np.maximum(np.exp(chance.normal(np.log(60), 0.8, number)).astype(int), 5)
-        alike, shares = chance.beta(3, 2, number), chance.dirichlet((3, 1, 0.5), number)
-        levels = np.eye(3)
-        cells = alike[:, None, None] * shares[:, :, None] * levels
-        cells = cells + (1 - alike)[:, None, None] * shares[:, :, None] * shares[:, None, :]
-        counts = chance.multinomial(documents, cells.reshape(number, 9)).reshape(number, 3, 3)
-        return np.asarray(counts, np.float64)
-
-    whole = draw(np.random.default_rng(5), 20_000).sum(axis=0)
-    true = label_coefficients(whole, weights="quadratic", distance="ordinal")
-    return lambda chance: Sample(draw(chance), true)
 
 
 # Populations: real collections.
 
 
-def real_scores(name: str, data: Path = DATA) -> Floats:
+def real_scores(name: str) -> Floats:
     """Return the scores (run, topic) of a file with a row for each topic, such as ``robust2004/ap_249topics.csv``."""
-    table = pd.read_csv(data / name)
-    return table.drop(columns=["topic"], errors="ignore").to_numpy(float).T
+    return _table(DATA / name)
+
+
+@cache
+def _table(path: Path) -> Floats:
+    table = pd.read_csv(path).drop(columns=["topic"], errors="ignore")
+    return np.asarray(table.select_dtypes("number").to_numpy(float).T)
 
 
 def population(scores: Floats, n_topics: int, equal: bool = False) -> Truth:
@@ -153,12 +111,29 @@ def population(scores: Floats, n_topics: int, equal: bool = False) -> Truth:
         Whether each run is moved to mean 0. Moved runs can differ by a constant on most topics where scores have few values; `exchanged` has no such pairs.
     """
     means, n_all = scores.mean(axis=-1), scores.shape[-1]
-    true = None if scores.ndim > 2 else np.array([each(scores) * (n_all - 1) / n_all for each in VARIANCES])  # fmt: skip
     if equal:
         scores, means = scores - means[..., np.newaxis], np.zeros_like(means)
 
     def draw(chance: np.random.Generator) -> Sample:
-        return Sample(scores[..., chance.integers(0, n_all, n_topics)], means, variances=true)
+        return Sample(scores[..., chance.integers(0, n_all, n_topics)], means)
+
+    return draw
+
+
+def exchanged(scores: Floats, n_topics: int) -> Truth:
+    """Return topics of a collection whose runs are equal on their scores' grid: on each drawn topic the scores of pairs of runs are exchanged at random.
+
+    Runs are paired by their order of means, nearest first. The runs of a pair have the same mean; those of different pairs do not.
+    """
+    order = np.argsort(scores.mean(axis=1), kind="stable")
+    order = order[: len(order) // 2 * 2]
+    kept = scores[order]
+    means = np.repeat(kept.reshape(-1, 2, kept.shape[1]).mean(axis=(1, 2)), 2)
+
+    def draw(chance: np.random.Generator) -> Sample:
+        drawn = kept[:, chance.integers(0, kept.shape[1], n_topics)].reshape(-1, 2, n_topics)
+        swapped = chance.random((len(drawn), 1, n_topics)) < 0.5
+        return Sample(np.where(swapped, drawn[:, ::-1], drawn).reshape(-1, n_topics), means)
 
     return draw
 
@@ -229,6 +204,13 @@ def topic_groups(
     return draw
 
 
+def erratic(chance: np.random.Generator) -> Sample:
+    """Return 50 topics of 30 runs that do not differ, of which one varies seven times as much."""
+    scores = 0.4 + 0.15 * chance.standard_normal(50) + 0.05 * chance.standard_normal((30, 50))
+    scores[0] += 0.35 * chance.standard_normal(50)
+    return Sample(scores, np.full(30, 0.4))
+
+
 def lenient_reciprocal_ranks(hits: Any, n_topics: int, likeness: float = 0.3) -> Truth:
     """Return reciprocal ranks where each document is relevant with a large probability, as under a lenient judge.
 
@@ -263,16 +245,6 @@ def grid_scores(mean: float, steps: int, n_topics: int, n_runs: int = 20, spread
     def draw(chance: np.random.Generator) -> Sample:
         p = chance.beta(spread * mean, spread * (1 - mean), (n_runs, n_topics))
         return Sample(chance.binomial(steps, p) / steps, means)
-
-    return draw
-
-
-def skewed_scores(n_topics: int, n_runs: int = 30) -> Truth:
-    """Return scores of runs with one true mean whose logarithms are normal, with standard deviation 1 and correlation .5 of any two runs."""
-
-    def draw(chance: np.random.Generator) -> Sample:
-        common, own = chance.standard_normal(n_topics), chance.standard_normal((n_runs, n_topics))
-        return Sample(np.exp((common + own) / np.sqrt(2)), np.full(n_runs, np.exp(0.5)))
 
     return draw
 

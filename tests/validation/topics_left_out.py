@@ -1,4 +1,4 @@
-"""Topics left out as S3 section 5.2 does, beside plain Python: ``python -m tests.topics_left_out``.
+"""Topics left out as S3 section 5.2 does, beside plain Python: ``python -m tests.validation.topics_left_out``.
 
 The collection has the shape of the paper's (44 runs of 16 teams, lists of 10 documents, a pool of depth 10, 100 topics); relevant documents by
 topic are those of Sakai 2007 (S1), Tables 7 to 9, the 100 topics with the fewest, and rankings are simulated. Each trial removes topics of its own

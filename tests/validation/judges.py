@@ -1,14 +1,12 @@
-"""Coverage of corrected means: ``python -m tests.simulations.judges REPLICATES DATA`` prints the table.
+"""Corrected means and agreement of labels of judges whose truth is known.
 
-`docs/believe/judges.md` holds its output. Judges are simulated from the official judgements of TREC-COVID round 5: labels of documents are changed, runs are evaluated
-again. Truth is exact: a replicate draws 50 topics with replacement from the collection's 50, which are the population, so true means, differences
-and coefficients are those of the collection. The first topics of a replicate are the labelled ones.
+Judges are simulated from the official judgements of TREC-COVID round 5: labels of documents are changed, and runs are evaluated again. A sample draws 50
+topics with replacement from the collection's 50, which are the population.
 """
 
 from __future__ import annotations
 
 import gzip
-import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -22,14 +20,17 @@ import pandas as pd
 import scorecube as sc
 from scorecube.collection.judgement_sets import label_counts
 from scorecube.statistics.corrected_means import corrected_means
+from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients, label_intervals
+from tests.validation.rates import Measure, Values, collected, covers
+from tests.validation.truths import DATA, Sample, Truth, population, samples
 
 Array = np.ndarray[Any, Any]
-CONFIDENCE, MARKED = 0.95, 0.93
-METRICS = ("AP", "nDCG@10")
-LABELLED = (10, 20, 30)
+CONFIDENCE = 0.95
+METRICS = ("AP", "nDCG@10", "RR")
 N_TOPICS = 50
 COLLECTION = "trec-covid-r5"
 SEED = 11
+LABEL_OPTIONS = {"weights": "quadratic", "distance": "ordinal"}
 
 
 def noise(share: float) -> Callable[..., Array]:
@@ -90,7 +91,7 @@ def favoured(folder: Path) -> tuple[str, set[tuple[str, str]]]:
 
 
 @cache
-def judged(data: Path, metrics: tuple[str, ...] = METRICS) -> dict[str, tuple[Array, Array]]:
+def judged(data: Path = DATA) -> dict[str, tuple[Array, Array]]:
     """Return for the truth and each judge the scores (metric, run, topic), and the counts of labels (topic, level, level)."""
     folder, chance = data / COLLECTION, np.random.default_rng(SEED)
     lines = [line.split() for line in (folder / "qrels.txt").read_text().splitlines()]
@@ -108,69 +109,71 @@ def judged(data: Path, metrics: tuple[str, ...] = METRICS) -> dict[str, tuple[Ar
             path.write_text("".join(f"{line[0]} 0 {line[2]} {level}\n" for line, level in zip(lines, made, strict=True)))  # fmt: skip
             rankings = sc.read_rankings(folder / "runs", path, folder / "teams.csv", run_name="file", notify=lambda _: None)  # fmt: skip
             truth = rankings if truth is None else truth
-            cube = sc.evaluate(rankings, metrics)
+            cube = sc.evaluate(rankings, METRICS)
             counts = label_counts(truth, rankings, truth["topic"].values.tolist())
             found[judge] = cube["score"].values[:, 0], counts
     return found
 
 
-def replicates(data: Path, number: int) -> pd.DataFrame:
-    """Return coverage and widths of corrected means and of differences from the best run."""
-    known = judged(data)
-    truth = known["truth"][0]
-    rows = []
-    for judge in JUDGES:
-        f_all = known[judge][0]
-        for metric, h, f in zip(METRICS, truth, f_all, strict=True):
-            best = int(np.argmax(h.mean(axis=1)))
-            others = np.delete(np.arange(len(h)), best)
-            for of, a, b in (("mean", h, f), ("difference", h[others] - h[best], f[others] - f[best])):  # fmt: skip
-                for m in LABELLED:
-                    rows.append(
-                        {"judge": judge, "metric": metric, "of": of, "labelled": m}
-                        | coverage(a, b, m, number)
-                    )
-    return pd.DataFrame(rows)
+def covid_scores(judge: str, metric: str) -> Truth:
+    """Return scores under the official judgements and under a judge, as a population of topics: metrics 0 and 1."""
+    known, place = judged(), METRICS.index(metric)
+    return population(np.array([known[name][0][place] for name in ("truth", judge)]), N_TOPICS)
 
 
-def coverage(truth: Array, judge: Array, labelled: int, number: int) -> dict[str, float]:
-    """Return coverage, mean widths with the judge and without, and mean lambda, over replicates and runs."""
-    chance = np.random.default_rng(SEED)
-    target = truth.mean(axis=1)
-    chosen = np.zeros((1, N_TOPICS), bool)
-    chosen[0, :labelled] = True
-    holds, widths, alone, alone_holds, slopes = [], [], [], [], []
-    for _ in range(number):
-        drawn = chance.integers(0, truth.shape[1], N_TOPICS)
-        means = corrected_means(truth[:, drawn], judge[:, drawn], judge[:, :0], chosen, CONFIDENCE)
-        holds.append(((means.low <= target) & (target <= means.high)).mean())
-        alone_holds.append(((means.human_low <= target) & (target <= means.human_high)).mean())
-        widths.append((means.high - means.low).mean())
-        alone.append((means.human_high - means.human_low).mean())
-        slopes.append(means.slope.mean())
-    named = {"coverage": holds, "alone": alone_holds, "width": widths, "width_alone": alone, "lambda": slopes}  # fmt: skip
-    return {name: float(np.mean(values)) for name, values in named.items()}
+def covid_labels(judge: str, n_topics: int) -> Truth:
+    """Return counts of the labels of the truth and of a judge, topics drawn with replacement."""
+    counts = judged()[judge][1]
+    target = label_coefficients(counts.sum(axis=0), **LABEL_OPTIONS)
+    return lambda chance: Sample(counts[chance.integers(0, len(counts), n_topics)], target)
 
 
-def share_text(value: float) -> str:
-    """Return a coverage with three decimals; bold if it is below `MARKED`."""
-    text = f"{value:.3f}".lstrip("0")
-    return f"**{text}**" if round(value, 3) < MARKED else text
+def judged_labels(n_topics: int) -> Truth:
+    """Return counts (topic, level, level) of two judges' labels: numbers of documents, shares of levels and of equal labels differ by topic; `Sample.means` are coefficients of 20,000 topics."""
+
+    def draw(chance: np.random.Generator, number: int = n_topics) -> Array:
+        documents = np.maximum(np.exp(chance.normal(np.log(60), 0.8, number)).astype(int), 5)
+        alike, shares = chance.beta(3, 2, number), chance.dirichlet((3, 1, 0.5), number)
+        levels = np.eye(3)
+        cells = alike[:, None, None] * shares[:, :, None] * levels
+        cells = cells + (1 - alike)[:, None, None] * shares[:, :, None] * shares[:, None, :]
+        counts = chance.multinomial(documents, cells.reshape(number, 9)).reshape(number, 3, 3)
+        return np.asarray(counts, np.float64)
+
+    whole = draw(np.random.default_rng(5), 20_000).sum(axis=0)
+    true = label_coefficients(whole, **LABEL_OPTIONS)
+    return lambda chance: Sample(draw(chance), true)
 
 
-def tables(number: int, data: Path) -> str:
-    """Return the table as it stands in `docs/believe/judges.md`."""
-    lines = [
-        "| judge | metric | interval of | labelled | coverage | labels alone | width | labels alone | lambda |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for row in replicates(data, number).to_dict("records"):
-        lines.append(
-            f"| {row['judge']} | {row['metric']} | {row['of']} | {row['labelled']} | {share_text(row['coverage'])} | {share_text(row['alone'])} "
-            f"| {row['width']:.3f} | {row['width_alone']:.3f} | {row['lambda']:.2f} |"
-        )
-    return "\n".join(lines)
+def corrected_coverage(labelled: int) -> Measure:
+    """Return what measures the share of runs whose corrected mean is within its limits, with the truth of some topics, and of means over these topics alone."""
+
+    def measure(truth: Truth, number: int, seed: int) -> Values:
+        rows: list[dict[str, Any]] = []
+        for sample in samples(truth, number, seed):
+            human, judge = sample.scores
+            chosen = np.zeros((1, human.shape[1]), bool)
+            chosen[0, :labelled] = True
+            found = corrected_means(human, judge, judge[:, :0], chosen, CONFIDENCE)
+            limits = {
+                "corrected mean": (found.low, found.high),
+                "labels alone, t": (found.human_low, found.human_high),
+            }
+            rows.append(
+                {
+                    name: covers(low[0], high[0], sample.means[0]).mean()
+                    for name, (low, high) in limits.items()
+                }
+            )
+        return collected(rows)
+
+    return measure
 
 
-if __name__ == "__main__":
-    print(tables(int(sys.argv[1]), Path(sys.argv[2])))
+def label_coverage(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether limits of coefficients of label agreement hold them: scores are counts (topic, level, level)."""
+    rows: list[dict[str, Any]] = []
+    for sample in samples(truth, number, seed):
+        _, low, high = label_intervals(sample.scores, CONFIDENCE, **LABEL_OPTIONS)
+        rows.append(dict(zip(COEFFICIENTS, covers(low, high, sample.means), strict=True)))
+    return collected(rows)

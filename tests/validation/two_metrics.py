@@ -1,4 +1,4 @@
-"""Simulated collections with known truth, for the coverage of intervals: scores of systems in teams under two metrics.
+"""Simulated collections with a known tau: scores of systems in teams under two metrics.
 
 A score is Phi(z), or z itself, with z = system + topic + interaction. Interactions are correlated between the two metrics and between the
 systems of a team, and their variance may differ between systems. Variances of systems, topics and interactions are like those of AP and P@10
@@ -8,12 +8,13 @@ on ad hoc tracks. The order of the true means, and so the true tau, is exact: th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from tests.validation.rates import kendall
+from tests.validation.truths import Floats, Sample, Truth
+
 BEND = 1.3
 """Power of the relation between the true means of two metrics that is not linear."""
 
@@ -65,13 +66,6 @@ PROBIT = 3.2
 CENTRE = -0.6
 
 
-def kendall(first: Floats, second: Floats) -> float:
-    """Return tau-a of two rankings (system,)."""
-    i, j = np.triu_indices(len(first), 1)
-    signs = np.sign(first[i] - first[j]) * np.sign(second[i] - second[j])
-    return float(signs.mean())
-
-
 def true_effects(random: np.random.Generator, n_systems: int, tau: float, design: Design) -> Floats:
     """Return system effects (2, system) of unit variance whose tau is as near to `tau` as one parameter brings it."""
     first, other = random.standard_normal((2, n_systems))
@@ -118,3 +112,8 @@ def simulate(
     means = CENTRE + PROBIT * effects
     variances = PROBIT**2 * (TOPIC_DEVIATIONS[:, np.newaxis] ** 2 + deviations**2)
     return ndtr(CENTRE + PROBIT * z), ndtr(means / np.sqrt(1 + variances))
+
+
+def two_metrics(design: str, n_systems: int, n_topics: int, tau: float) -> Truth:
+    """Return collections of one of `DESIGNS`; `Sample.means` have the true order."""
+    return lambda chance: Sample(*simulate(chance, n_systems, n_topics, tau, DESIGNS[design]))

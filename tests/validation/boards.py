@@ -1,4 +1,4 @@
-"""Boards of many collections on known truths: family-wise error, coverage of limits and rank sets, gates, and the mean rank (Borda).
+"""Boards of many collections on known truths: family-wise error, coverage of limits and rank sets, and gates.
 
 A truth is one of `truths.Truth` for each collection, all with the same runs. Sizes are very unequal: 20 to 1,000 topics.
 """
@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import rankdata
 
 import scorecube as sc
 from scorecube.workflow.api import analyse
-from tests.simulations import rates
-from tests.simulations.rates import Values, collected, covers
-from tests.simulations.truths import (
+from tests.validation.rates import Values, collected, covers, true_ranks
+from tests.validation.truths import (
     Floats,
     Sample,
     Truth,
@@ -33,8 +31,6 @@ N_RUNS, TRIALS, AT_ONCE = 20, 400, 50
 FILES = (
     "adhoc6/ap.csv", "web2012/err20.csv", "adhoc7/rr.csv", "syndl-dl2020/nist-nDCG10.csv", "adhoc8/p10.csv", "web2014/err20.csv", "web2011/ap.csv", "web2013/err20.csv",
 )  # fmt: skip
-REPLICATES = 200
-"""Of the resampled limits of mean ranks."""
 
 
 def sizes(number: int) -> list[int]:
@@ -112,7 +108,7 @@ def true_means(part: Sequence[Sequence[Sample]], place: int) -> tuple[Floats, Fl
 def family_error(board: Board, number: int, seed: int) -> Values:
     """Return whether any pair is separated where all means are equal."""
     rows: list[dict[str, Any]] = []
-    for result, _, _ in results(board, number, seed, sc.Board(winner=False, bounds=())):
+    for result, _, _ in results(board, number, seed, sc.Board()):
         low, high = (result[name].values[:, 0] for name in ("rank_low", "rank_high"))
         separated = (low > 1).any(axis=1) | (high < low.shape[1]).any(axis=1)
         rows += [{"any pair separated": each} for each in separated]
@@ -129,9 +125,8 @@ def coverage(board: Board, number: int, seed: int) -> Values:
             truth = true_means(part, place)[1]
             own = {name: each[place] for name, each in values.items()}
             leads = int(np.argmax(own["mean"]))
-            better = (truth > truth[:, np.newaxis] + rates.EQUAL_MEANS).sum(axis=1)
-            worse = (truth < truth[:, np.newaxis] - rates.EQUAL_MEANS).sum(axis=1)
-            hold = (own["rank_low"] <= len(truth) - worse) & (own["rank_high"] >= 1 + better)
+            low, high = true_ranks(truth)
+            hold = (own["rank_low"] <= low) & (own["rank_high"] >= high)
             rows.append(
                 {
                     "means": covers(own["mean_low"], own["mean_high"], truth).mean(),
@@ -164,38 +159,6 @@ def gates(board: Board, number: int, seed: int) -> Values:
             {
                 "difference in a collection": np.mean(inside),
                 "difference of means over collections": covers(mean.low, mean.high, gap),
-            }
-        )
-    return collected(rows)
-
-
-def mean_ranks(board: Board, number: int, seed: int) -> Values:
-    """Return which share of resampled limits hold the mean of the ranks of the true means in each collection (Borda)."""
-    rows: list[dict[str, Any]] = []
-    drawn = samples_of(board, number, seed)
-    for place in range(number):
-        chance = np.random.default_rng((seed, 1, place))
-        part = [each[place] for each in drawn]
-        ranks = [
-            [rankdata(-np.round(values, 12)) for values in (each.means, each.scores.mean(axis=1))]
-            for each in part
-        ]
-        truth, estimate = np.mean(ranks, axis=0)
-        replicates = np.zeros((REPLICATES, len(truth)))
-        for each in part:
-            n = each.scores.shape[1]
-            counts = chance.multinomial(n, np.full(n, 1 / n), size=REPLICATES)
-            replicates += rankdata(-np.round(counts @ each.scores.T / n, 12), axis=1) / len(part)
-        low, high = np.quantile(replicates, [0.025, 0.975], axis=0)
-        centre = 2 * estimate - replicates.mean(axis=0)
-        margin = 1.96 * replicates.std(axis=0, ddof=1)
-        rows.append(
-            {
-                "percentiles": covers(low, high, truth).mean(),
-                "reflected percentiles": covers(
-                    2 * estimate - high, 2 * estimate - low, truth
-                ).mean(),
-                "normal, bias corrected": covers(centre - margin, centre + margin, truth).mean(),
             }
         )
     return collected(rows)

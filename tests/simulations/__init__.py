@@ -1,1 +1,0 @@
-"""Coverage of intervals, measured on simulated collections with known truth."""

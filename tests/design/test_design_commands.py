@@ -179,18 +179,17 @@ def test_figures_are_written(
         assert path.read_bytes() == first
 
 
-def test_collections_are_panels(scorecube: Cli, study: Path, tmp_path: Path) -> None:
+def test_a_figure_is_of_one_collection(scorecube: Cli, study: Path, tmp_path: Path) -> None:
     (tmp_path / "ap.csv").write_text("a,b\n0.5,1\n0.25,0.5\n1,0.1\n")
     scorecube("import", study, "--name", "other", tmp_path / "ap.csv").succeeded()
-    scorecube("wcw", study, "--figure", tmp_path / "w.svg").succeeded()
+    for command in ("wcw", "design"):
+        refused = scorecube(command, study, "--figure", tmp_path / "x.svg")
+        assert refused.status == 1
+        assert "--collection" in refused.stderr
+        scorecube(
+            command, study, "--collection", "other", "--figure", tmp_path / "x.svg"
+        ).succeeded()
     assert {row["collection"] for row in records(scorecube, "wcw", study)} == {"small", "other"}
-    drawn = (tmp_path / "w.svg").read_text()
-    assert "small, 95% intervals" in drawn
-    assert "other, 95% intervals" in drawn
-    scorecube("design", study, "--figure", tmp_path / "d.svg").succeeded()
-    drawn = (tmp_path / "d.svg").read_text()
-    assert "small, anova" in drawn
-    assert "other, anova" in drawn
 
 
 def test_equal_scores_need_two_topics(scorecube: Cli, tmp_path: Path) -> None:

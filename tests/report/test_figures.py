@@ -17,9 +17,8 @@ from matplotlib.text import Text
 import scorecube as sc
 from scorecube.errors import BadPlan
 from scorecube.report.figures.canvas import drawn
-from scorecube.report.figures.style import COLOURS, PAGE_HEIGHT, STYLE
+from scorecube.report.figures.style import PAGE_HEIGHT, STYLE
 from scorecube.report.page.html import picture
-from scorecube.report.study_overview import draw
 from scorecube.report.swap import sensitivity_bars, swap_rates
 from scorecube.testing import simulate_cube
 
@@ -38,7 +37,8 @@ def texts(svg: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["rates", "bars"])
 def test_words_and_numbers_of_a_picture_reach_the_page(result: xr.Dataset, kind: str) -> None:
-    figure = drawn(swap_rates, result) if kind == "rates" else drawn(sensitivity_bars, [result])
+    pair = [result, result.assign_attrs(collection="d")]
+    figure = drawn(swap_rates, result) if kind == "rates" else drawn(sensitivity_bars, pair)
     raw = io.StringIO()
     with rc_context(STYLE):
         figure.savefig(raw, format="svg")
@@ -70,11 +70,10 @@ def test_curves_are_the_swap_rates(result: xr.Dataset) -> None:
 
 
 def test_bars_are_the_shares_in_percent(result: xr.Dataset) -> None:
-    widths = [bar.get_width() for bar in drawn(sensitivity_bars, [result]).axes[0].patches]  # type: ignore[attr-defined]
-    expected = (
-        100 * result["share"].sel(gain="3:2:1", confidence=0.95).isel(size=0).fillna(0.0).values
-    )
-    np.testing.assert_allclose(widths, np.sort(expected)[::-1])  # the largest comes first
+    pair = [result, result.assign_attrs(collection="d")]
+    heights = [bar.get_height() for bar in drawn(sensitivity_bars, pair).axes[0].patches]  # type: ignore[attr-defined]
+    expected = 100 * result["share"].sel(gain="3:2:1", confidence=0.95).isel(size=0).fillna(0.0)
+    np.testing.assert_allclose(heights, np.repeat(expected.values, 2))
 
 
 def test_equal_figures_are_equal_pictures(result: xr.Dataset) -> None:
@@ -97,45 +96,6 @@ def test_a_figure_of_one_panel_is_drawn_into_given_axes(analysis: object) -> Non
     part: Any = own.subfigures()
     within = part.add_subplot()
     assert sc.figure(result, ax=within) is within
-
-
-def test_results_in_the_same_axes_differ_in_colours_and_labels() -> None:
-    cube = simulate_cube(n_runs=4, seed=2, metrics=("AP", "RR"))
-    axes = Figure().add_subplot()
-    for sampling in ("disjoint", "replacement", "independent"):
-        result = sc.analyse(cube, sc.Swap(size=20, sampling=sampling), trials=30, seed=1)
-        sc.figure(result, ax=axes)
-    curves = [line for line in axes.get_lines() if str(line.get_label())[0] != "_"]
-    assert [line.get_label() for line in curves] == [
-        f"{metric} ({sampling})"
-        for sampling in ("disjoint", "replacement", "independent")
-        for metric in ("AP", "RR")
-    ]
-    assert [line.get_color() for line in curves] == list(COLOURS[:6])
-    legend = axes.get_legend()
-    assert legend is not None
-    assert len(legend.get_texts()) == 6
-
-
-def test_equal_results_in_the_same_axes_are_counted() -> None:
-    result = sc.analyse(simulate_cube(n_runs=4, seed=2), sc.Bootstrap(), trials=30, seed=1)
-    axes = Figure().add_subplot()
-    for _ in range(2):
-        sc.figure(result, ax=axes, metrics=["AP"])
-    labels = [str(line.get_label()) for line in axes.get_lines()]
-    assert [label for label in labels if label[0] != "_"] == ["AP (1)", "AP (2)"]
-
-
-def test_curves_that_coincide_are_drawn_once_with_all_their_conditions() -> None:
-    first, other = (
-        sc.analyse(simulate_cube(n_runs=4, seed=seed), sc.Swap(size=20), trials=30, seed=1)
-        for seed in (2, 3)
-    )
-    axes = Figure().add_subplot()
-    for name, result in {"a": first, "b": first, "c": other}.items():
-        sc.figure(result.assign_attrs(collection=name), ax=axes, metrics=["AP"])
-    labels = [str(line.get_label()) for line in axes.get_lines()]
-    assert [label for label in labels if label[0] != "_"] == ["AP (a; b)", "AP (c)"]
 
 
 def test_the_first_metric_is_drawn_and_others_where_they_are_named() -> None:
@@ -164,16 +124,6 @@ def test_a_figure_of_some_metrics_of_a_correlation(tmp_path: Path) -> None:
     labels = {text.get_text() for text in sc.figure(result, metrics=["AP", "RR"]).findobj(Text)}
     assert {"AP", "RR"} <= labels
     assert "nDCG@10" not in labels
-
-
-def test_designs_are_drawn_by_gain(tmp_path: Path) -> None:
-    study = sc.open_study(str(tmp_path / "study.zarr"), mode="a")
-    study.add("demo", cube=simulate_cube(n_runs=6, gains=("3:2:1", "1:1:1")))
-    panels = draw(study, "design", by="gain").axes
-    assert [axes.get_title(loc="left").splitlines()[0] for axes in panels] == [
-        "gain 3:2:1",
-        "gain 1:1:1",
-    ]
 
 
 def test_a_figure_of_panels_does_not_fit_into_axes(result: xr.Dataset) -> None:

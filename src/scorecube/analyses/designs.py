@@ -62,11 +62,6 @@ def widths_of_cube(cube: xr.Dataset) -> xr.Dataset:
     return wcw(design_variances(cube))
 
 
-def widths_of_design(result: xr.Dataset) -> xr.Dataset:
-    """Return the widths for the variances that a design of a collection started from."""
-    return wcw(result["variance"]).assign_attrs(collection=result.attrs.get("collection", ""))
-
-
 def design_of(cube: xr.Dataset, name: str) -> xr.Dataset | None:
     """Return the numbers of topics that a collection's metrics need, by ANOVA-based design at its defaults.
 

@@ -273,6 +273,8 @@ def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
     from scorecube.report.results import table, view_of_result
     from scorecube.report.tables import combine
 
+    if figure is not None and len(results) > 1:
+        raise BadPlan("a figure is of one collection; name one with --collection")
     for note in dict.fromkeys(note for result in results for note in result.attrs["notes"]):
         notify(f"note: {note}")
     if form == "text":
@@ -280,7 +282,7 @@ def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
     else:
         echo_table(combine([table(result) for result in results]), form)
     if figure is not None:
-        write_figure(view_of_result(results[0]).draw_overview(results), figure)
+        write_figure(view_of_result(results[0]).draw(results[0]), figure)
 
 
 def check_output(form: str, figure: Path | None) -> None:

@@ -113,17 +113,16 @@ def figure(
         Optional[str],
         flag(
             "--by",
-            "A panel for each gain, size or value of an option, such as sampling, of the stored results of one collection.",
+            "Draw each gain, size or value of an option, such as sampling, of the stored results of one collection.",
         ),
     ] = None,
     form: Annotated[
-        Literal["panels", "curves", "bars"],
+        Literal["curves", "bars"],
         flag(
             "--as",
-            "With --by: panels; curves of all values in one panel; or bars of shares, a group for each value and a part for each "
-            "confidence level.",
+            "With --by: curves of all values in one panel; or bars of shares, a group for each value and a part for each confidence level.",
         ),
-    ] = "panels",
+    ] = "curves",
 ) -> None:
     """Draw the latest result of one collection, or of several side by side.
 
@@ -140,8 +139,8 @@ def figure(
     from scorecube.storage import open_study
 
     check_figure_path(out)
-    if form != "panels" and by is None:
-        raise BadPlan(f"--as {form} is about --by; state what the {form} are of", option="by")
+    if form == "bars" and by is None:
+        raise BadPlan("--as bars is about --by; state what the bars are of", option="by")
     drawn = draw(open_study(study), analysis, split(collection), gain, split(metrics), by, form)
     write_figure(drawn, out)
 

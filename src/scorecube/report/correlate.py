@@ -255,30 +255,6 @@ def sorted_curves(canvas: Canvas, result: xr.Dataset) -> None:
     axes.legend(fontsize=8)
 
 
-def average_matrix(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
-    """Mean of Kendall's tau over collections (Sakai 2004, Tables 7 and 12), of the metrics that all of them have, at each first gain setting."""
-    metrics = [
-        metric
-        for metric in labels_of(results[0], names.METRIC)
-        if all(metric in labels_of(result, names.METRIC) for result in results)
-    ]
-    matrices = []
-    for result in results:
-        places = [labels_of(result, names.METRIC).index(metric) for metric in metrics]
-        matrices.append(
-            tau_matrix(result, labels_of(result, names.GAIN)[0])[np.ix_(places, places)]
-        )
-    axes = canvas.panel((WIDTH, matrix_height(len(metrics))))
-    draw_matrix(axes, np.mean(matrices, axis=0) if metrics else np.empty((0, 0)), metrics)
-    collections = list(dict.fromkeys(str(result.attrs.get(COLLECTION, "")) for result in results))
-    title = (
-        ", ".join(collections)
-        if len(collections) <= 6  # collections in a title
-        else f"{len(collections)} collections"
-    )
-    axes.set_title(f"mean of {title}")
-
-
 def matrix_height(n_metrics: int) -> float:
     """Return the height of a matrix in inches: rows as high as numbers need."""
     return 1.1 + max(0.32 * n_metrics, 0.8)
@@ -287,10 +263,6 @@ def matrix_height(n_metrics: int) -> float:
 def draw_matrix(axes: Axes, matrix: np.ndarray[Any, Any], metrics: Sequence[str]) -> None:
     """Draw the lower triangle of a matrix of correlations: colours from their smallest to 1, and the numbers."""
     n = len(metrics)
-    if n < 2:
-        axes.set_axis_off()
-        axes.text(0.0, 0.5, "fewer than two metrics in all collections")
-        return
     shown = np.where(np.tril(np.ones((n, n), bool), -1), matrix, np.nan)[1:, :-1]
     lowest = float(np.nanmin(shown)) if np.isfinite(shown).any() else 0.0
     lowest = np.floor(10 * min(lowest, 0.9)) / 10
@@ -391,7 +363,6 @@ VIEW = View(
     page_tables=page_tables,
     figure=correlation_figure,
     in_axes=sorted_curves,
-    overview=average_matrix,
     column=Column(
         "lowest tau of two metrics", first_row("{metric_a}, {metric_b} {tau:.2f}", "tau")
     ),

@@ -22,11 +22,9 @@ from scorecube.analyses.designs import (
     sizes_of_cube,
     tools_compared,
     widths_of_cube,
-    widths_of_design,
     with_curves,
 )
-from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
 from scorecube.report.findings import Finding, Short, with_number
 from scorecube.report.phrases import (
     about,
@@ -78,7 +76,6 @@ WORDS = {
     "width": "width of the confidence interval",
     "power": "power",
 }
-PANEL = (3.6, 3.0)
 
 
 def sizes(result: xr.Dataset) -> pd.DataFrame:
@@ -288,72 +285,31 @@ def tool_curves(
     panels[-1].legend()
 
 
-def wcw_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
-    """Worst-case width by number of topics, a panel a collection, a curve a variance or metric: low is better (Sakai 2017, Figure 3).
+def width_curves(canvas: Canvas, result: xr.Dataset) -> None:
+    """Worst-case width by number of topics, a curve a variance or metric: low is better (Sakai 2017, Figure 3).
 
-    results: Of `wcw`; several routes differ in their dashes.
+    result: Of `wcw`; several routes differ in their dashes.
     """
-    grid = _panels(canvas, len(results), 1.0, 1.0)
-    for axes, result in zip(grid, results, strict=True):
-        chosen, setting = _at_gain(result)
-        for label, style, line in curves_of(chosen, "topics"):
-            marker = "o" if line["width"].size == 1 else None
-            axes.plot(
-                line["topics"], line["width"], linewidth=1.2, marker=marker, label=label, **style
-            )
-        alpha = chosen["alpha"].values.ravel()
-        interval = f"{1 - float(alpha[0]):.0%} intervals" if len(alpha) == 1 else ""
-        words = (str(result.attrs.get(COLLECTION, "")), interval, setting)
-        axes.set(title=", ".join(filter(None, words)), ylim=(0.0, None))
-        axes.legend(fontsize=7 if len(results) > 1 else 8)
-    x, y = "number of topics", "worst-case confidence interval width"
-    if len(results) == 1:
-        grid[0].set(xlabel=x, ylabel=y)
-        return
-    grid[0].figure.supxlabel(x, fontsize=9)
-    grid[0].figure.supylabel(y, fontsize=9)
+    axes = canvas.panel(FIGURE_SIZE)
+    chosen, setting = _at_gain(result)
+    for label, style, line in curves_of(chosen, "topics"):
+        marker = "o" if line["width"].size == 1 else None
+        axes.plot(line["topics"], line["width"], linewidth=1.2, marker=marker, label=label, **style)
+    alpha = chosen["alpha"].values.ravel()
+    interval = f"{1 - float(alpha[0]):.0%} intervals" if len(alpha) == 1 else ""
+    words = (str(result.attrs.get(COLLECTION, "")), interval, setting)
+    axes.set(title=", ".join(filter(None, words)), ylim=(0.0, None))
+    axes.set(xlabel="number of topics", ylabel="worst-case confidence interval width")
+    axes.legend(fontsize=8)
 
 
-def _panels(canvas: Canvas, number: int, wider: float, taller: float) -> list[Axes]:
-    if number == 1:
-        return [canvas.panel(FIGURE_SIZE)]
-    size = wider * PANEL[0] * min(2, number), taller * PANEL[1] * -(-number // 2)
-    return canvas.grid(number, 2, size, sharex=True, sharey=True)
+def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
+    """Topics by difference to be detected, or by interval width, with the requirements marked; or an inverse question.
 
-
-def designs_of_collections(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
-    """Worst-case width by number of topics for the variances that designs at the defaults started from, a panel a collection.
-
-    Of many collections, the topics that each metric needs instead, at each first gain setting. Other designs are those of `size_panels`.
+    result: Of `topic_set_size`, `detectable_difference`, `achieved_power` or `expected_width`.
     """
-    from scorecube.report.figures.panels import MOST_BARS, by_collection
-
-    if not all(TOPICS_AT_HAND in each.attrs for each in results):
-        size_panels(canvas, results)
-        return
-    if len(results) <= MOST_BARS:
-        wcw_panels(canvas, [widths_of_design(each) for each in results])
-        return
-    names_of = [str(each.attrs[COLLECTION]) for each in results]
-    found: dict[str, dict[str, float]] = {}
-    for name, each in zip(names_of, results, strict=True):
-        topics = each["topics"].isel({names.GAIN: 0})
-        for metric in labels_of(each, names.METRIC):
-            found.setdefault(metric, {})[name] = float(topics.sel({names.METRIC: metric}))
-    values = {metric: pd.Series(numbers) for metric, numbers in found.items()}
-    by_collection(canvas, values, names_of, "topics needed", logarithmic=True)
-
-
-def size_panels(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
-    """Topics by difference to be detected, or by interval width, with the requirements marked, a panel a collection; or an inverse question.
-
-    results: Of `topic_set_size`, `detectable_difference`, `achieved_power` or `expected_width`.
-    """
-    for axes, result in zip(_panels(canvas, len(results), 1.4, 1.2), results, strict=False):
-        _draw_sizes(axes, *_at_gain(result))
-
-
-def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
+    axes = canvas.panel(FIGURE_SIZE)
+    chosen, setting = _at_gain(result)
     inverse = "topics" not in chosen.data_vars
     x = "topics" if inverse else "width" if chosen.attrs["method"] == "ci" else "min_diff"
     y = next(name for name in ("topics", "min_diff", "width", "power") if name in chosen.data_vars)
@@ -443,8 +399,7 @@ DESIGN = View(
     ),
     findings=findings,
     page_tables=page_tables,
-    figure=lambda canvas, result: size_panels(canvas, [result]),
-    overview=designs_of_collections,
+    figure=size_curves,
     column=Column("topics needed", topics_needed),
     order=Order(
         "topics",
@@ -461,8 +416,7 @@ WCW = View(
     heading="Worst-case confidence interval widths",
     summary=(Summary("metric=label route topics width variance systems alpha"),),
     tables={"widths": Table(widths, variables=VARIABLES)},
-    figure=lambda canvas, result: wcw_panels(canvas, [result]),
-    overview=wcw_panels,
+    figure=width_curves,
     compute=widths_of_cube,
 )
 VIEWS = {"design": DESIGN, "wcw": WCW}

@@ -476,7 +476,6 @@ def _view(name: str, heading: str, about: str, pairs: Table, *, joint: bool = Fa
         page_tables=page_tables,
         figure=p_value_curves,
         overview=power_bars,
-        bars=True,
         column=COLUMN,
         order=Order("share", more_is_better=True, conditions=("alpha",)),
         answers={DISCRIMINATION: discrimination}

@@ -110,7 +110,7 @@ def figure(
         return view.draw(of_metrics(result, shown), gain, axes)
     from scorecube.report.figures.canvas import stacked
 
-    return stacked(view.draw, {name: (of_metrics(result, [name]), gain) for name in shown})
+    return stacked(view.draw, [of_metrics(result, [name]) for name in shown], gain)
 
 
 def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:

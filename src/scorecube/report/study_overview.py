@@ -236,7 +236,7 @@ def draw(
     gain: str | None = None,
     metrics: Sequence[Any] | None = None,
     by: str | None = None,
-    form: str = "panels",
+    form: str = "curves",
 ) -> Figure:
     """Return the figure of the latest results of an analysis.
 
@@ -246,14 +246,12 @@ def draw(
     gain: Gain setting that is drawn, for one collection; the first by default.
     metrics: Metrics that are drawn, in this order; by default the first of a figure that has a panel for each, else
         all.
-    by: ``gain``, ``size`` or an option of the analysis: a panel for each of its values among the results of one
-        collection.
-    form: What is drawn by `by`: ``panels`` beside each other, their ``curves`` in one panel, or ``bars`` of what the overview of collections
-        has, a group for each value.
+    by: ``gain``, ``size`` or an option of the analysis, whose values among the results of one collection are drawn together.
+    form: What is drawn by `by`: ``curves`` in one panel, or ``bars`` of what the overview of collections has, a group for each value.
     Returns figure: Of the result of one collection, or a comparison of several.
     Raises BadName: An analysis, a gain setting or a metric that does not exist.
     Raises BadStudy: No result of the analysis, or one that is missing for a collection.
-    Raises BadPlan: Several collections, and an analysis that is drawn one by one; or a gain setting or panels for
+    Raises BadPlan: Several collections, and an analysis that is drawn one by one; or a gain setting or values of an option for
         several.
     """
     view = find_view(study, analysis)
@@ -276,12 +274,10 @@ def draw(
             attributes = {COLLECTION: next(iter(results))}
             stored = [of_metrics(each, metrics).assign_attrs(attributes) for each in stored]
             if form == "bars":
-                if not view.bars or view.overview is None:
-                    raise BadPlan(f"{analysis} has no bars; draw panels or curves", option="form")
+                if view.overview is None or names.CONFIDENCE not in stored[-1].dims:
+                    raise BadPlan(f"{analysis} has no bars; draw curves", option="form")
                 return panels.draw_bars(view.overview, stored, by, gain)
-            if form == "curves":
-                return panels.draw_together(view.draw, stored, by, gain)
-            return panels.draw_panels(view.draw, stored, by, gain, several=view.in_axes is not None)
+            return panels.draw_together(view.draw, stored, by, gain)
         return figure(result, gain, metrics=metrics)
     found = ", ".join(results)
     if gain is not None or by is not None:

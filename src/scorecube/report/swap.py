@@ -437,7 +437,7 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
         ylim=(0.0, None),
         title=f"{sample_conditions(result)}, gains {cells[names.GAIN].item()}",
     )
-    canvas.label_curves(axes)
+    axes.legend(fontsize=8)
 
 
 def sensitivity_bars(
@@ -575,7 +575,6 @@ VIEW = View(
         canvas, result
     ),
     overview=sensitivity_bars,
-    bars=True,
     column=Column("most sensitive metric, required difference", most_sensitive),
     order=Order("share", more_is_better=True, conditions=("confidence", "size", "sampling")),
     answers={DISCRIMINATION: discrimination, DIFFERENCE: required_differences},

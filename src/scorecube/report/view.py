@@ -23,7 +23,6 @@ from scorecube.report.figures.labels import with_figure_labels
 from scorecube.report.figures.style import Figure
 from scorecube.report.findings import Finding
 from scorecube.report.tables import COLLECTION, LIMITS, Table, number_of_values, values
-from scorecube.storage.fact_types import plan_of
 
 if TYPE_CHECKING:
     from scorecube.report.figures.canvas import Canvas as Canvas
@@ -337,8 +336,6 @@ class View:
         Whether the figure has a panel for each metric: then it is drawn of the first, or of those that are asked for.
     overview
         Draws the results of several collections; None if they are drawn one by one.
-    bars
-        Whether the overview of one collection shows more than its figure, as bars of shares beside curves of rates.
     column
         Column in the comparison of collections, if any.
     order
@@ -372,7 +369,6 @@ class View:
     in_axes: Callable[[Canvas, xr.Dataset], None] | None = None
     by_metric: bool = False
     overview: Callable[[Canvas, Sequence[xr.Dataset]], None] | None = None
-    bars: bool = False
     column: Column | None = None
     order: Order | None = None
     answers: Mapping[Question, Answer] = field(default_factory=dict)
@@ -413,12 +409,9 @@ class View:
         (shown,), setting = with_figure_labels([result], gain)
         if names.GAIN in shown.dims:
             shown = shown.isel(gain=[0]) if setting is None else shown.sel(gain=[setting])
-        own = plan_of(result.attrs)["options"] if "plan" in result.attrs else {}
-        places = {name: result.attrs.get(name) for name in ("collection", "seed")}
-        options = {**own, **places, names.GAIN: gain}
         given = self.in_axes is not None and hasattr(axes, "get_xlim")
         figure = self.in_axes if given and self.in_axes is not None else self.figure
-        return drawn(figure, shown, axes=axes, analysis=self.name, n_parts=n_parts, options=options)
+        return drawn(figure, shown, axes=axes, analysis=self.name, n_parts=n_parts)
 
     def draw_overview(self, results: Sequence[xr.Dataset]) -> Figure:
         """Return the figure of the results of several collections, with labels as of `with_figure_labels`."""

@@ -18,7 +18,7 @@ from scorecube.analyses import Correlation
 from scorecube.analyses.rank_agreement.correlation_quantities import STATISTICS
 from scorecube.errors import BadPlan, counted
 from scorecube.execute.clients import open_client
-from scorecube.report.correlate import average_matrix, correlation_figure
+from scorecube.report.correlate import correlation_figure
 from scorecube.report.figures.canvas import drawn
 from scorecube.report.results import table
 from scorecube.report.tables import averages
@@ -317,15 +317,6 @@ def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
     shown = {text.get_text() for text in matrix.texts}
     expected = {f"{tau:.3f}".replace("0.", ".", 1) for tau in result["tau"].values}
     assert expected <= shown
-    assert expected <= {
-        text.get_text() for text in drawn(average_matrix, [result, result]).axes[0].texts
-    }
-    apart = [
-        analyse(cube.isel(metric=two), Correlation(), trials=5, seed=1) for two in ([0, 1], [1, 2])
-    ]
-    assert [text.get_text() for text in drawn(average_matrix, apart).axes[0].texts] == [
-        "fewer than two metrics in all collections"
-    ]
     swops = table(result, "swops").set_index("metric")["swops"]
     lines = {str(line.get_label()): line for line in curves.get_lines()}
     first = result["metric"].values[0]

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from matplotlib import rc_context
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgba_array
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from scorecube import names
 from scorecube.analyses import registry
 from scorecube.analyses.options import options_of
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadPlan, option
-from scorecube.report.figures.canvas import Canvas, plain_log_labels, stacked
+from scorecube.report.figures.canvas import Canvas
 from scorecube.report.figures.style import (
     COLOURS,
     FIGURE_SIZE,
@@ -29,23 +32,72 @@ from scorecube.report.figures.style import (
 from scorecube.report.results import options_of_result
 from scorecube.report.tables import COLLECTION
 
-COLUMNS = 3
-PANEL = 4.4, 3.9
-"""Width and height of a panel in inches."""
-
 
 def draw_together(
     draw: Callable[..., Figure], results: Sequence[xr.Dataset], by: str, gain: str | None = None
 ) -> Figure:
-    """Draw the curves of each gain setting, sample size, or value of an option into one panel; arguments as of `draw_panels`."""
+    """Draw the curves of each gain setting, sample size, or value of an option into one panel.
+
+    draw: Draws a result at a gain setting into axes.
+    results: All results of one analysis and collection, the latest last.
+    by: ``gain``, ``size``, or an option of the analysis, such as ``sampling``.
+    gain: Gain setting of the other panels; the first by default.
+    Raises BadPlan: Fewer than two different values.
+    """
+    titles = dict[str, None]()
+    curves = dict[Artist, tuple[str, list[str]]]()  # own label, and the values that it has
+    panels = panels_of(results, by, gain)
     with rc_context(STYLE):
         drawn = Figure(figsize=FIGURE_SIZE, layout="constrained")
         axes = drawn.add_subplot()
-        for result, setting in panels_of(results, by, gain).values():
+        for value, (result, setting) in panels.items():
+            before, taken = {*axes.get_children()}, len(curves)
             draw(result, setting, axes)
+            titles[axes.get_title(loc="left")] = None
+            for artist in [each for each in axes.get_children() if each not in before]:
+                _shift_colours(artist, taken)
+                label = str(artist.get_label())
+                if label[:1] in ("", "_"):
+                    continue
+                same = next((each for each in curves if _coincide(each, artist, curves)), None)
+                if same is None:
+                    curves[artist] = label, [value]
+                else:
+                    curves[same][1].append(value)
+                    artist.remove()
+        for artist, (label, found) in curves.items():
+            artist.set_label(
+                label if len(found) == len(panels) else f"{label} ({'; '.join(found)})"
+            )
+        axes.set_title("\n".join(titles), loc="left", fontsize=8)
+        low = axes.get_ylim()[0]
+        axes.relim()
+        axes.autoscale(axis="y")  # room for the highest of them
+        axes.set_ylim(min(low, *axes.get_ylim()) if low else low)
         axes.legend_ = None
         drawn.legend(fontsize=8, ncols=3, loc="outside lower left")
     return drawn
+
+
+def _coincide(first: Any, other: Any, curves: Mapping[Artist, tuple[str, list[str]]]) -> bool:
+    """Return whether two curves have one label and the same points."""
+    return (
+        curves[first][0] == other.get_label()
+        and isinstance(first, Line2D)
+        and isinstance(other, Line2D)
+        and np.array_equal(first.get_xydata(), other.get_xydata(), equal_nan=True)
+    )
+
+
+def _shift_colours(artist: Any, places: int) -> None:
+    """Give an artist in colours of `COLOURS` those that stand so many places behind."""
+    for name in ("color", "markerfacecolor") if hasattr(artist, "get_color") else ("facecolor",):
+        if not hasattr(artist, f"get_{name}"):
+            continue
+        shades = [to_hex(each) for each in to_rgba_array(getattr(artist, f"get_{name}")())]
+        if len(shades) == 1 and shades[0] in COLOURS:
+            place = (COLOURS.index(shades[0]) + places) % len(COLOURS)
+            getattr(artist, f"set_{name}")(COLOURS[place])
 
 
 def draw_bars(
@@ -54,7 +106,7 @@ def draw_bars(
     """Draw one number of each metric, a group of bars for each value, as the overview of collections does; a part for each confidence level.
 
     overview: Of the analysis; its results have levels of confidence.
-    results, by, gain: As of `draw_panels`.
+    results, by, gain: As of `draw_together`.
     """
     found = panels_of(results, by, gain)
     levels = sorted({float(each) for each in results[-1][names.CONFIDENCE].values}, reverse=True)
@@ -67,46 +119,6 @@ def draw_bars(
         ):
             overview(Canvas(part, n_parts=len(levels)), named, gain, level)
         drawn.suptitle(f"{results[-1].attrs.get('collection', '')}, by {by}", x=0.01, ha="left")
-    return drawn
-
-
-def draw_panels(
-    draw: Callable[..., Figure],
-    results: Sequence[xr.Dataset],
-    by: str,
-    gain: str | None = None,
-    *,
-    several: bool = False,
-) -> Figure:
-    """Draw a panel for each gain setting, sample size, or value of an option, with the same axes.
-
-    draw: Draws a result at a gain setting into axes.
-    results: All results of one analysis and collection, the latest last.
-    by: ``gain``, ``size``, or an option of the analysis, such as ``sampling``.
-    gain: Gain setting of the other panels; the first by default.
-    several: Whether the figure has several panels, and those of all values stand below each other.
-    Raises BadPlan: Fewer than two different panels.
-    """
-    panels = panels_of(results, by, gain)
-    if several:
-        return stacked(draw, panels, by)
-    columns = min(COLUMNS, len(panels))
-    rows = -(-len(panels) // columns)
-    with rc_context(STYLE):
-        drawn = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
-        grid = drawn.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
-        for axes, (value, (result, setting)) in zip(grid, panels.items(), strict=False):
-            try:
-                draw(result, setting, axes)
-            except BadPlan:  # it has several panels
-                return stacked(draw, panels, by)
-            conditions = textwrap.fill(
-                " ".join(axes.get_title(loc="left").split()), 62
-            )  # letters in a line
-            axes.set_title(f"{by} {value}\n{conditions}", loc="left", fontsize=8)
-            axes.tick_params(labelbottom=True, labelleft=True)
-        for axes in grid[len(panels) :]:
-            axes.set_axis_off()
     return drawn
 
 
@@ -157,36 +169,20 @@ def _largest(result: xr.Dataset) -> xr.Dataset:
 
 MOST_BARS = 8
 """Collections with bars; of more there is a row of dots each."""
-ROW_HEIGHT, BAR_HEIGHT = 0.135, 0.26
-"""Inches of a row of dots, and of a horizontal bar."""
+ROW_HEIGHT = 0.135
+"""Inches of a row of dots."""
 HATCHES = ("", "////", "....", "xxxx")
 
 
 def by_collection(
-    canvas: Canvas,
-    values: Mapping[str, pd.Series[float]],
-    collections: Sequence[str],
-    label: str,
-    *,
-    logarithmic: bool = False,
-    limits: Mapping[str, tuple[float, float]] | None = None,
+    canvas: Canvas, values: Mapping[str, pd.Series[float]], collections: Sequence[str], label: str
 ) -> None:
     """Draw one number of each metric in each collection.
 
     values: Metric -> its numbers by collection; NaN, or none, where it has none.
     collections: Names, in the order of the figure.
     label: Of the axis.
-    logarithmic: Whether the axis is.
-    limits: Metric -> limits of its interval, for one collection.
     """
-    if len(collections) == 1 and not logarithmic:
-        one = {
-            metric: float(numbers.reindex(list(collections)).iloc[0])
-            for metric, numbers in values.items()
-        }
-        label = f"{label}, {collections[0]}".replace("\n", " ")
-        _sorted_bars(canvas, one, limits or {}, label)
-        return
     many, more = len(collections) > MOST_BARS, len(collections) - MOST_ROWS
     if more > 0:
         collections, label = collections[:MOST_ROWS], f"{label}; {more} further collections"
@@ -204,9 +200,6 @@ def by_collection(
         axes.set_xlabel(label.replace("\n", " "))
     else:
         axes.set_ylabel(label)
-    if logarithmic:
-        (axes.set_xscale if many else axes.set_yscale)("log")
-        plain_log_labels(axes.xaxis if many else axes.yaxis)
     # So many letters stand beside each other.
     columns = max(1, min(6, 84 // (max(map(len, values), default=0) + 6)))
     figure.legend(ncols=columns, loc="outside lower left")
@@ -215,9 +208,9 @@ def by_collection(
 def shares_by_collection(
     canvas: Canvas, frame: pd.DataFrame, results: Sequence[xr.Dataset], label: str
 ) -> None:
-    """Draw the share of each metric in each collection in percent, with its limits of one collection.
+    """Draw the share of each metric in each collection in percent.
 
-    frame: Metrics, collections and shares, perhaps with limits.
+    frame: Metrics, collections and shares.
     results: One of each collection, whose metrics are drawn in their order.
     label: Of the axis.
     """
@@ -226,37 +219,7 @@ def shares_by_collection(
     shares = {
         each: 100 * rows[each].set_index(COLLECTION)["share"] for each in metrics if each in rows
     }
-    limits = {
-        metric: (100 * own["share_low"].iloc[-1], 100 * own["share_high"].iloc[-1])
-        for metric, own in rows.items()
-        if "share_low" in own
-    }
-    by_collection(canvas, shares, list(dict.fromkeys(frame[COLLECTION])), label, limits=limits)
-
-
-def _sorted_bars(
-    canvas: Canvas,
-    values: Mapping[str, float],
-    limits: Mapping[str, tuple[float, float]],
-    label: str,
-) -> None:
-    """Draw a bar a metric, the largest first, labelled beside it, with its interval; missing numbers come last."""
-    order = sorted(values, key=lambda metric: -np.nan_to_num(values[metric], nan=-np.inf))
-    numbers, rows = np.array([values[metric] for metric in order]), np.arange(len(order))
-    axes = canvas.figure((FIGURE_SIZE[0], 0.9 + BAR_HEIGHT * max(len(order), 2))).add_subplot()
-    axes.barh(rows, np.nan_to_num(numbers), 0.62, color=COLOURS[0], alpha=0.75)
-    for row, metric in enumerate(order):
-        low, high = limits.get(metric, (np.nan, np.nan))
-        if np.isfinite(low) and np.isfinite(high):
-            axes.plot(
-                [low, high], [row, row], color="0.15", linewidth=1.2, marker="|", markersize=7
-            )
-        if np.isnan(values[metric]):
-            axes.text(0.0, row, " none", va="center", fontsize=8)
-    axes.set_yticks(rows, order)
-    axes.set(ylim=(len(order) - 0.4, -0.6), xlim=(0.0, None), xlabel=label)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
+    by_collection(canvas, shares, list(dict.fromkeys(frame[COLLECTION])), label)
 
 
 def _bars(axes: Axes, rows: Mapping[str, np.ndarray], collections: Sequence[str]) -> None:

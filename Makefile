@@ -72,7 +72,7 @@ $(VENV)/ready: requirements.lock pyproject.toml
 	@$(call create,$(VENV))
 	@sed -n 's/^\([a-z0-9].*[^ ]\) *\\$$/\1/p' requirements.lock > $(VENV)/versions.txt
 	@$(VENV)/bin/python $(PIP) -c $(VENV)/versions.txt --editable .
-	@$(VENV)/bin/scorecube warm
+	@$(VENV)/bin/python -m scorecube.kernels
 	@touch $@
 
 # All that the lock has.
@@ -85,7 +85,7 @@ $(TEST_VENV)/ready: requirements.lock pyproject.toml
 
 # Once for all workers of a run: numba keeps machine code beside the source.
 $(TEST_VENV)/kernels: $(TEST_VENV)/ready $(COMPILED)
-	@$(TEST_VENV)/bin/scorecube warm
+	@$(TEST_VENV)/bin/python -m scorecube.kernels
 	@touch $@
 
 define create

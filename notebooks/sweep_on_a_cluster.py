@@ -46,8 +46,8 @@ len(list(study))
 # %% [markdown]
 # ## The sweep file and the profile
 #
-# `scorecube sweep --init` writes an example; `scorecube profile slurm --out slurm` writes a profile of SLURM. Here
-# two processes of this machine are the cluster.
+# `scorecube sweep --init` writes an example; `cluster/` in the repository has profiles of clusters. Here two processes
+# of this machine are the cluster.
 
 # %%
 (folder / "sweep.toml").write_text("""\

@@ -122,6 +122,8 @@ class File:
 
     @property
     def room(self) -> str:
+        if self.path == "kernels/__main__.py":  # a program, which calls what the command line does
+            return "cli"
         return self.path.split("/")[0].removesuffix(".py")
 
     @property

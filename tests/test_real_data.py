@@ -264,12 +264,9 @@ def test_a_repeated_command_does_nothing(
 ) -> None:
     before = tree(own)
     words = [word for word in SWAP if word not in ("--seed", "1")]
-    done = scorecube("swap", own, *words, *seed, "--verbose").succeeded()
+    done = scorecube("swap", own, *words, *seed).succeeded()
     assert re.fullmatch(
-        r"trec-covid-r5: the result is already there \(.*\); nothing to do\n"
-        r"trec-covid-r5: at 95% confidence .*; 126 runs, samples of .*\n"
-        r"trec-covid-r5: at 95% confidence required differences .*; 126 runs, samples of .*\n",
-        done.stderr,
+        r"trec-covid-r5: the result is already there \(.*\); nothing to do\n", done.stderr
     )
     assert tree(own) == before
 

@@ -1,14 +1,11 @@
-"""Help, completion, suggestions, progress, tables on a terminal, and pipes."""
+"""Help, suggestions, progress, tables on a terminal, and pipes."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,17 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 import typer
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scorecube.analyses import registry
 from scorecube.cli import terminal
-from scorecube.cli.completion import LISTED
 from scorecube.cli.program import app, repeat_option
-from scorecube.metrics import DEFINITIONS
 from scorecube.report.study_overview import collect_table
 from scorecube.report.text_formats import render
-from scorecube.report.text_layout import CUT, fit
+from scorecube.report.text_layout import CUT
 from scorecube.report.views import view_names, view_of
 from scorecube.workflow.api import open_study
 from tests.terminal import WIDTH, on_terminal, program
@@ -78,101 +71,6 @@ def test_the_program_lists_every_command_with_a_whole_sentence(
     for name, command in COMMANDS.items():
         sentence = " ".join(command.help.split("\n\n")[0].split())
         assert re.search(rf" {name} {re.escape(sentence.split('. ')[0])}", shown), name
-
-
-def test_completion_has_all_analyses() -> None:
-    assert set(registry.names()) < set(view_names())
-    assert LISTED == ("metrics", "analyses", "gains")
-
-
-@pytest.fixture(scope="module")
-def complete(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[str]]:
-    """Return a function from an incomplete command line to the completions of bash, with the installed script."""
-    bash = shutil.which("bash")
-    if bash is None:
-        pytest.skip("no bash here")
-    folder = tmp_path_factory.mktemp("bin")
-    program = folder / "scorecube"
-    program.write_text(
-        f'#!{bash}\nexec {sys.executable} -c "from scorecube.cli.program import main; main()" "$@"\n'
-    )
-    program.chmod(0o755)
-    where = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
-    script = subprocess.run(
-        [program],
-        env=where | {"_SCORECUBE_COMPLETE": "source_bash"},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-
-    def offered(line: str) -> list[str]:
-        words = line.split(" ")
-        command_words = f"{script}\nCOMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}\n"
-        command_words += '_scorecube_completion scorecube; printf "%s\\n" "${COMPREPLY[@]}"'
-        done = subprocess.run(
-            [bash, "-c", command_words],
-            env=where,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        )
-        return done.stdout.split()
-
-    return offered
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("scorecube boo", ["bootstrap"]),
-        ("scorecube sw", ["sweep", "swap"]),
-        ("scorecube swap study.zarr --dry", ["--dry-run"]),
-        ("scorecube show study.zarr sta", ["stability"]),
-        ("scorecube show study.zarr swap --format j", ["json"]),
-        ("scorecube swap study.zarr --sampling d", ["disjoint"]),
-        ("scorecube evaluate study.zarr --order score-d", ["score-docno-desc", "score-docno-asc"]),
-        ("scorecube evaluate study.zarr --metrics AP,O", ["AP,O"]),
-        ("scorecube list g", ["gains"]),
-        ("scorecube show study.zarr swap --table r", ["rates"]),
-        ("scorecube show study.zarr leaderboard --table ", ["systems", "matrix", "top"]),
-    ],
-)
-def test_bash_completes(
-    complete: Callable[[str], list[str]], line: str, expected: list[str]
-) -> None:
-    assert complete(line) == expected
-
-
-@pytest.mark.process
-def test_bash_completes_all_metrics_but_those_that_are_named(
-    complete: Callable[[str], list[str]],
-) -> None:
-    offered = complete("scorecube bootstrap study.zarr --metrics nDCG@10,")
-    assert {word.removeprefix("nDCG@10,").removesuffix("@") for word in offered} == set(DEFINITIONS)
-
-
-@pytest.mark.process
-def test_bash_completes_the_tables_of_all_analyses_before_one_is_named(
-    complete: Callable[[str], list[str]],
-) -> None:
-    tables = {table for name in view_names() for table in view_of(name).tables}
-    assert set(complete("scorecube show --table ")) == tables
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_shell_has_a_script(shell: str) -> None:
-    command_words = os.environ | {"_SCORECUBE_COMPLETE": f"source_{shell}"}
-    command = [sys.executable, "-c", "from scorecube.cli.program import main; main()"]
-    assert (
-        "_SCORECUBE_COMPLETE"
-        in subprocess.run(
-            command, env=command_words, capture_output=True, text=True, check=True
-        ).stdout
-    )
 
 
 @pytest.mark.parametrize(
@@ -255,46 +153,8 @@ TABLE_NAMES = [(analysis, table) for analysis in view_names() for table in view_
 @pytest.mark.parametrize(("analysis", "table"), TABLE_NAMES)
 def test_every_table_fits_a_terminal(analysed_study: Path, analysis: str, table: str) -> None:
     frame = collect_table(open_study(analysed_study), analysis, table).head(40)
-    brief = render(frame, "text", WIDTH)
-    shown = render(frame, "text", WIDTH, every=True)
-    for text in (brief, shown):
-        assert [line for line in text.splitlines() if len(line) > WIDTH] == []
-    assert ("--all-columns shows" in " ".join(brief.split())) == (brief != shown)
-    # Only labels are shortened: a narrow table has all numbers of the wide one.
-    missing = set(render(frame, "text").split()) - set(shown.split())
-    numbers = {word for word in missing if re.fullmatch(r"-?[\d.]+%?", word)}
-    kept = " ".join(shown.split())
-    assert {number for number in numbers if number not in kept} == set()
-
-
-words = st.text(alphabet="abc_012", min_size=1, max_size=30)
-
-
-@given(st.data())
-def test_a_fitted_table_keeps_rows_numbers_and_the_width(data: st.DataObject) -> None:
-    n_columns = data.draw(st.integers(1, 8))
-    numeric = [
-        True,
-        *data.draw(st.lists(st.booleans(), min_size=n_columns - 1, max_size=n_columns - 1)),
-    ]
-    columns = data.draw(st.lists(words, min_size=n_columns, max_size=n_columns, unique=True))
-    cell = [st.integers(0, 9999).map(str) if right else words for right in numeric]
-    body = data.draw(st.lists(st.tuples(*cell), min_size=1, max_size=5))
-    width = data.draw(st.integers(40, 100))
-    table = [[name, *cells] for name, cells in zip(columns, zip(*body, strict=True), strict=True)]
-    shown = fit(table, numeric, width, every=True)
-    labels = sum(not right for right in numeric)
-    if labels <= 2:  # as many as these have room beside a number
-        assert all(len(line) <= width for line in shown.splitlines())
-    for row in body:
-        for value, right in zip(row, numeric, strict=True):
-            assert not right or value in re.split(r"[ ;\n]+", shown)
-
-
-def test_long_headings_of_labels_leave_room_for_a_number() -> None:
-    table = [["a" * 11, "1"], ["b" * 12, "2"], ["c" * 14, "3"]]
-    shown = fit(table, [True, False, False], 40, every=True)
-    assert shown.splitlines()[0] == f"{'a' * 11}  {'b' * 12}  cccccc…cccccc"
+    shown = render(frame, "text", WIDTH)
+    assert [line for line in shown.splitlines() if len(line) > WIDTH] == []
 
 
 def test_a_table_that_fits_is_unchanged() -> None:

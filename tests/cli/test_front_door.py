@@ -97,16 +97,6 @@ def test_joined_rows_are_announced(finished_study: Path, scorecube: Cli) -> None
     assert merge_note(frame)
 
 
-def test_the_column_of_the_order_stands_first_in_every_part() -> None:
-    frame = pd.DataFrame({"metric": ["AP", "Q"]} | {f"number_{k}": [0.5, 0.25] for k in range(9)})
-    text = render(frame, "text", 50, first=["number_8"], every=True)
-    parts = text.split("\n\n")
-    assert len(parts) > 1
-    heads = [part.split("---")[0] for part in parts]
-    assert all("8" in head for head in heads)
-    assert "8" not in render(frame, "text", 50).split("\n\n")[0].split("---")[0]
-
-
 def test_out_is_checked_before_the_table_is_made(finished_study: Path, scorecube: Cli) -> None:
     missing = finished_study.parent / "nowhere" / "table.csv"
     done = scorecube("show", finished_study, "no-such-analysis", "--out", missing)
@@ -152,7 +142,7 @@ def test_help_has_groups_and_no_types(scorecube: Cli) -> None:
     text = scorecube("swap", "--help").succeeded().stdout
     heads = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert heads == ["Arguments:", "What:", "Where:", "How much:", "Advanced:"]
-    for command in ("swap", "evaluate", "report", "import", "sweep", "profile"):
+    for command in ("swap", "evaluate", "report", "import", "sweep"):
         shown = scorecube(command, "--help").succeeded().stdout
         assert not set("{}") & set(shown.splitlines()[0])
         assert "<str>" not in shown
@@ -199,39 +189,24 @@ def test_a_condition_decides_on_the_exit_status(
     assert done.status == status, done.stderr
 
 
-def test_messages_go_where_they_are_wanted(
-    finished_study: Path, scorecube: Cli, tmp_path: Path
-) -> None:
-    log = tmp_path / "log.txt"
-    quiet = scorecube("show", finished_study, "swap", "--quiet", "--log-file", log).succeeded()
-    assert quiet.stderr == ""
-    assert "gain any" in log.read_text()
-    assert "gain any" in scorecube("show", finished_study, "swap").stderr
-    failed = scorecube("--quiet", "show", finished_study, "nothing")
-    assert failed.status == 1
-    assert failed.stderr.startswith("error: ")
-    assert scorecube("--progress", "loud", "info", finished_study).status == 1
-
-
-def test_profiles_and_an_example_come_with_the_package(tmp_path: Path, scorecube: Cli) -> None:
-    repository = Path(__file__).parents[2]
-    for kind in ("slurm", "kubernetes", "local"):
-        shown = scorecube("profile", kind).succeeded().stdout
-        assert shown == (repository / "cluster" / f"{kind}.yaml").read_text()
-        scorecube("profile", kind, "--out", tmp_path / kind).succeeded()
-        for path in (tmp_path / kind / kind).rglob("*.*"):
-            other = repository / "cluster" / path.relative_to(tmp_path / kind)
-            assert path.read_text() == other.read_text()
-    assert (tmp_path / "slurm" / "slurm" / "scorecube.sbatch").is_file()
-    file = tmp_path / "sweep.toml"
-    scorecube("sweep", "--init", file).succeeded()
-    assert {source.name for source in read_sweep(file).sources} == {"mytask"}
-    assert scorecube("sweep", "--init", file).status == 1
-
-
 def test_an_empty_address_of_a_scheduler_is_one_message(
     finished_study: Path, scorecube: Cli
 ) -> None:
     told = scorecube("swap", finished_study, "--trials", 5, "--seed", 1, "--scheduler", "")
     assert told.status == 1
     assert told.stderr.startswith("error: --scheduler is empty; give that of a running scheduler")
+
+
+def test_an_example_of_a_sweep_comes_with_the_package(tmp_path: Path, scorecube: Cli) -> None:
+    file = tmp_path / "sweep.toml"
+    scorecube("sweep", "--init", file).succeeded()
+    assert {source.name for source in read_sweep(file).sources} == {"mytask"}
+    assert scorecube("sweep", "--init", file).status == 1
+
+
+def test_quiet_leaves_errors(finished_study: Path, scorecube: Cli) -> None:
+    assert scorecube("show", finished_study, "swap", "--quiet").succeeded().stderr == ""
+    assert "gain any" in scorecube("show", finished_study, "swap").stderr
+    failed = scorecube("--quiet", "show", finished_study, "nothing")
+    assert failed.status == 1
+    assert failed.stderr.startswith("error: ")

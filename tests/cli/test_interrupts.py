@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import re
@@ -44,23 +43,6 @@ ENDS = [
     (signal.SIGTERM, 143, " by SIGTERM"),
     (signal.SIGHUP, 129, " by SIGHUP"),
 ]
-
-
-@pytest.mark.slow
-def test_a_signal_in_a_callback_of_the_compiler_interrupts_after_it() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    done = []
-
-    def _raw_object_cache_notify() -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        done.append("whole")  # an exception in a callback of ctypes would be printed and lost
-
-    with interrupts.interruptible() as received:
-        ctypes.CFUNCTYPE(None)(_raw_object_cache_notify)()
-        assert (done, received) == (["whole"], [])
-        with pytest.raises(KeyboardInterrupt):
-            time.sleep(10)
-        assert received == [signal.SIGINT]
 
 
 def test_the_first_signal_interrupts_and_later_ones_do_not() -> None:

@@ -14,14 +14,7 @@ from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan
 from scorecube.execute import memory
 from scorecube.execute.estimate import estimate
-from scorecube.execute.kernel_state import KernelState, kernel_state
-from scorecube.execute.memory import (
-    KERNEL_BYTES,
-    default_memory,
-    parse_memory,
-    program_bytes,
-    resident_bytes,
-)
+from scorecube.execute.memory import default_memory, parse_memory, program_bytes, resident_bytes
 from scorecube.testing import simulate_cube
 from tests.conftest import Cli, Tree
 
@@ -135,28 +128,6 @@ def test_stored_results_need_no_memory(scorecube: Cli, study: Path) -> None:
     stored = ["--sampling", "disjoint", "--size", 3, "--trials", 5, "--seed", 1]
     outcome = scorecube("swap", study, *stored, "--memory", "1MB").succeeded()
     assert "already there" in outcome.stderr
-
-
-def test_kernels_count_until_they_are_loaded(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    class User(sc.Swap):
-        pass
-
-    from scorecube.kernels import code_cache as module
-
-    mark = tmp_path / "mark"
-    monkeypatch.setattr(module, "_mark", lambda _: mark)
-    assert kernel_state(User) is KernelState.UNCOMPILED
-    mark.touch()
-    assert kernel_state(User) is KernelState.CACHED
-    mark.unlink()
-    cube = simulate_cube(n_runs=4)
-    sc.analyse(cube, User(size=3), trials=2, seed=1)
-    assert mark.exists()
-    assert kernel_state(User) is KernelState.LOADED
-    assert 0 == KERNEL_BYTES[KernelState.LOADED] < KERNEL_BYTES[KernelState.CACHED]
-    assert KERNEL_BYTES[KernelState.CACHED] < KERNEL_BYTES[KernelState.UNCOMPILED]
 
 
 UNLIMITED = "9223372036854771712\n"

@@ -97,7 +97,7 @@ def test_bars_hold_the_limits(results: dict[str, list[xr.Dataset]]) -> None:
     )
 
 
-def test_quiet_prints_nothing_and_verbose_the_plan(scorecube: Cli, study: Path) -> None:
+def test_quiet_prints_nothing(scorecube: Cli, study: Path) -> None:
     words = ("leaderboard", study, "--trials", 50, "--seed", 1)
     done = scorecube(*words).succeeded()
     assert "may be rank" in done.stdout
@@ -106,21 +106,6 @@ def test_quiet_prints_nothing_and_verbose_the_plan(scorecube: Cli, study: Path) 
     assert "\x1b" not in done.stdout
     quiet = scorecube(*words, "--quiet").succeeded()
     assert (quiet.stdout, quiet.stderr) == ("", "")
-    loud = scorecube("leaderboard", study, "--trials", 60, "--seed", 1, "--verbose").succeeded()
-    assert re.search(r"60 trials x .* comparisons in \d+ blocks?; about", loud.stderr)
-    assert "may be the best" in loud.stderr
-
-
-def test_columns_without_room_are_named_and_shown_on_demand(
-    results: dict[str, list[xr.Dataset]],
-) -> None:
-    result = results["leaderboard"][:1]
-    (brief,) = summaries(result, 36)
-    (whole,) = summaries(result, 36, every=True)
-    named = " ".join(brief.below).partition("left out: ")[2].partition(";")[0].split(", ")
-    assert named != [""]
-    headings = " ".join([whole.table[0], *whole.below])
-    assert all(name in headings and name not in brief.table[0] for name in named)
 
 
 def test_commands_are_listed_once_by_question(scorecube: Cli) -> None:

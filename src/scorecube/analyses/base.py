@@ -156,8 +156,6 @@ class Analysis(Described, metaclass=_Named):
     """Shared options (`shared_options.py`) whose flag, help or default on the command line is another for this analysis."""
     n_collections: ClassVar[int] = 1
     """Collections that one result is about: 1, 2 that are compared, `ANY_NUMBER` of the sets `truth` and `judges`, or `ALL_COLLECTIONS` that are chosen."""
-    compile_seconds: ClassVar[float] = 5.0
-    """Time that compiling its kernels takes on a current core, approximately."""
     uses_rankings: ClassVar[bool] = False
     """Whether the cube must hold the rankings of its scores, see `collection.rankings.with_rankings`."""
     resamples: ClassVar[bool] = True

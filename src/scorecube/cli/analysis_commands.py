@@ -10,7 +10,6 @@ from scorecube.analyses import registry
 from scorecube.analyses.options import options_of
 from scorecube.analyses.shared_options import SHARED
 from scorecube.cli import options
-from scorecube.cli.light_imports import postpone_xarray
 from scorecube.errors import BadPlan
 from scorecube.ingest.options import EVALUATE
 
@@ -147,7 +146,6 @@ EXTENSIONS = {
 
 def analysis_command(name: str) -> Callable[..., None]:
     """Return the function of an analysis command, with a signature made from the declared options."""
-    postpone_xarray()
     kind, extension = registry.load(name), EXTENSIONS.get(name)
     own = {key: option for key, option in options_of(kind).items() if option.on_command_line}
     shared = {

@@ -10,7 +10,6 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses import Correlation, Leaderboard, MaxT, Reliability, Swap, Teams
 from scorecube.analyses.base import Analysis
-from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
 from scorecube.cli.terminal import echo_results, notify, track_progress
 from scorecube.execute.executor import Executor, default_workers
 from scorecube.ingest.published import ntcir_clir
@@ -68,16 +67,12 @@ def simulated() -> xr.Dataset:
 
 def _compute(study: Study) -> None:
     """Simulate the collection and run the analyses, what is not stored of both."""
-    with announced_compilation("evaluate", COMPILE_SECONDS):
-        if NAME not in study:
-            notify(f"simulating {len(TEAMS) * len(KINDS)} systems of {len(TEAMS)} teams")
-            api.evaluate_into(study, NAME, simulated(), METRICS, GAINS)
+    if NAME not in study:
+        notify(f"simulating {len(TEAMS) * len(KINDS)} systems of {len(TEAMS)} teams")
+        api.evaluate_into(study, NAME, simulated(), METRICS, GAINS)
     for analysis in ANALYSES:
         tasks = api.plan_in_study(study, analysis, trials=TRIALS, seed=SEED)
-        with (
-            announced_compilation(analysis.name, analysis.compile_seconds),
-            track_progress(analysis.name, "collections") as progress,
-        ):
+        with track_progress(analysis.name, "collections") as progress:
             for k, task in enumerate(tasks):
                 if not task.is_stored():
                     task.run(Executor(workers=default_workers()))

@@ -15,10 +15,8 @@ QUESTIONS = {
     ),
     "How many topics?": ("design", "wcw", "design-curves", "reliability", "splits"),
     "Do judgements, judges and teams change the results?": ("agreement", "judges", "teams"),
-    "Show and publish": ("info", "show", "report", "figure", "list", "export"),
-    "Many collections, clusters and upkeep": (
-        *("sweep", "merge", "profile", "warm", "verify", "unpack"),
-    ),
+    "Show and publish": ("info", "show", "report", "figure", "list"),
+    "Many collections, clusters and upkeep": (*("sweep", "merge", "verify", "unpack"),),
 }
 """Commands in the order of the help; those of further packages stand behind them."""
 FURTHER = "Further analyses"

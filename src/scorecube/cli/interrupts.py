@@ -22,8 +22,6 @@ SIGNALS = tuple(
 )
 LIMIT_SECONDS = 60.0
 """Time for the removal of locks and clusters; a command that takes longer is ended without."""
-CALLBACKS, CALLBACK_SECONDS = "_raw_object_cache_", 0.02
-"""Functions of llvmlite that its compiler calls, by the beginning of their names: an exception there is printed and lost; and the wait for their end."""
 
 
 @contextmanager
@@ -38,10 +36,7 @@ def interruptible() -> Iterator[list[int]]:
     known = {number: signal.getsignal(number) for number in SIGNALS if in_main_thread}
     handled = {number: old for number, old in known.items() if old not in (signal.SIG_IGN, None)}
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        if is_in_callback(frame):
-            threading.Timer(CALLBACK_SECONDS, signal.raise_signal, (number,)).start()
-            return
+    def interrupt(number: int, _: FrameType | None) -> None:
         received.append(number)
         if len(received) > 1:
             return
@@ -59,13 +54,6 @@ def interruptible() -> Iterator[list[int]]:
             timer.cancel()
         for number, old in handled.items():
             signal.signal(number, old)
-
-
-def is_in_callback(frame: FrameType | None) -> bool:
-    """Whether a frame is below one of `CALLBACKS`."""
-    while frame is not None and not frame.f_code.co_name.startswith(CALLBACKS):
-        frame = frame.f_back
-    return frame is not None
 
 
 def end_now(number: int) -> None:

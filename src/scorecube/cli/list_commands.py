@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from scorecube.cli.completion import LISTED, one_of
 from scorecube.cli.options import argument, check_choice
 from scorecube.cli.terminal import echo, echo_table, wrap_lines
 from scorecube.errors import visible
@@ -14,6 +13,7 @@ from scorecube.errors import visible
 if TYPE_CHECKING:
     from scorecube.storage import Catalogue, Study
 
+LISTED = ("metrics", "analyses", "gains")
 NOTATION = """\
 A gain setting gives one gain for each relevance level, highest level first.
 With levels 3, 2 and 1, 3:2:1 gives a document of level 3 the gain 3, and 1:1:1
@@ -25,9 +25,7 @@ gains (scorecube list metrics says which) have the same scores in all of them.""
 
 
 def list_(
-    kind: Annotated[
-        str, argument("metrics|analyses|gains", "What to list.", autocompletion=one_of(*LISTED))
-    ],
+    kind: Annotated[str, argument("metrics|analyses|gains", "What to list.")],
     study: Annotated[
         Optional[str], argument("STUDY", "With gains: the study whose gain settings to list.")
     ] = None,

@@ -11,7 +11,6 @@ import typer
 from scorecube.analyses import options
 from scorecube.analyses.options import Option
 from scorecube.analyses.shared_options import SHARED
-from scorecube.cli.completion import metric_names, one_of
 from scorecube.errors import BadPlan
 from scorecube.ingest.options import COLLECTION
 
@@ -41,14 +40,12 @@ RunFiles = Annotated[
 QrelsFile = Annotated[
     Path, flag("--qrels", "Judgements: a file, or the directory of NTCIREVAL's <topic>.rel files.")
 ]
-FORMAT_WORDS = one_of("text", "csv", "json", "markdown", "latex")
 Format = Annotated[
     str,
     flag(
         "--format",
         "text, csv, json, markdown or latex. In csv labels that begin like a formula of a spreadsheet (=, +, -, @) stand behind an "
         "apostrophe, which scorecube import removes; in json all labels are exact.",
-        autocompletion=FORMAT_WORDS,
     ),
 ]
 
@@ -58,10 +55,7 @@ def parameter(option: Option) -> tuple[Any, Any]:
 
     Options other than single numbers, texts and truth values are parsed as text; see `value_of`.
     """
-    completion = {"metrics": metric_names}.get(option.name) or (
-        one_of(*option.choices) if option.choices else None
-    )
-    settings: dict[str, Any] = {"help": option.help, "autocompletion": completion}
+    settings: dict[str, Any] = {"help": option.help}
     kind, default = option.scalar or str, cast("Any", option.default_text())
     if option.choices:
         separated = "" if option.scalar is str else ",..."

@@ -5,7 +5,6 @@ Commands import what they need when they run, so that help and completion are fa
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import warnings
@@ -26,23 +25,20 @@ from scorecube.cli import (
     interrupts,
     list_commands,
     options,
-    profile_command,
     report_commands,
     show_command,
     study_commands,
     sweep_command,
     terminal,
-    warm_command,
 )
 from scorecube.cli.analysis_commands import analysis_command
-from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
 from scorecube.cli.completion import Commands, CommandSource
 from scorecube.cli.flags import flags_of
 from scorecube.cli.import_command import describe
 from scorecube.cli.options import check_choice, flag
 from scorecube.cli.plugins import load_plugins
 from scorecube.cli.terminal import discard_stdout, echo, notify, track_progress, wrap_lines
-from scorecube.errors import BadPlan, CorruptStudy, ScorecubeError, counted
+from scorecube.errors import CorruptStudy, ScorecubeError, counted
 from scorecube.ingest.options import EVALUATE
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
 
@@ -78,10 +74,6 @@ app = typer.Typer(
 )
 
 
-GARBAGE = 20_000
-"""Objects between looks for cyclic garbage: Python's own number takes a tenth of the time of imports."""
-
-
 def main() -> None:
     """Run the command line; an error of the user or the machine is one message, with exit status 1.
 
@@ -89,7 +81,6 @@ def main() -> None:
     """
     # Other processes import nothing from the current directory, either.
     os.environ.setdefault("PYTHONSAFEPATH", "1")
-    gc.set_threshold(GARBAGE)
     with interrupts.interruptible() as received:
         try:
             run(sys.argv[1:])
@@ -98,8 +89,6 @@ def main() -> None:
                 raise
             # A request to the store that an interrupt kept from starting is dropped with its frame.
             warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
-        finally:
-            gc.freeze()  # nothing is left to be collected: Python would look for a quarter of a second
         if received:  # while further signals are ignored
             interrupts.exit_after(received[0])
 
@@ -131,33 +120,10 @@ def run(words: list[str]) -> None:
         fail(f"a part of the study cannot be read: {error}; run scorecube verify to find it")
 
 
-VALUES = {"--log-file": (), "--progress": ("json", "auto")}
-"""Flag of messages -> its values; none for a file."""
-
-
 def take_message_flags(words: list[str]) -> list[str]:
-    """Return the words without flags of `Messages`, which stand anywhere, such as ``--quiet`` and ``--log-file FILE``; set `MESSAGES`.
-
-    Raises BadPlan: A flag without its value, or another form of progress.
-    """
-    terminal.MESSAGES = messages = terminal.Messages()
-    rest, given = [], iter(words)
-    for word in given:
-        name, equals, value = word.partition("=")
-        if word in ("--quiet", "--verbose", "--all-columns"):
-            setattr(messages, word[2:].replace("-", "_"), True)
-        elif name in VALUES:
-            found = value if equals else next(given, "")
-            if not found or (VALUES[name] and found not in VALUES[name]):
-                expected = " or ".join(VALUES[name]) or "a file"
-                raise BadPlan(f"{name} takes {expected}, found {found or 'nothing'}")
-            if name == "--progress":
-                messages.json = found == "json"
-            else:
-                messages.log = Path(found)
-        else:
-            rest.append(word)
-    return rest
+    """Return the words without ``--quiet``, which stands anywhere; set `MESSAGES`."""
+    terminal.MESSAGES = terminal.Messages(quiet="--quiet" in words)
+    return [word for word in words if word != "--quiet"]
 
 
 def fail(message: str) -> NoReturn:
@@ -184,8 +150,7 @@ def program(
     """Resampling analyses for information-retrieval meta-evaluation.
 
     Usual steps: scorecube evaluate, then analyses such as leaderboard and swap, then scorecube report. The --help of each command has an
-    example. Every command takes --quiet (errors only), --verbose (plans and all sentences, too), --all-columns (of wide tables), --log-file
-    FILE (all messages, with times), and --progress json.
+    example. Every command takes --quiet (errors only).
 
     Example: scorecube demo
     """
@@ -227,22 +192,18 @@ def evaluate(
     reading, scoring = api.arguments_of(values)
     profile = choose_profile(cluster, scheduler, workers)
     noted: list[str] = []
-    with announced_compilation("evaluate", COMPILE_SECONDS):
-        with (
-            open_executor(profile) as executor,
-            track_progress("reading runs", "files") as progress,
-        ):
-            rankings = api.read_rankings(
-                runs,
-                qrels,
-                workers=executor.workers,
-                client=executor.client,
-                progress=progress,
-                notify=noted.append,
-                **reading,
-            )
-        with track_progress("evaluating", "metrics") as progress:
-            cube = api.evaluate_into(opened, name, rankings, progress=progress, **scoring)
+    with open_executor(profile) as executor, track_progress("reading runs", "files") as progress:
+        rankings = api.read_rankings(
+            runs,
+            qrels,
+            workers=executor.workers,
+            client=executor.client,
+            progress=progress,
+            notify=noted.append,
+            **reading,
+        )
+    with track_progress("evaluating", "metrics") as progress:
+        cube = api.evaluate_into(opened, name, rankings, progress=progress, **scoring)
     ties = f"ties by {values['order']}, {values['precision']} precision"
     say_evaluated(opened[name], rankings, cube, noted, ties)
 
@@ -371,14 +332,12 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     import_command.import_,
     *(design_commands.design, design_commands.wcw),
     sweep_command.sweep,
-    profile_command.profile,
-    *(study_commands.merge, study_commands.unpack, study_commands.export),
+    *(study_commands.merge, study_commands.unpack),
     fetch_command.fetch,
     *(study_commands.standardise, study_commands.preferences),
     *(report_commands.report, report_commands.figure, report_commands.design_curves),
     show_command.show,
     gate_command.gate,
-    warm_command.warm,
     list_commands.list_,
 )
 """All but those of the analyses, named as their functions; ``import_`` and ``list_`` without the underscore."""

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 from scorecube import names
 from scorecube.analyses.base import ALL_COLLECTIONS, Analysis
 from scorecube.analyses.shared_options import SELECTION
-from scorecube.cli.compilation import announced_compilation
-from scorecube.cli.terminal import echo_results, has_details, notify, track_progress
+from scorecube.cli.terminal import echo_results, notify, track_progress
 from scorecube.errors import BadPlan, ScorecubeError, counted
 from scorecube.execute.clusters import choose_profile, open_executor
 from scorecube.execute.executor import Executor
 from scorecube.execute.memory import parse_memory
 from scorecube.execute.profiles import Profile
-from scorecube.report.results import headline
 from scorecube.storage import exists, open_study
 from scorecube.storage.encoding import pairs_as_labels
 from scorecube.workflow.estimates import estimate_tasks
@@ -163,13 +161,8 @@ def find_stored(task: Task) -> xr.Dataset | None:
 
 
 def note_findings(name: str, result: xr.Dataset) -> None:
-    """Print the notes of a result of a collection, and what it says, in detail."""
-    notes = result.attrs.get("notes", [])
-    if has_details():  # sentences are made of all tables, which takes longer than many an analysis
-        for line in headline(result):
-            if line not in notes:
-                notify(f"{name}: {line}", detail=True)
-    for line in notes:
+    """Print the notes of a result of a collection."""
+    for line in result.attrs.get("notes", []):
         note(name, line)
 
 
@@ -177,19 +170,13 @@ def run_task(task: Task, executor: Executor, said: Collection[str] = ()) -> xr.D
     """Run one task with progress, and return its result; `said` are warnings that were printed."""
     plan, name = task.plan, subject(task)
     note_warnings(task, said)
-    seed = f", seed {plan.seed}" if plan.analysis.resamples else ""
     (estimate,) = estimate_tasks([task], executor.workers, executor.memory, executor.program)
-    notify(f"{name}: {plan.analysis.name}{seed}: {estimate.text(executor.workers)}", detail=True)
     if recorded := task.recorded():
         notify(
             f"{name}: {recorded:,} {plan.analysis.unit} are recorded already; {task.prepared.n_units - recorded:,} to go"
         )
-    with (
-        announced_compilation(plan.analysis.name, plan.analysis.compile_seconds),
-        track_progress(
-            f"{name}: {plan.analysis.name}", None if estimate.result_units else plan.analysis.unit
-        ) as progress,
-    ):
+    unit = None if estimate.result_units else plan.analysis.unit
+    with track_progress(f"{name}: {plan.analysis.name}", unit) as progress:
         result = task.run(executor, progress=progress)
     note_findings(name, result)
     return result

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Optional
 import typer
 
 from scorecube.cli import options
-from scorecube.cli.completion import shown_names, table_names
 from scorecube.cli.options import argument, check_choice, flag, parse_numbers
 from scorecube.cli.terminal import echo, echo_table, notify, split
 from scorecube.errors import BadPlan, counted, option
@@ -18,14 +17,10 @@ OF_TABLES = (
     *("average", "fail_if"),
 )
 """Options about rows of tables."""
-Analysis = Annotated[str, argument("ANALYSIS", "scores, swap, ...", autocompletion=shown_names)]
+Analysis = Annotated[str, argument("ANALYSIS", "scores, swap, ...")]
 Table = Annotated[
     Optional[str],
-    flag(
-        "--table",
-        "Table of the analysis; the first by default. --table ? lists all.",
-        autocompletion=table_names,
-    ),
+    flag("--table", "Table of the analysis; the first by default. --table ? lists all."),
 ]
 Metrics = Annotated[Optional[str], flag("--metrics", "Rows of these metrics only.", "--metric")]
 Sizes = Annotated[Optional[str], flag("--size", "Rows of these sample sizes only.")]
@@ -47,7 +42,6 @@ Form = Annotated[
     flag(
         "--format",
         "text, csv, json, markdown or latex; by default that of --out, else text. See import for csv.",
-        autocompletion=options.FORMAT_WORDS,
     ),
 ]
 Out = Annotated[

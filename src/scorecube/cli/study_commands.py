@@ -1,4 +1,4 @@
-"""Commands that make a study, or a comparison, of other studies, or give parts of one to other tools: merge, standardise, preferences, replicate, unpack, export."""
+"""Commands that make a study or a collection of others, or change its form: merge, standardise, preferences, unpack."""
 
 from __future__ import annotations
 
@@ -171,51 +171,6 @@ def unpack(study: options.StudyPath) -> None:
             with opened.lock(name) as writer:
                 count += writer.unpack()
     notify(f"{study}: {counted(count, 'result')} unpacked")
-
-
-def export(
-    study: options.StudyPath,
-    what: Annotated[str, argument("WHAT", "scores, rankings, or an analysis: its latest result.")],
-    out: Annotated[
-        Path,
-        flag("--out", "File to write: .nc (netCDF) or .zarr for arrays, .parquet for a table."),
-    ],
-    collection: Annotated[
-        Optional[str], flag("--collection", "Collection; the only one by default.")
-    ] = None,
-    table: Annotated[
-        Optional[str], flag("--table", "Table of a .parquet file; the analysis' first by default.")
-    ] = None,
-) -> None:
-    """Write the scores, the rankings or a result of a collection as netCDF or zarr, or a table as Parquet.
-
-    Example: scorecube export study.zarr leaderboard --out leaderboard.nc
-
-    Example: scorecube export study.zarr scores --table cells --out cells.parquet
-    """
-    from scorecube.report.study_overview import collect_table, find_view
-    from scorecube.storage import open_study
-    from scorecube.storage.export import PARQUET, check_export, export_dataset
-
-    check_export(out)
-    opened = open_study(study)
-    name = only_collection(list(opened), collection, study)
-    if out.suffix == PARQUET:
-        frame = collect_table(opened, what, table, [name])
-        frame.to_parquet(out, index=False)
-        notify(f"{out}: {counted(len(frame), 'row')}")
-        return
-    if table is not None:
-        raise BadPlan(f"--table belongs to a {PARQUET} file; {out} holds arrays", option="table")
-    found = opened[name]
-    if what not in ("scores", "rankings"):
-        find_view(opened, what)
-    dataset = {"scores": lambda: found.cube, "rankings": lambda: found.rankings}.get(
-        what, lambda: found.result(what)
-    )()
-    export_dataset(dataset, out)
-    sizes = " x ".join(f"{size:,} {dim}" for dim, size in dataset.sizes.items())
-    notify(f"{out}: {what} of {name}, {sizes}")
 
 
 def only_collection(

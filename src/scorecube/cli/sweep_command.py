@@ -7,13 +7,12 @@ import time
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 from scorecube.cli import options
-from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
 from scorecube.cli.options import argument, flag
-from scorecube.cli.profile_command import write_example
 from scorecube.cli.sweep_status import (
     failure_summary,
     notify_failures,
@@ -21,7 +20,7 @@ from scorecube.cli.sweep_status import (
     status_lines,
 )
 from scorecube.cli.terminal import echo, notify, split, track_progress
-from scorecube.errors import BadStudy, SweepFailed, counted
+from scorecube.errors import BadOutput, BadStudy, SweepFailed, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -187,6 +186,17 @@ def run_file(settings: SweepFile, profile: Profile, journal: Journal, *, dry_run
         raise SweepFailed(failure_summary(journal))
 
 
+def write_example(path: Path) -> None:
+    """Write the example of the file, which must not exist."""
+    text = files("scorecube").joinpath("data", "sweep.toml").read_text(encoding="utf-8")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise BadOutput(f"{path}: exists; choose another name, or remove it") from None
+    notify(f"{path}: an example; edit it, then run: scorecube sweep {path}")
+
+
 def part_notes(sweep: SweepFile, part: Part | None) -> list[str]:
     """Return lines on a part of a sweep that has no collections, or that draws seeds of its own."""
     if part is None:
@@ -254,10 +264,7 @@ def planned_here(
 def compute(study: str, run: Run, executor: Executor, journal: Journal) -> None:
     """Run a sweep with progress, and print what turned out to be impossible, how long it took and how to show its results."""
     start = time.monotonic()
-    with (
-        announced_compilation("sweep", COMPILE_SECONDS),
-        track_progress("sweep", None, journal.line) as show,
-    ):
+    with track_progress("sweep", None, journal.line) as show:
 
         def progress(done: int, total: int) -> None:
             journal.work(done, total)

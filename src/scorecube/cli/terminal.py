@@ -3,8 +3,6 @@
 Progress is shown as bars on a terminal, and as plain lines on a dumb terminal, in a file or in a pipe.
 """
 
-import json
-import math
 import os
 import shlex
 import shutil
@@ -14,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +29,9 @@ class Messages:
     """Where messages and progress go; the command line sets it once.
 
     quiet: Whether only errors are printed.
-    verbose: Whether plans, estimates and all sentences on results are printed, too.
-    all_columns: Whether columns of tables for which a terminal has no room are shown below the others.
-    log: File that all messages are appended to, with times; None for none.
-    json: Whether progress is printed as one JSON object a line.
     """
 
     quiet: bool = False
-    verbose: bool = False
-    all_columns: bool = False
-    log: Path | None = None
-    json: bool = False
 
 
 MESSAGES = Messages()
@@ -50,46 +39,15 @@ STYLES = {"head": "1", "next": "2"}
 """Headings of tables in bold, and commands that may follow in faint letters, as numbers of ANSI's SGR."""
 
 
-def notify(text: str, *, error: bool = False, detail: bool = False) -> None:
-    """Print a line on stderr, with control characters of names as escapes; append it to the log file, if there is one.
+def notify(text: str, *, error: bool = False) -> None:
+    """Print a line on stderr, with control characters of names as escapes.
 
     text: The line.
-    error: Whether it is printed whatever else is.
-    detail: Whether it is printed with --verbose only.
+    error: Whether it is printed with --quiet, too.
     """
     shown = visible(text, keep="\n")
-    if error or (not MESSAGES.quiet and (MESSAGES.verbose or not detail)):
+    if error or not MESSAGES.quiet:
         print(shown, file=sys.stderr, flush=True)
-    if MESSAGES.log is not None:
-        moment = datetime.now(UTC).isoformat(timespec="seconds")
-        try:
-            with MESSAGES.log.open("a", encoding="utf-8", errors="backslashreplace") as log:
-                log.writelines(f"{moment} {line}\n" for line in shown.splitlines())
-        except OSError as problem:
-            path, MESSAGES.log = MESSAGES.log, None
-            raise BadOutput(f"{path}: cannot be written: {problem.strerror}") from None
-
-
-def has_details() -> bool:
-    """Whether lines with `detail` go anywhere."""
-    return MESSAGES.log is not None or (MESSAGES.verbose and not MESSAGES.quiet)
-
-
-@contextmanager
-def _json_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function of (done, total) that prints an object a line on stderr: at most one a second, and the last."""
-    last = -math.inf
-
-    def show(done: int, total: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if done < total and now - last < 1.0:
-            return
-        last = now
-        line = {"progress": label, "done": done, "total": total, "unit": unit}
-        print(json.dumps(line), file=sys.stderr, flush=True)
-
-    yield show
 
 
 def echo(text: str, style: str = "") -> None:
@@ -118,7 +76,6 @@ def echo_table(frame: Any, form: str, **how: Any) -> None:
     """Print a data frame in one of the formats of `scorecube.report.text_formats`, as of `render_parts`."""
     from scorecube.report.text_formats import formulas, render_parts
 
-    how.setdefault("every", MESSAGES.all_columns)
     for part in render_parts(frame, form, terminal_width(), **how):
         echo(part)
     if form == "csv" and (changed := formulas(frame)):
@@ -139,7 +96,7 @@ def echo_results(results: Sequence[Any], study: str = "") -> None:
     if MESSAGES.quiet:
         return
     width = shutil.get_terminal_size().columns
-    for shown in summaries(results, width, bars=sys.stdout.isatty(), every=MESSAGES.all_columns):
+    for shown in summaries(results, width, bars=sys.stdout.isatty()):
         echo("\n".join(shown.head) + "\n")
         echo(shown.table[0], "head")
         echo("\n".join([*shown.table[1:], *shown.below]) + "\n")
@@ -261,10 +218,6 @@ def track_progress(
     unit: What is counted.
     note: Returns further text on what is done.
     """
-    if MESSAGES.json:
-        with _json_progress(label, unit) as show:
-            yield show
-        return
     if MESSAGES.quiet:
         yield lambda _done, _total: None
         return

@@ -13,7 +13,6 @@ from scorecube.collection.rows import is_loaded
 from scorecube.collection.selection import n_cells
 from scorecube.errors import BadPlan, counted, option
 from scorecube.execute.block_writer import MAX_WAITING
-from scorecube.execute.kernel_state import KernelState, kernel_state
 from scorecube.execute.memory import default_memory, program_bytes, release_memory
 from scorecube.names import SCORE
 
@@ -50,7 +49,6 @@ class Estimate:
     memory: Memory
     input_seconds: float = 0.0
     result_seconds: float = 0.0
-    compile_seconds: float = 0.0
 
     @property
     def result_units(self) -> int:
@@ -82,14 +80,9 @@ class Estimate:
             if memory.result > MENTIONED_BYTES
             else ""
         )
-        compiling = (
-            f", after compiling for about {self.compile_seconds:.0f} s (first use)"
-            if self.compile_seconds
-            else ""
-        )
         return (
             f"{trials}{work} in {blocks}; "
-            f"about {max(self.duration(workers), 0.001):.2g} s on {workers} workers{compiling}, "
+            f"about {max(self.duration(workers), 0.001):.2g} s on {workers} workers, "
             f"{memory.block(self.block_units) / 2**20:,.0f} MiB each{results}, {memory.peak(self.block_units) / 2**20:,.0f} MiB in all"
         )
 
@@ -231,7 +224,6 @@ def estimate(
         whole = -(-block_units // cost.together) * cost.together
         block_units = max(1, min(whole if whole <= most else block_units, most))
     blocks = math.ceil(units / block_units)
-    uncompiled = kernel_state(type(analysis)) is KernelState.UNCOMPILED
     return Estimate(
         trials=plan.trials,
         comparisons=n_cells(cube) * analysis.n_compared(cube),
@@ -243,7 +235,6 @@ def estimate(
         memory=needs,
         input_seconds=cost.input_seconds,
         result_seconds=cost.result_seconds,
-        compile_seconds=analysis.compile_seconds if uncompiled else 0.0,
     )
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,26 +14,9 @@ _LOADED: set[type] = set()
 """Analyses whose kernels ran in this process."""
 
 
-class KernelState(StrEnum):
-    """What the first use of kernels has to do."""
-
-    LOADED = "loaded"
-    CACHED = "load machine code"
-    UNCOMPILED = "compile"
-
-
-def kernel_state(analysis: type) -> KernelState:
-    """Return the state of the kernels that an analysis uses by default.
-
-    Options may need others, which are compiled when they are met.
-
-    analysis: Class of the analysis.
-    """
-    if analysis in _LOADED:
-        return KernelState.LOADED
-    from scorecube.kernels.code_cache import is_marked
-
-    return KernelState.CACHED if is_marked(_name(analysis)) else KernelState.UNCOMPILED
+def is_loaded(analysis: type) -> bool:
+    """Whether the kernels that an analysis uses by default ran in this process."""
+    return analysis in _LOADED
 
 
 def rehearse(
@@ -52,10 +33,3 @@ def rehearse(
         return
     analysis.block(analysis.rehearsal(dict(inputs)), start, start + 1)
     _LOADED.add(kind)
-    from scorecube.kernels.code_cache import mark
-
-    mark(_name(kind))
-
-
-def _name(analysis: type) -> str:
-    return f"{analysis.__module__}.{analysis.__qualname__}".replace(os.sep, "_")

@@ -10,10 +10,11 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 
 from scorecube.errors import BadPlan, option
-from scorecube.execute.kernel_state import KernelState, kernel_state
+from scorecube.execute.kernel_state import is_loaded
 
 DEFAULT_SHARE = 0.8
 """Of the memory of the machine, or of the control group of this process."""
@@ -21,11 +22,7 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 OWN_GROUPS = Path("/proc/self/cgroup")
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
-KERNEL_BYTES = {
-    KernelState.LOADED: 0,
-    KernelState.CACHED: 75 * 10**6,
-    KernelState.UNCOMPILED: 125 * 10**6,
-}
+KERNEL_BYTES = 125 * 10**6
 """Memory for the kernels of an analysis, for LLVM, and for other libraries that are imported while it runs."""
 
 WORKER_BYTES = 320 * 10**6
@@ -95,8 +92,10 @@ def program_bytes(analysis: type) -> int:
 
     analysis: Class whose kernels will be loaded from numba's cache, or compiled.
     """
-    state = kernel_state(analysis)  # imports numba, which takes memory, too
-    return resident_bytes() + KERNEL_BYTES[state]
+    if is_loaded(analysis):
+        return resident_bytes()
+    import_module("scorecube.kernels.code_cache")  # and numba, which takes memory, too
+    return resident_bytes() + KERNEL_BYTES
 
 
 def release_memory() -> None:

@@ -17,7 +17,6 @@ from typing import Any
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
-from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
 
 PACKAGE = Path(__file__).parents[1]
@@ -119,21 +118,3 @@ def one_process(function: Callable[..., Any]) -> Iterator[None]:
         yield
         if file is not None and not made_before:
             file.write(b"compiled")
-
-
-def is_marked(name: str) -> bool:
-    """Return whether `mark` was called for a name with these kernels, on such a processor."""
-    return _mark(name).exists()
-
-
-def mark(name: str) -> None:
-    """Note beside the machine code that the kernels of something are compiled."""
-    with suppress(OSError):  # a cache that nobody may write
-        _mark(name).touch()
-
-
-def _mark(name: str) -> Path:
-    _, processor, features = cpu_target.target_context.codegen().magic_tuple()
-    machine = sha256(f"{processor} {features}".encode()).hexdigest()[:8]
-    folder = Path(KernelCache(is_marked).cache_path)
-    return folder / f"{name}-{machine}-{source_digest()}.compiled"

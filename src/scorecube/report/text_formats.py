@@ -239,7 +239,6 @@ def render_parts(
     first: Sequence[str] = (),
     columns: Sequence[str] | None = None,
     caption: str = "",
-    every: bool = False,
 ) -> Iterator[str]:
     """Yield the text of `render` in parts without their last newline, some rows at a time, which bounds the memory.
 
@@ -249,7 +248,6 @@ def render_parts(
     first: Columns that a table which is too wide shows first: those by which it is sorted.
     columns: Columns to show, see `printed_columns`; all by default.
     caption: Above a table in LaTeX and Markdown, in their marks.
-    every: Show the columns of a text which is too wide in several parts.
     """
     if form not in FORMATS:
         raise BadName(f"no format {form!r}; known: {', '.join(FORMATS)}")
@@ -268,7 +266,7 @@ def render_parts(
             for part in _aligned_parts(frame, shown, ":")
         )
     else:
-        yield from _text_parts(frame, shown, width, first, every)
+        yield from _text_parts(frame, shown, width, first)
 
 
 def _data_parts(frame: pd.DataFrame, form: str) -> Iterator[str]:
@@ -369,7 +367,7 @@ def _aligned_parts(
 
 
 def _text_parts(
-    frame: pd.DataFrame, columns: Columns, width: int | None, first: Sequence[str], every: bool
+    frame: pd.DataFrame, columns: Columns, width: int | None, first: Sequence[str]
 ) -> Iterator[str]:
     """Yield a table as text some rows at a time; one that a terminal is too narrow for, which is read on the screen, at once."""
     for part in _aligned_parts(frame, columns):
@@ -378,7 +376,7 @@ def _text_parts(
             table = [
                 [name, *cells] for name, cells in zip(columns.head, columns(frame), strict=True)
             ]
-            yield fit(table, columns.numeric, width, conditions, first, every)
+            yield fit(table, columns.numeric, width, conditions, first)
             return
         yield "\n".join("  ".join(row).rstrip() for row in part)
 

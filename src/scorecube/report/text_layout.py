@@ -19,7 +19,6 @@ def fit(
     width: int,
     keys: Collection[str] = (),
     first: Sequence[str] = (),
-    every: bool = False,
 ) -> str:
     """Return a table as lines of at most `width` columns, if its narrowest column allows.
 
@@ -28,7 +27,6 @@ def fit(
     width: Columns of the terminal.
     keys: Columns of numbers that are labels of rows, too.
     first: Columns that stand right behind the labels: those by which the rows are sorted.
-    every: Show the columns that have no room in further parts, which repeat the labels that distinguish rows.
     Returns text: A line for the values that all rows share, then the table, then the columns that are left out.
 
     Examples
@@ -41,7 +39,7 @@ def fit(
     AP        10%
     Q          8%
     left out: required;
-    --all-columns shows
+    csv and json have
     them
     """
     columns = [heading for heading, *_ in table]
@@ -58,18 +56,16 @@ def fit(
         own = [*labels, *sorting, *(k for k in own if k not in labels and k not in sorting)]
         labels += sorting
     shown, *rest = within(own, labels, table, numeric, width)
-    for part in [shown, *rest] if every else [shown]:
-        if lines:
-            lines.append("")
-        lines += block([table[k] for k in part], [numeric[k] for k in part], width)
-    if not every:
-        lines += left_out([columns[k] for part in rest for k in part if k not in labels], width)
+    if lines:
+        lines.append("")
+    lines += block([table[k] for k in shown], [numeric[k] for k in shown], width)
+    lines += left_out([columns[k] for part in rest for k in part if k not in labels], width)
     return "\n".join(lines)
 
 
 def left_out(columns: Sequence[str], width: int) -> list[str]:
     """Return lines that say which columns are not shown; none where all are."""
-    text = f"left out: {', '.join(columns)}; --all-columns shows them"
+    text = f"left out: {', '.join(columns)}; csv and json have them"
     return textwrap.wrap(text, width, break_on_hyphens=False) if columns else []
 
 

@@ -43,15 +43,12 @@ class Shown:
     below: list[str]
 
 
-def summaries(
-    results: Sequence[xr.Dataset], width: int, *, bars: bool = False, every: bool = False
-) -> list[Shown]:
+def summaries(results: Sequence[xr.Dataset], width: int, *, bars: bool = False) -> list[Shown]:
     """Return the small tables of results of one analysis with equal options, one a collection.
 
     results: Of one collection or of several; of several only the first table is shown.
     width: Columns of the terminal.
     bars: Draw limits where there is room.
-    every: Show columns that have no room below the others.
     """
     view = view_of_result(results[0])
     declared = view.summary or (_beginning(view, results[0]),)
@@ -67,7 +64,7 @@ def summaries(
             label = frames[0][LABEL].iloc[0]
             where, gap, rest = title.partition("  ")  # the metric behind the collection
             title = f"{title}, {label}" if own else f"{where}{gap}{label}{gap}{rest}"
-        found.append(_shown(textwrap.wrap(title, width), frames, summary, width, bars, every))
+        found.append(_shown(textwrap.wrap(title, width), frames, summary, width, bars))
     return found
 
 
@@ -128,12 +125,7 @@ def _distance(wanted: Any, value: Any) -> float:
 
 
 def _shown(
-    head: list[str],
-    frames: Sequence[pd.DataFrame],
-    summary: Summary,
-    width: int,
-    bars: bool,
-    every: bool,
+    head: list[str], frames: Sequence[pd.DataFrame], summary: Summary, width: int, bars: bool
 ) -> Shown:
     """Return a table whose rows are shared among collections."""
     most = summary.most if len(frames) == 1 else 12  # rows of several collections
@@ -165,16 +157,11 @@ def _shown(
     rest = [k for k in range(len(table)) if k not in labels]
     by_need = [*labels, *sorted(rest, key=texts.__contains__)]
     parts = [sorted(part) for part in within(by_need, labels, table, numeric, width)]
-    first, *others = (
-        block([table[k] for k in part], [numeric[k] for k in part], width, rule=False)
-        for part in parts
-    )
+    first = block([table[k] for k in parts[0]], [numeric[k] for k in parts[0]], width, rule=False)
     if bars and summary.bar in columns:
         first = _with_bars(first, records, columns[summary.bar].split(), width)
     more = sum(map(len, frames)) - len(frame)
     below = [f"... {more:,} more"] if more else []
-    if every:
-        return Shown(head, first, below + [line for part in others for line in ["", *part]])
     return Shown(
         head,
         first,

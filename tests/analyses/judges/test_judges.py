@@ -503,8 +503,7 @@ def files(tmp_path: Path) -> Path:
 
 def test_files_in_one_step(scorecube: Cli, files: Path) -> None:
     study = files / "s"
-    done = scorecube("judges", study, "--verbose", "--runs", files / "runs", "--truth-qrels", files / "nist.txt", "--qrels", files / "labels.csv", "--metrics", "AP,nDCG@10", "--labels", "5,8").succeeded()  # fmt: skip
-    assert "labels of gpt4: kappa" in done.stderr
+    scorecube("judges", study, "--runs", files / "runs", "--truth-qrels", files / "nist.txt", "--qrels", files / "labels.csv", "--metrics", "AP,nDCG@10", "--labels", "5,8").succeeded()  # fmt: skip
     rows = json.loads(scorecube("show", study, "judges", "--table", "labels", "--format", "json").succeeded().stdout)  # fmt: skip
     assert [row["judge"] for row in rows] == ["gpt4", "llama"]
     assert [row["n_documents"] for row in rows] == [360, 360]

@@ -335,8 +335,7 @@ def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
 
 def test_the_command_keeps_shows_and_extends(scorecube: Cli, study: Path) -> None:
     how = ["--trials", 20, "--seed", 3, "--intervals", "topics,both"]
-    said = scorecube("correlate", study, *how, "--verbose", block_units=10).succeeded().stderr
-    assert "tau on these 8 topics" in said
+    scorecube("correlate", study, *how, block_units=10).succeeded()
     assert (
         "nothing to do"
         in scorecube("correlate", study, "--trials", 20, "--intervals", "both,topics")

@@ -91,7 +91,6 @@ class Judges(Analysis):
     unit: ClassVar[str] = "judges"
     n_collections: ClassVar[int] = ANY_NUMBER
     resamples: ClassVar[bool] = False
-    compile_seconds: ClassVar[float] = 5.0
     examples: ClassVar[tuple[str, ...]] = ("--truth nist --judges gpt4,llama --labels 10,20,30",)
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "runs": {"flags": ("--only-runs",), "help": "Runs, by their names; all by default."}

@@ -87,7 +87,6 @@ class Teams(Analysis):
     """
 
     name: ClassVar[str] = "teams"
-    compile_seconds: ClassVar[float] = 9.0
     examples: ClassVar[tuple[str, ...]] = (
         "--leave all --topics 100,75,50,25,10 --trials 10 --pool-depth 10 --seed 1",
     )

@@ -108,7 +108,6 @@ class StepDown(Analysis):
     """Base of analyses that test families of pairs of runs by the step-down max-T method."""
 
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --alpha 0.05 --seed 1",)
-    compile_seconds: ClassVar[float] = 4.0
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {"trials": {"default": 10_000}}
     subject: ClassVar[str] = "the max-T test"
     """Name of the analysis in messages."""

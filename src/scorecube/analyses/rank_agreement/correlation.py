@@ -94,7 +94,6 @@ class Correlation(Analysis):
     """
 
     name: ClassVar[str] = "correlate"
-    compile_seconds: ClassVar[float] = 3.0
     examples: ClassVar[tuple[str, ...]] = ("--intervals topics,runs --trials 1000 --seed 1",)
 
     along: tuple[Literal["metric", "gain"], ...] = option_field(

@@ -99,7 +99,6 @@ class Reliability(Analysis):
         "--judgement-sets --collections official,crowd",
     )
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {"topics": ONLY_TOPICS}
-    compile_seconds: ClassVar[float] = 0.0
 
     topic_sizes: tuple[int, ...] | None = option_field(
         None,

@@ -76,7 +76,6 @@ class Swap(SwapOptions):
     """
 
     name: ClassVar[str] = "swap"
-    compile_seconds: ClassVar[float] = 3.5
     examples: ClassVar[tuple[str, ...]] = (
         "--sampling disjoint --size 5..25:5 --trials 1000 --seed 1",
     )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,8 +19,6 @@ from scorecube.storage import Study
 Progress = Callable[[int, int], None]
 OrderedMap = Callable[..., Iterable[Any]]
 """Like `map` of one iterable."""
-RESULTS_AT_ONCE = 16
-"""After so many results their figures, which hold circles, are collected."""
 
 
 def write_page(
@@ -48,31 +44,16 @@ def write_page(
     check_target(target)
     chosen = _chosen(study, collections)
     sections = Sections()
-    with _without_collector():
-        sources = [source for name in chosen for source in part_sources(study[name])]
-        parts = ordered_map(partial(read_part, study, options=options), sources)
-        for done, part in enumerate(parts, 1):
-            if part is not None:
-                sections.add(part)
-            if not done % RESULTS_AT_ONCE:
-                gc.collect()
-            if progress is not None:
-                progress(done, len(sources))
-        facts = [each for each in overview(study)["collections"] if each["name"] in chosen]
-        made = render(study, facts, sections.in_order(), options=options, ordered_map=ordered_map)
-        write_file(target, made)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Collect cyclic garbage only where it is asked for: Python looks for it so often that it takes a tenth of the time of a page."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+    sources = [source for name in chosen for source in part_sources(study[name])]
+    parts = ordered_map(partial(read_part, study, options=options), sources)
+    for done, part in enumerate(parts, 1):
+        if part is not None:
+            sections.add(part)
+        if progress is not None:
+            progress(done, len(sources))
+    facts = [each for each in overview(study)["collections"] if each["name"] in chosen]
+    made = render(study, facts, sections.in_order(), options=options, ordered_map=ordered_map)
+    write_file(target, made)
 
 
 def _chosen(study: Study, collections: Sequence[str] | None) -> list[str]:

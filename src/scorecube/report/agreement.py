@@ -15,7 +15,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes
 from scorecube.report.findings import Finding
-from scorecube.report.phrases import estimate_text, estimates, first_row, no_interval, of_tau
+from scorecube.report.phrases import estimate_text, estimates, first_row, of_tau
 from scorecube.report.tables import as_records, declared
 from scorecube.report.text_formats import cell_text, with_labels
 from scorecube.report.view import AGREEMENT, Canvas, Column, Summary, View, on_page
@@ -85,7 +85,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
             confidence,
             "rankings",
         )
-    if reason := no_interval(result):
+    if reason := result.attrs["no_interval"]:
         yield Finding(f"no interval over infinitely many topics: {reason}")
 
 

@@ -20,7 +20,6 @@ from scorecube.report.phrases import (
     estimate_text,
     first_row,
     listed,
-    no_interval,
     of_tau,
     on_collection,
     value_range,
@@ -182,7 +181,7 @@ def _sides(row: Mapping[str, Any], name: str) -> str:
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield why there are no intervals over infinitely many topics, if there are none."""
-    if reason := no_interval(result):
+    if reason := result.attrs["no_interval"]:
         yield Finding(f"no interval over infinitely many topics: {reason}")
 
 

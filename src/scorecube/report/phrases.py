@@ -290,11 +290,6 @@ def estimates(part: xr.Dataset, statistic: str) -> dict[str, Any]:
     return {f"{statistic}_{name}": found[name].values for name in ESTIMATE}
 
 
-def no_interval(result: xr.Dataset) -> str:
-    """Return why a result has no interval over infinitely many topics; empty if it has one."""
-    return str(result.attrs["no_interval"])
-
-
 def estimate_text(row: Mapping[Any, Any], statistic: str = "tau", confidence: float = 0.95) -> str:
     """Return estimate and interval of a row for sentences, after the observed value; empty if they are missing.
 

@@ -72,14 +72,14 @@ SENSITIVITY = declared(
     "metric gain confidence required_difference max_performance relative_difference share trials "
     "size sampling required_difference_first max_difference support required_low required_high "
     "share_low share_high share_behind~ first_probability required_difference_smooth "
-    "required_suffix=by_suffix open_bin=is_open",
+    "required_suffix open_bin",
     sort="-confidence -size -share",
+    dtypes={"open_bin": "bool"},
 )
 """Required differences, sorted by the share of comparisons that have them (Sakai 2005, Tables 1-4; Sakai 2007, Table 3)."""
 RATES = declared(
     "metric gain -size bin",
-    "metric gain bin lower count swaps swap_rate~ swap_rate_fitted? tie_share? size "
-    "interval=population",
+    "metric gain bin lower count swaps swap_rate~ swap_rate_fitted tie_share size interval",
 )
 """Swap rate of every difference bin (Sakai 2005, Figures 2-4); empty bins have none. ``interval`` names the population of its 95 % interval."""
 CURVES = declared(
@@ -100,7 +100,6 @@ OVERLAP = declared("size", "size sampling unique common")
 INTERVAL_NOTES = {
     "trials": "95% intervals of the rate over infinitely many trials with these topics and runs",
     "population": "95% intervals of the mean rate of collections with as many other topics and teams, drawn in the same way",
-    "independent": "95% intervals as if comparisons were independent (too narrow; computed by an older version)",
 }
 
 
@@ -111,7 +110,7 @@ def title(options: Mapping[str, Any]) -> str:
         bins = f"{options['bins']} bins of {options['bin_width']:g}, the last one open"
     elif options["bin_width"] != 0.01:
         bins = f"bins of {options['bin_width']:g}"
-    rule = options.get("required", "suffix")  # version 0.1.0 had no other
+    rule = options["required"]
     return listed(
         sample_title(options),
         "two zero differences are a swap" * (options["rule"] == "s1"),
@@ -130,7 +129,7 @@ def caption(result: xr.Dataset) -> str:
         support = f" No difference of {last:.2f} or more was observed: the highest bin begins at {highest:.2f}."
     if result.sizes[names.SIZE] == 1:
         return (
-            f"{sample_conditions(result)}. Bands are {INTERVAL_NOTES[result.attrs.get('interval', 'independent')]}, of bins with 0.1% of the comparisons "
+            f"{sample_conditions(result)}. Bands are {INTERVAL_NOTES[result.attrs['interval']]}, of bins with 0.1% of the comparisons "
             f"or more; gaps are empty bins.{support}"
         )
     return (

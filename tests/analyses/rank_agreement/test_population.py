@@ -14,10 +14,8 @@ from scorecube.analyses import Agreement, Correlation
 from scorecube.analyses.rank_agreement import population
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a
 from scorecube.names import Purpose
-from scorecube.report.phrases import EARLIER
 from scorecube.report.results import headline, table
 from scorecube.report.views import view_of
-from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.validation.rates import kendall, tau_coverage
 from tests.validation.truths import samples, two_generations
@@ -110,16 +108,6 @@ def test_too_little_has_no_interval_and_a_reason(runs: int, topics: int, reason:
     result = sc.analyse(collection(runs, topics), Correlation(), trials=5, seed=1)
     assert np.isnan(estimate(result)["population_low"])
     assert any(f"no interval over infinitely many topics: {reason}" in line for line in headline(result))  # fmt: skip
-
-
-def test_results_of_earlier_versions_are_shown_without_interval() -> None:
-    result = sc.analyse(simulate_cube(n_runs=12, seed=3), Correlation(), trials=5, seed=1)
-    old = result.drop_vars(list(population.MEANINGS))
-    del old.attrs["no_interval"]
-    assert table(old, "metrics")["tau_population"].isna().all()
-    assert len(table(old, "population")) == 0
-    assert any(EARLIER in line for line in headline(old))
-    assert len(table(result, "population")) == 5
 
 
 def plain_taus(units: Any) -> Any:

@@ -95,7 +95,6 @@ VARIABLES = (
     ),
     *variables((*CELL, names.ALPHA), "count", "pairs", **DECISIONS, **TOP_PAIR_COUNTS),
 )
-OPTIONAL = (("population", "population_low", "population_high"),)
 
 
 def contained(

@@ -72,7 +72,7 @@ VARIABLES = (
         mean="mean score of a run, or the metric's other summary",
     ),
 )
-OPTIONAL = (("standard_error", "low", "high"), ("population", "population_low", "population_high"))
+OPTIONAL = (("standard_error", "low", "high"),)
 
 
 def _value(result: xr.Dataset) -> xr.DataArray:
@@ -85,8 +85,6 @@ def _tau_contained(result: xr.Dataset, end: str) -> xr.DataArray:
 
 
 def _of_tau(result: xr.Dataset, name: str) -> xr.DataArray:
-    if name not in result:  # of version 0.1.0
-        return xr.full_like(result["tau"], np.nan)
     return result[name].sel({names.STATISTIC: "tau"}, drop=True)
 
 

@@ -128,23 +128,6 @@ VARIABLES = (
         common="mean number of distinct topics common to both samples",
     ),
 )
-OPTIONAL = (
-    (
-        "first_probability",
-        "open_bin",
-        "required_difference_smooth",
-        "required_high",
-        "required_low",
-        "required_suffix",
-        "share_behind",
-        "share_behind_high",
-        "share_behind_low",
-        "share_high",
-        "share_low",
-        "swap_rate_fitted",
-        "tie_share",
-    ),
-)
 
 
 def _on_curve(result: xr.Dataset) -> tuple[Any, Any]:
@@ -189,27 +172,6 @@ def _extrapolated(result: xr.Dataset) -> xr.DataArray:
 
 
 DERIVED = (
-    derived(
-        lambda result: result.get("required_suffix", result["required_difference"]),
-        *(_LEVELS, "estimate", "score"),
-        form=".2f",
-        by_suffix="required_suffix; in results of version 0.1.0 the required difference",
-    ),
-    derived(
-        lambda result: (
-            result["open_bin"] == 1
-            if "open_bin" in result
-            else xr.zeros_like(result["required_difference"], bool)
-        ),
-        _LEVELS,
-        "flag",
-        is_open="open_bin; false in results without it",
-    ),
-    derived(
-        lambda result: xr.DataArray(str(result.attrs.get("interval", "independent"))),
-        *((), "label"),
-        population="population of the limits of swap rates; comparisons were taken as independent by version 0.1.0",
-    ),
     derived(_measured, _CURVES, "share", rate_at_size="swap rate; missing at sizes not tried"),
     derived(
         _fit,

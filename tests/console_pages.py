@@ -1,45 +1,29 @@
 """Commands in the documentation and what they print: ``python -m tests.console_pages PAGE ...`` writes the outputs anew.
 
 A page's console blocks run in order in one folder. It holds the made-up task of `tests.newcomer` and the files that the page shows with a
-caption; public collections are read from ``../shared/data`` instead of from their source.
+caption.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shlex
-import shutil
 import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from scorecube.ingest.public import CACHE_VARIABLE, public_collections
 from tests import newcomer
 from tests.terminal import on_terminal, program
 
 REPO = Path(__file__).parents[1]
-DATA = REPO.parent / "shared" / "data"
 BLOCK = re.compile(r"^```console\n\$ (.*?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"^```{code-block} \w+\n:caption: (\S+)\n\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 STATUS = "; echo $?"
 """End of a command line whose status is shown."""
-MACHINE = [
-    (
-        r"about [\d.,]+ s on \d+ workers?(, after compiling for about \d+ s \(first use\))?, [\d,]+ MiB each, [\d,]+ MiB in all",
-        "about N s on N workers, N MiB each, N MiB in all",
-    ),
-    (r"in [\d,]+ blocks?;", "in N blocks;"),
-    (r"[\d,]+ blocks?, [\d.]+ s", "N blocks, N s"),
-    (
-        r"about [\d,]+ s on \d+ workers?, [\d,]+ blocks?, at most [\d,]+ MiB of memory",
-        "about N s on N workers, N blocks, at most N MiB of memory",
-    ),
-    (r"\([\d,]+ KiB\)", "(N KiB)"),
-]
+SIZE = re.compile(r"\([\d,]+ KiB\)")
 """What another machine, or another release of a library, makes different."""
 WIDTH = 98
 """Columns of a page."""
@@ -61,17 +45,9 @@ def pages() -> list[Path]:
     ]
 
 
-def uses_public_data(page: Path) -> bool:
-    """Whether a page fetches a collection."""
-    return "$ scorecube fetch" in page.read_text(encoding="utf-8")
-
-
 def run(page: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
     """Run the commands of a page in a folder; yield command, shown and printed output."""
     newcomer.write(folder)
-    cache = folder / "cache"
-    if uses_public_data(page):
-        fill_cache(cache)
     text = page.read_text(encoding="utf-8")
     for name, content in FILE.findall(text):
         (folder / name).write_text(content, encoding="utf-8")
@@ -81,7 +57,7 @@ def run(page: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
         name, *words = shlex.split(line.removesuffix(STATUS))
         assert name in ("scorecube", "sh", "python"), line
         # A dumb terminal has no bar; what is printed beside it is the same.
-        settings = {"TERM": "dumb", CACHE_VARIABLE: str(cache)}
+        settings = {"TERM": "dumb"}
         settings["PATH"] = f"{programs}{os.pathsep}{os.environ['PATH']}"
         command = {"scorecube": program(), "python": [sys.executable]}.get(name, [name]) + words
         status, seen = on_terminal(command, folder, **settings)
@@ -100,22 +76,9 @@ def write_program(folder: Path) -> None:
     path.chmod(0o755)
 
 
-def fill_cache(cache: Path) -> None:
-    """Put the files of public collections where `fetch` keeps them."""
-    lying = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in DATA.glob("*/*.csv")}
-    for known in public_collections().values():
-        for file in known.files:
-            target = cache / known.repository / known.commit / file.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(lying[file.sha256], target)
-
-
 def without_machine(text: str) -> list[str]:
     """Return the words of a text without what differs between machines; pages fold long lines."""
-    words = " ".join(text.split())
-    for pattern, instead in MACHINE:
-        words = re.sub(pattern, instead, words)
-    return words.split()
+    return SIZE.sub("(N KiB)", " ".join(text.split())).split()
 
 
 def kept_lines(seen: str) -> str:

@@ -23,11 +23,7 @@ SOURCES = [page for page in SOURCES if not {"_build", "_generated"} & set(page.p
 @pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.parametrize("page", console_pages.pages(), ids=lambda page: page.stem)
-def test_commands_print_what_is_shown(
-    request: pytest.FixtureRequest, tmp_path: Path, page: Path
-) -> None:
-    if console_pages.uses_public_data(page):
-        request.getfixturevalue("data")
+def test_commands_print_what_is_shown(tmp_path: Path, page: Path) -> None:
     for line, shown, seen in console_pages.run(page, tmp_path):
         kept = console_pages.kept_lines(seen)
         assert console_pages.without_machine(kept) == console_pages.without_machine(shown), line

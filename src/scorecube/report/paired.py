@@ -9,7 +9,6 @@ from typing import Any
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.findings import Finding, with_number
@@ -58,15 +57,13 @@ repetitions, and its degrees of freedom.
 EQUIVALENCE = declared(
     "metric gain adjustment alpha",
     "metric gain margin?=equivalence alpha? adjustment? equivalent?=verdict_pairs[equivalent] "
-    "different?=verdict_pairs[different] inconclusive?=verdict_pairs[inconclusive] "
-    "trivial?=trivial_pairs",
+    "different?=verdict_pairs[different] inconclusive?=verdict_pairs[inconclusive]",
     sort="-adjustment -alpha -equivalent",
     needs="equivalence",
 )
 """Pairs by verdict, level and adjustment for testing many pairs; empty for a result without a margin.
 
-Tested pairs are the sum of the three. ``trivial`` is the number of equivalent pairs whose difference is not 0 by the t test either: a
-difference that is there, and smaller than the margin.
+Tested pairs are the sum of the three.
 """
 
 
@@ -88,15 +85,9 @@ def equivalences(result: xr.Dataset) -> Iterator[Finding]:
     margin, baseline = result.attrs[MARGIN], result.attrs.get("baseline")
     compared = "pairs" if baseline is None else f"{noun(result.attrs)}s compared with {baseline}"
     for row in frame.to_dict("records")[:MOST_NAMED]:
-        trivial, pairs = (
-            row["trivial"],
-            sum(row[each] for each in ("equivalent", "different", "inconclusive")),
-        )
-        smaller = f" ({trivial:,} with a difference that is significant but smaller)" * bool(
-            trivial
-        )
+        pairs = sum(row[each] for each in ("equivalent", "different", "inconclusive"))
         yield with_number(
-            f"{row['label']}, margin {margin:g}, alpha {row['alpha']:g}: equivalent {row['equivalent']:,} of {pairs:,} {compared}{smaller}, "
+            f"{row['label']}, margin {margin:g}, alpha {row['alpha']:g}: equivalent {row['equivalent']:,} of {pairs:,} {compared}, "
             f"different {row['different']:,}, inconclusive {row['inconclusive']:,}; {family(result.attrs)}",
             f"number of {compared} that are equivalent, {row['label']}",
             [row["equivalent"]],
@@ -128,13 +119,6 @@ def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
         "pairs some are, unless the adjusted verdicts are taken (table equivalence).",
         f"margin {margin:g}, alpha {alpha:g}",
     )
-    half = float(quantity(at_largest_alpha(result), "half_width_median").min())
-    if half >= margin:
-        yield (
-            "The topics are too few for a margin this small: for at least half of the pairs no result could have been equivalent, "
-            "as half the interval of the difference is as wide as the margin.",
-            f"median half width {half:.3f}, margin {margin:g}",
-        )
 
 
 def page_tables(frames: Frames) -> HeadedTables:

@@ -20,7 +20,6 @@ from scorecube.analyses.pair_tests.pair_quantities import (
     PAIR,
     REPETITIONS,
     RESIDUAL,
-    adjustments,
     by_method,
     by_row,
     degrees_of_freedom,
@@ -139,23 +138,6 @@ def verdict_pairs(result: xr.Dataset) -> xr.DataArray:
     return found.assign_coords({names.VERDICT: VERDICTS})
 
 
-@derive((*CELL, *ADJUSTED), "count", "pairs", "i", needs=(MARGIN,))
-def trivial_pairs(result: xr.Dataset) -> xr.DataArray:
-    """Equivalent pairs with a significant difference, which is smaller than the margin."""
-
-    def count(method: str, *p: Any) -> list[Any]:
-        return [(equal & different).sum() for equal, different in _decisions(result, method, *p)]
-
-    return by_method(count, ADJUSTED, *_p_values(result))
-
-
-@derive(LEVEL, "estimate", "score", needs=("difference_low",))
-def half_width_median(result: xr.Dataset) -> xr.DataArray:
-    """Median over pairs of half the width of the interval of the difference."""
-    width = result["difference_high"] - result["difference_low"]
-    return (width / 2).median(names.PAIR)
-
-
 @derive(PAIR, "statistic", "1", needs=("p_value",))
 def t(result: xr.Dataset) -> xr.DataArray:
     """Student's t of the pair, first run minus second, from its p-value; missing without the t test."""
@@ -178,10 +160,6 @@ DERIVED = (
     t,
     *OF_DIFFERENCES,
     *map(along_tests, (*OF_BASELINE, *OF_ADJUSTMENTS)),
-    *adjustments("equivalence_p_value", "p-values of a difference of the margin or more"),
-    *adjustments("difference_p_value", "p-values of any difference"),
     verdict_on_pair,
     verdict_pairs,
-    trivial_pairs,
-    half_width_median,
 )

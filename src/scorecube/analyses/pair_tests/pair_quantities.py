@@ -247,44 +247,42 @@ def sorted_p_value(result: xr.Dataset) -> xr.DataArray:
     return found.assign_coords({names.RANK: ranks})
 
 
-def _to_adjust(result: xr.Dataset, name: str) -> tuple[Callable[..., Any], list[xr.Variable]]:
+def _to_adjust(result: xr.Dataset) -> tuple[Callable[..., Any], list[xr.Variable]]:
     """Return how the p-values of pairs are made that an adjustment takes, and of what.
 
     Those by trials are (count + 1) / (B + 1), which is never 0 (Phipson and Smyth 2010).
     """
-    p_values = result.variables[name]
+    p_values = result.variables["p_value"]
     if "reached" not in result:
         return np.asarray, [p_values]
     all_and_one = int(result.attrs["trials"]) + 1
-    arrays = [p_values, result.variables["reached"]]
-    return lambda p, count: np.where(np.isnan(p), np.nan, (count + 1) / all_and_one), arrays
+    return lambda _, count: (count + 1) / all_and_one, [p_values, result.variables["reached"]]
 
 
-def adjusted_p_values(result: xr.Dataset, name: str, method: str) -> xr.DataArray:
+def adjusted_p_values(result: xr.Dataset, method: str) -> xr.DataArray:
     """Return p-values adjusted for the number of pairs."""
-    of, values = _to_adjust(result, name)
+    of, values = _to_adjust(result)
     return by_row(lambda *rows: adjusted(of(*rows), method), (names.PAIR,), *values)
 
 
-def adjustments(name: str = "p_value", what: str = "p-values") -> tuple[Derived, ...]:
-    """Return the p-values of pairs by Holm's, and by Benjamini and Hochberg's adjustment; `what` is their name in words."""
-    return tuple(
-        Derived(
-            Variable(f"{name}_{method}", PAIR, "f", "1", f"{what}, {meaning}", "p_value"),
-            partial(adjusted_p_values, name=name, method=method),
-            needs=(name,),
-        )
-        for method, meaning in (
-            ("holm", "adjusted for their number (Holm 1979: family-wise error rate)"),
-            ("bh", "adjusted (Benjamini and Hochberg 1995: false discovery rate)"),
-        )
+ADJUSTMENTS = tuple(
+    Derived(
+        Variable(f"p_value_{method}", PAIR, "f", "1", f"p-values, {meaning}", "p_value"),
+        partial(adjusted_p_values, method=method),
+        needs=("p_value",),
     )
+    for method, meaning in (
+        ("holm", "adjusted for their number (Holm 1979: family-wise error rate)"),
+        ("bh", "adjusted (Benjamini and Hochberg 1995: false discovery rate)"),
+    )
+)
+"""The p-values of pairs by Holm's, and by Benjamini and Hochberg's adjustment."""
 
 
 @derive((*CELL, *ADJUSTED), "count", "pairs", "i", needs=("p_value",))
 def adjusted_significant(result: xr.Dataset) -> xr.DataArray:
     """Pairs with an adjusted p-value below alpha."""
-    of, values = _to_adjust(result, "p_value")
+    of, values = _to_adjust(result)
     alphas = result[names.ALPHA].values
 
     def count(method: str, *rows: Any) -> list[Any]:
@@ -301,7 +299,7 @@ def adjusted_share(result: xr.Dataset) -> xr.DataArray:
 
 
 OF_BASELINE = (significant_better, significant_worse)
-OF_ADJUSTMENTS = (*adjustments(), adjusted_significant, adjusted_share)
+OF_ADJUSTMENTS = (*ADJUSTMENTS, adjusted_significant, adjusted_share)
 OF_TRIALS = (n_tested, mean_difference, *OF_BASELINE, undecided_pairs, sorted_p_value)
 """Of every test by resampling."""
 OF_DIFFERENCES = (d_z, effect_size, standard_error, difference_low, difference_high)

@@ -62,8 +62,8 @@ class Board(Leaderboard):
 
     Notes
     -----
-    Runs that a collection lacks are named, and left out. ``mean_rank`` is the mean of the ranks in the collections (Borda): limits by resampling held
-    .72 to .96 of the true mean ranks instead of .95 (docs/believe/boards.md), so that none are given.
+    Runs that a collection lacks are named, and left out. ``mean_rank`` is the mean of the ranks in the collections (Borda),
+    without limits: no method is known that holds.
 
     References: as of `Leaderboard`; Satterthwaite 1946, Biometrics Bulletin 2.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import shutil
 from collections.abc import Callable
@@ -67,31 +66,6 @@ def spoil(path: Path, line: int, text: str) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "001 Q0 d01 1 0.5",
-            "5 columns; a line of a run file has 6: topic Q0 document rank score tag",
-        ),
-        ("001 Q0 d99 1 abc run3", "score 'abc' is not a number"),
-        ("001 Q0 d99 1 nan run3", "score 'nan' is not a number"),
-        (
-            "001 Q0 d99 1 0.5 run4",
-            "the run tag changes from 'run3' to 'run4'; one file holds one run",
-        ),
-    ],
-    ids=["five columns", "no number", "nan", "two tags"],
-)
-def test_a_bad_line_of_a_run(
-    refused: Refused, target: Path, changed: Files, text: str, message: str
-) -> None:
-    run = changed.runs / "run3.txt"
-    spoil(run, 7, text)
-    said = refused(target, "evaluate", "--name", "other", *changed.options())
-    assert said.startswith(f"{run}:7: {message}")
-
-
 def test_a_document_twice_in_a_topic(refused: Refused, target: Path, changed: Files) -> None:
     run = changed.runs / "run3.txt"
     lines = run.read_text().splitlines()
@@ -119,25 +93,6 @@ def test_qrels_without_a_relevant_document(refused: Refused, target: Path, chang
     changed.qrels.write_text("001 0 d01 0\n002 0 d01 0\n")
     said = refused(target, "evaluate", "--name", "other", *changed.options())
     assert said == "no topic has a relevant document: nothing can be evaluated"
-
-
-@pytest.mark.parametrize("which", ["runs/run2.txt", "qrels.txt", "teams.csv"])
-def test_an_empty_file(refused: Refused, target: Path, changed: Files, which: str) -> None:
-    empty = changed.runs.parent / which
-    empty.write_text("")
-    assert (
-        refused(target, "evaluate", "--name", "other", *changed.options())
-        == f"{empty}: the file is empty"
-    )
-
-
-@pytest.mark.parametrize("which", ["runs/run2.txt", "qrels.txt", "teams.csv"])
-def test_a_truncated_gzip_file(refused: Refused, target: Path, changed: Files, which: str) -> None:
-    cut = changed.runs.parent / which
-    packed = gzip.compress(cut.read_bytes())
-    cut.write_bytes(packed[: len(packed) // 2])
-    said = refused(target, "evaluate", "--name", "other", *changed.options())
-    assert said == f"{cut}: the gzip file is cut off; copy it again"
 
 
 @pytest.mark.parametrize("option", ["--qrels", "--teams", "--runs"])
@@ -386,17 +341,6 @@ def test_a_report_without_a_place(refused: Refused, study: Path, tmp_path: Path)
     assert said == (
         f"{page}: there is no folder {page.parent}; create it first, or choose another folder"
     )
-
-
-@pytest.mark.parametrize(
-    "content", ["topic,a,b\n1,0.5,x\n", "topic,a,b\n1,0.5,inf\n"], ids=["word", "infinite"]
-)
-def test_an_imported_score_that_is_no_number(
-    refused: Refused, target: Path, tmp_path: Path, content: str
-) -> None:
-    matrix = tmp_path / "ap.csv"
-    matrix.write_text(content)
-    assert refused(target, "import", "--name", "other", matrix).startswith(f"{matrix}:2: score ")
 
 
 def test_missing_scores_are_named_and_can_be_left_out(

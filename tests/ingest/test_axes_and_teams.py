@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from scorecube.collection.rankings import alike_topics
-from scorecube.collection.teams import teams_of
 from scorecube.errors import BadInput
 from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.workflow.api import import_scores
@@ -78,48 +77,6 @@ def test_labels_that_cannot_be_stored_are_refused(given: pd.DataFrame, message: 
     with pytest.raises(BadInput) as caught:
         cube_from_scores({"AP": given})
     assert str(caught.value).startswith(message)
-
-
-def noted(runs: list[str], teams: dict[str, str] | None) -> tuple[list[str], list[str]]:
-    lines: list[str] = []
-    return teams_of(runs, teams, notify=lines.append), lines
-
-
-def test_every_run_has_a_team() -> None:
-    assert noted(["a", "b"], {"a": "A", "b": "B"}) == (["A", "B"], [])
-    assert noted(["a", "b"], None) == (["a", "b"], [])
-    assert noted(["a"], {}) == (["a"], ["no team for 1 run, which is a team of its own: a"])
-    runs = [f"r{k}" for k in range(9)]
-    assert noted(runs, {"r0": "A"})[1] == [
-        "no team for 8 runs, which are teams of their own: r1, r2, r3, r4, r5 and 3 more"
-    ]
-
-
-def test_teams_of_other_runs_only_are_named() -> None:
-    assert noted(["a", "b"], {"c": "C"}) == (
-        ["a", "b"],
-        [
-            "no team for 2 runs, which are teams of their own: a, b",
-            "teams of 1 run that is not here: c",
-        ],
-    )
-
-
-@pytest.mark.parametrize("named", ["RunA", "run a", " runa"])
-def test_teams_with_another_spelling_are_refused(named: str) -> None:
-    with pytest.raises(BadInput, match=rf"^the teams name 1 run differently: '{named}' for 'runa'"):
-        noted(["runa", "b"], {named: "A", "b": "B"})
-    assert noted(["runa", "b"], {named: "A", "runa": "C", "b": "B"})[0] == ["C", "B"]
-
-
-def test_notes_about_teams_name_the_file_once(tmp_path: Path) -> None:
-    scores, teams = tmp_path / "ap.csv", tmp_path / "teams.csv"
-    scores.write_text("run,topic,gain,score\na,1,1:1,0.5\na,1,2:1,0.5\n")
-    teams.write_text("Run;Team\na;A\nb;B\n")
-    lines: list[str] = []
-    cube = import_scores([scores], teams=teams, notify=lines.append)
-    assert cube["team"].values.tolist() == ["A"]
-    assert lines[1:] == [f"{teams}: teams of 1 run that is not here: b"]
 
 
 @pytest.mark.parametrize(

@@ -61,35 +61,6 @@ COLLECTIONS: dict[str, Case] = {
     "clef-ehealth-2015": ("clef-ehealth-2015/official-per-topic", ["*.csv"], ["--teams", "../teams.csv"], EHEALTH, 110, 66, 0,
                           ("nDCG@10", "CUNI_EN_Run.2", "qtest.2", 0.4345)),
 }  # fmt: skip
-SLOW: dict[str, Case] = {
-    "gop-t08": (
-        "gop-t08",
-        ["*.gz"],
-        [],
-        GRID,
-        4284,
-        50,
-        0,
-        ("nDCG", "indri_3grams_bb2_noltr_short", "401", 0.002857),
-    ),
-    "gop-t09": (
-        "gop-t09",
-        ["*.gz"],
-        [],
-        GRID,
-        4284,
-        50,
-        2,
-        ("AP", "indri_3grams_bb2_noltr_short", "451", 0.021057),
-    ),
-}
-MONO = {
-    "bg_2005": (49, 20), "bg_2006": (50, 11), "de_2000": (37, 13), "de_2001": (49, 24), "de_2003": (56, 29),
-    "es_2001": (49, 22), "es_2003": (57, 38), "fi_2002": (30, 11), "fi_2004": (45, 30), "fr_2000": (34, 10),
-    "fr_2002": (50, 16), "fr_2003": (52, 35), "fr_2005": (50, 38), "fr_2006": (49, 27), "it_2001": (47, 14),
-    "it_2002": (49, 25), "pt_2004": (46, 22), "pt_2005": (50, 32), "sv_2002": (49, 7), "sv_2003": (54, 18),
-}  # fmt: skip
-"""Topics and participants' runs of each task."""
 
 
 def imported(scorecube: Cli, data: Path, study: Path, case: Case) -> Any:
@@ -125,29 +96,6 @@ def imported(scorecube: Cli, data: Path, study: Path, case: Case) -> Any:
 @pytest.mark.parametrize("case", COLLECTIONS.values(), ids=COLLECTIONS.keys())
 def test_collections_import(scorecube: Cli, data: Path, tmp_path: Path, case: Case) -> None:
     imported(scorecube, data, tmp_path / "s", case)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", SLOW.values(), ids=SLOW.keys())
-def test_big_collections_import(scorecube: Cli, data: Path, tmp_path: Path, case: Case) -> None:
-    imported(scorecube, data, tmp_path / "s", case)
-
-
-@pytest.mark.parametrize("task", MONO)
-def test_small_collections_import(scorecube: Cli, data: Path, tmp_path: Path, task: str) -> None:
-    n_topics, n_participants = MONO[task]
-    for kind, prefix, n_runs in (("original", "run", n_participants), ("grid", "sys", 160)):
-        file = data / "clef-mono-ap" / f"ah_mono_{task}_{kind}.csv"
-        first = float(file.read_text().splitlines()[1].split(",")[1])
-        case: Case = (
-            "clef-mono-ap", [file.name], ["--metric", "AP"], ["AP"], n_runs, n_topics, 0, ("AP", f"{prefix}2", "01", first)
-        )  # fmt: skip
-        imported(scorecube, data, tmp_path / kind, case)
-
-
-def test_all_small_collections_are_listed(data: Path) -> None:
-    stems = {path.stem for path in (data / "clef-mono-ap").glob("*.csv")}
-    assert stems == {f"ah_mono_{task}_{kind}" for task in MONO for kind in ("original", "grid")}
 
 
 def test_teams_and_gaps_of_participants(scorecube: Cli, data: Path, tmp_path: Path) -> None:

@@ -122,37 +122,6 @@ def test_the_tool_itself(tmp_path: Path) -> None:
         )
 
 
-HEADER = "runid,topic,ndcg@20,err@20\n"
-BASELINE = "me (rel to. base, rs=1+a, a=5),51,-0.1,0.2\n"
-ERRORS = {
-    "short": ("me,51,0.5\n", ":2: 3 cells, the header has 4"),
-    "long": ("me,51,0.5,1,1\n", ":2: 5 cells, the header has 4"),
-    "word": ("me,51,0.5,good\n", ":2: score 'good' is not a finite number"),
-    "word as mean": ("me,51,0.5,1\nme,amean,0.5,x\n", ":3: score 'x' is not a finite number"),
-    "no run": (",51,0.5,1\n", ":2: the run is missing"),
-    "no topic": ("me,,0.5,1\n", ":2: the topic is missing"),
-    "twice": (
-        "me,51,0.5,1\nme,51,0.5,1\n",
-        ":3: a second score of gdeval:nDCG@20 for run 'me' on topic '51'; the first is in line 2",
-    ),
-    "baseline": (
-        BASELINE,
-        ":2: differences to a baseline, not scores; run gdeval without -baseline and -riskAlpha",
-    ),
-    "means": (
-        "me,amean,0.5,1\n",
-        ": no scores of topics in the file, only means (amean) or nothing; judgements and run share no topic",
-    ),
-}
-
-
-@pytest.mark.parametrize(("lines", "text"), ERRORS.values(), ids=ERRORS.keys())
-def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, lines: str, text: str) -> None:
-    path = write(tmp_path / "a.csv", HEADER + lines)
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}") + r"(\n|$)"):
-        import_scores([path])
-
-
 @pytest.mark.parametrize(
     ("content", "text"),
     [
@@ -179,10 +148,3 @@ def test_bad_headers_are_refused(tmp_path: Path, content: str, text: str) -> Non
     path = write(tmp_path / "a.csv", content)
     with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}") + "$"):
         import_scores([path], layout="gdeval")
-
-
-def test_a_measure_that_is_not_there(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", GDEVAL)
-    text = f"{path}: no scores of AP in the file; there are gdeval:ERR@20, gdeval:nDCG@20"
-    with pytest.raises(BadInput, match="^" + re.escape(text) + "$"):
-        read_gdeval([path], "AP")

@@ -65,17 +65,6 @@ def test_records_of_ir_measures() -> None:
     assert set(metrics) == {"AP", "map_cut_10", "nDCG@10", "P(rel=2)@5", "Recall@100", "Hit@5"}
 
 
-def test_scores_of_ranx() -> None:
-    tool = pytest.importorskip("ranx")
-    scores: dict[str, dict[str, dict[str, float]]] = {"map": {}}
-    for run, ranking in RUNS.items():
-        judged = tool.Run(ranking, name=run)
-        tool.evaluate(tool.Qrels(QRELS), judged, ["map"])
-        scores["map"][run] = dict(judged.scores["map"])
-    check(scores)
-    check({run: {"map": scores["map"][run]} for run in RUNS})
-
-
 def test_aggregates_of_ir_measures_are_refused() -> None:
     tool = pytest.importorskip("ir_measures")
     means = {
@@ -103,34 +92,6 @@ def test_counts_of_ir_measures_are_left_out() -> None:
         run: list(tool.iter_calc([tool.NumRel], QRELS, ranking)) for run, ranking in RUNS.items()
     }
     assert sc.cube_from_scores(only)["metric"].values.tolist() == ["NumRel"]
-
-
-def test_arrays_of_ranx_are_refused() -> None:
-    tool = pytest.importorskip("ranx")
-    names = ["map", "ndcg@10"]
-    arrays = {
-        run: tool.evaluate(tool.Qrels(QRELS), tool.Run(ranking), names, return_mean=False)
-        for run, ranking in RUNS.items()
-    }
-    text = r"^scores\['good'\]\['map'\] is a ndarray; expected .*; an array has no topics: use Run.scores of ranx instead$"
-    with pytest.raises(BadInput, match=text):
-        sc.cube_from_scores(arrays)
-
-
-def test_scores_of_several_runs_and_measures_of_ranx() -> None:
-    tool = pytest.importorskip("ranx")
-    scores = {}
-    for run, ranking in RUNS.items():
-        judged = tool.Run(ranking, name=run)
-        tool.evaluate(tool.Qrels(QRELS), judged, ["map", "mrr", "precision@2", "ndcg@10"])
-        scores[run] = judged.scores
-    check(scores)
-    assert sc.cube_from_scores(scores)["metric"].values.tolist() == [
-        "AP",
-        "mrr",
-        "precision@2",
-        "ndcg@10",
-    ]
 
 
 def test_measures_of_pyndeval_keep_their_names() -> None:
@@ -190,30 +151,17 @@ def test_missing_scores_are_gaps() -> None:
     ("scores", "text"),
     [
         ({}, "no score matrix"),
-        ({"AP": {}}, "no score matrix"),
         ({"a": []}, "no score matrix"),
         ([1], "scores are a list; expected a data frame of runs x topics for each metric, "),
-        (
-            {"AP": 0.5},
-            "scores hold float; expected a data frame of runs x topics for each metric, ",
-        ),
         ({"AP": VALUES, "RR": pd.DataFrame(VALUES)}, "scores hold DataFrame, dict; expected "),
         ({"AP": {"a": 0.5}}, "scores['AP']['a'] is a float; expected a data frame"),
         (
             {"x": VALUES},
             "metrics must be on one level of the dictionaries: known measures are on 0 of 3 levels, x > bad, good > 1, 2;",
         ),
-        (
-            {"AP": {"RR": {"1": 0.5}}},
-            "metrics must be on one level of the dictionaries: known measures are on 2 of 3 levels, AP > RR > 1;",
-        ),
         ({"AP": {"a": {"1": "x"}}}, "AP of run 'a' on topic '1' is 'x', not a finite number"),
         ({"AP": {"a": {"1": math.inf}}}, "AP of run 'a' on topic '1' is inf, not a finite number"),
         ({"AP": VALUES, "map": VALUES}, "a second score of AP for run 'good' on topic '1'"),
-        (
-            {"a": [("1", "AP", 1.0), ("1", "AP", 1.0)]},
-            "a second score of AP for run 'a' on topic '1'",
-        ),
         (
             {"a": [("1", "AP")]},
             "run 'a' holds ('1', 'AP'), which is not a record of query_id, measure and value",

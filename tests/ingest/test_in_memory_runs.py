@@ -136,17 +136,6 @@ def test_iterators_are_read_once() -> None:
     assert found.identical(sc.evaluate(RUNS, ["AP"], qrels=QRELS))
 
 
-def test_runs_of_the_real_ranx() -> None:
-    tool = pytest.importorskip("ranx")
-    qrels = {topic: {d: max(0, n) for d, n in row.items()} for topic, row in QRELS.items()}
-    runs = [tool.Run(run, name=name) for name, run in RUNS.items()]
-    found = sc.evaluate(runs, METRICS, qrels=tool.Qrels(qrels))
-    assert found["score"].equals(sc.evaluate(RUNS, METRICS, qrels=qrels)["score"])
-    for run in runs:
-        tool.evaluate(tool.Qrels(qrels), run, ["map"])
-    assert sc.cube_from_scores(runs)["score"].sel(run="good").values.tolist() == [[[1.0, 1.0]]]
-
-
 def test_scores_in_objects_of_ranx() -> None:
     scores = {"map": {"1": 0.5, "2": 0.25}}
     runs = [object_of("ranx", name=name, scores=scores) for name in "ab"]

@@ -260,48 +260,6 @@ def test_the_same_as_pyntcireval(tmp_path: Path, seed: int) -> None:
     np.testing.assert_allclose(found, values, atol=5.1e-5)
 
 
-LISTS = {
-    "fields": ("me.res", "a\nb L1\n", ":2: 2 fields; a line of a .res file has 1: document"),
-    "empty line": ("me.res", "a\n\nb\n", ":2: an empty line between documents, which NTCIREVAL counts as a rank; remove it"),
-    "twice": ("me.res", "a\nb\na\n", ":3: document 'a' stands twice in topic 1, first in line 1; remove one of the lines"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("file", "content", "text"), LISTS.values(), ids=LISTS.keys())
-def test_bad_lists_are_refused_by_file_and_line(
-    tmp_path: Path, file: str, content: str, text: str
-) -> None:
-    write(tmp_path, {"1/1.rel": "a L1\nb L0\n", f"1/1.{file}": content})
-    with pytest.raises(BadInput, match="^" + re.escape(f"{tmp_path}/1/1.{file}{text}")):
-        read_rankings([tmp_path], tmp_path)
-
-
-RELS = {
-    "one field": ("a L1\nb\n", ":2: 1 field; a line of a .rel file has 2: document level"),
-    "many fields": (
-        "a L1\nb L1 1 1\n",
-        ":2: 4 fields; a line of a .rel file has 2: document level",
-    ),
-    "plain level": ("a L1\nb 1\n", ":2: level '1' is not one of L0 to L127"),
-    "high level": ("a L128\n", ":1: level 'L128' is not one of L0 to L127"),
-    "twice": (
-        "a L1\n# b\na L0\n",
-        ":3: document 'a' is judged twice in topic 1, first in line 1; remove one of the lines",
-    ),
-    "nothing": ("# a L1\n", ": no line of a .rel file; expected document level"),
-    "empty": ("", ": the file is empty"),
-}
-
-
-@pytest.mark.parametrize(("content", "text"), RELS.values(), ids=RELS.keys())
-def test_bad_judgements_are_refused_by_file_and_line(
-    tmp_path: Path, content: str, text: str
-) -> None:
-    write(tmp_path, {"rel/1/1.rel": content, "rel/2/2.rel": "a L1\n", "run": "1 Q0 a 1 1 me\n"})
-    with pytest.raises(BadInput, match="^" + re.escape(f"{tmp_path}/rel/1/1.rel{text}") + "$"):
-        read_rankings([tmp_path / "run"], tmp_path / "rel")
-
-
 @pytest.mark.parametrize(
     ("files", "text"),
     [

@@ -111,30 +111,6 @@ def test_what_is_written_is_read(
     )
 
 
-ERRORS = {
-    "repeated": ("002 AP=   0.5\n", ":4: a second score of AP for run 'me' on topic '002'"),
-    "no topic": (
-        "AP=   0.5\n",
-        ":4: 'AP= 0.5' is not a line of NTCIREVAL; expected topic measure= value",
-    ),
-    "no sign": (
-        "\n003 AP   0.5\n",
-        ":5: '003 AP 0.5' is not a line of NTCIREVAL; expected topic measure= value",
-    ),
-    "no measure": ("003 =   0.5\n", ":4: '003 = 0.5' is not a line of NTCIREVAL"),
-    "long": ("003 AP= 0.5 1\n", ":4: '003 AP= 0.5 1' is not a line of NTCIREVAL"),
-    "word": ("003 AP= good\n", ":4: score 'good' is not a finite number"),
-    "infinite": ("003 AP= inf\n", ":4: score 'inf' is not a finite number"),
-}
-
-
-@pytest.mark.parametrize(("line", "text"), ERRORS.values(), ids=ERRORS.keys())
-def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: str, text: str) -> None:
-    path = write(tmp_path / "me.nev", "001 # syslen=5\n001 AP=  0.5\n002 AP=  0.25\n" + line)
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
-        read_nev([path])
-
-
 def test_files_without_scores_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "me.nev", "001 # syslen=5\n")
     with pytest.raises(
@@ -146,15 +122,3 @@ def test_files_without_scores_are_refused(tmp_path: Path) -> None:
         BadInput, match="^" + re.escape(f"{path}: no scores of Q in the file; there are AP") + "$"
     ):
         read_nev([path], "Q")
-
-
-def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    files = [write(folder / "me.nev", output(made())) for folder in (tmp_path, tmp_path / "other")]
-    with pytest.raises(
-        BadInput,
-        match="^"
-        + re.escape(f"{files[1]}: a second file of run 'me'; the first is {files[0]}")
-        + "$",
-    ):
-        read_nev(files)

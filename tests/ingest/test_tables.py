@@ -33,25 +33,11 @@ SPELLINGS: dict[str, tuple[str, str]] = {
     "run,topic,score": ("run = run, topic = topic, metric = s (score)", ""),
     "system,query,value": ("run = system, topic = query, metric = s (value)", ""),
     "model,item,accuracy": ("run = model, topic = item, metric = accuracy", ""),
-    "model_name,question_id,exact_match": (
-        "run = model_name, topic = question_id, metric = exact_match", ""),
     "Model Name,Question ID,EM": ("run = Model Name, topic = Question ID, metric = EM", ""),
-    "modelName,questionId,f1": ("run = modelName, topic = questionId, metric = f1", ""),
-    "model_id,example_id,acc,f1": ("run = model_id, topic = example_id, metrics = acc, f1", ""),
-    "model,sample_id,correct": ("run = model, topic = sample_id, metric = correct", ""),
-    "model,instance_id,resolved": ("run = model, topic = instance_id, metric = resolved", ""),
-    "model,doc_id,acc": ("run = model, topic = doc_id, metric = acc", ""),
     "system_id,topic_no,P_10": ("run = system_id, topic = topic_no, metric = P@10 (P_10)", ""),
     "method,query_id,ndcg_cut_10,map": (
         "run = method, topic = query_id, metrics = nDCG@10 (ndcg_cut_10), AP (map)", ""),
-    "runid,qid,map": ("run = runid, topic = qid, metric = AP (map)", ""),
-    "approach,instance,score": ("run = approach, topic = instance, metric = s (score)", ""),
-    "retriever,q_id,RR": ("run = retriever, topic = q_id, metric = RR", ""),
-    "llm,question,score,latency": (
-        "run = llm, topic = question, metrics = score, latency", ""),
-    "model,task_id,pass@1": ("run = model, topic = task_id, metric = pass@1", ""),
     "model,id,acc": ("run = model, topic = id, metric = acc", ""),
-    "model,uid,acc": ("run = model, topic = uid, metric = acc", ""),
     "name,qid,measure,value": ("run = name, topic = qid, metric = measure, score = value", ""),
     "run_tag,topic,metric,gain,score": (
         "run = run_tag, topic = topic, metric = metric, gain = gain, score = score", ""),
@@ -59,11 +45,7 @@ SPELLINGS: dict[str, tuple[str, str]] = {
         "run = model, topic = item, collection = benchmark, metric = acc", ""),
     "model,dataset_name,split,item,acc": (
         "run = model, topic = item, collection = dataset_name, split, metric = acc", ""),
-    "model,task,doc_id,acc": ("run = model, topic = doc_id, collection = task, metric = acc", ""),
     "model,item,seed,acc": ("run = model, topic = item, seed = seed, metric = acc", ""),
-    "model,item,epoch,acc": ("run = model, topic = item, seed = epoch, metric = acc", ""),
-    "model,item,trial_index,acc": (
-        "run = model, topic = item, seed = trial_index, metric = acc", ""),
     "model,query_id,query_group,acc": (
         "run = model, topic = query_id, topic_group = query_group, metric = acc", ""),
     "system,run,item,acc": ("run = run, system = system, topic = item, metric = acc", ""),
@@ -97,19 +79,14 @@ def test_spellings_and_what_they_are_taken_for(tmp_path: Path, header: str) -> N
 
 AMBIGUOUS = {
     "model,model_id,item,acc": "2 columns may be the run: model, model_id; choose one: --run-column model",
-    "model,method,item,acc": "2 columns may be the run: model, method; choose one: --run-column model",
     "run,model,system,item,acc": "3 columns may be the run: run, model, system; choose one: --run-column run",
-    "model,item,example_id,acc": "2 columns may be the topic: item, example_id; choose one: --topic-column item",
     "model,query_id,doc_id,score": "2 columns may be the topic: query_id, doc_id; choose one: --topic-column query_id",
-    "model,task_id,prompt_id,acc": "2 columns may be the topic: task_id, prompt_id; choose one: --topic-column task_id",
     "model,item,seed,epoch,acc": "2 columns may be the seed: seed, epoch; choose one: --seed-column seed",
     "model,item,metric,score,value": "2 columns may be the score: score, value; choose one: --score-column score",
-    "model,item,metric,measure,score": "2 columns may be the metric: metric, measure; keep one of them",
     "model,model,item,acc": "2 columns may be the run: model, model; keep one of them",
     "model,item,metric,acc": "the header has no column for the score (score or value, or a metric); found model, item, metric, acc; name the column with --score-column",
     "model,item,map,AP": "2 columns are the metric AP: map, AP; choose one with --metric",
     "model,item,acc,acc": "several columns are called acc",
-    "model,item,conversation,dialog_id,acc": "2 columns may be the topic_group: conversation, dialog_id; choose one: --topic-group-column conversation",
     "model,text,acc": "the header has no column for the topic (topic, query, item, question, example, ...); found model, text, acc; name the column with --topic-column",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import scorecube as sc
 from scorecube.errors import BadInput
-from scorecube.ingest.trec import read_teams
 
 # The three documents of topic 401 are in another order by score (d2, d3, d1); their levels tell them apart.
 RUN = b"401 Q0 d1 1 0.5 tag\n401 Q0 d2 2 3.5 tag\n401 Q0 d3 3 2.5 tag\n402 Q0 d1 1 1.5 tag\n"
@@ -42,14 +41,9 @@ def levels_of(rankings: xr.Dataset) -> Any:
 @pytest.mark.parametrize(
     "content",
     [
-        pytest.param(RUN, id="plain"),
         pytest.param(RUN.replace(b" ", b"\t"), id="tabs"),
         pytest.param(RUN.replace(b" ", b"  \t "), id="mixed blanks"),
         pytest.param(b" " + RUN.replace(b"\n", b" \n\t"), id="blanks around lines"),
-        pytest.param(RUN.replace(b"\n", b"\r\n"), id="CRLF"),
-        pytest.param(RUN.replace(b"\n", b"\r"), id="CR"),
-        pytest.param(RUN.rstrip(b"\n"), id="no end of the last line"),
-        pytest.param(RUN.replace(b"\n", b"\n\n \t\n"), id="blank lines"),
         pytest.param(b"# a comment of more than six columns\n#\n" + RUN, id="comments"),
         pytest.param(b"<SYSDESC>BM25 with a title of many words</SYSDESC>\n" + RUN, id="description of many words"),
         pytest.param(b"<SYSDESC></SYSDESC>\n" + RUN, id="empty description"),
@@ -57,7 +51,6 @@ def levels_of(rankings: xr.Dataset) -> Any:
         pytest.param(RUN.replace(b" 0.5", b" 50e-2").replace(b"3.5", b"+3.5").replace(b"2.5", b"0.25E1"), id="exponents"),
         pytest.param(RUN.replace(b"3.5", b"inf").replace(b" 0.5", b" -Infinity"), id="infinite scores"),
         pytest.param(RUN.replace(b" 1 ", b" - "), id="ranks that are no numbers"),
-        pytest.param(b"\xef\xbb\xbf" + RUN, id="byte order mark"),
     ],
 )  # fmt: skip
 def test_run_files_are_read(tmp_path: Path, content: bytes) -> None:
@@ -66,34 +59,6 @@ def test_run_files_are_read(tmp_path: Path, content: bytes) -> None:
     assert rankings["topic"].values.tolist() == ["401", "402"]
     assert levels_of(rankings) == LEVELS
     assert rankings["n_retrieved"].values.tolist() == [[3, 1]]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        pytest.param(QRELS.replace(b" ", b"\t"), id="tabs"),
-        pytest.param(QRELS.replace(b"\n", b"\r\n"), id="CRLF"),
-        pytest.param(b"# comment\n\n" + QRELS, id="comment and blank line"),
-        pytest.param(gzip.compress(QRELS), id="gzip"),
-        pytest.param(b"\xef\xbb\xbf" + QRELS, id="byte order mark"),
-        pytest.param(
-            b"".join(sorted(QRELS.splitlines(keepends=True), reverse=True)), id="reversed"
-        ),
-    ],
-)
-def test_qrels_are_read(tmp_path: Path, content: bytes) -> None:
-    rankings = read(tmp_path, qrels=content)
-    assert levels_of(rankings) == LEVELS
-    assert rankings["n_judged"].values.tolist() == [[0, 1, 1, 1], [0, 1, 0, 0]]
-
-
-@pytest.mark.parametrize("name", ["run.gz", "run.txt"])
-@pytest.mark.parametrize("pack", [gzip.compress, bytes], ids=["gzip", "plain"])
-def test_content_decides_about_gzip(
-    tmp_path: Path, name: str, pack: Callable[[bytes], bytes]
-) -> None:
-    rankings = sc.read_rankings(write(tmp_path / name, pack(RUN)), write(tmp_path / "q", QRELS))
-    assert levels_of(rankings) == LEVELS
 
 
 def run_folder(folder: Path, names: Iterable[str]) -> Path:
@@ -254,31 +219,6 @@ def test_topics_of_qrels_are_the_collections_topics(tmp_path: Path) -> None:
     assert rankings["n_retrieved"].values.tolist() == [[0, 3, 0]]
 
 
-RUN_ERRORS = {
-    "five columns": (b"401 Q0 d4 1 0.5\n", ":5: 5 columns; a line of a run file has 6: topic Q0 document rank score tag"),
-    "one column": (b"\n401\n", ":6: 1 column; a line of a run file has 6: topic Q0 document rank score tag"),
-    "score": (b"401 Q0 d4 1 abc tag\n", ":5: score 'abc' is not a number"),
-    "score nan": (b"401 Q0 d4 1 NaN tag\n", ":5: score 'NaN' is not a number"),
-    "score with two points": (b"401 Q0 d4 1 1.2.3 tag\n", ":5: score '1.2.3' is not a number"),
-    "score with underscore": (b"401 Q0 d4 1 1_0 tag\n", ":5: score '1_0' is not a number"),
-    "score without digits": (b"401 Q0 d4 1 -. tag\n", ":5: score '-.' is not a number"),
-    "score without exponent": (b"401 Q0 d4 1 1e+ tag\n", ":5: score '1e+' is not a number"),
-    "score in hexadecimal": (b"401 Q0 d4 1 0x1p3 tag\n", ":5: score '0x1p3' is not a number"),
-    "duplicate": (b"#\n402 Q0 d1 9 0 tag\n", ":6: document 'd1' stands twice in topic 402, first in line 4; remove one of the lines"),
-    "duplicate in an unjudged topic": (b"7 Q0 d1 1 0 tag\n8 Q0 d1 1 0 tag\n7 Q0 d1 1 1 tag\n", ":7: document 'd1' stands twice in topic 7, first in line 5; remove one of the lines"),
-    "duplicate of any bytes": (b"7 Q0 \xe9 1 0 tag\n7 Q0 \xe9 1 0 tag\n", ":6: document '\N{REPLACEMENT CHARACTER}' stands twice in topic 7, first in line 5; remove one of the lines"),
-    "tags": (b"402 Q0 d4 9 0 tags\n", ":5: the run tag changes from 'tag' to 'tags'; one file holds one run: divide it, or name runs by file (run_name='file')"),
-    "tags of any bytes": (b"402 Q0 d4 9 0 t\xe9\n", ":5: the run tag changes from 'tag' to 't\N{REPLACEMENT CHARACTER}'; one file holds one run: divide it, or name runs by file (run_name='file')"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("line", "text"), RUN_ERRORS.values(), ids=RUN_ERRORS.keys())
-def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: bytes, text: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        read(tmp_path, RUN + line)
-    assert str(caught.value) == f"{tmp_path}/bad.run{text}"
-
-
 @pytest.mark.parametrize("rank", ["first", "inf", "nan", "1_0"])
 def test_ranks_must_be_numbers_where_they_count(tmp_path: Path, rank: str) -> None:
     run = RUN + f"402 Q0 d2 {rank} 0 tag\n".encode()
@@ -287,37 +227,10 @@ def test_ranks_must_be_numbers_where_they_count(tmp_path: Path, rank: str) -> No
     assert read(tmp_path, run)["n_retrieved"].values.tolist() == [[3, 2]]
 
 
-QRELS_ERRORS = {
-    "three columns": (b"401 0 d9\n", ":5: 3 columns; a line of a qrels file has 4: topic iteration document level"),
-    "fraction": (b"401 0 d9 1.5\n", ":5: level '1.5' is not an integer"),
-    "NTCIR level": (b"401 0 d9 L1.5\n", ":5: level 'L1.5' is not an integer"),
-    "no number": (b"401 0 d9 nan\n", ":5: level 'nan' is not an integer"),
-    "too high": (b"401 0 d9 128\n", ":5: level '?128"),
-    "twice": (b"401 0 d2 0\n", ":5: document 'd2' is judged twice in topic 401; remove one of the lines"),
-    "twice, any bytes": (b"9 0 d\xe9 0\n9 0 d\xe9 0\n", ":6: document 'd\N{REPLACEMENT CHARACTER}' is judged twice in topic 9; remove one of the lines"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("line", "text"), QRELS_ERRORS.values(), ids=QRELS_ERRORS.keys())
-def test_bad_judgements_are_refused_by_file_and_line(
-    tmp_path: Path, line: bytes, text: str
-) -> None:
-    with pytest.raises(BadInput, match=rf"^{re.escape(str(tmp_path))}/bad\.qrels{text}"):
-        read(tmp_path, qrels=QRELS + line)
-
-
 @pytest.mark.parametrize(("what", "columns"), [("run", "topic Q0 document rank score tag"), ("qrels", "topic iteration document level")])  # fmt: skip
 @pytest.mark.parametrize(
     ("content", "text"),
-    [
-        (b"", "the file is empty"),
-        (b"\n \r\n", "the file is empty"),
-        (b"# no\n<SYSDESC>x</SYSDESC>\n", "no line of a {what} file; expected {columns}"),
-        (gzip.compress(RUN * 50)[:-9], "the gzip file is cut off; copy it again"),
-        (gzip.compress(RUN)[:5], "the gzip file is cut off; copy it again"),
-        (gzip.compress(RUN)[:-8] + b"damaged!", "the gzip file is damaged: "),
-    ],
-    ids=["nothing", "blanks", "comments", "cut gzip", "cut gzip header", "damaged gzip"],
+    [(b"# no\n<SYSDESC>x</SYSDESC>\n", "no line of a {what} file; expected {columns}")],
 )
 def test_files_without_lines_are_refused(
     tmp_path: Path, what: str, columns: str, content: bytes, text: str
@@ -377,49 +290,8 @@ def test_two_runs_of_one_name_are_refused(tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"{second}: run name 'tag' is already taken by {first}; ")
 
 
-def test_qrels_without_any_topic_of_the_runs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        BadInput,
-        match=r"judges none of the topics of the 1 run; it has topics such as 0401, 900, and the runs have "
-        r"401, 402; topic '0401' of the judgements may be '401' of the runs: write topics in one way$",
-    ):
-        read(tmp_path, qrels=b"900 0 d1 1\n0401 0 d1 1\n")
-
-
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
-def test_teams_are_read(tmp_path: Path, end: bytes) -> None:
-    content = b'\xef\xbb\xbfyear,run,team\n1999,r1,"A, B"\n1999,r2,C\n\n1999,r1,"A, B"\n'
-    assert read_teams(write(tmp_path / "teams.csv", content.replace(b"\n", end))) == {
-        "r1": "A, B",
-        "r2": "C",
-    }
-
-
 def test_a_run_without_team_is_its_own_team(tmp_path: Path) -> None:
     paths = run_folder(tmp_path / "runs", ["r1", "r2", "r3"]), write(tmp_path / "q", QRELS)
     teams = write(tmp_path / "teams.csv", b"run,team\nr1,A\nr3,A\nnot-here,B\n")
     assert sc.read_rankings(*paths, teams)["team"].values.tolist() == ["A", "r2", "A"]
     assert sc.read_rankings(*paths, {"r2": "B"})["team"].values.tolist() == ["r1", "B", "r3"]
-
-
-TEAM_ERRORS = {
-    "header": (
-        b"run,group\nr1,A\n",
-        ":1: the header must have the columns run and team; found run,group",
-    ),
-    "no team": (b"run,team\nr1,A\nr2\n", ":3: the run or the team is missing"),
-    "empty team": (b"run,team\nr1,A\nr2,\n", ":3: the run or the team is missing"),
-    "two teams": (
-        b"run,team\nr1,A\nr2,B\nr1,B\n",
-        ":4: run 'r1' has two teams: 'B' here and 'A' before",
-    ),
-    "empty": (b"", ": the file is empty"),
-}
-
-
-@pytest.mark.parametrize(("content", "text"), TEAM_ERRORS.values(), ids=TEAM_ERRORS.keys())
-def test_bad_teams_are_refused_by_file_and_line(tmp_path: Path, content: bytes, text: str) -> None:
-    path = write(tmp_path / "teams.csv", content)
-    with pytest.raises(BadInput) as caught:
-        read_teams(path)
-    assert str(caught.value) == f"{path}{text}"

@@ -139,32 +139,6 @@ def test_all_that_trec_eval_computes_is_read(tmp_path: Path) -> None:
     assert matrices["AP"].to_numpy().tolist() == [[1.0, 0.5]]
 
 
-GOOD = "map\t401\t0.5\nmap\t402\t0.25\n"
-ERRORS = {
-    "repeated": ("map\t402\t0.25\n", ":3: a second score of AP for run 'x' on topic '402'"),
-    "short": ("\nmap 403\n", ":4: 2 fields; a line of trec_eval -q has 3: measure topic value"),
-    "long": (
-        "map 403 0.5 0.5\n",
-        ":3: 4 fields; a line of trec_eval -q has 3: measure topic value",
-    ),
-    "word": ("map 403 good\n", ":3: score 'good' is not a finite number"),
-    "infinite": ("map 403 inf\n", ":3: score 'inf' is not a finite number"),
-    "word as mean": ("map all good\n", ":3: score 'good' is not a finite number"),
-    "second run": (
-        "runid all a\nrunid all b\n",
-        ":4: a second run, 'b' after 'a'; one file holds one run",
-    ),
-    "message": ("trec_eval: done\n", ":3: 2 fields"),
-}
-
-
-@pytest.mark.parametrize(("line", "text"), ERRORS.values(), ids=ERRORS.keys())
-def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: str, text: str) -> None:
-    path = write(tmp_path / "x", GOOD + line)
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
-        read_trec_eval([path])
-
-
 def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
     first, second = (write(tmp_path / name, output(made("map"))) for name in ("first", "second"))
     with pytest.raises(
@@ -172,15 +146,6 @@ def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
         match="^" + re.escape(f"{second}: a second file of run 'me'; the first is {first}") + "$",
     ):
         read_trec_eval([first, second])
-
-
-def test_means_only_are_refused(tmp_path: Path) -> None:
-    path = write(tmp_path / "x", "runid all me\nmap all 0.5\n")
-    with pytest.raises(
-        BadInput,
-        match="^" + re.escape(f"{path}: only means over all topics; run trec_eval with -q"),
-    ):
-        read_trec_eval([path])
 
 
 def test_a_measure_that_is_not_there(tmp_path: Path) -> None:

@@ -155,26 +155,6 @@ def test_cut_off_not_taken(name: str) -> None:
             parse_metric(text)
 
 
-def test_families_of_the_papers_take_cut_offs_as_they_do() -> None:
-    needed = {name for name in DEFINITIONS if DEFINITIONS[name].cutoff == "required"}
-    refused = {name for name in DEFINITIONS if DEFINITIONS[name].cutoff == "none"}
-    assert needed >= {"P", "Hit", "nCG", "AnCG", "AnDCG", "nG"}
-    assert refused >= {"Rprec", "Rmeasure", "RWP", "bpref"}
-    assert not (needed | refused) & {
-        "AP",
-        "Q",
-        "RR",
-        "O",
-        "P-measure",
-        "P+",
-        "WRR",
-        "NWRR",
-        "nDCG",
-        "ERR",
-        "nERR",
-    }
-
-
 @pytest.mark.parametrize("text", ["AP@0", "P@0", "nDCG(b=2)@00"])
 def test_cut_off_zero(text: str) -> None:
     with pytest.raises(BadName, match="cut-off @0"):

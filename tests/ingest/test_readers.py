@@ -1,0 +1,199 @@
+"""Every reader takes files in every encoding, and refuses what is damaged or wrong, naming file and line."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scorecube as sc
+from scorecube.errors import BadInput
+from scorecube.ingest.judge_labels import read_labels
+from scorecube.ingest.trec import read_teams, read_topic_groups
+from scorecube.workflow.api import import_scores
+
+RUN = b"1 Q0 d1 1 0.5 tag\n1 Q0 d2 2 3.5 tag\n1 Q0 d3 3 2.5 tag\n2 Q0 d1 1 1.5 tag\n"
+QRELS = b"1 0 d1 1\n1 0 d2 2\n1 0 d3 3\n2 0 d1 1\n"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader: name and content of a good file, and what it makes of one."""
+
+    name: str
+    content: bytes
+    read: Callable[[Path], Any]
+
+
+def with_qrels(path: Path) -> Any:
+    judgements = {"1": {"d1": 1, "d2": 2, "d3": 3}, "2": {"d1": 1}}
+    return sc.read_rankings([path], judgements, workers=1)["level_at_rank"].values.tolist()
+
+
+def with_run(path: Path) -> Any:
+    runs = {"a": {"1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}, "2": {"d1": 1.0}}}
+    return sc.read_rankings(runs, path, workers=1)["level_at_rank"].values.tolist()
+
+
+def scores(layout: str) -> Callable[[Path], Any]:
+    def read(path: Path) -> Any:
+        cube = import_scores([path], layout=layout, notify=lambda _: None)
+        found = [cube[name].values.tolist() for name in ("metric", "run", "topic", "score")]
+        return str(found)  # missing scores are equal
+
+    return read
+
+
+READERS = {
+    "run": Reader("a.run", RUN, with_qrels),
+    "qrels": Reader("a.qrels", QRELS, with_run),
+    "rel": Reader("1.rel", b"d1 L1\nd2 L2\nd3 L3\n", with_run),
+    "res": Reader("1.me.res", b"d2\nd3\nd1\n", with_qrels),
+    "labels": Reader("a.csv", b"topic,document,judge,label\n1,d1,j,2\n1,d2,j,0\n", read_labels),
+    "teams": Reader("teams.csv", b"run,team\nr1,A\nr2,B\n", read_teams),
+    "groups": Reader("groups.csv", b"topic,topic_group\n1,x\n2,y\n", read_topic_groups),
+    "matrix": Reader("ap.csv", b"topic,a,b\n1,0.5,0.25\n2,0,1\n", scores("matrix")),
+    "long": Reader("s.csv", b"run,topic,metric,score\na,1,AP,0.5\na,2,AP,0\nb,1,AP,1\n", scores("long")),
+    "jsonl": Reader("s.jsonl", b'{"run": "a", "topic": "1", "AP": 0.5}\n{"run": "a", "topic": "2", "AP": 1}\n', scores("long")),
+    "trec_eval": Reader("me", b"map\t1\t0.5\nmap\t2\t0.25\nmap\tall\t0.5\n", scores("trec_eval")),
+    "ir_measures": Reader("me", b"1\tAP\t1\n1\tP@5\t0.4\n2\tAP\t0.5\nall\tAP\t0.75\n", scores("ir_measures")),
+    "nev": Reader("me.nev", b"1 # syslen=5\n1 AP=  0.5\n2 AP=  0.25\n", scores("nev")),
+    "gdeval": Reader("a.csv", b"runid,topic,ndcg@20,err@20\nme,1,0.5,0.25\nme,amean,0.5,0.25\n", scores("gdeval")),
+}  # fmt: skip
+ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
+    "CRLF": lambda text: text.replace(b"\n", b"\r\n"),
+    "CR": lambda text: text.replace(b"\n", b"\r"),
+    "byte order mark": lambda text: b"\xef\xbb\xbf" + text,
+    "no end of the last line": lambda text: text.rstrip(b"\n"),
+    "blank lines": lambda text: text.replace(b"\n", b"\n\n"),
+    "gzip": gzip.compress,
+}
+DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "nothing": (lambda _: b"", "empty"),
+    "blanks": (lambda _: b"\n \r\n", "empty"),
+    "cut gzip": (lambda text: gzip.compress(text * 9)[:-9], "cut off"),
+    "cut gzip header": (lambda text: gzip.compress(text)[:5], "cut off"),
+    "damaged gzip": (lambda text: gzip.compress(text)[:-8] + b"damaged!", "damaged"),
+    "16 bits": (lambda text: text.decode().encode("utf-16"), "UTF-8"),
+    "archive": (lambda text: b"PK\3\4" + bytes(26) + text, "unpack"),
+}
+NOT_BY_TOPIC = ("CR", "blank lines", "16 bits", "archive")
+"""What readers of NTCIREVAL's files by topic do not know; blank lines are ranks there."""
+EVERY = pytest.mark.parametrize("name", READERS)
+
+
+def written(folder: Path, name: str, content: bytes) -> Path:
+    path = folder / READERS[name].name
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@EVERY
+def test_files_are_read_in_every_encoding(tmp_path: Path, name: str, encoding: str) -> None:
+    if name in ("rel", "res") and encoding in NOT_BY_TOPIC:
+        return
+    reader = READERS[name]
+    expected = reader.read(written(tmp_path, name, reader.content))
+    found = reader.read(written(tmp_path, name, ENCODINGS[encoding](reader.content)))
+    assert found == expected
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@EVERY
+def test_damaged_files_are_refused(tmp_path: Path, name: str, damage: str) -> None:
+    if name in ("rel", "res") and damage in NOT_BY_TOPIC:
+        return
+    spoil, word = DAMAGES[damage]
+    path = written(tmp_path, name, spoil(READERS[name].content))
+    with pytest.raises(BadInput) as caught:
+        READERS[name].read(path)
+    assert str(path) in str(caught.value)
+    assert word in str(caught.value)
+
+
+BAD = [
+    # Reader, further lines, number of the line that is named (0 for none), words of the message.
+    ("run", b"1 Q0 d4 1 0.5\n", 5, "5 columns"),
+    ("run", b"\n1\n", 6, "1 column"),
+    *(("run", b"1 Q0 d4 1 %s tag\n" % text, 5, f"score {text.decode()!r} is not a number") for text in (b"abc", b"NaN", b"1.2.3", b"1_0", b"-.", b"1e+", b"0x1p3")),
+    ("run", b"#\n2 Q0 d1 9 0 tag\n", 6, "stands twice in topic 2, first in line 4"),
+    ("run", b"7 Q0 d1 1 0 tag\n8 Q0 d1 1 0 tag\n7 Q0 d1 1 1 tag\n", 7, "stands twice in topic 7, first in line 5"),
+    ("run", b"7 Q0 \xe9 1 0 tag\n7 Q0 \xe9 1 0 tag\n", 6, "stands twice in topic 7"),
+    ("run", b"2 Q0 d4 9 0 tags\n", 5, "the run tag changes from 'tag' to 'tags'"),
+    ("run", b"2 Q0 d4 9 0 t\xe9\n", 5, "the run tag changes"),
+    ("qrels", b"1 0 d9\n", 5, "3 columns"),
+    *(("qrels", b"1 0 d9 %s\n" % text, 5, f"level {text.decode()!r} is not an integer") for text in (b"1.5", b"L1.5", b"nan", b"128")),
+    ("qrels", b"1 0 d2 0\n", 5, "judged twice in topic 1"),
+    ("qrels", b"9 0 d\xe9 0\n9 0 d\xe9 0\n", 6, "judged twice in topic 9"),
+    ("rel", b"d4\n", 4, "1 field"),
+    ("rel", b"d4 L1 1 1\n", 4, "4 fields"),
+    ("rel", b"d4 1\n", 4, "level '1'"),
+    ("rel", b"d4 L128\n", 4, "level 'L128'"),
+    ("rel", b"# d\nd1 L0\n", 5, "judged twice in topic 1, first in line 1"),
+    ("res", b"d4 L1\n", 4, "2 fields"),
+    ("res", b"\nd4\n", 4, "an empty line between documents"),
+    ("res", b"d2\n", 4, "stands twice in topic 1, first in line 1"),
+    ("labels", b"1,d3,j,good\n", 4, "relevance level"),
+    ("labels", b"1,d1,j,0\n", 4, "second label"),
+    ("labels", b"1,,j,0\n", 4, "document is missing"),
+    ("teams", b"r3\n", 4, "the run or the team is missing"),
+    ("teams", b"r3,\n", 4, "the run or the team is missing"),
+    ("teams", b"r1,B\n", 4, "two teams"),
+    ("matrix", b"3,0.5\n", 4, "2 cells, the header has 3"),
+    ("matrix", b"\n3,1,2,3\n", 5, "4 cells, the header has 3"),
+    ("matrix", b"2,0.5,1\n", 4, "repeated topic: 2"),
+    *(("matrix", b"3,0.5,%s\n" % text, 4, f"score {text.decode()!r} is not a") for text in (b"good", b"1_0", b"inf")),
+    ("long", b"b,1,AP,1\n", 5, "a second score of AP for run 'b' on topic '1'"),
+    ("long", b"b,1,map,1\n", 5, "a second score of AP for run 'b' on topic '1'"),
+    ("long", b"\nb,2,AP\n", 6, "3 cells, the header has 4"),
+    ("long", b"c,2,AP,0,1\n", 5, "5 cells, the header has 4"),
+    *(("long", b"c,2,AP,%s\n" % text, 5, f"score {text.decode()!r} is not a finite number") for text in (b"good", b"-inf")),
+    ("long", b",2,AP,1\n", 5, "the run is missing"),
+    ("long", b"c,,AP,1\n", 5, "the topic is missing"),
+    ("long", b"c,2,,1\n", 5, "the metric is missing"),
+    ("long", b'c,2,"AP,1\n', 5, "not CSV"),
+    ("jsonl", b'{"run": "b", "top\n', 3, "may be cut off"),
+    ("jsonl", b"[1]\n", 3, "found a list"),
+    ("jsonl", b'{"run": "b", "run": "c"}\n', 3, "2 values of one name"),
+    ("jsonl", b'{"run": "b", "topic": "1", "AP": "x"}\n', 3, "is not a finite number"),
+    ("trec_eval", b"map\t2\t0.25\n", 4, "a second score of AP for run 'me' on topic '2'"),
+    ("trec_eval", b"\nmap 3\n", 5, "2 fields"),
+    ("trec_eval", b"map 3 0.5 0.5\n", 4, "4 fields"),
+    *(("trec_eval", b"map %s\n" % text, 4, "is not a finite number") for text in (b"3 good", b"3 inf", b"all good")),
+    ("trec_eval", b"runid all a\nrunid all b\n", 5, "a second run, 'b' after 'a'"),
+    ("ir_measures", b"3\t0.5\n", 5, "2 fields"),
+    ("ir_measures", b"3 AP 0.5 1\n", 5, "4 fields"),
+    ("ir_measures", b"3\tmap\t0.5\n", 5, "'map' is not a measure of ir_measures"),
+    *(("ir_measures", b"%s\n" % text, 5, "is not a finite number") for text in (b"3\tAP\tgood", b"3\tAP\tinf", b"all\tAP\tgood")),
+    ("ir_measures", b"\n2\tAP\t0.5\n", 6, "a second score of AP for run 'me' on topic '2'"),
+    ("ir_measures", b"AP\t0.5\n", 5, "only means"),
+    ("ir_measures", b'{"query_id"\n', 5, "is not JSON"),
+    ("ir_measures", b'{"measure": "AP", "value": 1}\n', 5, "only means"),
+    ("nev", b"2 AP=   0.5\n", 4, "a second score of AP for run 'me' on topic '2'"),
+    *(("nev", b"%s\n" % text, 4, "is not a line of NTCIREVAL") for text in (b"AP=   0.5", b"3 AP   0.5", b"3 =   0.5", b"3 AP= 0.5 1")),
+    *(("nev", b"3 AP= %s\n" % text, 4, f"score {text.decode()!r} is not a finite number") for text in (b"good", b"inf")),
+    ("gdeval", b"me,2,0.5\n", 4, "3 cells, the header has 4"),
+    ("gdeval", b"me,2,0.5,1,1\n", 4, "5 cells, the header has 4"),
+    *(("gdeval", b"me,%s\n" % text, 4, "is not a finite number") for text in (b"2,0.5,good", b"amean,0.5,x")),
+    ("gdeval", b",2,0.5,1\n", 4, "the run is missing"),
+    ("gdeval", b"me,,0.5,1\n", 4, "the topic is missing"),
+    ("gdeval", b"me,1,0.5,1\n", 4, "a second score of gdeval:nDCG@20 for run 'me' on topic '1'; the first is in line 2"),
+    ("gdeval", b"me (rel to. base, rs=1+a, a=5),2,-0.1,0.2\n", 4, "differences to a baseline"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "lines", "number", "words"), BAD)
+def test_bad_lines_are_refused_by_file_and_line(
+    tmp_path: Path, name: str, lines: bytes, number: int, words: str
+) -> None:
+    path = written(tmp_path, name, READERS[name].content + lines)
+    with pytest.raises(BadInput) as caught:
+        READERS[name].read(path)
+    first = str(caught.value).splitlines()[0]
+    assert first.startswith(f"{path}:{number}: ")
+    assert words in first

@@ -367,8 +367,8 @@ def test_collections_are_imported_under_their_own_names(scorecube: Cli, tmp_path
     outcome = scorecube("import", study, path).succeeded()
     assert outcome.stderr.splitlines() == [
         "columns: run = model, topic = item, collection = benchmark, seed = seed, metrics = correct, f1, tokens",
-        f"{study}: gsm8k: 4 runs of 3 models x 4 items, 3 metrics x 1 gain setting",
-        f"{study}: ai2-arc: 4 runs of 3 models x 4 items, 3 metrics x 1 gain setting",
+        f"{study}: gsm8k: 4 runs of 3 systems x 4 topics, 3 metrics x 1 gain setting",
+        f"{study}: ai2-arc: 4 runs of 3 systems x 4 topics, 3 metrics x 1 gain setting",
     ]
     assert list(sc.open_study(study)) == ["ai2-arc", "gsm8k"]
     named = scorecube("import", tmp_path / "other.zarr", "--name", "x", path)

@@ -10,6 +10,7 @@ import gzip
 import importlib.util
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -87,7 +88,7 @@ def expected_inspect() -> Values:
     return found
 
 
-EXPECTED = {
+EXPECTED: dict[str, Callable[[], Values]] = {
     "lm_eval": expected_lm_eval,
     "every_eval_ever": expected_every_eval_ever,
     "inspect": expected_inspect,

@@ -89,7 +89,8 @@ def read(case: Odd, paths: dict[str, Path], notify: Callable[[str], None]) -> xr
     if case.role == "scores":
         cube: xr.Dataset = api.import_scores([paths["scores"]], notify=notify, **case.options)
         return cube
-    return api.read_rankings(workers=1, notify=notify, **paths, **case.options)
+    options: dict[str, Any] = paths | case.options
+    return api.read_rankings(workers=1, notify=notify, **options)
 
 
 def describe(cube: xr.Dataset) -> str:

@@ -22,9 +22,10 @@ from tests.terminal import program
 
 # A first example may compile a kernel, and machines differ: time decides nothing here.
 settings.register_profile(
-    "ci", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "full", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("dev", settings.get_profile("ci"), max_examples=20)
+settings.register_profile("ci", settings.get_profile("full"), max_examples=50)
+settings.register_profile("dev", settings.get_profile("full"), max_examples=20)
 settings.load_profile("dev")
 
 REPO = Path(__file__).parents[1]
@@ -50,8 +51,8 @@ Cli = Callable[..., Outcome]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Cap the examples of property tests in the profile dev, as their own settings override the profile's."""
-    if settings.get_current_profile_name() != "dev":
+    """Cap the examples of property tests, as their own settings override the profile's; not in the profile full."""
+    if settings.get_current_profile_name() == "full":
         return
     most = settings().max_examples
     for item in items:

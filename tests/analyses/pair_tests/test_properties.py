@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -33,8 +33,6 @@ EVERY_TEST = pytest.mark.parametrize(
 )
 Test = Bootstrap | Randomisation | Tukey
 BY_PAIR = ("reached", "p_value", "t", "kth_difference")
-POOLED = ("significant", "share", "estimated_difference", "degenerate_pairs", "constant_pairs", "undefined_replicates",
-          "infinite_replicates")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -171,44 +169,6 @@ def test_tiles_of_pairs_are_free_choices(kind: str, seed: int, tile: int) -> Non
         assert_same(analyse(cube, test, trials=200, seed=seed, workers=1), expected)
 
 
-@pytest.mark.parametrize("metrics", [["AP"], ["nDCG@10"], ["RR", "nDCG@10"], ["nDCG@10", "AP"]])
-@EVERY_TEST
-def test_fewer_metrics_give_the_same_numbers(
-    cube: xr.Dataset, test: Test, metrics: list[str]
-) -> None:
-    every = analyse(cube, test, trials=TRIALS, seed=4, workers=1)
-    fewer = analyse(select(cube, metrics=metrics), test, trials=TRIALS, seed=4, workers=1)
-    xr.testing.assert_identical(fewer.drop_attrs(), every.sel(metric=metrics).drop_attrs())
-
-
-@pytest.mark.parametrize("gains", [["3:2:1"], ["10:5:1", "3:2:1"]])
-@EVERY_TEST
-def test_fewer_gain_settings_give_the_same_numbers(
-    cube: xr.Dataset, test: Test, gains: list[str]
-) -> None:
-    every = analyse(cube, test, trials=TRIALS, seed=4, workers=1)
-    fewer = analyse(select(cube, gains=gains), test, trials=TRIALS, seed=4, workers=1)
-    xr.testing.assert_identical(fewer.drop_attrs(), every.sel(gain=gains).drop_attrs())
-
-
-@pytest.mark.parametrize("kind", ["tenths", "four decimals", "doubles", "sizes"])
-@pytest.mark.parametrize(
-    "test", [test for test in TESTS if not isinstance(test, Tukey)], ids=lambda test: test.name
-)
-def test_fewer_runs_give_the_same_numbers_for_those_left(test: Test, kind: str) -> None:
-    cube = random_cube(np.random.default_rng(8), 12, 20, kind)
-    every = analyse(cube, test, trials=TRIALS, seed=4, workers=1)
-    left = [1, 4, 5, 9, 11]
-    fewer = analyse(cube.isel(run=left), test, trials=TRIALS, seed=4, workers=1)
-    where = [k for k, pair in enumerate(zip(*run_positions(every), strict=True)) if set(pair) <= set(left)]  # fmt: skip
-    for name in BY_PAIR:
-        # Scores that are no decimals are rounded to a grid that depends on the largest score among the runs.
-        np.testing.assert_allclose(
-            fewer[name].values, every[name].values[..., where], rtol=0 if kind in FAMILIES else 1e-9, atol=0 if kind in FAMILIES else 1e-7
-        )  # fmt: skip
-    np.testing.assert_array_equal(fewer["reached"].values, every["reached"].values[..., where])
-
-
 def latest(study: Path, name: str) -> xr.Dataset:
     """Return the result of an analysis that was stored last."""
     results: list[xr.Dataset] = list(open_study(study)["small"].results(name))
@@ -259,48 +219,3 @@ def test_an_extended_tukey_run_reuses_its_blocks(
 def run(study: Study, trials: int) -> xr.Dataset:
     (task,) = plan_in_study(study, Tukey(), trials=trials, seed=1)
     return task.run(block_units=100)
-
-
-@pytest.mark.parametrize("kind", ["tenths", "four decimals", "doubles", "equal runs"])
-@pytest.mark.parametrize("test", TESTS[:2], ids=lambda test: f"{test.name} {test.alphas}")
-def test_two_sided_tests_do_not_depend_on_the_names_of_runs(test: Any, kind: str) -> None:
-    cube = random_cube(np.random.default_rng(4), 9, 15, kind)
-    order = np.random.default_rng(5).permutation(9)
-    # Run k of the other cube is run order[k] of this one, under another name.
-    renamed = cube.isel(run=order).assign_coords(run=cube["run"].values, team=cube["team"].variable)
-    for each in (test, Randomisation()):
-        one, other = (
-            analyse(given_cube, each, trials=TRIALS, seed=4, workers=1)
-            for given_cube in (cube, renamed)
-        )
-        place = {pair: k for k, pair in enumerate(zip(*run_positions(one), strict=True))}  # fmt: skip
-        pairs = list(zip(*run_positions(other), strict=True))
-        where = [place[min(order[i], order[j]), max(order[i], order[j])] for i, j in pairs]
-        flips = np.array([1.0 if order[i] < order[j] else -1.0 for i, j in pairs])
-        for name in ("reached", "p_value", "kth_difference"):
-            np.testing.assert_array_equal(other[name].values, one[name].values[..., where])
-        np.testing.assert_array_equal(other["t"].values, one["t"].values[..., where] * flips)
-        for name in POOLED:
-            np.testing.assert_array_equal(other[name].values, one[name].values)
-        assert (flips < 0).any()
-
-
-def test_swapping_two_runs_flips_the_sign_of_t_and_nothing_else() -> None:
-    cube = random_cube(np.random.default_rng(4), 2, 15, "four decimals")
-    swapped = cube.isel(run=[1, 0]).assign_coords(
-        run=cube["run"].values, team=cube["team"].variable
-    )
-    for test in (Bootstrap(), Randomisation()):
-        one, other = (
-            analyse(each, test, trials=TRIALS, seed=4, workers=1) for each in (cube, swapped)
-        )
-        assert float(one["t"].item()) == -float(other["t"].item()) != 0
-        assert_same(
-            other.drop_vars(["t", "mean", "residual_variance"]),
-            one.drop_vars(["t", "mean", "residual_variance"]),
-        )
-    tukey = [analyse(each, Tukey(), trials=TRIALS, seed=4, workers=1) for each in (cube, swapped)]
-    assert_same(
-        tukey[1].drop_vars(["t", "mean", "residual_variance"]),
-        tukey[0].drop_vars(["t", "mean", "residual_variance"]),
-    )

@@ -1,11 +1,8 @@
-"""Unpaired bootstrap test against its description in plain Python, on given samples; and what must not change its result."""
+"""Unpaired bootstrap test: runs without spread, Welch's t, and what must not change its result; its numbers are tested in test_unpaired_exact.py."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,77 +11,11 @@ import xarray as xr
 
 from scorecube.analyses.pair_tests.unpaired import Unpaired
 from scorecube.collection.topic_means import area_weights
-from scorecube.workflow.api import analyse, cube_from_scores, import_scores, select
+from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles.paired_tests import run_positions
 from tests.units import centred_units
 
-Row = Sequence[float]
-TIE = 1e-11
 METRICS = ("AP", "geo:AP", "area:AP")
-
-
-def mean(row: Row) -> float:
-    return math.fsum(row) / len(row)
-
-
-def geometric(row: Row) -> float:
-    return math.exp(mean([math.log(score) for score in row]))
-
-
-def area(row: Row) -> float:
-    """Mean over X = 1 .. n / 4 of the mean of the X worst scores."""
-    worst = sorted(row)[: max(1, len(row) // 4)]
-    return mean([mean(worst[:x]) for x in range(1, len(worst) + 1)])
-
-
-def welch(x: Row, y: Row) -> float:
-    """Return |t|; 0 without difference and spread, infinite without spread."""
-    difference = abs(mean(x) - mean(y))
-    # Scores of the tests have few decimals: less than this is rounding.
-    difference = 0.0 if difference < 1e-13 else difference
-    squares = math.fsum((a - mean(x)) ** 2 for a in x) + math.fsum((b - mean(y)) ** 2 for b in y)
-    if squares < 1e-24:
-        return math.inf if difference else math.nan
-    return difference / math.sqrt(squares / (len(x) - 1) / len(x))
-
-
-def shifted(row: Row, kind: str, other: Row) -> list[float]:
-    """Return the sample moved to the pooled summary: by addition, of geometric means by multiplication."""
-    if kind == "geo":
-        factor = math.exp(mean([math.log(score) for score in [*row, *other]])) / geometric(row)
-        return [score * factor for score in row]
-    summary = mean if kind == "mean" else area
-    pooled = (summary(row) + summary(other)) / 2
-    return [score - summary(row) + pooled for score in row]
-
-
-def oracle(x: Row, y: Row, kind: str, samples: Sequence[Sequence[Sequence[int]]], ranks: Sequence[int]) -> tuple[int, list[float]]:  # fmt: skip
-    """Return how many trials are at least as extreme as the scores, and the differences of the K-th largest trials."""
-    if kind == "geo":
-        x, y = ([max(score, 1e-5) for score in row] for row in (x, y))
-    summary: Callable[[Row], float] = {"mean": mean, "geo": geometric, "area": area}[kind]
-
-    def statistic(first: Row, second: Row) -> float:
-        return welch(first, second) if kind == "mean" else abs(summary(first) - summary(second))
-
-    moved = shifted(x, kind, y), shifted(y, kind, x)
-    observed, statistics, differences = statistic(x, y), [], []
-    for halves in samples:
-        first, second = (
-            [row[topic] for topic in half] for row, half in zip(moved, halves, strict=True)
-        )
-        each = statistic(first, second)
-        differences.append(abs(summary(first) - summary(second)))
-        statistics.append(-1.0 if math.isnan(each) else each)  # 0 / 0 comes last
-    # Nothing is less extreme than no difference: all trials count.
-    least = math.isnan(observed) or observed < 1e-12
-    count = sum(least or each >= observed * (1 - TIE) - 1e-13 for each in statistics)
-    kth = []
-    for rank in ranks:
-        wanted = sorted(statistics, reverse=True)[rank - 1]
-        ties = (each == wanted or abs(each - wanted) < TIE * abs(wanted) for each in statistics)
-        kth.append(differences[list(ties).index(True)])
-    return count, kth
 
 
 def cube_of(tables: dict[str, np.ndarray]) -> xr.Dataset:
@@ -102,65 +33,6 @@ def cube_of(tables: dict[str, np.ndarray]) -> xr.Dataset:
 
 def alike(table: np.ndarray) -> xr.Dataset:
     return cube_of(dict.fromkeys(METRICS, table))
-
-
-def assert_agrees(cube: xr.Dataset, test: Unpaired, trials: int, seed: int) -> xr.Dataset:
-    samples = test.samples(cube, seed, trials)
-    result = analyse(cube, test, trials=trials, seed=seed, workers=1)
-    place = {topic: k for k, topic in enumerate(cube["topic"].values)}
-    drawn = [
-        [[place[topic] for topic in half] for half in halves]
-        for halves in samples["topic_sample"].values
-    ]
-    assert np.shape(drawn) == (trials, 2, cube.sizes["topic"])
-    ranks = [max(1, math.ceil(round(alpha * trials, 9))) for alpha in test.alphas]
-    pairs = list(combinations(range(cube.sizes["run"]), 2))
-    assert list(zip(*run_positions(result), strict=True)) == pairs
-    for metric in cube["metric"].values:
-        rows = cube["score"].sel(metric=metric).isel(gain=0).values.tolist()
-        kind = metric.split(":")[0] if ":" in metric else "mean"
-        expected = [oracle(rows[i], rows[j], kind, drawn, ranks) for i, j in pairs]
-        found = result.sel(metric=metric).isel(gain=0)
-        assert found["reached"].values.tolist() == [count for count, _ in expected], metric
-        np.testing.assert_allclose(
-            found["kth_difference"].values,
-            np.transpose([kth for _, kth in expected]),
-            rtol=1e-9,
-            atol=1e-12,
-        )
-        np.testing.assert_array_equal(
-            found["p_value"],
-            [(count + test.plus_one) / (trials + test.plus_one) for count, _ in expected],
-        )
-    return result
-
-
-@pytest.mark.parametrize("n_topics", [2, 3, 5, 12])
-@pytest.mark.parametrize(
-    "values", [[0, 1], [0, 0.1, 0.3], [0.1, 0.2, 0.4, 0.7], [1, 1 / 2, 1 / 3, 0.25]], ids=str
-)
-def test_small_samples_with_ties_agree_with_the_description(
-    values: list[float], n_topics: int
-) -> None:
-    table = np.random.default_rng(n_topics).choice(values, (7, n_topics))
-    table[1], table[2], table[3] = table[0], table[0][::-1], values[0]
-    assert_agrees(alike(table), Unpaired(alphas=(0.05, 0.3), plus_one=False), 60, seed=4)
-
-
-@pytest.mark.parametrize("kind", ["uniform", "sizes"])
-def test_scores_without_ties_agree_with_the_description(kind: str) -> None:
-    chance = np.random.default_rng(3)
-    table = chance.uniform(0.01, 1, (6, 20))
-    if kind == "sizes":
-        table *= 10.0 ** chance.integers(-2, 3, table.shape)
-    assert_agrees(alike(table), Unpaired(plus_one=False), 100, seed=5)
-
-
-@pytest.mark.data
-def test_real_runs_agree_with_the_description(data: Path) -> None:
-    real = import_scores([data / "web2011" / "ap.csv"])
-    table = real["score"].values[0, 0][:: real.sizes["run"] // 12]
-    assert_agrees(alike(table), Unpaired(plus_one=False), 100, seed=6)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -234,17 +106,6 @@ def test_t_is_welchs() -> None:
     assert result["t"].sel(metric=["geo:AP", "area:AP"]).isnull().all()
 
 
-def test_means_are_the_summaries_of_the_metrics() -> None:
-    table = np.random.default_rng(2).uniform(0.1, 1, size=(4, 11))
-    result = analyse(alike(table), Unpaired(), trials=5, seed=1)
-    for metric, summary in zip(METRICS, (mean, geometric, area), strict=True):
-        np.testing.assert_allclose(
-            result["mean"].sel(metric=metric).values[0],
-            [summary(row) for row in table.tolist()],
-            rtol=1e-12,
-        )
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 50, 249])
 def test_area_weights_are_the_mean_over_x_of_the_mean_of_the_x_worst(n: int) -> None:
     quarter = max(1, n // 4)
@@ -273,15 +134,6 @@ def test_blocks_and_workers_are_free_choices(
     assert_same(
         analyse(many, Unpaired(), trials=40, seed=9, workers=workers, block_units=block_units),
         expected,
-    )
-
-
-@pytest.mark.parametrize("metrics", [["geo:AP"], ["area:AP", "AP"]])
-def test_other_metrics_change_nothing(many: xr.Dataset, metrics: list[str]) -> None:
-    every = analyse(many, Unpaired(), trials=40, seed=9, workers=1)
-    assert_same(
-        analyse(select(many, metrics=metrics), Unpaired(), trials=40, seed=9, workers=1),
-        every.sel(metric=metrics),
     )
 
 

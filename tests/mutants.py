@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 REPO = Path(__file__).parents[1]
-QUICK = "not (slow or data or s3 or process or slurm or container or netns)"
+QUICK = "not (slow or data or s3 or process or slurm or netns)"
 LEFT_OUT = {"cost", "seconds_per_trial", "_warnings", "seconds", "held_bytes"}
 """Functions that estimate or warn; no result depends on them."""
 PAIRS, SAMPLES, RANKS, SETS, LEFT = (
@@ -504,7 +504,7 @@ def judge(mutant: Mutant | None, copy: Path, digest: str, tests: list[str]) -> t
 
 def make_copy(folder: Path) -> Path:
     """Copy what the tests need."""
-    for name in ("src", "tests", "docker", "cluster"):
+    for name in ("src", "tests", "cluster"):
         shutil.copytree(REPO / name, folder / name, symlinks=True, dirs_exist_ok=True)
     for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         shutil.copy2(REPO / name, folder / name)

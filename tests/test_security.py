@@ -72,11 +72,7 @@ def test_programs_import_nothing_from_the_current_directory(tmp_path: Path) -> N
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("name", "listens", "secure"),
-    [
-        ("threads.yaml", set(), False),
-        ("processes.yaml", {"127.0.0.1"}, False),
-        ("local.yaml", {"127.0.0.1"}, True),
-    ],
+    [("processes.yaml", {"127.0.0.1"}, False), ("local.yaml", {"127.0.0.1"}, True)],
 )
 def test_profiles_of_one_machine_listen_on_loopback(
     name: str, listens: set[str], secure: bool

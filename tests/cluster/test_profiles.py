@@ -12,33 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from scorecube.errors import BadPlan
 from scorecube.execute.certificates import FILES, check_files, needs_certificates, write_authority
 from scorecube.execute.clients import open_client
 from scorecube.execute.clusters import choose_profile, configuration
 from scorecube.execute.job_queues import make_job_cluster
-from scorecube.execute.profiles import BATCH, KINDS, Profile, make_profile, read_profile
+from scorecube.execute.profiles import Profile, make_profile, read_profile
+from scorecube.workflow.sweep_file import read_sweep
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
 
 PROFILES = Path(__file__).parents[2] / "cluster"
-
-
-@pytest.mark.parametrize("name", sorted(path.name for path in PROFILES.glob("*.yaml")))
-def test_shipped_profiles_are_read(name: str) -> None:
-    profile = read_profile(PROFILES / name)
-    assert profile.kind in KINDS
-    assert profile.kind == name.removesuffix(".yaml") or (name, profile.kind) == (
-        "kubernetes.yaml",
-        "scheduler",
-    )
-    assert profile.threads >= 1
-
-
-def test_there_is_a_profile_of_every_kind() -> None:
-    assert {read_profile(path).kind for path in PROFILES.glob("*.yaml")} == set(KINDS)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +69,9 @@ def test_workers_and_memory_of_a_profile() -> None:
     assert (jobs.threads, jobs.n_jobs, jobs.total_memory()) == (12, (3, 3), 6 * 10**9)
     fewer = choose_profile(jobs, None, 5)
     assert (fewer.threads, fewer.n_jobs) == (8, (2, 2)), "5 cores need two jobs of 4"
-    growing = make_profile({"kind": "pbs", "memory": "2GB", "adapt": {"minimum": 0, "maximum": 7}})
+    growing = make_profile(
+        {"kind": "slurm", "memory": "2GB", "adapt": {"minimum": 0, "maximum": 7}}
+    )
     assert (growing.threads, growing.n_jobs) == (7, (0, 7))
     assert make_profile({"kind": "processes", "adapt": {"minimum": 1, "maximum": 3}}).threads == 3
     with pytest.raises(BadPlan, match="profile and address both name a cluster"):
@@ -130,12 +119,11 @@ def test_jobs_may_wait_long_and_an_idle_scheduler_ends() -> None:
 
 @pytest.fixture
 def submitting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with the commands of all queueing systems, none of which is called, and a folder of its own."""
-    for command in ("sbatch", "qsub", "condor_submit"):
-        program = tmp_path / "bin" / command
-        program.parent.mkdir(exist_ok=True)
-        program.write_text("#!/bin/sh\nexit 1\n")
-        program.chmod(0o755)
+    """A machine with the command that submits jobs, which is not called, and a folder of its own."""
+    program = tmp_path / "bin" / "sbatch"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -147,25 +135,20 @@ def job_script(profile: Profile) -> str:
         return str(cluster.job_script())
 
 
-ASKED = {
-    "slurm": ["#SBATCH -n 1", "#SBATCH --cpus-per-task=4", "#SBATCH --mem=8G", "#SBATCH -t 04:00:00", "#SBATCH -p long", "#SBATCH -A us"],
-    "pbs": ["#PBS -l select=1:ncpus=4:mem=7630MB", "#PBS -l walltime=04:00:00", "#PBS -q long", "#PBS -A us"],
-    "sge": ["#$ -l h_vmem=2G", "#$ -l h_rt=04:00:00", "#$ -pe smp 4", "#$ -q long", "#$ -P us"],
-    "htcondor": ["RequestCpus = MY.DaskWorkerCores", "MY.DaskWorkerCores = 4", "MY.DaskWorkerMemory = 8000000000", "accounting_group = us"],
-}  # fmt: skip
+ASKED = [
+    *("#SBATCH -n 1", "#SBATCH --cpus-per-task=4", "#SBATCH --mem=8G"),
+    *("#SBATCH -t 04:00:00", "#SBATCH -p long", "#SBATCH -A us"),
+]
 
 
-@pytest.mark.parametrize("kind", BATCH)
-def test_jobs_ask_for_what_their_profile_says(kind: str, submitting: Path) -> None:
+def test_jobs_ask_for_what_their_profile_says(submitting: Path) -> None:
     pytest.importorskip("dask_jobqueue", reason="the extra 'cluster' is not installed")
-    text = (
-        PROFILES / f"{kind}.yaml"
-    ).read_text() + "account: us\nprologue: [module load python]\ninterface: lo\ntls: true\n"
-    text += "queue: long\n" if kind != "htcondor" else ""
+    text = (PROFILES / "slurm.yaml").read_text()
+    text += "account: us\nprologue: [module load python]\ninterface: lo\ntls: true\nqueue: long\n"
     path = submitting / "profile.yaml"
     path.write_text(text)
     script = job_script(read_profile(path))
-    for line in ASKED[kind]:
+    for line in ASKED:
         assert line in script
     for words in (
         "-m distributed.cli.dask_worker", "--nthreads 4", "--nanny", "--death-timeout", "--protocol tls://", "module load python",
@@ -191,28 +174,15 @@ def test_a_folder_of_kernels_is_one_word_of_a_job(submitting: Path) -> None:
     assert shlex.split(line) == ["export", "NUMBA_CACHE_DIR=/tmp/our 'kernels'; touch x"]
 
 
-def test_the_profile_of_the_batch_script_names_any_folder(tmp_path: Path) -> None:
-    script = (PROFILES / "slurm" / "scorecube.sbatch").read_text()
-    (command,) = re.findall(r"^quoted\(\).*?cluster\.yaml\"$", script, re.MULTILINE | re.DOTALL)
-    folder = tmp_path / "it's: a #folder {x}"
-    folder.mkdir()
-    settings = {"RUN": str(folder), "SLURM_NTASKS": "4", "CORES": "2"}
-    subprocess.run(["bash", "-euc", command], env=os.environ | settings, check=True)
-    profile = read_profile(folder / "cluster.yaml")
-    assert (profile.scheduler_file, profile.tls) == (f"{folder}/scheduler.json", f"{folder}/tls")
-    assert profile.workers == 8
-
-
-@pytest.mark.parametrize("kind", BATCH)
 def test_no_jobs_where_they_cannot_be_submitted(
-    kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with (
         pytest.raises(BadPlan, match=r"start a profile of kind .* on a machine that submits jobs"),
         ExitStack() as stack,
     ):
-        make_job_cluster(read_profile(PROFILES / f"{kind}.yaml"), stack)
+        make_job_cluster(read_profile(PROFILES / "slurm.yaml"), stack)
 
 
 def test_no_open_port_without_certificates() -> None:
@@ -282,12 +252,11 @@ def test_certificates_are_for_their_owner_alone_and_for_one_run(tmp_path: Path) 
 HOSTILE = "/tmp/it's a; touch owned $(touch owned) #"
 
 
-@pytest.mark.parametrize("kind", ["slurm", "pbs", "sge"])
-def test_paths_of_a_profile_are_quoted_in_jobs(kind: str, submitting: Path) -> None:
+def test_paths_of_a_profile_are_quoted_in_jobs(submitting: Path) -> None:
     pytest.importorskip("dask_jobqueue", reason="the extra 'cluster' is not installed")
     python = submitting / "py thon"
     profile = Profile(
-        kind=kind, memory="1GB", interface="lo", cache_directory=HOSTILE, local_directory=HOSTILE, python=str(python)
+        kind="slurm", memory="1GB", interface="lo", cache_directory=HOSTILE, local_directory=HOSTILE, python=str(python)
     )  # fmt: skip
     lines = job_script(profile).splitlines()
     (export,) = [line for line in lines if line.startswith("export NUMBA_CACHE_DIR=")]
@@ -311,22 +280,21 @@ def refusing_program(path: Path, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "program", "settings", "message", "place"),
+    ("settings", "message", "place"),
     [
-        ("slurm", "sbatch", "queue: nowhere", SAID, ":4: queue: nowhere: the job was refused by sbatch: "),
-        ("slurm", "sbatch", "account: them", "sbatch: error: Invalid account or account/partition combination", ":4: account: them: the job"),
-        ("slurm", "sbatch", "walltime: '99:00:00'", "sbatch: error: Requested time limit is invalid", ":4: walltime: 99:00:00: the job"),
-        ("slurm", "sbatch", "queue: main", "sbatch: error: Unable to contact slurm controller", ":1: kind: slurm: the job was refused by sbatch: "),
-        ("pbs", "qsub", "queue: nowhere", "qsub: Unknown queue MSG=cannot locate queue", ":4: queue: nowhere: the job was refused by qsub: "),
+        ("queue: nowhere", SAID, ":4: queue: nowhere: the job was refused by sbatch: "),
+        ("account: them", "sbatch: error: Invalid account or account/partition combination", ":4: account: them: the job"),
+        ("walltime: '99:00:00'", "sbatch: error: Requested time limit is invalid", ":4: walltime: 99:00:00: the job"),
+        ("queue: main", "sbatch: error: Unable to contact slurm controller", ":1: kind: slurm: the job was refused by sbatch: "),
     ],
 )  # fmt: skip
 def test_a_refused_job_ends_the_command_with_the_message_of_the_queueing_system(
-    submitting: Path, scorecube: Cli, finished_study: Path, kind: str, program: str, settings: str, message: str, place: str
+    submitting: Path, scorecube: Cli, finished_study: Path, settings: str, message: str, place: str
 ) -> None:  # fmt: skip
     pytest.importorskip("dask_jobqueue", reason="the extra 'cluster' is not installed")
-    refusing_program(submitting / "bin" / program, message)
+    refusing_program(submitting / "bin" / "sbatch", message)
     profile = submitting / "profile.yaml"
-    profile.write_text(f"kind: {kind}\nmemory: 1GB\ninterface: lo\n{settings}\njobs: 3\n")
+    profile.write_text(f"kind: slurm\nmemory: 1GB\ninterface: lo\n{settings}\njobs: 3\n")
     outcome = scorecube("swap", finished_study, "--trials", 7, "--seed", 9, "--cluster", profile)
     assert outcome.status == 1
     said = outcome.stderr.splitlines()
@@ -334,18 +302,45 @@ def test_a_refused_job_ends_the_command_with_the_message_of_the_queueing_system(
     assert " ".join(message.split()) in said[-1]
     assert said[-1].endswith("; correct the profile and run the same command again")
     assert len(said) == 1
-    called = (submitting / "bin" / f"{program}.called").read_text().splitlines()
+    called = (submitting / "bin" / "sbatch.called").read_text().splitlines()
     assert len(called) == 3, "each job is submitted once, and none again"
     assert not list((submitting / "scorecube-runs").glob("*/tls"))
 
 
-def test_the_profile_of_the_plain_script_quotes_its_paths(tmp_path: Path) -> None:
-    script = (PROFILES / "slurm" / "scorecube.sbatch").read_text().splitlines()
-    start = next(k for k, line in enumerate(script) if line.startswith("quoted()"))
-    folder = tmp_path / "it's: a #run"
-    folder.mkdir()
-    lines = [f"RUN={shlex.quote(str(folder))} SLURM_NTASKS=2 CORES=3", *script[start : start + 3]]
-    subprocess.run(["bash", "-euc", "\n".join(lines)], check=True)
-    profile = read_profile(folder / "cluster.yaml")
-    assert (profile.scheduler_file, profile.tls) == (f"{folder}/scheduler.json", f"{folder}/tls")
-    assert profile.workers == 6
+def run_with_stand_in(folder: Path, command: list[str], **environment: str) -> str:
+    """Run a command where `scorecube` prints its arguments; return what it prints."""
+    program = folder / "bin" / "scorecube"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text('#!/bin/sh\necho "scorecube $*"\n')
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command, env={"PATH": path, **environment}, capture_output=True, text=True, check=False
+    )
+    return done.stdout + done.stderr
+
+
+def test_the_array_job_sweeps_the_part_of_its_task(tmp_path: Path) -> None:
+    command = ["bash", str(PROFILES / "slurm/parts.sbatch"), "my sweep.toml", "--memory=4GB"]
+    task = {"SLURM_ARRAY_TASK_ID": "7", "SLURM_CPUS_PER_TASK": "4"}
+    said = run_with_stand_in(tmp_path, command, SLURM_ARRAY_TASK_COUNT="100", **task)
+    assert said == "scorecube sweep my sweep.toml --memory=4GB --part 7/100 --workers 4\n"
+    again = run_with_stand_in(tmp_path, command, SLURM_ARRAY_TASK_COUNT="2", PARTS="100", **task)
+    assert again == said
+
+
+def test_the_indexed_job_sweeps_every_part_once(tmp_path: Path) -> None:
+    text = (PROFILES / "kubernetes/job.yaml").read_text()
+    config, job = yaml.safe_load_all(text)
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    said = [
+        run_with_stand_in(tmp_path, container["args"], JOB_COMPLETION_INDEX=str(index))
+        for index in (0, job["spec"]["completions"] - 1)
+    ]
+    assert said == [
+        f"scorecube sweep /etc/sweep/sweep.toml --part {number}/100 --workers 4\n"
+        for number in (1, 100)
+    ]
+    file = tmp_path / "sweep.toml"
+    file.write_text(config["data"]["sweep.toml"])
+    assert all(entry.seed is not None for entry in read_sweep(file).entries)

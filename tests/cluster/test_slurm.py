@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import psutil
 import pytest
 import xarray as xr
 
-from tests.cluster.lab import REPO, Study, end_of, is_loopback, run_quietly, wait_until, with_words
+from tests.cluster.lab import REPO, Study, end_of, is_loopback, run_quietly, wait_until
 
 pytestmark = pytest.mark.slurm
 STARTER = Path(__file__).with_name("slurm.sh")
@@ -126,42 +125,3 @@ def test_a_refused_job_ends_the_command_with_the_message_of_sbatch(
     assert "invalid partition specified: nowhere" in last
     assert not slurm.jobs()
     assert not list((tmp_path / "runs").glob("*/tls"))
-
-
-def test_the_plain_script_resumes_after_its_job_was_cancelled(
-    slurm: Slurm, study: Study, expected: xr.Dataset, tmp_path: Path
-) -> None:
-    settings = {"SCORECUBE_BIN": Path(sys.executable).parent, "SCORECUBE_INTERFACE": "lo"}
-
-    def submit() -> str:
-        options = ["--ntasks=2", "--mem-per-cpu=900M", f"--output={tmp_path}/%j.out", "--parsable"]
-        return slurm.run(
-            "env", "-C", str(tmp_path), "sbatch", *options, str(SBATCH), *study.words(), **settings
-        ).strip()
-
-    def said(job: str) -> str:
-        return "".join(
-            path.read_text()
-            for path in [*tmp_path.glob(f"{job}.out"), *tmp_path.glob(f"*/job-{job}-*/*.log")]
-        )
-
-    first = submit()
-    try:
-        before = study.wait_for_share(0.1)
-    except AssertionError as error:
-        raise AssertionError(said(first)) from error
-    slurm.run("scancel", first)
-    wait_until("the end of the cancelled job", lambda: first not in slurm.jobs())
-    kept = study.share()
-    assert before <= kept < 1
-    second = submit()
-    study.wait_for_share(min(kept + 0.1, 0.85))
-    workers = with_words(f"dask worker --scheduler-file {tmp_path}", psutil.process_iter())
-    workers = [each for each in workers if each.name() != "bash" and "srun" not in each.name()]
-    assert len(workers) == 2
-    workers[0].kill()
-    wait_until("the end of the second job", lambda: second not in slurm.jobs(), 120)
-    text = said(second)
-    assert "are recorded already" in text, text
-    study.assert_result(expected)
-    assert not list(tmp_path.glob("*/job-*/tls")), "certificates outlive their run"

@@ -1,4 +1,4 @@
-"""Clusters of workers in jobs of a queueing system, such as SLURM; the scheduler runs in the process of the driver."""
+"""Clusters of workers in jobs of SLURM; the scheduler runs in the process of the driver."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ NO_WEB_PAGES = ["--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0"]
 """Both are needed: without a dashboard, dask still serves status pages, on all interfaces."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 LOGGER = logging.getLogger("scorecube")
-SUBMIT = {"slurm": "sbatch", "htcondor": "condor_submit"}
-"""Commands that submit jobs; qsub for other queueing systems."""
+SUBMIT = "sbatch"
+"""Command that submits jobs."""
 SETTING_OF = (
     (r"partition|queue", "queue"),
     (r"account|project", "account"),
@@ -60,21 +60,14 @@ def start_jobs(profile: Profile, stack: ExitStack) -> Any:
 def make_job_cluster(profile: Profile, stack: ExitStack) -> Any:
     """Return a cluster without any job yet; `stack` removes its certificates."""
     try:
-        import dask_jobqueue
+        from dask_jobqueue.slurm import SLURMCluster
     except ImportError:
         raise BadPlan(
             f"profiles of kind {profile.kind} need dask-jobqueue: pip install dask-jobqueue; without it, see cluster/slurm/"
         ) from None
-    kinds = {
-        "slurm": "SLURMCluster",
-        "pbs": "PBSCluster",
-        "sge": "SGECluster",
-        "htcondor": "HTCondorCluster",
-    }
-    submit = SUBMIT.get(profile.kind, "qsub")
-    if shutil.which(submit) is None:
+    if shutil.which(SUBMIT) is None:
         raise BadPlan(
-            f"command {submit} not found: start a profile of kind {profile.kind} on a machine that submits jobs"
+            f"command {SUBMIT} not found: start a profile of kind {profile.kind} on a machine that submits jobs"
         )
     folder = _run_directory(profile, stack)
     security = security_of(
@@ -85,15 +78,8 @@ def make_job_cluster(profile: Profile, stack: ExitStack) -> Any:
         "walltime": profile.walltime,
         "queue": profile.queue,
     }
-    if profile.kind == "sge":
-        options["project"] = options.pop("account")
-    if profile.kind in ("pbs", "sge"):
-        options["resource_spec"] = profile.resources
-    if profile.kind == "htcondor":
-        options = {"disk": profile.disk}
-    kind = getattr(dask_jobqueue, kinds[profile.kind])
-    return kind(
-        job_cls=refusing(kind.job_cls),
+    return SLURMCluster(
+        job_cls=refusing(SLURMCluster.job_cls),
         cores=profile.cores,
         processes=1,
         memory=profile.memory,
@@ -102,7 +88,7 @@ def make_job_cluster(profile: Profile, stack: ExitStack) -> Any:
         **_without_none(
             {"interface": profile.interface, "local_directory": _quoted(profile.local_directory)}
         ),
-        job_extra_directives=_directives(profile),
+        job_extra_directives=list(profile.directives),
         job_script_prologue=[*_exports(profile), *profile.prologue],
         python=_quoted(profile.python or sys.executable),
         log_directory=str(folder),
@@ -160,7 +146,7 @@ def refusal_text(profile: Profile, message: str) -> str:
     shown = getattr(profile, setting)
     place = places.get(setting, "the cluster profile")
     return (
-        f"{place}: {setting}: {shown}: the job was refused by {SUBMIT.get(profile.kind, 'qsub')}: {message}; "
+        f"{place}: {setting}: {shown}: the job was refused by {SUBMIT}: {message}; "
         "correct the profile and run the same command again"
     )
 
@@ -173,16 +159,6 @@ def _without_none(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _directives(profile: Profile) -> list[str] | dict[str, str]:
-    if profile.kind != "htcondor":
-        return list(profile.directives)
-    # HTCondor's directives are "name = value".
-    pairs = [line.partition("=") for line in profile.directives]
-    return _without_none({"accounting_group": profile.account}) | {
-        name.strip(): value.strip() for name, _, value in pairs
-    }
-
-
 def _exports(profile: Profile) -> list[str]:
     """Return shell commands that set the environment of workers: threads, cache and the scheduler's timeouts."""
     exports = [f"export {name}=1" for name in ONE_THREAD]
@@ -190,8 +166,8 @@ def _exports(profile: Profile) -> list[str]:
         cache = str(Path(profile.cache_directory).absolute())
         exports.append(f"export NUMBA_CACHE_DIR={shlex.quote(cache)}")
     if profile.local_directory is None:
-        # Of mode 0700: dask imports from it. No $(), which HTCondor reads.
-        exports.append("export DASK_TEMPORARY_DIRECTORY=`mktemp -d`")
+        # Of mode 0700: dask imports from it.
+        exports.append("export DASK_TEMPORARY_DIRECTORY=$(mktemp -d)")
     return exports + [
         f"export DASK_DISTRIBUTED__COMM__TIMEOUTS__{name.upper()}={profile.timeout(name)}"
         for name in ("tcp", "connect")

@@ -14,8 +14,7 @@ from scorecube.errors import BadPlan, nearest
 from scorecube.execute.executor import default_workers
 from scorecube.execute.memory import WORKER_BYTES, parse_memory
 
-QUEUES = ("slurm", "pbs", "sge")
-BATCH = (*QUEUES, "htcondor")
+BATCH = ("slurm",)
 """Queueing systems: the scheduler runs in the process of the driver, the workers in jobs."""
 LOCAL = ("processes", "local")
 KINDS = ("threads", *LOCAL, *BATCH, "scheduler")
@@ -53,8 +52,7 @@ class Profile:
     dashboard: Whether the scheduler serves its dashboard, on loopback.
     address, scheduler_file: Of a running scheduler.
     jobs, cores: Number of jobs, and threads in each.
-    queue, account, walltime, resources, disk, directives: Requests to the queueing system; directives are lines in its
-        own syntax.
+    queue, account, walltime, directives: Requests to the queueing system; directives are options in its own syntax.
     interface: Network interface that scheduler and workers listen on, e.g. ib0.
     prologue: Shell commands of a job before its worker starts.
     python: Interpreter of the jobs, by default that of this process.
@@ -79,8 +77,6 @@ class Profile:
     queue: str | None = None
     account: str | None = None
     walltime: str | None = None
-    resources: str | None = None
-    disk: str | None = None
     directives: tuple[str, ...] = ()
     interface: str | None = None
     prologue: tuple[str, ...] = ()
@@ -244,11 +240,9 @@ SETTINGS: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     "scheduler_file": (("scheduler",), _path),
     "jobs": (BATCH, _positive_integer),
     "cores": (BATCH, _positive_integer),
-    "queue": (QUEUES, _text),
+    "queue": (BATCH, _text),
     "account": (BATCH, _text),
-    "walltime": (QUEUES, _walltime),
-    "resources": (("pbs", "sge"), _text),
-    "disk": (("htcondor",), _size),
+    "walltime": (BATCH, _walltime),
     "directives": (BATCH, _texts),
     "interface": (BATCH, _text),
     "prologue": (BATCH, _commands),
@@ -258,7 +252,7 @@ SETTINGS: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     "cache_directory": (STARTED, _path),
 }
 """Setting -> kinds that have it, and the function that validates its value."""
-REQUIRED = {**dict.fromkeys(QUEUES, ("memory",)), "htcondor": ("memory", "disk")}
+REQUIRED = dict.fromkeys(BATCH, ("memory",))
 
 
 def make_profile(

@@ -268,7 +268,7 @@ def test_notes_are_logged_without_a_caller(caplog: pytest.LogCaptureFixture) -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"order": "best"}, "order='best'; expected one of score, score-docno-desc, "),
+        ({"order": "best"}, "order='best'; expected one of score, score-docno-asc, "),
         ({"precision": 32}, "precision=32; expected one of single, double"),
         ({"duplicates": "last"}, "duplicates='last'; expected one of error, first, ntcireval"),
         ({"dialect": "clef"}, "dialect='clef'; expected one of auto, trec, "),

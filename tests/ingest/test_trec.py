@@ -117,8 +117,6 @@ TIED = (
     [
         ("score", "single", "DCBAE"),
         ("score", "double", "BDCAE"),
-        ("score-docno-desc", "single", "DCBAE"),
-        ("score-docno-desc", "double", "BDCAE"),
         ("score-docno-asc", "single", "ABCDE"),
         ("score-docno-asc", "double", "BACDE"),
         ("score-stable", "single", "CABDE"),

@@ -37,8 +37,6 @@ class Order(StrEnum):
 
     SCORE = "score"
     """Score descending, then document id descending as bytes: trec_eval."""
-    SCORE_DOCNO_DESC = "score-docno-desc"
-    """The same as `SCORE`."""
     SCORE_DOCNO_ASC = "score-docno-asc"
     """Score descending, then document id ascending."""
     SCORE_STABLE = "score-stable"
@@ -51,7 +49,6 @@ class Order(StrEnum):
 
 _ORDER_CODES = {
     Order.SCORE: judge_run.BY_SCORE_DESCENDING,
-    Order.SCORE_DOCNO_DESC: judge_run.BY_SCORE_DESCENDING,
     Order.SCORE_DOCNO_ASC: judge_run.BY_SCORE_ASCENDING,
     Order.SCORE_STABLE: judge_run.BY_SCORE_STABLE,
     Order.RANK: judge_run.BY_RANK,

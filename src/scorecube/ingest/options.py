@@ -39,9 +39,9 @@ class EvaluateOptions:
     gains: tuple[str, ...] = option_field(
         (names.AUTO,), "Gain settings, highest level first, e.g. 3:2:1,1:1:1.", convert=split_list
     )
-    order: Literal[
-        "score", "score-docno-desc", "score-docno-asc", "score-stable", "file", "rank"
-    ] = option_field("score", "Order of documents: score as in trec_eval, file as in NTCIREVAL.")
+    order: Literal["score", "score-docno-asc", "score-stable", "file", "rank"] = option_field(
+        "score", "Order of documents: score as in trec_eval, file as in NTCIREVAL."
+    )
     precision: Literal["single", "double"] = option_field(
         "single",
         "Compare scores as 32-bit (trec_eval up to 9) or 64-bit floats (trec_eval 10).",

@@ -33,13 +33,7 @@ dict(cube["score"].sizes)
 
 # %%
 swap = sc.analyse(cube, sc.Swap(), trials=1000, seed=1)
-COLUMNS = [
-    "required_difference",
-    "share",
-    "share_low",
-    "share_high",
-    "first_probability",
-]
+COLUMNS = ["required_difference", "share", "share_low", "share_high"]
 sensitivity = (
     sc.table(swap, "sensitivity")
     .query("confidence == 0.95")

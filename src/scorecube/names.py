@@ -189,7 +189,6 @@ class Purpose(IntEnum):
     BOOTSTRAP_RUNS = 7
     TEAMS_LEFT_OUT = 8
     TOPIC_CHAIN = 9
-    SWAP_GROUPS = 15
     SWAP_PAIRS = 16
     SWAP_LIMITS = 17
     POPULATION_TOPICS = 31

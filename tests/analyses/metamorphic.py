@@ -28,7 +28,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "bin_width": 0.02,
         "bins": 60,
         "confidence": (0.9, 0.7, 0.55),
-        "limits": False,
+        "required": "suffix",
     },
     "stability": {"size": 6, "fuzziness": (0.0,)},
     "splits": {"size": (3, 6), "thresholds": (0.2, -0.5)},

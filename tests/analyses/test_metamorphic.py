@@ -279,7 +279,7 @@ RELATIONS: dict[str, Relation] = {
             judges=scaled(*JUDGED, *JUDGED_DIFFERENCES, close=JUDGED_RATIOS),
             stability=Law(), splits=Law(), correlate=scaled("mean"), agreement=scaled("mean_first", "mean_second"), tukey=scaled("mean", "critical_difference", close=["t"]),
             paired=scaled("mean", close=["p_value"]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), ranks=scaled("mean"), maxt=scaled("mean", "standard_error", "moderated_error", close=["t", "critical_value"], free=["residual_variance"]),
-            swap=scaled("required_difference", "required_difference_smooth", "required_suffix", "required_difference_first", "max_performance", "max_difference", "support", close=["relative_difference"]),
+            swap=scaled("required_difference", "required_difference_smooth", "required_suffix", "max_performance", "max_difference", "support", close=["relative_difference"]),
             **dict.fromkeys(["bootstrap", "randomisation", "unpaired"], scaled("mean", "kth_difference", "estimated_difference", close=["t"])),
         ),
     ),

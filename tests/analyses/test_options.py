@@ -154,7 +154,7 @@ def test_sweep_files_take_the_texts_of_the_command_line(
         ("correlate --along gain --intervals none", sc.Correlation(along=("gain",), intervals=())),
         ("teams --drop-unpooled --topics 5,3", sc.Teams(keep_unpooled=False, topic_sizes=(5, 3))),
         ("teams --leave 2", sc.Teams(leave=(2,))),
-        ("swap --size 5..15:5 --signed", sc.Swap(size=(5, 10, 15), signed=True)),
+        ("swap --size 5..15:5 --rule s1", sc.Swap(size=(5, 10, 15), rule="s1")),
     ],
 )
 def test_commands_make_the_record(

@@ -26,7 +26,7 @@ from scorecube.names import Purpose
 SIZES = {"small": (7, 30, 50, 1000), "medium": (10, 130, 50, 1000), "large": (1, 1000, 250, 800)}
 """Metrics, runs, topics, trials."""
 METRICS = ("AP", "Q", "P+", "O", "P-measure", "RR", "NWRR", "nDCG@10", "nERR@10", "P@10")
-PUBLISHED = sc.Swap(sampling="replacement", bins=21, required="suffix", limits=False)
+PUBLISHED = sc.Swap(sampling="replacement", bins=21, required="suffix")
 """As in the papers, without limits for other topics and runs, so that the counting is timed."""
 REPEATS = 5
 PASS_BYTES = 160_000_000

@@ -103,7 +103,7 @@ def test_means_need_rows_that_all_collections_have(scorecube: Cli, tmp_path: Pat
     for seed, (name, order) in enumerate({"a": samplings, "b": samplings[::-1]}.items()):
         study.add(name, cube=simulate_cube(n_runs=4, seed=seed, gains=("3:2:1",)))
         for sampling in order:
-            plan = sc.Swap(size=5, sampling=sampling, limits=False)  # type: ignore[arg-type]
+            plan = sc.Swap(size=5, sampling=sampling)  # type: ignore[arg-type]
             sc.sweep(study, [sc.Entry(plan, trials=20, seed=1, collections=(name,))], workers=1)
     refused = scorecube("show", path, "swap", "--average")
     assert refused.status == 1

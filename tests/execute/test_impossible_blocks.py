@@ -95,8 +95,6 @@ def beyond_all_trials(block: Arrays) -> None:
     ("analysis", "lie"),
     [
         (sc.Swap(), one_more),
-        (sc.Swap(symmetric=True), one_more),
-        (sc.Swap(signed=True), one_more),
         (sc.Swap(share="none"), one_more),
         (sc.Swap(), more_swaps_than_comparisons),
         (sc.Stability(), both_better_in_all_trials),

@@ -80,7 +80,7 @@ def assert_same(result: xr.Dataset, expected: xr.Dataset) -> None:
 
 def of_themselves(result: xr.Dataset) -> xr.Dataset:
     """Return what is known of metrics without others: no comparison with them, and bins up to their largest difference."""
-    behind = ["share_behind", "share_behind_low", "share_behind_high", "first_probability"]
+    behind = ["share_behind", "share_behind_low", "share_behind_high"]
     filled = (result["count"] > 0).any(["metric", "gain", "size"]).values
     return result.drop_vars(behind).isel(bin=slice(int(np.flatnonzero(filled).max()) + 1))
 

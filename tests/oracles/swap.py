@@ -38,13 +38,11 @@ class SwapCounts:
 
 
 def count_swaps(
-    scores: Scores, samples: Samples | OwnSamples, width: Fraction = HUNDREDTH, bins: int = 21,
-    *, signed: bool = False, symmetric: bool = False,
-) -> SwapCounts:  # fmt: skip
+    scores: Scores, samples: Samples | OwnSamples, width: Fraction = HUNDREDTH, bins: int = 21
+) -> SwapCounts:
     """Compare all pairs of runs in all trials.
 
     Sums over a sample are kept as integers: multiples of 1 / (common denominator * sample size), so nothing is rounded.
-    With signed bins, those of negative differences stand in front, mirrored. Symmetric: each comparison both ways.
     """
     denominator = math.lcm(*(score.denominator for row in scores for score in row))
     whole = [
@@ -54,30 +52,26 @@ def count_swaps(
     own = samples if isinstance(samples, Mapping) else dict.fromkeys(pairs, samples)
     unit = Fraction(1, denominator * len(own[0, 1][0][0]))
     units_per_bin = width / unit
-    places = 2 * bins if signed else bins
-    count, swaps_s0, swaps_s1, both_zero = [0] * places, [0] * places, [0] * places, 0
+    count, swaps_s0, swaps_s1, both_zero = [0] * bins, [0] * bins, [0] * bins, 0
     differences: Counter[int] = Counter()
     best, widest = [], []
     for x, y in pairs:
         for halves in own[x, y]:
             sums = [[sum(whole[run][topic] for topic in half) for run in (x, y)] for half in halves]
             best += [*sums[0], *sums[1]]
-            one, other = sums[0][0] - sums[0][1], sums[1][0] - sums[1][1]
-            widest += [abs(one), abs(other)]
-            for d, e in [(one, other), (other, one)] if symmetric else [(one, other)]:
-                # S0 Fig. 1 bins a signed d; its text and S1 mean the absolute difference.
-                place = min(bins - 1, abs(d) * units_per_bin.denominator // units_per_bin.numerator)
-                if signed:
-                    place = bins - 1 - place if d < 0 else bins + place
-                count[place] += 1
-                differences[abs(d)] += 1
-                # S0 Fig. 1: opposite signs, or exactly one of the two is zero.
-                if d * e < 0 or (d == 0 and e != 0) or (d != 0 and e == 0):
-                    swaps_s0[place] += 1
-                # S1 Fig. 4: whatever is not the same strict order.
-                if not d * e > 0:
-                    swaps_s1[place] += 1
-                both_zero += d == 0 and e == 0
+            d, e = sums[0][0] - sums[0][1], sums[1][0] - sums[1][1]
+            widest += [abs(d), abs(e)]
+            # S0 Fig. 1 bins a signed d; its text and S1 mean the absolute difference.
+            place = min(bins - 1, abs(d) * units_per_bin.denominator // units_per_bin.numerator)
+            count[place] += 1
+            differences[abs(d)] += 1
+            # S0 Fig. 1: opposite signs, or exactly one of the two is zero.
+            if d * e < 0 or (d == 0 and e != 0) or (d != 0 and e == 0):
+                swaps_s0[place] += 1
+            # S1 Fig. 4: whatever is not the same strict order.
+            if not d * e > 0:
+                swaps_s1[place] += 1
+            both_zero += d == 0 and e == 0
     return SwapCounts(
         count, swaps_s0, swaps_s1, both_zero, max(best) * unit, max(widest) * unit, differences, unit
     )  # fmt: skip
@@ -108,32 +102,14 @@ def count_orders(
     return orders
 
 
-def required_first(
-    count: Sequence[int],
-    swaps: Sequence[int],
-    accepted: Fraction,
-    width: Fraction = HUNDREDTH,
-    lowest: int = 1,
-) -> Fraction | None:
-    """Return the lower edge of the lowest bin, from `lowest` on, whose swap rate is accepted."""
-    for k in range(lowest, len(count)):
-        if count[k] and Fraction(swaps[k], count[k]) <= accepted:
-            return k * width
-    return None
-
-
 def required_suffix(
-    count: Sequence[int],
-    swaps: Sequence[int],
-    accepted: Fraction,
-    width: Fraction = HUNDREDTH,
-    lowest: int = 1,
+    count: Sequence[int], swaps: Sequence[int], accepted: Fraction, width: Fraction = HUNDREDTH
 ) -> Fraction | None:
-    """Return the lower edge of the lowest bin, from `lowest` on, that has, like all above it, an accepted swap rate.
+    """Return the lower edge of the lowest bin but the first that has, like all above it, an accepted swap rate.
 
     Empty bins have no swap rate: they are never chosen, and do not stand in the way of those below.
     """
-    for k in range(lowest, len(count)):
+    for k in range(1, len(count)):
         above = [Fraction(swaps[j], count[j]) for j in range(k, len(count)) if count[j]]
         if count[k] and all(rate <= accepted for rate in above):
             return k * width

@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scorecube.statistics.replicate_limits import (
-    DRAWS,
-    Replicates,
-    behind_best,
-    draw_errors,
-    first_probability,
-)
+from scorecube.statistics.replicate_limits import DRAWS, Replicates, behind_best, draw_errors
 
 Array = np.ndarray[Any, Any]
 
@@ -76,25 +70,10 @@ def test_draws_have_the_covariances_of_deviations() -> None:
     np.testing.assert_allclose(drawn.T @ drawn / len(drawn), deviations.T @ deviations, atol=0.05)
 
 
-def test_probabilities_of_independent_statistics_are_those_of_the_normal_distribution() -> None:
-    """Two statistics, a standard error of difference of 1: P = Phi(difference); many groups, so that t is nearly normal."""
-    chance = np.random.default_rng(1)
-    runs = chance.normal(size=(4000, 2))
-    runs = (
-        runs / np.sqrt(((runs - runs.mean(axis=0)) ** 2).sum(axis=0) * 3999 / 4000) / math.sqrt(2)
-    )
-    found = first_probability(
-        np.array([0.5, 0.0]), Replicates(runs, np.zeros((10, 2, 2))), np.random.default_rng(2)
-    )
-    assert found.sum() == pytest.approx(1)
-    assert found[0] == pytest.approx(stats.norm.cdf(0.5), abs=0.05)
-
-
-def test_equal_statistics_share_the_probability_and_are_not_separated() -> None:
+def test_equal_statistics_are_not_separated() -> None:
     column = np.random.default_rng(3).normal(0.4, 0.01, (8, 1))
     replicates = Replicates(np.repeat(column, 2, axis=1), np.full((10, 2, 2), 0.4))
     estimate = np.array([0.4, 0.4])
-    assert first_probability(estimate, replicates, np.random.default_rng(1)).tolist() == [0.5, 0.5]
     low, high = behind_best(estimate, replicates, np.random.default_rng(1))
     assert low.tolist() == high.tolist() == [0.0, 0.0]
 

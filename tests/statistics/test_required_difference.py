@@ -11,39 +11,34 @@ from scorecube.statistics.required_difference import (
     crossing,
     fitted_rates,
     isotonic_bins,
-    required_bins,
     share_beyond,
+    suffix_bins,
 )
 
 
-def plain(count: list[int], swaps: list[int], level: str, lowest: int) -> tuple[int, int]:
-    """Return the first bin with an accepted rate, and the first from which on no rate is too high; -1 for none."""
+def plain(count: list[int], swaps: list[int], level: str) -> int:
+    """Return the first bin but the lowest from which on no rate is too high; -1 for none."""
     accepted = 1 - Fraction(level)
     good = [s <= c * accepted for c, s in zip(count, swaps, strict=True)]
     filled = [k for k, c in enumerate(count) if c > 0]
-    first = next((k for k in filled if k >= lowest and good[k]), -1)
-    suffix = next((k for k in filled if k >= lowest and all(good[j] for j in filled if j >= k)), -1)
-    return first, suffix
+    return next((k for k in filled if k >= 1 and all(good[j] for j in filled if j >= k)), -1)
 
 
-@pytest.mark.parametrize("lowest", [0, 1, 2])
 @pytest.mark.parametrize("seed", range(20))
-def test_bins_are_those_of_the_definition(seed: int, lowest: int) -> None:
+def test_bins_are_those_of_the_definition(seed: int) -> None:
     chance = np.random.default_rng(seed)
     count = chance.choice([0, 1, 20, 40, 60], (3, 6))
     # Rates of 5 % and 10 % exactly, among others; single comparisons are swaps or not.
     swaps = (count * chance.choice([0, 1, 2, 3, 9, 20], (3, 6))) // 20
     levels = ["0.95", "0.9", "0.7"]
-    first, suffix = required_bins(count, swaps, [float(level) for level in levels], lowest=lowest)
+    suffix = suffix_bins(count, swaps, [float(level) for level in levels])
     for row in range(3):
         for k, level in enumerate(levels):
-            expected = plain(count[row].tolist(), swaps[row].tolist(), level, lowest)
-            assert (int(first[row, k]), int(suffix[row, k])) == expected
+            assert int(suffix[row, k]) == plain(count[row].tolist(), swaps[row].tolist(), level)
 
 
-def test_the_first_bin_is_left_out_by_default() -> None:
-    first, suffix = required_bins(np.array([10, 10]), np.array([0, 0]), [0.95])
-    assert (first.tolist(), suffix.tolist()) == ([1], [1])
+def test_the_first_bin_is_left_out() -> None:
+    assert suffix_bins(np.array([10, 10]), np.array([0, 0]), [0.95]).tolist() == [1]
 
 
 def pooled(count: list[int], swaps: list[int]) -> list[Fraction | None]:
@@ -60,16 +55,15 @@ def pooled(count: list[int], swaps: list[int]) -> list[Fraction | None]:
     return [next(fits) if c else None for c in count]
 
 
-@pytest.mark.parametrize("lowest", [0, 1])
 @pytest.mark.parametrize("seed", range(40))
-def test_the_isotonic_rule_is_that_of_the_pooled_fit(seed: int, lowest: int) -> None:
+def test_the_isotonic_rule_is_that_of_the_pooled_fit(seed: int) -> None:
     chance = np.random.default_rng(seed)
     count = chance.choice([0, 1, 20, 40, 60], (4, 8))
     swaps = (count * np.sort(chance.choice([0, 1, 2, 3, 9, 20], (4, 8)))[:, ::-1]) // 20
     swaps = np.minimum(swaps + chance.integers(0, 3, swaps.shape), count)
     levels = ["0.95", "0.9", "0.7"]
     numbers = [float(level) for level in levels]
-    bins = isotonic_bins(count, swaps, numbers, lowest=lowest)
+    bins = isotonic_bins(count, swaps, numbers)
     fits, widths = fitted_rates(count, swaps), crossing(count, swaps, bins, numbers)
     for row in range(4):
         fit = pooled(count[row].tolist(), swaps[row].tolist())
@@ -78,7 +72,7 @@ def test_the_isotonic_rule_is_that_of_the_pooled_fit(seed: int, lowest: int) -> 
         filled = [(k, rate) for k, rate in enumerate(fit) if rate is not None]
         for j, level in enumerate(levels):
             accepted = 1 - Fraction(level)
-            found = next((k for k, rate in filled if k >= lowest and rate <= accepted), -1)
+            found = next((k for k, rate in filled if k >= 1 and rate <= accepted), -1)
             assert int(bins[row, j]) == found
             below = [(k, rate) for k, rate in filled if k < found]
             if found < 0:
@@ -95,8 +89,8 @@ def test_a_single_wild_bin_moves_the_suffix_rule_only() -> None:
     """web2012 ERR@20: 8 swaps of 152 comparisons among 1.1 million moved the requirement from .15 to .35."""
     count = np.array([500_000, 300_000, 100_000, 50_000, 152, 90])
     swaps = np.array([200_000, 60_000, 4_000, 500, 8, 0])
-    first, suffix = required_bins(count, swaps, [0.95])
-    assert (int(first[0]), int(suffix[0]), int(isotonic_bins(count, swaps, [0.95])[0])) == (2, 5, 2)
+    suffix, isotonic = suffix_bins(count, swaps, [0.95]), isotonic_bins(count, swaps, [0.95])
+    assert (int(suffix[0]), int(isotonic[0])) == (5, 2)
 
 
 def test_counts_beyond_the_range_of_integers_are_exact() -> None:

@@ -31,11 +31,11 @@ def truth(population: Population, collections: int = COLLECTIONS) -> tuple[Float
     for low in range(0, collections, BATCH):
         scores = population.scores(random, min(BATCH, collections - low))
         cube = population.cube(scores.reshape(-1, *scores.shape[2:]))
-        result = analyse(cube, Swap(limits=False), trials=20, seed=1, workers=1)
+        result = analyse(cube, Swap(required="suffix"), trials=20, seed=1, workers=1)
         for total, name in ((count, "count"), (swaps, "swaps")):
             counted = result[name].values.reshape(len(scores), len(METRICS), -1).sum(axis=0)
             total[:, : counted.shape[-1]] += counted
-    found = Functionals.of(count, swaps, (LEVEL,), 1, count.shape[-1])
+    found = Functionals.of(count, swaps, (LEVEL,), count.shape[-1])
     return np.exp(found.log_required[:, 0]) * 0.01, found.share[:, 0]
 
 

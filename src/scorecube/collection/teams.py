@@ -82,12 +82,9 @@ def with_systems(
     return dataset.assign_coords({names.SYSTEM: (names.RUN, schema.label_array(labels))})
 
 
-def units_of_runs(cube: xr.Dataset, kind: str = "teams") -> np.ndarray[Any, Any]:
-    """Return the number of the team of each run, int64 (run,); or of the run, also where teams are not known.
-
-    kind: What is left out: ``teams`` or ``runs``.
-    """
-    dim = names.TEAM if kind == "teams" and names.TEAM in cube.coords else names.RUN
+def units_of_runs(cube: xr.Dataset) -> np.ndarray[Any, Any]:
+    """Return the number of the team of each run, int64 (run,); of the run where teams are not known."""
+    dim = names.TEAM if names.TEAM in cube.coords else names.RUN
     return np.unique(schema.labels_of(cube, dim), return_inverse=True)[1].astype(np.int64)
 
 

@@ -237,7 +237,7 @@ def sample_conditions(result: xr.Dataset) -> str:
 
 
 def topics_and_teams(*attrs: Mapping[str, Any]) -> str:
-    """Return ``topics and teams``, or ``topics and runs`` where no result has teams, or none that count together.
+    """Return ``topics and teams``, or ``topics and runs`` where no result has teams.
 
     attrs: Attributes of the results.
 
@@ -246,10 +246,7 @@ def topics_and_teams(*attrs: Mapping[str, Any]) -> str:
     >>> topics_and_teams({"plan": '{"teams": "d3e8", "options": {}}'}), topics_and_teams({"plan": '{"options": {}}'})
     ('topics and teams', 'topics and runs')
     """
-    known = {
-        "teams" in plan and plan["options"].get("run_groups", "teams") == "teams"
-        for plan in map(plan_of, attrs)
-    }
+    known = {"teams" in plan_of(each) for each in attrs}
     if len(known) > 1:
         return "topics and teams (runs where no teams are known)"
     return "topics and teams" if known == {True} else "topics and runs"

@@ -70,8 +70,8 @@ MOST_BINS = 7
 SENSITIVITY = declared(
     "metric gain -size confidence",
     "metric gain confidence required_difference max_performance relative_difference share trials "
-    "size sampling required_difference_first max_difference support required_low required_high "
-    "share_low share_high share_behind~ first_probability required_difference_smooth "
+    "size sampling max_difference support required_low required_high "
+    "share_low share_high share_behind~ required_difference_smooth "
     "required_suffix open_bin",
     sort="-confidence -size -share",
     dtypes={"open_bin": "bool"},
@@ -79,28 +79,11 @@ SENSITIVITY = declared(
 """Required differences, sorted by the share of comparisons that have them (Sakai 2005, Tables 1-4; Sakai 2007, Table 3)."""
 RATES = declared(
     "metric gain -size bin",
-    "metric gain bin lower count swaps swap_rate~ swap_rate_fitted tie_share size interval",
+    "metric gain bin lower count swaps swap_rate~ swap_rate_fitted tie_share size",
 )
-"""Swap rate of every difference bin (Sakai 2005, Figures 2-4); empty bins have none. ``interval`` names the population of its 95 % interval."""
-CURVES = declared(
-    "metric gain bin curve_size",
-    "metric gain bin lower size=curve_size swap_rate=rate_at_size fitted extrapolated lack_of_fit",
-    only="drawn",
-)
-"""Swap rate of every difference bin against topic set size (Voorhees and Buckley 2002, Figures 1 and 2).
-
-``fitted`` is a decay ``A1 * exp(-A2 * size)`` fitted to the rates of a bin, given where at least three sizes have
-one; sizes at which more than half of a bin's comparisons are exact ties are left out. ``lack_of_fit`` is the root mean square
-of rate - fitted over the sizes of the fit. Rows with ``extrapolated`` are untested sizes, up to twice the largest: the continued fit;
-see `scorecube.statistics.decay_curve` for its error.
-"""
+"""Swap rate of every difference bin (Sakai 2005, Figures 2-4), with 95 % intervals over trials; empty bins have none."""
 OVERLAP = declared("size", "size sampling unique common")
 """Mean numbers of distinct and of common topics of the two samples (Sakai 2005, Table 5)."""
-# Of the swap rates, by the attribute of a result.
-INTERVAL_NOTES = {
-    "trials": "95% intervals of the rate over infinitely many trials with these topics and runs",
-    "population": "95% intervals of the mean rate of collections with as many other topics and teams, drawn in the same way",
-}
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -110,15 +93,12 @@ def title(options: Mapping[str, Any]) -> str:
         bins = f"{options['bins']} bins of {options['bin_width']:g}, the last one open"
     elif options["bin_width"] != 0.01:
         bins = f"bins of {options['bin_width']:g}"
-    rule = options["required"]
     return listed(
         sample_title(options),
         "two zero differences are a swap" * (options["rule"] == "s1"),
-        *(name for name in ("signed", "symmetric") if options[name]),
-        "a required difference may be 0" * options["allow_zero"],
         "own samples for every pair" * (options["share"] == "none"),
         bins,
-        f"required difference by the {rule} rule" * (rule != "isotonic"),
+        "required difference by the suffix rule" * (options["required"] != "isotonic"),
     )
 
 
@@ -129,12 +109,12 @@ def caption(result: xr.Dataset) -> str:
         support = f" No difference of {last:.2f} or more was observed: the highest bin begins at {highest:.2f}."
     if result.sizes[names.SIZE] == 1:
         return (
-            f"{sample_conditions(result)}. Bands are {INTERVAL_NOTES[result.attrs['interval']]}, of bins with 0.1% of the comparisons "
-            f"or more; gaps are empty bins.{support}"
+            f"{sample_conditions(result)}. Bands are 95% intervals of the rate over infinitely many trials with these topics and runs, of bins with 0.1% of the "
+            f"comparisons or more; gaps are empty bins.{support}"
         )
     return (
         f"{sample_conditions(result)}. Required difference and swap rates by topic set size; a gap is a bin that is empty or without any "
-        f"swap. Dashed curves are fitted decays; beyond the grey line they are extrapolated to untested sizes.{support}"
+        f"swap.{support}"
     )
 
 
@@ -319,10 +299,9 @@ def page_tables(frames: Frames) -> HeadedTables:
     """Return the sensitivity table of each confidence, without the columns that are equal in all rows."""
     hidden = ["trials", "sampling", "share_behind", "share_behind_high", "max_difference"]
     frame = frames["sensitivity"].drop(columns=[*hidden, "required_difference_smooth"])
-    for rule in ("required_difference_first", "required_suffix"):
-        other, chosen = frame[rule], frame["required_difference"]
-        if ((other == chosen) | (other.isna() & chosen.isna())).all():
-            frame = frame.drop(columns=rule)
+    other, chosen = frame["required_suffix"], frame["required_difference"]
+    if ((other == chosen) | (other.isna() & chosen.isna())).all():
+        frame = frame.drop(columns="required_suffix")
     frame = frame.drop(columns=[] if frame["open_bin"].any() else ["open_bin"])
     frame = frame.dropna(axis="columns", how="all")
     tables = [
@@ -344,7 +323,7 @@ def most_sensitive(frame: pd.DataFrame) -> str:
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
-    """Yield remarks on metrics without a required difference, extrapolations, and topics in both samples."""
+    """Yield remarks on metrics without a required difference, and topics in both samples."""
     frame = merge_gains(frames["sensitivity"])
     strictest = _strictest(frame)
     none = list(dict.fromkeys(strictest.loc[strictest["required_difference"].isna(), "metric"]))
@@ -352,9 +331,6 @@ def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
         text = f"Metrics have no required difference at {strictest['confidence'].iloc[0]:.0%} confidence."
         yield text, first_of(none)
     yield from _doubts(strictest, result)
-    if result.sizes[names.SIZE] >= 3:
-        text = "Dashed curves beyond the largest sample are extrapolations of a fitted decay, not measurements."
-        yield text, f"beyond {int(result[names.SIZE].max())} topics"
     if result.attrs["sampling"] == "replacement":
         text = (
             "Samples with replacement overlap, so swap rates underestimate those of new topics; required differences are too small, and the coverage of their limits "
@@ -365,18 +341,14 @@ def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
 
 def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> Remarks:
     """Yield remarks on rules that disagree, limits that are missing, and bins that ties decide."""
-    rules = {"suffix": "required_suffix", "first": "required_difference_first"}
     other = [
-        f"{row['metric']} {row['required_difference']:.2f}, "
-        + ", ".join(f"{rule} {row[column]:.2f}" for rule, column in rules.items())
+        f"{row['metric']} {row['required_difference']:.2f}, suffix {row['required_suffix']:.2f}"
         for _, row in strictest.iterrows()
-        if any(row[column] != row["required_difference"] for column in rules.values())
-        and not row[["required_difference", *rules.values()]].isna().all()
+        if row["required_suffix"] != row["required_difference"]
+        and not row[["required_difference", "required_suffix"]].isna().all()
     ]
     if other:
-        text = (
-            "The three rules of the required difference disagree: swap rates do not fall steadily."
-        )
+        text = "The two rules of the required difference disagree: swap rates do not fall steadily."
         yield text, first_of(other)
     unlimited = strictest[strictest["required_low"].notna() & strictest["required_high"].isna()]
     unlimited = unlimited.dropna(subset="required_difference")
@@ -389,14 +361,11 @@ def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> Remarks:
             "4 topics, 4 teams (or runs without teams) and the isotonic rule."
         )
         yield text, ""
-    if "tie_share" in result:
-        tied = quantity(result, "decided_by_ties")
-        metrics = tied.any([dim for dim in tied.dims if dim != names.METRIC])
-        if metrics.any():
-            text = (
-                "Exact ties are most of the comparisons of some bins, and decide their swap rates."
-            )
-            yield text, first_of(labels_of(result.isel(metric=metrics.values), names.METRIC))
+    tied = quantity(result, "decided_by_ties")
+    metrics = tied.any([dim for dim in tied.dims if dim != names.METRIC])
+    if metrics.any():
+        text = "Exact ties are most of the comparisons of some bins, and decide their swap rates."
+        yield text, first_of(labels_of(result.isel(metric=metrics.values), names.METRIC))
 
 
 def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
@@ -407,9 +376,7 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
     result = result.isel(size=[-1])
     cells = result.isel(gain=0, size=0)
     axes = canvas.panel(FIGURE_SIZE)
-    lower = result["lower"].values.copy()
-    if np.isnan(lower[0]):  # the open bin of signed differences
-        lower[0] = 2 * lower[1] - lower[2]
+    lower = result["lower"].values
     for k, label in enumerate(labels_of(result, names.METRIC)):
         cell = cells.isel(metric=k)
         colour = COLOURS[k % len(COLOURS)]
@@ -469,14 +436,11 @@ def sensitivity_bars(
 
 
 def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
-    """Required difference by topic set size, then the log swap rates of some bins, a panel a metric (Voorhees and Buckley 2002).
-
-    Dashed curves are fits; without points they are extrapolated to untested sizes.
-    """
+    """Required difference by topic set size, then the log swap rates of some bins, a panel a metric (Voorhees and Buckley 2002)."""
     from scorecube.report.figures.canvas import shades
 
     (setting,) = labels_of(result, names.GAIN)
-    metrics, frame = labels_of(result, names.METRIC), CURVES.make(result)
+    metrics, frame = labels_of(result, names.METRIC), RATES.make(result)
     bins = _some_bins(frame)
     colours = dict(zip(bins, shades(len(bins)), strict=True))
     rows = -(-(len(metrics) + 1) // COLUMNS)
@@ -487,15 +451,15 @@ def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
     for axes, metric in zip(grid[1:], metrics, strict=True):
         _rates_by_size(axes, frame[frame["metric"] == metric], colours)
         axes.set_title(metric)
-        axes.axvline(float(result[names.SIZE].max()), color="0.6", linewidth=0.8)
         axes.set(
             ylim=(lowest / 2 if np.isfinite(lowest) else None, 1.0),
             xlim=(None, frame["size"].max() * 1.02),
         )
     canvas.name(f"{sample_conditions(result)}, gains {setting}")
     if bins:
-        title = "difference from; dashed: fit, to the right of the grey line extrapolated"
-        canvas.legend_outside(grid[1], "lower center", len(bins), title=title, fontsize=8)
+        canvas.legend_outside(
+            grid[1], "lower center", len(bins), title="difference from", fontsize=8
+        )
 
 
 def _some_bins(frame: pd.DataFrame) -> list[int]:
@@ -530,16 +494,11 @@ def _rates_by_size(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> 
 
     for number, colour in colours.items():
         curve = frame[frame["bin"] == number].sort_values("size")
-        tried = curve[~curve["extrapolated"]]
-        lower = curve["lower"].iloc[0]
-        label = "below" if np.isnan(lower) else f"{lower:.2f}"
         # A rate of 0 has no logarithm: a gap.
-        seen = tried["swap_rate"].where(tried["swap_rate"] > 0)
+        seen = curve["swap_rate"].where(curve["swap_rate"] > 0)
+        label = f"{curve['lower'].iloc[0]:.2f}"
         style: Any = {"marker": "o", "markersize": 2.5, "linewidth": 1.0, "label": label}
-        axes.plot(tried["size"], seen, color=colour, **style)
-        if curve["extrapolated"].any():
-            fit: Any = {"linestyle": "--", "linewidth": 0.8, "alpha": 0.7}
-            axes.plot(curve["size"], curve["fitted"], color=colour, **fit)
+        axes.plot(curve["size"], seen, color=colour, **style)
     axes.set_yscale("log")
     plain_log_labels(axes.yaxis)
     axes.set(xlabel="topics in a sample", ylabel="swap rate")
@@ -565,7 +524,7 @@ VIEW = View(
             bar="share with it",
         ),
     ),
-    tables={"sensitivity": SENSITIVITY, "rates": RATES, "overlap": OVERLAP, "curves": CURVES},
+    tables={"sensitivity": SENSITIVITY, "rates": RATES, "overlap": OVERLAP},
     title=title,
     caption=caption,
     findings=findings,

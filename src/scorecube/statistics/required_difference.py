@@ -1,6 +1,6 @@
 """Performance difference required for a given confidence, from swap counts by bin.
 
-Three rules: `required_bins` has those of the papers, which a single bin with few comparisons can move by many bins;
+Two rules: `suffix_bins` has that of the papers, which a single bin with few comparisons can move by many bins;
 `isotonic_bins` pools such a bin with its neighbours. Its curve is the weighted isotonic regression of the swap rates,
 not increasing with the difference, with comparisons as weights (Barlow, Bartholomew, Bremner and Brunk 1972,
 "Statistical inference under order restrictions"). The fitted rate exceeds a rate q in the bins below k, where k is the
@@ -63,50 +63,37 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 
-def required_bins(
-    count: IntArray, swaps: IntArray, confidence: Sequence[float], *, lowest: int = 1
-) -> tuple[IntArray, IntArray]:
-    """Return the bins whose lower edge is the required difference, -1 for none.
+def suffix_bins(count: IntArray, swaps: IntArray, confidence: Sequence[float]) -> IntArray:
+    """Return the bins whose lower edge is the required difference of the papers, -1 for none.
 
     count, swaps: int64 (..., bin): comparisons and swaps by absolute difference.
     confidence: 1 - accepted swap rate, for each level.
-    lowest: Lowest bin that may be returned.
-    Returns first: int64 (..., confidence): lowest bin whose swap rate is at most 1 - confidence.
-    Returns suffix: int64 (..., confidence): lowest such bin without a higher bin above that rate; empty bins are
-        ignored.
+    Returns bins: int64 (..., confidence): lowest bin but the first whose swap rate is at most 1 - confidence, without a higher
+        bin above that rate; empty bins are ignored.
 
     Examples
     --------
-    >>> count, swaps = np.array([50, 50, 50, 0, 10]), np.array([20, 5, 4, 0, 1])
-    >>> first, suffix = required_bins(count, swaps, [0.9, 0.99])
-    >>> first.tolist(), suffix.tolist()
-    ([1, -1], [1, -1])
+    >>> suffix_bins(np.array([50, 50, 50, 0, 10]), np.array([20, 5, 4, 0, 1]), [0.9, 0.99]).tolist()
+    [1, -1]
     """
-    first = np.full((*count.shape[:-1], len(confidence)), -1, np.int64)
-    suffix = first.copy()
+    found = np.full((*count.shape[:-1], len(confidence)), -1, np.int64)
     for k, level in enumerate(confidence):
         accepted = 1 - Fraction(str(level))
         # Exact comparison swaps / count <= accepted, in Python integers.
         most = [int(each) * accepted.numerator // accepted.denominator for each in count.ravel()]
         within = swaps <= np.array(most, np.int64).reshape(count.shape)
-        qualifies = within & (count > 0)
-        qualifies[..., :lowest] = False
-        holds_above = np.logical_and.accumulate((within | (count == 0))[..., ::-1], axis=-1)[
-            ..., ::-1
-        ]
-        for chosen, found in ((first, qualifies), (suffix, qualifies & holds_above)):
-            chosen[..., k] = np.where(found.any(axis=-1), np.argmax(found, axis=-1), -1)
-    return first, suffix
+        holds = np.logical_and.accumulate((within | (count == 0))[..., ::-1], axis=-1)[..., ::-1]
+        chosen = within & (count > 0) & holds
+        chosen[..., 0] = False
+        found[..., k] = np.where(chosen.any(axis=-1), np.argmax(chosen, axis=-1), -1)
+    return found
 
 
-def isotonic_bins(
-    count: IntArray, swaps: IntArray, confidence: Sequence[float], *, lowest: int = 1
-) -> IntArray:
+def isotonic_bins(count: IntArray, swaps: IntArray, confidence: Sequence[float]) -> IntArray:
     """Return the lowest bin whose fitted swap rate is at most 1 - confidence, -1 for none.
 
-    count, swaps, confidence, lowest: As of `required_bins`.
-    Returns bins: int64 (..., confidence): lowest bin that is not empty, is at least `lowest`, and has such a fitted
-        rate.
+    count, swaps, confidence: As of `suffix_bins`.
+    Returns bins: int64 (..., confidence): lowest bin but the first that is not empty and has such a fitted rate.
 
     Examples
     --------
@@ -126,7 +113,7 @@ def isotonic_bins(
         excess = np.cumsum(excess - count.astype(number) * accepted.numerator, axis=-1)
         before = np.concatenate([np.zeros_like(excess[..., :1]), excess], axis=-1)
         above = np.argmax(before == before.max(axis=-1, keepdims=True), axis=-1)[..., np.newaxis]
-        chosen = (position >= np.maximum(above, lowest)) & (count > 0)
+        chosen = (position >= np.maximum(above, 1)) & (count > 0)
         found[..., k] = np.where(chosen.any(axis=-1), np.argmax(chosen, axis=-1), -1)
     return found
 
@@ -134,7 +121,7 @@ def isotonic_bins(
 def fitted_rates(count: IntArray, swaps: IntArray) -> FloatArray:
     """Return the weighted isotonic regression of swap rates, NaN for empty bins.
 
-    count, swaps: int64 (..., bin), as of `required_bins`.
+    count, swaps: int64 (..., bin), as of `suffix_bins`.
     Returns rates: float64 (..., bin), not increasing along bins.
 
     Examples
@@ -158,7 +145,7 @@ def crossing(
 
     The curve is linear between the middles of the bins on both sides of that point.
 
-    count, swaps, confidence: As of `required_bins`.
+    count, swaps, confidence: As of `suffix_bins`.
     bins: int64 (..., confidence): of `isotonic_bins`.
     Returns widths: float64 (..., confidence): within half a bin of the required bin's lower edge if no bin is empty,
         and that edge if no lower bin has a higher fitted rate than 1 - confidence.

@@ -25,7 +25,7 @@ def test_comparisons_are_those_of_plain_python(metric: str, size: int, largest: 
     table = np.random.default_rng(size).choice([0.1, 0.2, 0.4, 0.8, 1.0], (7, 18)) * largest
     table[1], table[2] = table[0][::-1], table[0]
     cube = alike(table)
-    swap = Swap(size=size, limits=False, bin_width=0.05)
+    swap = Swap(size=size, bin_width=0.05)
     drawn = swap.samples(cube, 3, 80)
     place = {topic: k for k, topic in enumerate(cube["topic"].values)}
     count: dict[int, int] = {}

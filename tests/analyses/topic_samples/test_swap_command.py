@@ -19,11 +19,10 @@ from tests.conftest import Cli
     [
         ("swap --size 1,3", Swap(size=(1, 3))),
         ("swap --size 1..4", Swap(size=(1, 2, 3, 4))),
-        ("swap --size 1..4:2 --sampling replacement --symmetric", Swap(size=(1, 3), sampling="replacement", symmetric=True)),
-        ("swap --size 2 --signed --bins 11 --bin-width 0.05", Swap(size=2, signed=True, bins=11, bin_width=0.05)),
-        ("swap --allow-zero --rule s1 --confidence 0.5", Swap(allow_zero=True, rule="s1", confidence=(0.5,))),
+        ("swap --size 1..4:2 --sampling replacement", Swap(size=(1, 3), sampling="replacement")),
+        ("swap --size 2 --bins 11 --bin-width 0.05", Swap(size=2, bins=11, bin_width=0.05)),
+        ("swap --rule s1 --confidence 0.5", Swap(rule="s1", confidence=(0.5,))),
         ("swap --share none --size 3", Swap(share="none", size=3)),
-        ("swap --size 2 --interval population --groups 3", Swap(size=2, interval="population", groups=3)),
         ("stability --size 2,4 --fuzziness 0.05,0.2", Stability(size=(2, 4), fuzziness=(0.05, 0.2))),
     ],
 )  # fmt: skip
@@ -60,7 +59,6 @@ def test_commands_make_the_analysis(
         ("swap --size 5", "disjoint samples of 5"),
         ("swap --bins 1", "auto or a whole number from 2 to 1,000"),
         ("swap --bin-width 0", "--bin-width 0.0:"),
-        ("swap --size 2 --interval population --groups 2", "Invalid value for '--groups'"),
         ("stability --fuzziness x", "--fuzziness 'x'"),
         ("stability --fuzziness 1", "--fuzziness 1.0"),
     ],

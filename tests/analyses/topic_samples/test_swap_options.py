@@ -17,26 +17,13 @@ from scorecube.analyses import Stability, Swap
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.draws import Sampling
 from scorecube.names import Purpose
-from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, table
 from tests.analyses.topic_samples.papers import paper_swap, stated_bins
 from tests.analyses.topic_samples.test_swap_closed_form import make_cube, opposed
-from tests.analyses.topic_samples.test_swap_oracle import (
-    Case,
-    as_cube,
-    assert_equal,
-    cases,
-    sample_positions,
-)
+from tests.analyses.topic_samples.test_swap_oracle import Case, as_cube, cases, sample_positions
 from tests.given_samples import analyse_given
 from tests.kernels.random.test_draws import plain_samples
-from tests.oracles.swap import (
-    SwapCounts,
-    count_orders,
-    count_swaps,
-    required_first,
-    required_suffix,
-)
+from tests.oracles.swap import SwapCounts, count_orders, count_swaps
 
 
 def changed(case: Case, **options: Any) -> Swap:
@@ -60,19 +47,6 @@ def assert_counts(result: xr.Dataset, expected: SwapCounts, swap: Swap) -> None:
     assert float(result["max_difference"]) == pytest.approx(
         float(expected.max_difference), rel=1e-11, abs=1e-11
     )
-
-
-@settings(max_examples=60)
-@given(case=cases(), signed=st.booleans(), symmetric=st.booleans())
-def test_signed_and_symmetric_counts_are_exact(case: Case, signed: bool, symmetric: bool) -> None:
-    cube, swap = as_cube(case.tables), changed(case, signed=signed, symmetric=symmetric)
-    drawn = drawn_samples(case, cube)
-    result = analyse(cube, swap, trials=case.trials, seed=case.seed, workers=1)
-    for metric, scores in case.tables.items():
-        expected = count_swaps(
-            scores, drawn, swap.width, stated_bins(swap), signed=signed, symmetric=symmetric
-        )
-        assert_counts(result.sel(metric=metric, gain="auto").isel(size=0), expected, swap)
 
 
 def own_samples(swap: Swap, n_runs: int, n_topics: int, trials: int, seed: int) -> dict[Any, Any]:
@@ -120,19 +94,14 @@ def test_this_file_draws_as_the_other_oracle_does() -> None:
 
 
 @settings(max_examples=40)
-@given(case=cases(), signed=st.booleans(), symmetric=st.booleans())
-def test_samples_of_every_pair_are_exact(case: Case, signed: bool, symmetric: bool) -> None:
-    cube, swap = (
-        as_cube(case.tables),
-        changed(case, share="none", signed=signed, symmetric=symmetric),
-    )
+@given(case=cases())
+def test_samples_of_every_pair_are_exact(case: Case) -> None:
+    cube, swap = as_cube(case.tables), changed(case, share="none")
     n_runs, n_topics = cube.sizes["run"], cube.sizes["topic"]
     samples = own_samples(swap, n_runs, n_topics, case.trials, case.seed)
     result = analyse(cube, swap, trials=case.trials, seed=case.seed, workers=1, block_units=5)
     for metric, scores in case.tables.items():
-        expected = count_swaps(
-            scores, samples, swap.width, stated_bins(swap), signed=signed, symmetric=symmetric
-        )
+        expected = count_swaps(scores, samples, swap.width, stated_bins(swap))
         assert_counts(result.sel(metric=metric, gain="auto").isel(size=0), expected, swap)
     trials = [[set(half) for half in trial] for each in samples.values() for trial in each]
     assert float(result["unique"].isel(size=0)) == pytest.approx(
@@ -150,54 +119,6 @@ def test_samples_of_every_pair_have_the_same_expectation() -> None:
     )
     found = float(result["swap_rate"].isel(metric=0, gain=0, size=0, bin=20))
     assert abs(found - rate) < 4 * math.sqrt(rate * (1 - rate) / trials)
-
-
-@pytest.mark.parametrize("rule", ["s0", "s1"])
-def test_signed_bins_pooled_are_absolute_bins(rule: str) -> None:
-    cube = simulate_cube(n_runs=8, metrics=("AP", "P@10"), seed=3)
-    signed, absolute = (
-        analyse(cube, paper_swap(signed=each, rule=rule), trials=100, seed=4, workers=1)
-        for each in (True, False)
-    )
-    for name in ("count", "swaps"):
-        both = (
-            signed[name].sel(bin=slice(0, None)).values
-            + signed[name].sel(bin=slice(None, -1)).values[..., ::-1]
-        )
-        np.testing.assert_array_equal(both, absolute[name].values)
-    for name in (
-        "required_difference",
-        "required_difference_first",
-        "share",
-        "support",
-        "max_difference",
-    ):
-        np.testing.assert_array_equal(signed[name].values, absolute[name].values)
-
-
-@settings(max_examples=60)
-@given(case=cases(), allow_zero=st.booleans())
-def test_a_required_difference_of_zero_is_a_choice(case: Case, allow_zero: bool) -> None:
-    cube, swap = as_cube(case.tables), changed(case, allow_zero=allow_zero)
-    drawn = drawn_samples(case, cube)
-    result = analyse(cube, swap, trials=case.trials, seed=case.seed, workers=1)
-    for metric, scores in case.tables.items():
-        expected = count_swaps(scores, drawn, swap.width, stated_bins(swap))
-        swaps = expected.swaps_s0 if swap.rule == "s0" else expected.swaps_s1
-        row = result.sel(metric=metric, gain="auto").isel(size=0)
-        for confidence in swap.confidence:
-            asked = (
-                expected.count,
-                swaps,
-                1 - Fraction(str(confidence)),
-                swap.width,
-                0 if allow_zero else 1,
-            )
-            at = row.sel(confidence=confidence)
-            assert_equal(at["required_difference"], required_suffix(*asked))
-            assert_equal(at["required_difference_first"], required_first(*asked))
-        highest = max(k for k, number in enumerate(expected.count) if number)
-        assert float(row["support"]) == float(highest * swap.width)
 
 
 @settings(max_examples=100)
@@ -272,29 +193,9 @@ def counts_of(
     return np.stack([part["count"].values.ravel(), part["swaps"].values.ravel()])
 
 
-def test_tables_tell_both_rules_and_the_support() -> None:
+def test_tables_tell_the_support() -> None:
     cube = make_cube([[0.05, 0.10, 0.00, 0.15], [0.00, 0.00, 0.10, 0.00]])
     trials = [[[0], [3]], [[1], [2]], [[3], [0]], [[3], [1]]]
     row = table(analyse_given(cube, paper_swap(size=1), trials)).iloc[0]
-    assert (row["required_difference"], row["required_difference_first"]) == (0.15, 0.05)
+    assert row["required_difference"] == 0.15
     assert (row["support"], round(row["max_difference"], 9), row["size"]) == (0.15, 0.15, 1)
-
-
-def test_the_required_difference_follows_the_chosen_rule() -> None:
-    cube = simulate_cube(n_runs=12, seed=5)
-    suffix, first = (
-        analyse(
-            cube, paper_swap(size=10, required=rule, bin_width=0.005, bins=60), trials=200, seed=1
-        )
-        for rule in ("suffix", "first")
-    )
-    by_first = suffix["required_difference_first"].values
-    assert np.array_equal(first["required_difference"].values, by_first, equal_nan=True)
-    assert not np.array_equal(suffix["required_difference"].values, by_first, equal_nan=True)
-    count, lower = first["count"].values, first["lower"].values
-    reached = np.where(
-        lower >= first["required_difference"].values[..., np.newaxis], count[..., np.newaxis, :], 0
-    )
-    share = reached.sum(axis=-1) / count.sum(axis=-1)[..., np.newaxis]
-    known = ~np.isnan(by_first)
-    np.testing.assert_allclose(first["share"].values[known], share[known])

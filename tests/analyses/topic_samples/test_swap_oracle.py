@@ -19,7 +19,7 @@ from scorecube.analyses import Swap
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores
 from tests.analyses.topic_samples.papers import paper_swap, stated_bins
 from tests.given_samples import analyse_given
-from tests.oracles.swap import SwapCounts, count_swaps, required_first, required_suffix, share
+from tests.oracles.swap import SwapCounts, count_swaps, required_suffix, share
 
 FILES = {"AP": "ap.csv", "P@10": "p10.csv", "RR": "rr.csv"}
 RULES = ("s0", "s1")
@@ -58,9 +58,7 @@ def assert_agrees(result: xr.Dataset, expected: SwapCounts, swap: Swap) -> None:
         row = result.sel(confidence=confidence)
         accepted = 1 - Fraction(str(confidence))
         required = required_suffix(expected.count, swaps, accepted, width)
-        first = required_first(expected.count, swaps, accepted, width)
         assert_equal(row["required_difference"], required)
-        assert_equal(row["required_difference_first"], first)
         assert_equal(row["share"], None if required is None else share(expected, required))
         if required is None:
             assert np.isnan(row["relative_difference"])

@@ -13,14 +13,12 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import curve_fit
 
 from scorecube.analyses import Stability
 from scorecube.analyses.topic_samples.base import parse_sizes
 from scorecube.errors import BadPlan
-from scorecube.statistics.decay_curve import fit_decay, sizes_beyond
 from scorecube.testing import simulate_cube
-from scorecube.workflow.api import analyse, cube_from_scores, table
+from scorecube.workflow.api import analyse, cube_from_scores
 from tests.analyses.topic_samples.papers import paper_swap, stated_bins
 from tests.analyses.topic_samples.test_swap_closed_form import make_cube, opposed
 from tests.analyses.topic_samples.test_swap_oracle import (
@@ -47,8 +45,8 @@ def numbers(result: xr.Dataset) -> xr.Dataset:
     "options",
     [
         {"sampling": "disjoint"},
-        {"sampling": "replacement", "symmetric": True},
-        {"sampling": "independent", "signed": True},
+        {"sampling": "replacement"},
+        {"sampling": "independent"},
         {"sampling": "disjoint", "share": "none"},
         {"sampling": "replacement", "share": "none"},
     ],
@@ -163,66 +161,6 @@ def test_impossible_sizes_are_refused(size: Sequence[int], text: str) -> None:
 def test_texts_that_are_no_sizes_are_refused(text: str) -> None:
     with pytest.raises(BadPlan, match=r"size .* is not numbers like 25"):
         parse_sizes(text)
-
-
-def test_fitted_curves_are_least_squares() -> None:
-    random = np.random.default_rng(3)
-    sizes = np.arange(5.0, 30.0, 5.0)
-    truth = [(0.5, 0.02), (0.4, 0.1), (0.3, 0.3), (0.45, 0.001)]
-    rates = np.array([height * np.exp(-decay * sizes) for height, decay in truth])
-    rates *= random.uniform(0.9, 1.1, rates.shape)
-    heights, decays = fit_decay(sizes, rates)
-    for k, start in enumerate(truth):
-        expected, _ = curve_fit(
-            lambda c, height, decay: height * np.exp(-decay * c), sizes, rates[k], start
-        )
-        if expected[1] > 0:
-            np.testing.assert_allclose([heights[k], decays[k]], expected, rtol=1e-4)
-
-
-def test_curves_need_three_rates_of_which_two_are_not_zero() -> None:
-    sizes = np.array([5.0, 10.0, 15.0, 20.0])
-    nan = math.nan
-    rates = np.array(
-        [[0.4, 0.2, nan, nan], [0.4, 0, 0, 0], [0.4, 0.2, 0, nan], [0.4, nan, 0.1, 0.05], [nan] * 4]
-    )
-    heights, decays = fit_decay(sizes, rates)
-    assert (
-        np.isfinite(heights).tolist()
-        == np.isfinite(decays).tolist()
-        == [False, False, True, True, False]
-    )
-    assert (decays[2:4] > 0).all()
-
-
-def test_curves_beyond_the_sizes_are_marked(cube: xr.Dataset) -> None:
-    result = analyse(cube, paper_swap(size=(5, 10, 15)), trials=200, seed=1, workers=1)
-    frame = table(result, "curves")
-    assert list(frame.columns) == [
-        "collection",
-        "metric",
-        "gain",
-        "bin",
-        "lower",
-        "size",
-        "swap_rate",
-        "fitted",
-        "extrapolated",
-        "lack_of_fit",
-    ]
-    assert sorted(frame.loc[frame["extrapolated"], "size"].unique()) == [20, 25, 30]
-    assert frame.loc[frame["extrapolated"], "swap_rate"].isna().all()
-    assert frame.loc[frame["extrapolated"], "fitted"].notna().all()
-    measured = frame[~frame["extrapolated"]]
-    assert len(measured) == result["swap_rate"].size
-    one = measured[(measured["metric"] == "AP") & (measured["size"] == 10)]
-    np.testing.assert_array_equal(
-        one["swap_rate"], result["swap_rate"].sel(metric="AP", size=10).isel(gain=0)
-    )
-    alone = table(analyse(cube, paper_swap(size=5), trials=20, seed=1, workers=1), "curves")
-    assert not alone["extrapolated"].any()
-    assert alone["fitted"].isna().all()
-    assert sizes_beyond(np.array([5.0, 10.0])).size == 0
 
 
 def test_sizes_of_stability_are_those_of_their_own_runs(cube: xr.Dataset) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from itertools import combinations
 from typing import Any
 
@@ -21,48 +20,21 @@ from scorecube.kernels.swap.dispatch import (
     choose_kernel,
     trials_at_once,
 )
-from scorecube.kernels.swap.pairwise import count_signed_swaps, count_swaps
+from scorecube.kernels.swap.pairwise import count_swaps
 from scorecube.kernels.swap.sorted_runs import FEW, MOST_RUNS, fits
 
 Array = np.ndarray[Any, Any]
 BIN = 2.0**42
 TOLERANCE = 100.0
-UNSIGNED = (Kernel.BY_TRIAL, Kernel.BY_RUN, Kernel.SORTED)
 FIELDS = ("count", "swap", "both_zero", "products", "largest", "widest")
 
 
-def tally(
-    kernel: Kernel, sums: Array, n_bins: int, widths: Array, *, symmetric: bool = False
-) -> Tally:
+def tally(kernel: Kernel, sums: Array, n_bins: int, widths: Array) -> Tally:
     """Count swaps of given sums (half, trial, cell, run)."""
-    result = Tally.empty(sums.shape[2], 2 * n_bins if kernel is Kernel.SIGNED else n_bins)
+    result = Tally.empty(sums.shape[2], n_bins)
     by_run = np.ascontiguousarray(sums.transpose(2, 3, 0, 1))
-    add_trials(kernel, by_run, widths, TOLERANCE, result, symmetric=symmetric)
-    if kernel is Kernel.SIGNED:
-        return folded(result, sums, n_bins, widths, symmetric=symmetric)
+    add_trials(kernel, by_run, widths, TOLERANCE, result)
     return result
-
-
-def folded(result: Tally, sums: Array, n_bins: int, widths: Array, *, symmetric: bool) -> Tally:
-    """Pool both signs, trial by trial: squares of sums are no sums of squares."""
-    pooled = Tally.empty(len(widths), n_bins)
-    for trial in range(sums.shape[1]):
-        counted = result.counted(1)
-        for half in (0, 1) if symmetric else (0,):
-            one = sums[:, trial : trial + 1]
-            count_signed_swaps(one[half], one[1 - half], widths, TOLERANCE, counted)
-        parts = counted[..., :-1].reshape(len(widths), 1, 2, 2 * n_bins)
-        both = (parts[..., n_bins:] + parts[..., n_bins - 1 :: -1]).reshape(
-            len(widths), 1, 2 * n_bins
-        )
-        pooled.add(np.ascontiguousarray(np.concatenate([both, counted[..., -1:]], axis=-1)))
-    np.testing.assert_array_equal(
-        pooled.count, result.count[:, n_bins:] + result.count[:, n_bins - 1 :: -1]
-    )
-    np.testing.assert_array_equal(
-        pooled.swap, result.swap[:, n_bins:] + result.swap[:, n_bins - 1 :: -1]
-    )
-    return dataclasses.replace(pooled, largest=result.largest, widest=result.widest)
 
 
 def plain(sums: Array, n_bins: int, widths: Array) -> Tally:
@@ -138,10 +110,9 @@ def sums_of_runs(draw: st.DrawFn) -> Array:
 @given(sums=sums_of_runs(), n_bins=st.sampled_from([2, 3, 21, 50]))
 def test_all_kernels_agree(sums: Array, n_bins: int) -> None:
     widths = np.array([BIN, BIN / 4])[: sums.shape[2]]
-    for symmetric in (False, True):
-        expected = tally(Kernel.BY_RUN, sums, n_bins, widths, symmetric=symmetric)
-        for kernel in Kernel:
-            assert_same(tally(kernel, sums, n_bins, widths, symmetric=symmetric), expected)
+    expected = tally(Kernel.BY_RUN, sums, n_bins, widths)
+    for kernel in Kernel:
+        assert_same(tally(kernel, sums, n_bins, widths), expected)
 
 
 @settings(max_examples=40)
@@ -151,18 +122,6 @@ def test_counts_are_those_of_plain_integers(sums: Array, n_bins: int) -> None:
     widths = np.array([BIN, BIN / 4])[: sums.shape[2]]
     for kernel in Kernel:
         assert_same(tally(kernel, sums, n_bins, widths), plain(sums, n_bins, widths))
-
-
-def test_both_directions_are_the_sum_of_each() -> None:
-    sums = np.random.default_rng(3).integers(0, int(BIN) * 30, (2, 3, 2, 20)).astype(float)
-    widths = np.array([BIN, BIN])
-    for kernel in Kernel:
-        there, back = (tally(kernel, each, 21, widths) for each in (sums, sums[::-1]))
-        both = tally(kernel, sums, 21, widths, symmetric=True)
-        for field in ("count", "swap", "both_zero"):
-            np.testing.assert_array_equal(
-                getattr(both, field), getattr(there, field) + getattr(back, field)
-            )
 
 
 @pytest.mark.parametrize("n_runs", [FEW, FEW + 1, 500, 2500])

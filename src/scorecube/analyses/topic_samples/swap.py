@@ -21,14 +21,9 @@ from scorecube.analyses.topic_samples.swap_limits import (
     TRIALS_PER_RUN_SAMPLE,
     TRIALS_PER_TOPIC_SAMPLE,
     count_groups,
-    group_inputs,
     has_limits,
     limit_inputs,
     limit_outputs,
-    n_groups,
-    n_replicates,
-    runs_left_out,
-    topics_left_out,
 )
 from scorecube.analyses.topic_samples.swap_options import Bins, SwapOptions
 from scorecube.analyses.topic_samples.swap_result import make_result
@@ -37,7 +32,7 @@ from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.random.philox import stream_key
-from scorecube.kernels.swap.dispatch import Kernel, Tally, add_trials, choose_kernel, trials_at_once
+from scorecube.kernels.swap.dispatch import Tally, add_trials, choose_kernel, trials_at_once
 from scorecube.kernels.swap.per_pair import BinRules, TrialRange, count_swaps_apart
 from scorecube.statistics.integer_scores import ROOM_BITS
 
@@ -55,10 +50,8 @@ class Swap(SwapOptions):
     Notes
     -----
     Intervals of swap rates are Wilson intervals for the effective number of comparisons, see
-    `scorecube.statistics.proportion_intervals.effective_size` and `scorecube.statistics.replicate_limits`. In simulations
-    (tests/analyses/topic_samples/test_swap_intervals.py), the coverage of intervals over trials is 91 to 100 % in each bin. That of intervals
-    about the population is 93 to 99 % for bins with 2 % of the comparisons, also with runs in teams of three; they are wider than
-    necessary where differences are small. Intervals over trials cover the mean rate of the population in 20 to 70 % only.
+    `scorecube.statistics.proportion_intervals.effective_size`. They are about infinitely many trials with these topics and runs: in simulations
+    (tests/analyses/topic_samples/test_swap_intervals.py) their coverage is 91 to 100 % in each bin.
 
     The limits of the required difference are about the difference at which the swap rates of all collections of as many topics, teams and
     runs together, fitted so that they do not increase, reach 1 - confidence; those of the share about the share of comparisons of
@@ -82,7 +75,7 @@ class Swap(SwapOptions):
 
     @property
     def uses_teams(self) -> bool:
-        return self.run_groups == "teams"
+        return self.required == "isotonic"
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
         """Return the cube with its `Bins`."""
@@ -90,7 +83,7 @@ class Swap(SwapOptions):
 
     def check(self, prepared: Prepared) -> list[str]:
         cube = prepared.cube
-        n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+        n_runs = cube.sizes[names.RUN]
         if n_runs * (n_runs - 1) >= 2**31:
             raise BadPlan(
                 f"{n_runs} runs have too many pairs for the swap method; select at most 46,341 {option('runs')}"
@@ -98,11 +91,6 @@ class Swap(SwapOptions):
         warnings = [*super().check(prepared), *prepared.shared.warnings]
         if self.share == "none":
             refuse_other_summaries(cube, f"{self.name} with {option('share', 'none')}")
-        if self.interval == "population" and min(n_runs, n_topics) < 4:
-            raise BadPlan(
-                f"the interval about the population needs 4 runs and 4 topics, found {n_runs} runs and {n_topics} topics; "
-                f"use {option('interval', 'trials')}"
-            )
         return warnings
 
     def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
@@ -112,35 +100,24 @@ class Swap(SwapOptions):
         inputs["n_bins"] = np.array(prepared.shared.number)
         if self.share == "none":
             inputs["key"] = stream_key(seed, names.Purpose.SWAP_PAIRS)
-        if self.interval == "population":
-            key = stream_key(seed, names.Purpose.SWAP_GROUPS)
-            groups = (self.groups, self.groups)
-            inputs |= group_inputs(key, cube, groups, self.sampling, grids, self.run_groups)
         if self._limited(cube):
-            inputs |= limit_inputs(cube, self.sampling, grids, self.run_groups)
+            inputs |= limit_inputs(cube, self.sampling, grids)
         return inputs
 
     def _limited(self, cube: xr.Dataset) -> bool:
         """Return whether a result has limits."""
-        return self.limits and has_limits(cube, self.run_groups)
+        return self.required == "isotonic" and has_limits(cube)
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         cube = prepared.cube
         count, n_sizes = n_cells(cube), len(self.sizes(cube))
         n_bins = prepared.shared.number
-        places = self.places(n_bins)
-        further: list[Output] = []
-        if self.interval == "population":
-            replicates = n_replicates(*n_groups(cube, self.groups, self.run_groups))
-            shape = (replicates, n_sizes, count, 2, places + 1)
-            further.append(Output("left_out", shape, Combine.ADD, least=0))
-        if self._limited(cube):
-            further += limit_outputs(cube, n_sizes, n_bins, self.run_groups)
+        further = limit_outputs(cube, n_sizes, n_bins) if self._limited(cube) else ()
         return (
-            Output("count", (n_sizes, count, places), Combine.ADD, least=0),
-            Output("swap", (n_sizes, count, places), Combine.ADD, least=0),
+            Output("count", (n_sizes, count, n_bins), Combine.ADD, least=0),
+            Output("swap", (n_sizes, count, n_bins), Combine.ADD, least=0),
             Output("both_zero", (n_sizes, count), Combine.ADD, least=0),
-            Output("products", (n_sizes, count, 3, 2, places + 1), Combine.ADD),
+            Output("products", (n_sizes, count, 3, 2, n_bins + 1), Combine.ADD),
             Output("largest", (n_sizes, count), Combine.MAX),
             Output("widest", (n_sizes, count), Combine.MAX, least=0),
             Output("overlap", (n_sizes, 3), Combine.ADD, least=0),
@@ -154,8 +131,6 @@ class Swap(SwapOptions):
             name: np.stack([getattr(tally, name) for tally, _ in counted]) for name in fields
         }
         outputs["overlap"] = np.stack([overlaps for _, overlaps in counted])
-        if self.interval == "population":
-            outputs["left_out"] = self._count_replicates(inputs, start, stop)
         if "limit_run_groups" in inputs:
             outputs |= count_groups(inputs, start, stop)
         return outputs
@@ -164,23 +139,6 @@ class Swap(SwapOptions):
         """Return counts of swaps, and of distinct and common topics, for each size."""
         count = self._count_apart if self.share == "none" else self._count_shared
         return [count(inputs, step, start, stop) for step in range(len(inputs["sizes"]))]
-
-    def _count_replicates(self, inputs: Inputs, start: int, stop: int) -> IntArray:
-        """Return counts without each group: (replicate, size, cell, comparisons or swaps, bin).
-
-        An additional last bin has the counts of the first bin by rule s1, as in products.
-        """
-        n_bins = int(inputs["n_bins"])
-        first = self.places(n_bins) - n_bins
-        counts = []
-        for replicate in (*topics_left_out(inputs), *runs_left_out(inputs)):
-            for tally, _ in self._count(replicate, start, stop):
-                first_bin = np.stack(
-                    [tally.count[:, first], tally.swap[:, first] + tally.both_zero], axis=-1
-                )
-                all_bins = np.stack([tally.count, tally.swap], axis=1)
-                counts.append(np.concatenate([all_bins, first_bin[..., np.newaxis]], axis=-1))
-        return np.array(counts).reshape(-1, len(inputs["sizes"]), *counts[0].shape)
 
     def _count_shared(
         self, inputs: Inputs, step: int, start: int, stop: int
@@ -193,22 +151,17 @@ class Swap(SwapOptions):
             inputs["units_per_bin"],
         )
         n_bins = int(inputs["n_bins"])
-        places = self.places(n_bins)
-        units, tally = units_of(inputs, step), Tally.empty(n_cells, places)
+        units, tally = units_of(inputs, step), Tally.empty(n_cells, n_bins)
         largest_sum = size * float(np.abs(units).max())
         if inputs["lifts"].any():  # geometric means near 1 exceed their logarithms
             largest_sum = 2.0**ROOM_BITS
-        kernel = (
-            Kernel.SIGNED
-            if self.signed
-            else choose_kernel(n_runs, n_bins, largest_sum, widths, tolerance)
-        )
+        kernel = choose_kernel(n_runs, n_bins, largest_sum, widths, tolerance)
         overlaps = np.zeros(3, np.int64)
-        chunk = trials_at_once(max(n_cells * (n_runs + places // 2), n_topics))
+        chunk = trials_at_once(max(n_cells * (n_runs + n_bins // 2), n_topics))
         for low in range(start, stop, chunk):
             counts = counts_of(inputs, size, low, min(low + chunk, stop))
             sums = sample_sums(inputs, step, units, counts)
-            add_trials(kernel, sums, widths, tolerance, tally, symmetric=self.symmetric)
+            add_trials(kernel, sums, widths, tolerance, tally)
             overlaps += overlap(counts)
         return tally, overlaps
 
@@ -217,29 +170,24 @@ class Swap(SwapOptions):
     ) -> tuple[Tally, IntArray]:
         """Return the counts of a size, with samples drawn for each pair of runs."""
         n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
-        places = self.places(int(inputs["n_bins"]))
-        tally, overlaps = Tally.empty(n_cells, places), np.zeros(3, np.int64)
+        n_bins = int(inputs["n_bins"])
+        tally, overlaps = Tally.empty(n_cells, n_bins), np.zeros(3, np.int64)
         units = np.ascontiguousarray(units_of(inputs, step).T.reshape(n_cells, n_runs, n_topics))
-        chunk = trials_at_once(n_cells * (n_runs + places // 2))
+        chunk = trials_at_once(n_cells * (n_runs + n_bins // 2))
         for low in range(start, stop, chunk):
             high = min(low + chunk, stop)
             counted = tally.counted(high - low)
             trials = TrialRange(
                 inputs["key"], int(inputs["sampling"]), int(inputs["sizes"][step]), low, high
             )
-            rules = BinRules(
-                inputs["units_per_bin"],
-                float(inputs["tolerances"][step]),
-                self.signed,
-                self.symmetric,
-            )
+            rules = BinRules(inputs["units_per_bin"], float(inputs["tolerances"][step]))
             count_swaps_apart(trials, units, rules, counted, tally.largest, tally.widest, overlaps)
-            tally.add(counted, signed=self.signed)
+            tally.add(counted)
         return tally, overlaps
 
     def sums_hold(self, prepared: Prepared, block: Inputs, n_units: int, trials: int) -> bool:
         n_pairs = math.comb(prepared.cube.sizes[names.RUN], 2)
-        whole = block["count"].sum(axis=-1) == n_units * n_pairs * (1 + self.symmetric)
+        whole = block["count"].sum(axis=-1) == n_units * n_pairs
         return bool(whole.all() and (block["swap"] <= block["count"]).all())
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
@@ -250,24 +198,19 @@ class Swap(SwapOptions):
         count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         comparisons = count * n_runs * (n_runs - 1) / 2
         n_bins = prepared.shared.number
-        places = self.places(n_bins)
         sampling = self.sampling_cost(
             cube,
             trials,
             per_size=0.0,
-            width=count * (n_runs + places // 2),
-            held=8.0 * count * (5 * n_runs + places),
+            width=count * (n_runs + n_bins // 2),
+            held=8.0 * count * (5 * n_runs + n_bins),
         )
         score_bytes = sampling.input_bytes
         fixed_bytes = score_bytes + sampling.fixed_bytes
-        repetitions = 1.0
-        if self.interval == "population":
-            # Without a group of topics, each half of the runs has a quarter of the pairs.
-            repetitions += min(self.groups, n_topics) / 2 + min(self.groups, n_runs)
         if self.share == "none":
             drawn = 2 * sum(self.sizes(cube)) * comparisons
             return Cost(
-                repetitions * (drawn * (2e-9 + 8e-9 / count) + 1e-6),
+                drawn * (2e-9 + 8e-9 / count) + 1e-6,
                 0.0,
                 # Two samples of a pair and their words.
                 fixed_bytes + 24.0 * self.sizes(cube)[-1],
@@ -275,12 +218,8 @@ class Swap(SwapOptions):
                 input_bytes=score_bytes,
             )
         comparison_seconds = min(1.2e-9 * comparisons, 3e-9 * count * n_runs * (n_bins + 10))
-        if self.signed:
-            comparison_seconds = 3.5e-9 * comparisons
-        per_size = (
-            comparison_seconds * (1 + self.symmetric) + 1e-10 * 2 * n_topics * count * n_runs + 4e-7
-        )
-        seconds = repetitions * (per_size * len(self.sizes(cube)) + 2 * sampling.seconds)
+        per_size = comparison_seconds + 1e-10 * 2 * n_topics * count * n_runs + 4e-7
+        seconds = per_size * len(self.sizes(cube)) + 2 * sampling.seconds
         if self._limited(cube):
             # Each half of the runs has a quarter of the pairs; samples are drawn without every group of topics.
             repetitions = 1 / TRIALS_PER_RUN_SAMPLE + TOPIC_GROUPS / 2 / TRIALS_PER_TOPIC_SAMPLE

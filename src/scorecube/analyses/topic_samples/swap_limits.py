@@ -2,7 +2,7 @@
 
 The replicates have topic samples of their own, the same for every seed. Only every fourth trial has samples for the replicates of runs, and every tenth for those of topics.
 
-Groups of topics and teams are left out in turn, one for each replicate, for these limits and for intervals of swap rates about other topics and runs.
+Groups of topics and teams are left out in turn, one for each replicate.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.swap.by_group import count_by_group, n_places
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.statistics.integer_scores import Grid
-from scorecube.statistics.replicate_limits import Replicates, behind_best, first_probability
+from scorecube.statistics.replicate_limits import Replicates, behind_best
 from scorecube.statistics.required_difference import crossing, isotonic_bins, share_beyond
 
 PER_SIZE = ("sizes", "tolerances", "scales")
@@ -32,14 +32,9 @@ GROUP_TRIAL = 2**40
 """Trial whose random words assign topics to groups, the next one runs; earlier trials draw samples of half of the runs."""
 
 
-def n_replicates(topic_groups: int, run_groups: int) -> int:
-    """Return the number of replicates: of inputs that `topics_left_out` and `runs_left_out` yield."""
-    return 2 * topic_groups + run_groups
-
-
-def n_groups(cube: xr.Dataset, most: int, kind: str) -> tuple[int, int]:
-    """Return the numbers of groups of topics, and of teams or runs, if there are at most so many."""
-    n_units = int(units_of_runs(cube, kind).max()) + 1
+def n_groups(cube: xr.Dataset, most: int) -> tuple[int, int]:
+    """Return the numbers of groups of topics and of teams, if there are at most so many."""
+    n_units = int(units_of_runs(cube).max()) + 1
     return min(most, cube.sizes[names.TOPIC]), min(most, n_units)
 
 
@@ -57,7 +52,7 @@ def random_groups(
     Examples
     --------
     >>> from scorecube.kernels.random.philox import stream_key
-    >>> topics, runs = random_groups(stream_key(1, names.Purpose.SWAP_GROUPS), 6, np.arange(4), (3, 3))
+    >>> topics, runs = random_groups(stream_key(1, names.Purpose.SWAP_LIMITS), 6, np.arange(4), (3, 3))
     >>> np.bincount(topics).tolist(), np.bincount(runs).tolist()
     ([2, 2, 2], [2, 1, 1])
     """
@@ -72,22 +67,16 @@ def random_groups(
 
 
 def group_inputs(
-    key: Array,
-    cube: xr.Dataset,
-    groups: tuple[int, int],
-    sampling: str,
-    grids: list[Grid],
-    kind: str,
+    key: Array, cube: xr.Dataset, groups: tuple[int, int], sampling: str, grids: list[Grid]
 ) -> Arrays:
-    """Return the arrays that `topics_left_out` and `runs_left_out` read in addition to those of all topics and runs.
+    """Return the arrays that `count_groups` and `topics_left_out` read in addition to those of all topics and runs.
 
     key: Of the random words for groups, and for the samples of one half of the runs.
     groups: Numbers of groups of topics and of runs.
     sampling, grids: Sampling, and grid of each size.
-    kind: What is left out: ``teams`` or ``runs``.
     """
     n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
-    topic_groups, run_groups = random_groups(key, n_topics, units_of_runs(cube, kind), groups)
+    topic_groups, run_groups = random_groups(key, n_topics, units_of_runs(cube), groups)
     n_kept = n_topics - -(-n_topics // min(groups[0], n_topics))
     most = {"disjoint": n_kept // 2, "independent": n_kept}
     sizes = [min(grid.size, most.get(sampling, grid.size)) for grid in grids]
@@ -111,20 +100,13 @@ def topics_left_out(inputs: Inputs) -> Iterator[Arrays]:
     for group in range(int(inputs["topic_groups"].max()) + 1):
         for half in range(2):
             key = inputs["other_key" if half else "key"]
-            yield _part(inputs, inputs["topic_groups"] != group, halves == half, "kept_", key)
+            yield _part(inputs, inputs["topic_groups"] != group, halves == half, key)
 
 
-def runs_left_out(inputs: Inputs) -> Iterator[Arrays]:
-    """Yield inputs without each group of runs."""
-    every_topic = np.ones(len(inputs["topic_groups"]), bool)
-    for group in range(int(inputs["run_groups"].max()) + 1):
-        yield _part(inputs, every_topic, inputs["run_groups"] != group, "", inputs["key"])
-
-
-def _part(inputs: Inputs, topics: Array, runs: Array, prefix: str, key: Array) -> Arrays:
-    """Return the inputs of some topics and runs; sizes, tolerances and scales have the prefix."""
+def _part(inputs: Inputs, topics: Array, runs: Array, key: Array) -> Arrays:
+    """Return the inputs of some topics and runs."""
     n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
-    sizes, tolerances, scales_of_all = (inputs[prefix + name] for name in PER_SIZE)
+    sizes, tolerances, scales_of_all = (inputs["kept_" + name] for name in PER_SIZE)
     scores = inputs["scores"].reshape(n_topics, n_cells, n_runs)[topics][:, :, runs]
     kept_scales = scales_of_all.reshape(-1, n_cells, n_runs)[:, :, runs]
     return dict(inputs) | {
@@ -148,22 +130,22 @@ SHARE_FLOOR = 0.002
 difference, whose share is 0, has one."""
 
 
-def has_limits(cube: xr.Dataset, kind: str) -> bool:
-    """Return whether a cube has enough topics and teams (or runs) for limits."""
-    return min(n_groups(cube, FEWEST, kind)) >= FEWEST
+def has_limits(cube: xr.Dataset) -> bool:
+    """Return whether a cube has enough topics and teams for limits."""
+    return min(n_groups(cube, FEWEST)) >= FEWEST
 
 
-def limit_inputs(cube: xr.Dataset, sampling: str, grids: list[Grid], kind: str) -> Arrays:
+def limit_inputs(cube: xr.Dataset, sampling: str, grids: list[Grid]) -> Arrays:
     """Return the arrays that `count_groups` reads, by names that begin with ``limit_``."""
     key = stream_key(0, names.Purpose.SWAP_LIMITS)
-    own = group_inputs(key, cube, (TOPIC_GROUPS, RUN_GROUPS), sampling, grids, kind)
+    own = group_inputs(key, cube, (TOPIC_GROUPS, RUN_GROUPS), sampling, grids)
     own |= {"key": stream_key(2, names.Purpose.SWAP_LIMITS)}
     return {f"limit_{name}": array for name, array in own.items()}
 
 
-def limit_outputs(cube: xr.Dataset, n_sizes: int, n_bins: int, kind: str) -> tuple[Output, ...]:
+def limit_outputs(cube: xr.Dataset, n_sizes: int, n_bins: int) -> tuple[Output, ...]:
     """Return the outputs of `count_groups`."""
-    topics, runs = n_groups(cube, TOPIC_GROUPS, kind)[0], n_groups(cube, RUN_GROUPS, kind)[1]
+    topics, runs = n_groups(cube, TOPIC_GROUPS)[0], n_groups(cube, RUN_GROUPS)[1]
     shape = (n_sizes, n_cells(cube))
     return (
         Output("by_run_group", (*shape, 1 + runs, n_places(n_bins)), Combine.ADD, least=0),
@@ -251,10 +233,10 @@ class Functionals:
 
     @classmethod
     def of(
-        cls, count: Array, swaps: Array, confidence: Sequence[float], lowest: int, n_closed: int
+        cls, count: Array, swaps: Array, confidence: Sequence[float], n_closed: int
     ) -> Functionals:
         """Return the functionals of swap counts (..., bin), of which the first `n_closed` bins are closed."""
-        bins = isotonic_bins(count, swaps, confidence, lowest=lowest)
+        bins = isotonic_bins(count, swaps, confidence)
         bins = np.where(bins < n_closed, bins, -1)
         width = crossing(count, swaps, bins, confidence)
         beyond = count.shape[-1] + 1.0 - np.argmax(count[..., ::-1] > 0, axis=-1)[..., np.newaxis]
@@ -270,16 +252,16 @@ def limits(
     cell_of: Array,
     settings: Mapping[str, Any],
 ) -> dict[str, Array]:
-    """Return confidence limits and probabilities, by the names of variables.
+    """Return confidence limits, by the names of variables.
 
     point: Functionals of all comparisons, (metric, gain, size, confidence).
     by_run, by_topic: Comparisons and swaps without each group: int64 (group, metric, gain, size, bin) and (group, half,
         ...).
     cell_of: int64 (metric, gain): number of the cell.
-    settings: Of `Functionals.of`: confidence, lowest, n_closed; and the width of a bin.
+    settings: Of `Functionals.of`: confidence, n_closed; and the width of a bin.
     """
     width = settings["width"]
-    rules = {name: settings[name] for name in ("confidence", "lowest", "n_closed")}
+    rules = {name: settings[name] for name in ("confidence", "n_closed")}
     runs, topics = (Functionals.of(*each, **rules) for each in (by_run, by_topic))
     always = point.known & runs.known.all(axis=0)
     low, high = Replicates(runs.log_required, topics.log_required).limits(point.log_required)
@@ -298,7 +280,7 @@ def limits(
 def _compared(
     share: Array, runs: Array, topics: Array, known: Array, cell_of: Array
 ) -> dict[str, Array]:
-    """Return the limits of how far shares are below the largest, and the probabilities of being the largest.
+    """Return the limits of how far shares are below the largest.
 
     share, runs, topics: float64 (metric, gain, size, confidence), with groups in front for the replicates.
     known: bool (metric, gain, size, confidence): whether there is a required difference; without any nothing is
@@ -306,7 +288,7 @@ def _compared(
     cell_of: int64 (metric, gain): number of the cell, so that metrics without gains count once.
     """
     first_of = np.unique(cell_of, return_index=True)[1]
-    joint = np.full((3, len(first_of), *share.shape[2:]), np.nan)
+    joint = np.full((2, len(first_of), *share.shape[2:]), np.nan)
     for size, level in np.ndindex(*share.shape[2:]):
         if not known[:, :, size, level].any():
             continue
@@ -316,10 +298,9 @@ def _compared(
         ]
         # The same multipliers for every size and confidence.
         random = np.random.Generator(np.random.Philox(key=stream_key(1, names.Purpose.SWAP_LIMITS)))
-        joint[:2, :, size, level] = behind_best(parts[0], Replicates(*parts[1:]), random)
-        # Of the shares, as the limits are: errors of logits are long-tailed near a share of 0 and would contradict them.
-        joint[2, :, size, level] = first_probability(parts[0], Replicates(*parts[1:]), random)
-    names_of = ("share_behind_low", "share_behind_high", "first_probability")
+        # Of the shares, as errors of logits are long-tailed near a share of 0.
+        joint[:, :, size, level] = behind_best(parts[0], Replicates(*parts[1:]), random)
+    names_of = ("share_behind_low", "share_behind_high")
     return {name: each[cell_of] for name, each in zip(names_of, joint, strict=True)}
 
 

@@ -51,87 +51,23 @@ class SwapOptions(TopicSampling):
         minimum=2,
         maximum=1000,
     )
-    allow_zero: bool = option_field(
-        False,
-        "A required difference may be 0.",
-        detail="The first bin is then treated like the others.",
-        finalize=True,
-    )
-    signed: bool = option_field(
-        False,
-        "Bins for negative differences, too.",
-        detail="Their numbers are -1, -2, ...; differences are of the first run in label order minus the second. Sakai 2005, Fig. 1 prints "
-        "signed differences, though its text means absolute ones. Required differences pool both signs.",
-    )
-    symmetric: bool = option_field(
-        False,
-        "Every comparison counts in both directions, also with the second sample as the first.",
-    )
     share: Literal["all", "none"] = option_field(
         "all",
         "Samples of a trial are used for all pairs of runs, or none: samples are drawn for each pair (slow).",
         detail="``all`` is Sakai 2007; ``none``, Sakai 2005, Fig. 1, takes about a hundred times longer.",
     )
-    interval: Literal["trials", "population"] = option_field(
-        "trials",
-        "Intervals of swap rates over trials, or about the population of topics and runs (slow).",
-        detail="Estimand of the 95 % intervals: ``trials``, the rate of infinitely many trials with these topics and runs; more trials "
-        "narrow the interval. ``population``, the mean rate of collections of as many topics and runs from the same population; the "
-        "interval is far wider, and takes up to 1.3 * groups times the work in addition. See `Notes`.",
-    )
-    required: Literal["isotonic", "suffix", "first"] = option_field(
+    required: Literal["isotonic", "suffix"] = option_field(
         "isotonic",
         "Required difference: lower edge of the first bin whose fitted swap rate is low enough (isotonic), "
-        "whose own rate is (first), or from which on all rates are (suffix, as in the papers).",
-        detail="The fit does not increase with the difference (`scorecube.statistics.required_difference`). With ``first`` a higher bin "
-        "may have a rate that is too high. The open bin of a stated number of bins is no answer of ``isotonic``; as that of the papers' "
-        "rules it is marked (`open_bin`).",
-        finalize=True,
-        since="0.2.0",
-        before="suffix",
+        "or from which on all rates are (suffix, as in the papers).",
+        detail="The fit does not increase with the difference (`scorecube.statistics.required_difference`). Limits exist for "
+        "``isotonic``. The open bin of a stated number of bins is no answer of ``isotonic``; as that of ``suffix`` it is marked (`open_bin`).",
     )
-    limits: bool = option_field(
-        True,
-        "No confidence limits of required differences and shares over topics and teams: half the time.",
-        detail="Whether to compute 95 % limits of required differences and shares, about the population of topics and teams, and the "
-        "probability that each metric is the most sensitive. They take as long again as the trials (three times as long with 500 runs), "
-        "and exist for ``isotonic``, 4 topics and 4 teams or more.",
-        flag="--no-limits",
-        since="0.2.0",
-        before=False,
-    )
-    run_groups: Literal["teams", "runs"] = option_field(
-        "teams",
-        "Runs that are left out together for limits and intervals about the population.",
-        detail="Whole ``teams``, or ``runs`` as if each were a team.",
-        since="0.2.0",
-        before="runs",
-    )
-    groups: int = option_field(
-        10,
-        "Number of groups of topics, and of teams or runs, left out in turn for the interval about the population.",
-        minimum=3,
-        maximum=1000,
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.interval == "trials":
-            # Groups are not used: equal plans must have equal digests.
-            object.__setattr__(self, "groups", SwapOptions.groups)
-        if self.required != "isotonic":
-            object.__setattr__(self, "limits", False)
-        if self.interval == "trials" and not self.limits:
-            object.__setattr__(self, "run_groups", "runs")
 
     @property
     def width(self) -> Fraction:
         """Width of a bin, exactly as it is written."""
         return Fraction(str(self.bin_width))
-
-    def places(self, n_bins: int) -> int:
-        """Return the number of bins, including those of negative differences."""
-        return 2 * n_bins if self.signed else n_bins
 
 
 MOST_BINS = 1000

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import xarray as xr
-
 from scorecube import names
 from scorecube.collection.schema import derived, limits, variables
-from scorecube.statistics.decay_curve import (
-    DECIDED_BY_TIES,
-    fit_decay,
-    lack_of_fit,
-    sizes_beyond,
-    without_ties,
-)
 
-FIT = "parameter"
-CURVE_SIZE = "curve_size"
-"""Sizes of samples that were tried, and further ones up to twice the largest."""
+DECIDED_BY_TIES = 0.5
+"""Share of exact ties beyond which they decide the swap rate of a bin."""
 _CELL = (names.METRIC, names.GAIN, names.SIZE)
 _BINS = (*_CELL, names.BIN)
 _LEVELS = (*_CELL, names.CONFIDENCE)
-_FITS = (names.METRIC, names.GAIN, names.BIN)
-_CURVES = (*_FITS, CURVE_SIZE)
 VARIABLES = (
     *variables(
         *(_BINS, "count", "comparisons", "i"),
@@ -37,14 +22,16 @@ VARIABLES = (
     ),
     *variables(_BINS, "share", "1", swap_rate="swaps / count; missing where the bin is empty"),
     *limits(
-        "swap_rate", _BINS, "1", "{} limit of the swap rate (95 %), see the attribute interval"
+        "swap_rate",
+        _BINS,
+        "1",
+        "{} limit (95 %) of the swap rate of infinitely many trials with these topics and runs",
     ),
     *variables(
         *(_LEVELS, "estimate", "score"),
         form=".2f",
         required_difference="lower edge of the bin that the option required chooses",
         required_suffix="lower edge of the lowest bin from which on no swap rate is too high",
-        required_difference_first="lower edge of the lowest bin whose swap rate is not too high",
     ),
     *variables(
         *(_LEVELS, "estimate", "score"),
@@ -106,12 +93,6 @@ VARIABLES = (
         share_behind_high="upper limit of share_behind, 95 % for all pairs of metrics together",
     ),
     *variables(
-        *(_LEVELS, "share", "1"),
-        form=".2f",
-        headings={"first_probability": "probability of the largest share"},
-        first_probability="probability of the largest share of all metrics and gain settings, given the shares and their errors",
-    ),
-    *variables(
         *(_BINS, "estimate", "1"),
         swap_rate_fitted="weighted isotonic regression of the swap rates on the absolute difference",
     ),
@@ -130,76 +111,7 @@ VARIABLES = (
 )
 
 
-def _on_curve(result: xr.Dataset) -> tuple[Any, Any]:
-    """Return the sizes that were tried, and those of the curves."""
-    tried = result[names.SIZE].values.astype(float)
-    return tried, np.concatenate([tried, sizes_beyond(tried)])
-
-
-def _fit(result: xr.Dataset) -> xr.DataArray:
-    """Return height, decay and lack of fit of the curves of bins, without sizes that ties decide."""
-    tried, _ = _on_curve(result)
-    rates = result["swap_rate"].transpose(*_FITS, names.SIZE)
-    usable = rates.values
-    if "tie_share" in result:
-        usable = without_ties(usable, result["tie_share"].transpose(*rates.dims).values)
-    height, decay = fit_decay(tried, usable)
-    error = lack_of_fit(tried, usable, height, decay)
-    parameters = {FIT: ["height", "decay", "lack_of_fit"]}
-    return xr.DataArray(np.stack([height, decay, error]), parameters, (FIT, *_FITS))
-
-
-def _at_curve_sizes(result: xr.Dataset, values: Any, dims: tuple[str, ...]) -> xr.DataArray:
-    return xr.DataArray(values, {CURVE_SIZE: _on_curve(result)[1].astype(int)}, dims)
-
-
-def _fitted(result: xr.Dataset) -> xr.DataArray:
-    sizes = _on_curve(result)[1]
-    height, decay, _ = result["fit"].transpose(FIT, *_FITS).values[..., np.newaxis]
-    return _at_curve_sizes(result, height * np.exp(-decay * sizes), _CURVES)
-
-
-def _measured(result: xr.Dataset) -> xr.DataArray:
-    tried, sizes = _on_curve(result)
-    rates = result["swap_rate"].transpose(*_FITS, names.SIZE).values
-    further = np.full((*rates.shape[:-1], len(sizes) - len(tried)), np.nan)
-    return _at_curve_sizes(result, np.concatenate([rates, further], axis=-1), _CURVES)
-
-
-def _extrapolated(result: xr.Dataset) -> xr.DataArray:
-    tried, sizes = _on_curve(result)
-    return _at_curve_sizes(result, np.arange(len(sizes)) >= len(tried), (CURVE_SIZE,))
-
-
 DERIVED = (
-    derived(_measured, _CURVES, "share", rate_at_size="swap rate; missing at sizes not tried"),
-    derived(
-        _fit,
-        *((*_FITS, FIT), "estimate"),
-        fit="height, decay and lack of fit of a decay of the rate over the sizes that were tried",
-    ),
-    derived(
-        _fitted,
-        *(_CURVES, "estimate"),
-        needs=("fit",),
-        fitted="decay of the rate, height * exp(-decay * size); missing with fewer than three sizes",
-    ),
-    derived(_extrapolated, (CURVE_SIZE,), "flag", extrapolated="whether a size was not tried"),
-    derived(
-        lambda result: result["fit"].sel({FIT: "lack_of_fit"}, drop=True),
-        *(_FITS, "estimate"),
-        needs=("fit",),
-        lack_of_fit="root mean square of rate - fitted over the sizes of the fit",
-    ),
-    derived(
-        lambda result: (
-            ~_extrapolated(result) | result["fit"].sel({FIT: "height"}, drop=True).notnull()
-        ),
-        _CURVES,
-        "flag",
-        needs=("fit",),
-        drawn="sizes that were tried, or have a fit",
-    ),
     derived(
         lambda result: result["tie_share"] > DECIDED_BY_TIES,
         *(_BINS, "flag"),

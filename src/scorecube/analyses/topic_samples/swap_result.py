@@ -15,7 +15,6 @@ from scorecube.analyses.topic_samples.swap_limits import (
     by_group,
     counts_and_swaps,
     limits,
-    n_groups,
     tie_shares,
 )
 from scorecube.analyses.topic_samples.swap_options import SwapOptions
@@ -23,12 +22,11 @@ from scorecube.analyses.topic_samples.swap_quantities import VARIABLES
 from scorecube.collection.selection import cells
 from scorecube.statistics.integer_scores import usual_difference
 from scorecube.statistics.proportion_intervals import effective_size, student_quantile, wilson
-from scorecube.statistics.replicate_limits import population_interval
 from scorecube.statistics.required_difference import (
     crossing,
     fitted_rates,
     isotonic_bins,
-    required_bins,
+    suffix_bins,
 )
 
 DECIMALS = 12
@@ -43,7 +41,6 @@ LIMITS = (
     "share_high",
     "share_behind_low",
     "share_behind_high",
-    "first_probability",
 )
 
 
@@ -58,11 +55,8 @@ def make_result(swap: SwapOptions, prepared: Prepared, totals: Inputs, trials: i
     }
     count, swaps, both_zero = by_cell["count"], by_cell["swap"], by_cell["both_zero"]
     if swap.rule == "s1":
-        swaps[..., count.shape[-1] - bins.number] += both_zero
-    replicates = np.moveaxis(totals["left_out"], 2, 1)[:, cell_of] if "left_out" in totals else None
-    low, high = _rate_limits(
-        swap, prepared, (swaps, count), by_cell["products"], replicates, trials
-    )
+        swaps[..., 0] += both_zero
+    low, high = _rate_limits(swap, (swaps, count), by_cell["products"], trials)
     grid = swap.grids(cube, swap.width)[0]
     to_score = (float(grid.width) / grid.units_per_bin)[cell_of][..., np.newaxis]
     usual = [min(usual_difference(cell), LEAST_DIFFERENCE) for cell in cells(cube)[0]]
@@ -77,11 +71,8 @@ def make_result(swap: SwapOptions, prepared: Prepared, totals: Inputs, trials: i
     samples = trials * (n_runs * (n_runs - 1) // 2 if swap.share == "none" else 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = np.where(count > 0, swaps / count, np.nan)
-    absolute = (_absolute(count, bins.number), _absolute(swaps, bins.number))
     groups = by_group(totals, cube) if "by_run_group" in totals else None
-    fitted, ties = fitted_rates(*absolute), np.full(absolute[0].shape, np.nan)
-    if groups is not None:
-        ties = tie_shares(groups[0][0])
+    ties = np.full(count.shape, np.nan) if groups is None else tie_shares(groups[0][0])
     values = {
         "count": count,
         "swaps": swaps,
@@ -89,102 +80,68 @@ def make_result(swap: SwapOptions, prepared: Prepared, totals: Inputs, trials: i
         "swap_rate": rate,
         "swap_rate_low": low,
         "swap_rate_high": high,
-        "swap_rate_fitted": _by_sign(fitted, swap.signed),
-        "tie_share": _by_sign(ties, swap.signed),
-        **_required(swap, bins.closed, *absolute, max_performance),
+        "swap_rate_fitted": fitted_rates(count, swaps),
+        "tie_share": ties,
+        **_required(swap, bins.closed, count, swaps, max_performance),
         "max_performance": max_performance,
         "max_difference": max_difference,
         "unique": (totals["overlap"][:, 0] + totals["overlap"][:, 1]) / (2 * samples),
         "common": totals["overlap"][:, 2] / samples,
     }
-    values |= _limits(swap, prepared, absolute, groups, values)
-    filled = absolute[0].any(axis=(0, 1, 2))
+    values |= _limits(swap, prepared, (count, swaps), groups, values)
+    filled = count.any(axis=(0, 1, 2))
     shown = (
         max(int(np.flatnonzero(filled).max(initial=0)) + 1, 2) if bins.automatic else bins.number
     )
-    return _labelled(swap, cube, values, trials, (bins.number, shown))
+    return _labelled(swap, cube, values, trials, shown)
 
 
 def _labelled(
-    swap: SwapOptions,
-    cube: xr.Dataset,
-    values: dict[str, Array],
-    trials: int,
-    bins: tuple[int, int],
+    swap: SwapOptions, cube: xr.Dataset, values: dict[str, Array], trials: int, shown: int
 ) -> xr.Dataset:
-    """Return the labelled result with the bins that are shown."""
-    counted, shown = bins
-    first = counted - shown if swap.signed else 0
-    of_bins = slice(first, first + swap.places(shown))
+    """Return the labelled result with the first bins, those that are shown."""
     trimmed = {
-        variable.name: values[variable.name][..., of_bins]
+        variable.name: values[variable.name][..., :shown]
         if names.BIN in variable.dims
         else values[variable.name]
         for variable in VARIABLES
     }
-    edges = np.array([float(k * swap.width) for k in range(shown)])
     coords = {
         names.SIZE: np.array(swap.sizes(cube)),
-        names.BIN: np.arange(swap.places(shown)) - (shown if swap.signed else 0),
-        "lower": (
-            names.BIN,
-            np.concatenate([[np.nan], -edges[:0:-1], edges]) if swap.signed else edges,
-        ),
+        names.BIN: np.arange(shown),
+        "lower": (names.BIN, np.array([float(k * swap.width) for k in range(shown)])),
         names.CONFIDENCE: np.array(swap.confidence),
     }
     attrs = {"trials": trials} | {
-        name: getattr(swap, name) for name in ("sampling", "rule", "share", "interval", "required")
+        name: getattr(swap, name) for name in ("sampling", "rule", "share", "required")
     }
     attrs |= {"n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC]}
     return labelled_result(cube, VARIABLES, trimmed, coords, attrs)
 
 
 def _rate_limits(
-    swap: SwapOptions,
-    prepared: Prepared,
-    counts: tuple[IntArray, IntArray],
-    products: IntArray,
-    replicates: IntArray | None,
-    trials: int,
+    swap: SwapOptions, counts: tuple[IntArray, IntArray], products: IntArray, trials: int
 ) -> tuple[Any, Any]:
     """Return lower and upper limits of the swap rates."""
     swaps, count = counts
     halves = np.moveaxis(products.astype(object), (-3, -2), (0, 1))
-    exact, first = halves[:, 0] + halves[:, 1] * 2**32, count.shape[-1] - prepared.shared.number
+    exact = halves[:, 0] + halves[:, 1] * 2**32
     if swap.rule == "s1":
-        exact[..., first] = exact[..., -1]
-    max_size = 1.0 + swap.symmetric if swap.share == "none" else None
-    size, freedom = effective_size(swaps, count, exact[..., :-1], trials, most=max_size)
+        exact[..., 0] = exact[..., -1]
+    most = 1.0 if swap.share == "none" else None
+    size, freedom = effective_size(swaps, count, exact[..., :-1], trials, most=most)
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = swaps / count
-        if replicates is None:
-            return wilson(np.where(count > 0, rate, 0.0) * size, size, student_quantile(freedom))
-        if swap.rule == "s1":
-            replicates[..., first] = replicates[..., -1]
-        replicate_rates = replicates[..., 1, :-1] / replicates[..., 0, :-1]
-    topic_groups, _ = n_groups(prepared.cube, swap.groups, swap.run_groups)
-    return population_interval(rate, count, size, replicate_rates, topic_groups)
-
-
-def _absolute(counts: IntArray, n_bins: int) -> IntArray:
-    """Return the counts by absolute difference."""
-    signed = counts.shape[-1] > n_bins
-    return counts[..., n_bins:] + counts[..., n_bins - 1 :: -1] if signed else counts
-
-
-def _by_sign(values: Array, signed: bool) -> Array:
-    """Return values of bins of absolute differences for all bins."""
-    return np.concatenate([values[..., ::-1], values], axis=-1) if signed else values
+    return wilson(np.where(count > 0, rate, 0.0) * size, size, student_quantile(freedom))
 
 
 def _required(
     swap: SwapOptions, closed: int, count: IntArray, swaps: IntArray, max_performance: Array
 ) -> dict[str, Array]:
     """Return required differences by all rules, and the shares of comparisons that reach the chosen one."""
-    lowest = 0 if swap.allow_zero else 1
-    first, suffix = required_bins(count, swaps, swap.confidence, lowest=lowest)
-    isotonic = isotonic_bins(count, swaps, swap.confidence, lowest=lowest)
-    chosen = {"isotonic": isotonic, "suffix": suffix, "first": first}[swap.required]
+    suffix = suffix_bins(count, swaps, swap.confidence)
+    isotonic = isotonic_bins(count, swaps, swap.confidence)
+    chosen = {"isotonic": isotonic, "suffix": suffix}[swap.required]
     is_open = chosen >= closed
     isotonic = np.where(isotonic < closed, isotonic, -1)
     if swap.required == "isotonic":
@@ -202,7 +159,6 @@ def _required(
     return {
         "required_difference": required,
         "required_difference_smooth": smooth,
-        "required_difference_first": _edge(edges, first),
         "required_suffix": _edge(edges, suffix),
         "open_bin": is_open,
         "relative_difference": relative,
@@ -232,10 +188,10 @@ def _limits(
         return dict.fromkeys(LIMITS, np.full(required.shape, np.nan))
     by_run, by_topic = groups
     closed = prepared.shared.closed
-    width, lowest = float(swap.width), 0 if swap.allow_zero else 1
-    settings = {"confidence": swap.confidence, "lowest": lowest, "n_closed": closed, "width": width}
+    width = float(swap.width)
+    settings = {"confidence": swap.confidence, "n_closed": closed, "width": width}
     found = limits(
-        Functionals.of(*counts, swap.confidence, lowest, closed),
+        Functionals.of(*counts, swap.confidence, closed),
         counts_and_swaps(by_run[:1] - by_run[1:], swap.rule),
         counts_and_swaps(by_topic, swap.rule),
         cells(prepared.cube)[1],

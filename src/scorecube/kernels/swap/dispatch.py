@@ -17,7 +17,6 @@ from scorecube.kernels.arrays import (
 )
 from scorecube.kernels.swap.pairwise import (
     add_counted,
-    count_signed_swaps,
     count_swaps,
     count_swaps_by_trial,
     extremes,
@@ -37,20 +36,18 @@ LEAST_TRIALS, MOST_TRIALS = 32, 512
 
 
 class Kernel(StrEnum):
-    """Kernels that count swaps; all return the same counts, `SIGNED` by signed bins."""
+    """Kernels that count swaps; all return the same counts."""
 
     BY_TRIAL = "trials innermost"
     BY_RUN = "runs innermost"
     SORTED = "sorted runs"
-    SIGNED = "signed differences"
 
 
 @dataclass(frozen=True)
 class Tally:
     """Sums of counts over trials.
 
-    count, swap, both_zero, products: Of `add_counted`: int64 (cell, place), (cell, place), (cell,), (cell, 3, 2, place
-        + 1).
+    count, swap, both_zero, products: Of `add_counted`: int64 (cell, bin), (cell, bin), (cell,), (cell, 3, 2, bin + 1).
     largest, widest: Of `extremes`: int64 (cell,).
     """
 
@@ -62,31 +59,30 @@ class Tally:
     widest: Int64Array1
 
     @classmethod
-    def empty(cls, n_cells: int, n_places: int) -> Tally:
+    def empty(cls, n_cells: int, n_bins: int) -> Tally:
         """Return a tally of no trials."""
-        count, swap = np.zeros((2, n_cells, n_places), np.int64)
+        count, swap = np.zeros((2, n_cells, n_bins), np.int64)
         products, both_zero = (
-            np.zeros((n_cells, 3, 2, n_places + 1), np.int64),
+            np.zeros((n_cells, 3, 2, n_bins + 1), np.int64),
             np.zeros(n_cells, np.int64),
         )
         lowest = np.full(n_cells, np.iinfo(np.int64).min)
         return cls(count, swap, both_zero, products, lowest, np.zeros(n_cells, np.int64))
 
     def counted(self, n_trials: int) -> Int32Array3:
-        """Return zeros for the counts of trials: (cell, trial, 2 * place + 1)."""
-        n_cells, n_places = self.count.shape
-        return np.zeros((n_cells, n_trials, 2 * n_places + 1), np.int32)
+        """Return zeros for the counts of trials: (cell, trial, 2 * bin + 1)."""
+        n_cells, n_bins = self.count.shape
+        return np.zeros((n_cells, n_trials, 2 * n_bins + 1), np.int32)
 
-    def add(self, counted: Int32Array3, *, signed: bool = False) -> None:
+    def add(self, counted: Int32Array3) -> None:
         """Add the counts of some trials."""
-        first_place = self.count.shape[1] // 2 if signed else 0
-        add_counted(counted, first_place, self.count, self.swap, self.both_zero, self.products)
+        add_counted(counted, self.count, self.swap, self.both_zero, self.products)
 
 
 def choose_kernel(
     n_runs: int, n_bins: int, largest_sum: float, units_per_bin: Float64Array1, tolerance: float
 ) -> Kernel:
-    """Return the fastest kernel for absolute differences.
+    """Return the fastest kernel.
 
     largest_sum: Bound of the absolute sums, in grid units.
     units_per_bin, tolerance: Of the grid.
@@ -112,35 +108,25 @@ def add_trials(
     units_per_bin: Float64Array1,
     tolerance: float,
     tally: Tally,
-    *,
-    symmetric: bool,
 ) -> None:
     """Add the comparisons of some trials to a tally.
 
-    kernel: Of `choose_kernel`, or `Kernel.SIGNED`.
+    kernel: Of `choose_kernel`.
     sums: float64 (cell, run, half, trial): sums over topic samples in grid units.
     units_per_bin, tolerance: Of the grid.
     tally: Added to.
-    symmetric: Whether every comparison is also made with the second sample as the first.
     """
     counted = tally.counted(sums.shape[-1])
-    directions = (0, 1) if symmetric else (0,)
     if kernel is Kernel.BY_TRIAL:
-        for half in directions:
-            count_swaps_by_trial(sums, half, units_per_bin, tolerance, counted)
+        count_swaps_by_trial(sums, units_per_bin, tolerance, counted)
         extremes_by_trial(sums, tally.largest, tally.widest)
-        tally.add(counted)
-        return
-    sums = np.ascontiguousarray(sums.transpose(2, 3, 0, 1))
-    if kernel is Kernel.SORTED:
-        keys = sort_keys(sums)
-        for half in directions:
-            count_swaps_sorted(keys, half, units_per_bin, tolerance, counted)
-        extremes_sorted(keys, tally.largest, tally.widest)
-        tally.add(counted)
-        return
-    pairwise = count_signed_swaps if kernel is Kernel.SIGNED else count_swaps
-    for half in directions:
-        pairwise(sums[half], sums[1 - half], units_per_bin, tolerance, counted)
-    extremes(sums[0], sums[1], tally.largest, tally.widest)
-    tally.add(counted, signed=kernel is Kernel.SIGNED)
+    else:
+        sums = np.ascontiguousarray(sums.transpose(2, 3, 0, 1))
+        if kernel is Kernel.SORTED:
+            keys = sort_keys(sums)
+            count_swaps_sorted(keys, units_per_bin, tolerance, counted)
+            extremes_sorted(keys, tally.largest, tally.widest)
+        else:
+            count_swaps(sums[0], sums[1], units_per_bin, tolerance, counted)
+            extremes(sums[0], sums[1], tally.largest, tally.widest)
+    tally.add(counted)

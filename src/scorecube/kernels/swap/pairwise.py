@@ -77,16 +77,11 @@ def count_swaps(
 
 @compiled
 def count_swaps_by_trial(
-    sums: Float64Array4,
-    half: int,
-    units_per_bin: Float64Array1,
-    tolerance: float,
-    counted: Int32Array3,
+    sums: Float64Array4, units_per_bin: Float64Array1, tolerance: float, counted: Int32Array3
 ) -> None:
     """Do what `count_swaps` does, with the innermost loop over trials: for few runs.
 
     sums: float64 (cell, run, half, trial).
-    half: Which half is the first sample, 0 or 1.
     units_per_bin, tolerance, counted: As of `count_swaps`.
     """
     n_cells, n_runs, _, n_trials = sums.shape
@@ -103,9 +98,9 @@ def count_swaps_by_trial(
             high = min(low + at_once, n_trials)
             places = counted[cell, low:high].reshape(-1)
             for x in range(n_runs - 1):
-                ax, bx = sums[cell, x, half, low:high], sums[cell, x, 1 - half, low:high]
+                ax, bx = sums[cell, x, 0, low:high], sums[cell, x, 1, low:high]
                 for y in range(x + 1, n_runs):
-                    ay, by = sums[cell, y, half, low:high], sums[cell, y, 1 - half, low:high]
+                    ay, by = sums[cell, y, 0, low:high], sums[cell, y, 1, low:high]
                     for k in range(high - low):
                         d, e = ax[k] - ay[k], bx[k] - by[k]
                         sign_d = np.int32(d > tolerance) - np.int32(d < -tolerance)
@@ -121,7 +116,6 @@ def count_swaps_by_trial(
 
 def add_counted(
     counted: Int32Array3,
-    first_place: int,
     count: Int64Array2,
     swap: Int64Array2,
     both_zero: Int64Array1,
@@ -131,46 +125,44 @@ def add_counted(
 
     Squares and products are for variances over trials.
 
-    counted: Of `count_swaps`; a place is a bin, or a bin of signed differences.
-    first_place: Place of the bin that begins at difference 0.
-    count, swap: int64 (cell, place), added to: comparisons, and swaps by Fig. 1.
+    counted: Of `count_swaps`.
+    count, swap: int64 (cell, bin), added to: comparisons, and swaps by Fig. 1.
     both_zero: int64 (cell,), added to.
-    products: int64 (cell, 3, 2, place + 1), added to: comparisons squared, comparisons times swaps, swaps squared; the
-        low 32 bits of each trial's product, and the high bits. The additional last place is the first bin with Fig. 4's
+    products: int64 (cell, 3, 2, bin + 1), added to: comparisons squared, comparisons times swaps, swaps squared; the
+        low 32 bits of each trial's product, and the high bits. The additional last bin is the first one with Fig. 4's
         swaps.
     """
     work = np.empty((2, count.shape[1] + 1), np.int64)
-    _add_counted(counted, first_place, count, swap, both_zero, products, work)
+    _add_counted(counted, count, swap, both_zero, products, work)
 
 
 @compiled
 def _add_counted(
     counted: Int32Array3,
-    first_place: int,
     count: Int64Array2,
     swap: Int64Array2,
     both_zero: Int64Array1,
     products: Int64Array4,
     work: Int64Array2,
 ) -> None:
-    """Do what `add_counted` does; `work` is int64 (2, place + 1)."""
-    n_places = count.shape[1]
+    """Do what `add_counted` does; `work` is int64 (2, bin + 1)."""
+    n_bins = count.shape[1]
     lower, bits = np.int64(2**32 - 1), np.int64(32)
     for cell in range(counted.shape[0]):
         for trial in range(counted.shape[1]):
-            tied = np.int64(counted[cell, trial, 2 * n_places])
+            tied = np.int64(counted[cell, trial, 2 * n_bins])
             both_zero[cell] += tied
-            for place in range(n_places):
-                work[1, place] = counted[cell, trial, n_places + place]
+            for place in range(n_bins):
+                work[1, place] = counted[cell, trial, n_bins + place]
                 work[0, place] = counted[cell, trial, place] + work[1, place]
-            work[0, first_place] += tied
-            work[0, n_places] = work[0, first_place]
-            work[1, n_places] = work[1, first_place] + tied
-            for place in range(n_places):
+            work[0, 0] += tied
+            work[0, n_bins] = work[0, 0]
+            work[1, n_bins] = work[1, 0] + tied
+            for place in range(n_bins):
                 count[cell, place] += work[0, place]
                 swap[cell, place] += work[1, place]
             for k in range(3):
-                for place in range(n_places + 1):
+                for place in range(n_bins + 1):
                     product = work[k >> 1, place] * work[(k + 1) >> 1, place]
                     products[cell, k, 0, place] += product & lower
                     products[cell, k, 1, place] += product >> bits
@@ -178,51 +170,24 @@ def _add_counted(
 
 @inlined
 def add_comparison(
-    d: float, e: float, per_unit: float, tolerance: float, signed: bool, counted: Int32Array1
+    d: float, e: float, per_unit: float, tolerance: float, counted: Int32Array1
 ) -> None:
     """Add one comparison to the counts of a trial.
 
     d, e: Differences in the first and the second sample, in grid units.
     per_unit: 1 / units per bin.
     tolerance: Of the grid.
-    signed: Whether negative differences have bins of their own, which mirror the others and precede them: there are
-        twice as many places as bins of absolute differences.
-    counted: int32 (2 * place + 1,), added to: see `count_swaps`.
+    counted: int32 (2 * bin + 1,), added to: see `count_swaps`.
     """
-    n_places = (counted.shape[0] - 1) // 2
-    n_bins = n_places // 2 if signed else n_places
+    n_bins = (counted.shape[0] - 1) // 2
     sign_d = np.int64(d > tolerance) - np.int64(d < -tolerance)
     sign_e = np.int64(e > tolerance) - np.int64(e < -tolerance)
     place = np.int64(min((abs(d) + tolerance) * per_unit, n_bins - 0.5))
-    if signed:
-        place = n_bins - 1 - place if sign_d < 0 else n_bins + place
     if sign_d != sign_e:
-        place += n_places
+        place += n_bins
     elif sign_d == 0:
-        place = np.int64(2 * n_places)
+        place = np.int64(2 * n_bins)
     counted[place] += 1
-
-
-@compiled
-def count_signed_swaps(
-    first: Float64Array3,
-    second: Float64Array3,
-    units_per_bin: Float64Array1,
-    tolerance: float,
-    counted: Int32Array3,
-) -> None:
-    """Do what `count_swaps` does with bins of signed differences (Sakai 2005, Fig. 1).
-
-    The difference is the run with the smaller position minus the other run; see `add_comparison` for the bins.
-    """
-    n_trials, n_cells, n_runs = first.shape
-    for trial in range(n_trials):
-        for cell in range(n_cells):
-            per_unit = 1.0 / units_per_bin[cell]
-            a, b, places = first[trial, cell], second[trial, cell], counted[cell, trial]
-            for x in range(n_runs - 1):
-                for y in range(x + 1, n_runs):
-                    add_comparison(a[x] - a[y], b[x] - b[y], per_unit, tolerance, True, places)
 
 
 @compiled

@@ -37,14 +37,10 @@ class BinRules(NamedTuple):
     """How comparisons are counted.
 
     units_per_bin, tolerance: As of `count_swaps`.
-    signed: As of `add_comparison`.
-    symmetric: Whether every comparison is also made with the second sample as the first.
     """
 
     units_per_bin: Float64Array1
     tolerance: float
-    signed: bool
-    symmetric: bool
 
 
 @compiled
@@ -67,10 +63,7 @@ def count_swaps_apart(
     largest, widest: As of `extremes`, over the two runs of each pair.
     overlap: int64 (3,), added to: the totals of `overlap` in `draws`, over pairs and trials.
     """
-    (key, sampling, size, start, stop), (units_per_bin, tolerance, signed, symmetric) = (
-        trials,
-        rules,
-    )
+    (key, sampling, size, start, stop), (units_per_bin, tolerance) = trials, rules
     n_cells, n_runs, n_topics = units.shape
     words, pools = np.empty(2 * size, np.uint64), np.empty((2, n_topics), np.int32)
     samples = np.empty((2, size), np.int32)
@@ -97,9 +90,7 @@ def count_swaps_apart(
                             sums[half, 1] += units[cell, y, topic]
                     d, e = sums[0, 0] - sums[0, 1], sums[1, 0] - sums[1, 1]
                     per_unit, places = 1.0 / units_per_bin[cell], counted[cell, trial - start]
-                    add_comparison(d, e, per_unit, tolerance, signed, places)
-                    if symmetric:
-                        add_comparison(e, d, per_unit, tolerance, signed, places)
+                    add_comparison(d, e, per_unit, tolerance, places)
                     highest = max(sums[0, 0], sums[0, 1], sums[1, 0], sums[1, 1])
                     largest[cell] = max(largest[cell], np.int64(highest))
                     widest[cell] = max(widest[cell], np.int64(max(abs(d), abs(e))))

@@ -49,31 +49,25 @@ def fits(n_runs: int, largest_sum: float, units_per_bin: Float64Array1, toleranc
 
 
 def count_swaps_sorted(
-    keys: Int64Array4,
-    half: int,
-    units_per_bin: Float64Array1,
-    tolerance: float,
-    counted: Int32Array3,
+    keys: Int64Array4, units_per_bin: Float64Array1, tolerance: float, counted: Int32Array3
 ) -> None:
     """Do what `count_swaps` does.
 
     keys: int64 (half, trial, cell, run): of `sort_keys`.
-    half: Which half is the first sample, 0 or 1.
     units_per_bin, tolerance, counted: As of `count_swaps`; `fits` must be true of the sums.
     """
     n_runs, n_bins = keys.shape[-1], (counted.shape[2] - 1) // 2
     widths, bits = units_per_bin.astype(np.int64), run_bits(n_runs)
-    offsets = np.empty_like(keys[half])
-    _write_offsets(keys[half], widths, bits, offsets)
+    offsets = np.empty_like(keys[0])
+    _write_offsets(keys[0], widths, bits, offsets)
     offsets.sort(axis=-1)
-    ends = keys[half][..., [0, -1]] >> bits
+    ends = keys[0][..., [0, -1]] >> bits
     multiples = int(((ends[..., 1] - ends[..., 0]) // widths).max()) + 2
     shifts = np.array([int(width).bit_length() - 1 for width in widths])
     n_blocks = n_runs // BLOCK + 1
     chains = np.full((3, n_runs), -1, np.int32)
     _count(
         keys,
-        half,
         offsets,
         bits,
         shifts,
@@ -131,7 +125,6 @@ def _write_offsets(keys: Int64Array3, widths: Int64Array1, bits: int, offsets: I
 @compiled
 def _count(
     keys: Int64Array4,
-    half: int,
     offsets: Int64Array3,
     bits: int,
     shifts: Int64Array1,
@@ -148,7 +141,7 @@ def _count(
 ) -> None:
     """Add the counts of `count_swaps_sorted`; the arrays after `counted` are work arrays.
 
-    keys, half, tolerance, counted: As of `count_swaps_sorted`.
+    keys, tolerance, counted: As of `count_swaps_sorted`.
     offsets: int64 (trial, cell, run): of `_write_offsets`, sorted.
     bits: Of `run_bits`.
     shifts: int64 (cell,): binary logarithms of the units per bin.
@@ -167,7 +160,7 @@ def _count(
     mask = (np.int64(1) << bits) - np.int64(1)
     for cell in range(counted.shape[0]):
         for trial in range(counted.shape[1]):
-            first, second = keys[half, trial, cell], keys[1 - half, trial, cell]
+            first, second = keys[0, trial, cell], keys[1, trial, cell]
             for i in range(n_runs):
                 sums[0, i] = first[i] >> bits
                 position[first[i] & mask] = i

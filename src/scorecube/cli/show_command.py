@@ -122,7 +122,7 @@ def show(
     )
     above = caption_in_study(opened, analysis, table, frame, form, shown)
     first = [column.removesuffix(DESCENDING) for column in order]
-    notes = notes_on(opened, analysis, table, chosen, all_results)
+    notes = notes_on(opened, analysis, chosen, all_results)
     if form == "text" and out is None:
         frame, rest = (frame, "") if all_rows else brief_rows(frame)
         notes += [f"{rest}; all rows: --all-rows, or --format csv"] if rest else []
@@ -145,15 +145,12 @@ def print_or_write(frame: Any, form: str, out: Path | None, **how: Any) -> None:
         notify(line)  # after the table, whose first line names it
 
 
-def notes_on(
-    study: Any, analysis: str, table: str | None, collections: list[str] | None, every: bool
-) -> list[str]:
-    """Return lines on a table, and on results that it leaves out."""
-    from scorecube.report.study_overview import superseded_note, table_note
+def notes_on(study: Any, analysis: str, collections: list[str] | None, every: bool) -> list[str]:
+    """Return lines on results that a table leaves out."""
+    from scorecube.report.study_overview import superseded_note
 
-    notes = table_note(study, analysis, table)
     older = [] if every else superseded_note(study, analysis, collections)
-    return notes + [f"{line}: --all shows them" for line in older]
+    return [f"{line}: --all shows them" for line in older]
 
 
 def refuse_beside_findings(*values: object) -> None:

@@ -34,15 +34,10 @@ def _of(
     variables: Sequence[Variable],
     table: Table,
     source: Source = Source.CUBE,
-    note: str = "",
 ) -> Table:
     """Return a table of what is computed from scores, or from rankings."""
     return replace(
-        table,
-        make=lambda cube: table.make(compute(cube)),
-        source=source,
-        note=note,
-        variables=variables,
+        table, make=lambda cube: table.make(compute(cube)), source=source, variables=variables
     )
 
 
@@ -69,36 +64,6 @@ TOPICS = _of(
     ),
 )
 """Every topic, hardest first: mean and standard deviation over runs, share of runs with a score of 0, best run and its score."""
-SEPARATION = _of(
-    score_facts.separation,
-    score_facts.SEPARATION,
-    declared(
-        "metric gain topic",
-        "metric gain topic contribution share favours opposes pairs tau_rest",
-        sort="-contribution",
-        within=2,
-    ),
-)
-"""How much every topic separates the runs in the order of their means, most first; see `score_facts.separation`.
-
-``favours`` and ``opposes`` count the pairs in the order of their means on this topic and those in the other one. ``tau_rest`` is Kendall's
-tau-b of the runs on this topic and by their means on the other topics.
-"""
-SUBSETS = _of(
-    score_facts.subsets,
-    score_facts.SUBSETS,
-    declared(
-        "metric gain size",
-        "metric gain size best random_mean random_low random_high worst best_topics worst_topics",
-    ),
-    note="best and worst subsets are what a greedy search finds, chosen after the fact: other runs may need other topics",
-)
-"""The subsets of topics of each size that rank the runs most and least like all topics, beside random ones (Guiver et al. 2009).
-
-``best`` and ``worst`` are what a greedy search finds (by adding or by taking away one topic at a time, or a random subset where that is
-better); a better or worse subset may exist. ``random_mean``, ``random_low`` and ``random_high`` are mean, 2.5 % and 97.5 % quantile of 200
-random subsets. The best subset is chosen after the fact: that its topics would do so well for other runs does not follow.
-"""
 VARIANCE = _of(
     score_facts.variance,
     score_facts.VARIANCE,
@@ -211,8 +176,6 @@ VIEW = View(
         "means": MEANS,
         "cells": CELLS,
         "topics": TOPICS,
-        "separation": SEPARATION,
-        "subsets": SUBSETS,
         "variance": VARIANCE,
         "statistics": STATISTICS,
         "preferred_rank": PREFERRED_RANK,

@@ -184,12 +184,6 @@ def _with_digest(frame: pd.DataFrame, digest: str) -> pd.DataFrame:
     return frame
 
 
-def table_note(study: Study, analysis: str, name: str | None) -> list[str]:
-    """Return a line on what a reader of a table must know; none for most tables."""
-    note = find_view(study, analysis).find_table(name)[1].note
-    return [f"note: {note}"] if note else []
-
-
 def superseded_note(study: Study, analysis: str, collections: Sequence[str] | None) -> list[str]:
     """Return a line on collections with several results of an analysis, of which a table shows the latest."""
     rows = study.rows()

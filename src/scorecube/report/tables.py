@@ -43,8 +43,6 @@ class Table:
         Counts the rows of a long table, or a little more, without making it; 0 for a table that is never long.
     source
         What the table is made from.
-    note
-        What a reader of the table must know; printed beside it.
     columns
         Quantities that columns of other names show.
     variables
@@ -56,7 +54,6 @@ class Table:
     make: Callable[[xr.Dataset], pd.DataFrame]
     rows: Callable[[xr.Dataset], int] = lambda _: 0
     source: Source = Source.RESULT
-    note: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     variables: Sequence[Variable] = ()
     legend: Callable[[Mapping[str, Any]], str] | None = None

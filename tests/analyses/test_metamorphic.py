@@ -133,7 +133,6 @@ BOUGHT = (
 )
 """What depends on the topics whose labels are bought, which are drawn by position."""
 BY_LEVEL = ("level_truth", "level_judge", "level_bias", "level_low", "level_high")
-CHECKED = ("truth", "estimate", "bias", "error", "width")
 AP_COEFFICIENTS = ("tau_ap", "tau_ap_b")
 """Coefficients that look at the top of a ranking, which is another with the opposite order."""
 
@@ -213,7 +212,7 @@ RELATIONS: dict[str, Relation] = {
     ),
     "teams in the opposite order": Relation(
         "Teams, and those of the samples, get labels in the opposite order: nothing changes.",
-        rename("team"), view_renamed("team"), laws(Law(), reliability=Law(close=RELIABILITY), check=Law(close=CHECKED)),
+        rename("team"), view_renamed("team"), laws(Law(), reliability=Law(close=RELIABILITY)),
     ),
     "metrics renamed": Relation(
         "Metrics get other names: nothing changes.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import shutil
@@ -96,21 +95,6 @@ class Tab:
             media=kind,
             features=[{"name": "prefers-color-scheme", "value": scheme}],
         )
-
-    def screenshot(self, path: Path, *, top: float = 0, height: float | None = None) -> None:
-        """Save what is on the page, from a height on, all of it by default."""
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {
-            "x": 0,
-            "y": top,
-            "width": size["width"],
-            "height": min(height or size["height"], size["height"] - top),
-            "scale": 1,
-        }
-        shot = self.call(
-            "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
-        )
-        path.write_bytes(base64.b64decode(shot["data"]))
 
     def complaints(self) -> list[str]:
         """Return errors and warnings of the console, and exceptions."""

@@ -8,9 +8,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.designs import design_of
 from scorecube.analyses.leave_out.teams import Teams
-from scorecube.errors import BadPlan
 from scorecube.report.findings import Finding
 from scorecube.report.results import headline
 from scorecube.report.views import view_of
@@ -39,15 +37,6 @@ def test_findings_of_one_result_are_its_headline(results: list[xr.Dataset]) -> N
     assert [each.sentence for each in sc.findings(results[0])] == headline(results[0])
 
 
-def test_findings_of_several_results_answer_questions(results: list[xr.Dataset]) -> None:
-    found = sc.findings(results)
-    questions = [question.text for question in view_of("bootstrap").answers]
-    assert [each.question for each in found] == questions + [""] * (len(found) - len(questions))
-    assert all(each.sentence.startswith(("a: ", "b: ")) for each in found[len(questions) :])
-    with pytest.raises(BadPlan, match="found bootstrap, scores"):
-        sc.findings([results[0], simulate_cube(n_runs=3)])
-
-
 def test_numbers_of_findings_are_those_of_tables() -> None:
     rankings = simulate_rankings(n_runs=8, n_teams=4, depth=20, seed=3)
     cube = sc.with_rankings(sc.evaluate(rankings, ["AP"], ["3:2:1"]), rankings)
@@ -68,37 +57,5 @@ def test_numbers_of_findings_are_those_of_tables() -> None:
         )
 
 
-def test_designs_have_their_limits_or_say_that_none_are_known() -> None:
-    cube = simulate_cube(n_runs=8, seed=3)
-    result = design_of(cube, "c")
-    assert result is not None
-    needed, on_the_same = sc.findings(result)
-    row = sc.table(result).sort_values("topics", kind="stable").iloc[0]
-    assert (needed.estimate, needed.low, needed.high, needed.confidence) == (
-        *row[["topics", "topics_low", "topics_high"]],
-        0.95,
-    )
-    assert on_the_same.estimate == sc.table(result)["paired_topics"].min()
-    both = sc.findings([result, result.assign_attrs(collection="d")])
-    assert [each.estimate for each in both] == [needed.estimate, on_the_same.estimate]
-    few = design_of(cube.isel(topic=slice(2)), "few")
-    assert few is not None
-    (bare, *_) = sc.findings(few)
-    assert bare.low is None
-    assert "so few topics" in bare.cautions[0]
-    (plain,) = sc.findings(sc.topic_set_size(0.1))
-    assert plain.sentence == "design: topics[], power[]"
-
-
 def test_an_analysis_from_outside_may_be_named_like_a_module_of_the_report() -> None:
     assert view_of("columns").heading == "columns"
-
-
-def test_equal_means_are_remarked_on_without_tables() -> None:
-    """The remark is made when a result is stored, where tables would take longer than the analysis."""
-    cube = simulate_cube(n_runs=4)
-    cube["score"][...] = 0.5
-    result = sc.analyse(cube, sc.Correlation(), seed=1)
-    ((text, detail),) = view_of("correlate").cautions(result, {})
-    assert "equal means" in text
-    assert detail == "up to 6 of 6 pairs"

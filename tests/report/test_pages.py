@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,32 +17,18 @@ from scorecube.analyses import registry
 from scorecube.cli import report_commands
 from scorecube.errors import BadStudy
 from scorecube.report import results
-from scorecube.report.cautions import cautions_of, cautions_of_collection, merge_cautions
-from scorecube.report.findings import Short
+from scorecube.report.cautions import cautions_of
 from scorecube.report.page import cards as made_cards
 from scorecube.report.page import sections as made_of
 from scorecube.report.page import writing as pages
-from scorecube.report.page.board import TO, limited
-from scorecube.report.page.cards import Card, Says, cards, metrics_table
+from scorecube.report.page.board import limited
+from scorecube.report.page.cards import Card, cards, metrics_table
 from scorecube.report.page.html import MOST_SHOWN, html_table
 from scorecube.report.page.options import PageOptions
-from scorecube.report.page.render import further
 from scorecube.report.page.sections import Section, Sections, part_sources, read_part, without_large
-from scorecube.report.study_contents import overview
 from scorecube.report.study_overview import draw
-from scorecube.report.swap import discrimination
 from scorecube.report.tables import Table
-from scorecube.report.text_formats import render
-from scorecube.report.view import (
-    DIFFERENCE,
-    DISCRIMINATION,
-    LEADERBOARD,
-    ONLY_ANSWERED,
-    QUESTIONS,
-    TOPICS,
-    Question,
-    ResultGroup,
-)
+from scorecube.report.view import DIFFERENCE, DISCRIMINATION, LEADERBOARD, TOPICS, Question
 from scorecube.report.views import view_of
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
@@ -141,41 +125,6 @@ def test_the_card_of_the_leader_has_limits_that_allow_for_its_choice(tmp_path: P
     assert says.clause.startswith("as leader; ")
 
 
-def test_cards_show_what_findings_say_in_few_words(several: Study) -> None:
-    (section,) = [each for each in sections_of(several, "c0") if each.kind == "swap"]
-    shorts = [own for each in section.answered(DIFFERENCE) for own in each.short]
-    assert {each.label for each in shorts} == set(METRICS)
-    assert [each.clause for each in told([section])[DIFFERENCE].says] == [each.words for each in shorts]  # fmt: skip
-    other = replace(section.findings[0], question=DIFFERENCE.text, short=(Short("AP", "much", words="of all"),))  # fmt: skip
-    section.findings = [other]
-    assert told([section])[DIFFERENCE].says == [Says("AP", "much", "", "of all", [])]
-    section.findings = [replace(other, short=(), estimate=0.5, low=0.4, high=0.6, confidence=0.95, subject="what")]  # fmt: skip
-    assert told([section])[DIFFERENCE].says == [Says("", "0.50", f"0.40{TO}0.60", "what", [])]
-
-
-@pytest.mark.parametrize(
-    ("metrics", "limited", "words"),
-    [
-        (["AP"], True, "of the comparisons have the required difference"),
-        (["AP", "Q"], False, "no limits are known that separate metrics"),
-        (["AP", "Q"], True, "AP is separated from all others"),
-    ],
-)
-def test_a_metric_is_separated_from_others_that_there_are_by_limits(
-    metrics: list[str], limited: bool, words: str
-) -> None:
-    """One metric alone, and metrics without limits, are not called separated."""
-    result = xr.Dataset(attrs={"n_runs": 5, "sampling": "disjoint", "plan": '{"options": {}}'})
-    behind = [np.nan, 0.1][: len(metrics)] if limited else [np.nan] * len(metrics)
-    rows = {"share": [0.5, 0.2][: len(metrics)], "share_low": 0.1, "share_high": 0.6}
-    rows |= {"collection": "c", "metric": metrics, "gain": "auto", "confidence": 0.95, "size": 9}
-    frame = pd.DataFrame(rows | {"share_behind_low": behind})
-    (found,) = discrimination(ResultGroup("Swap method", "", {"sensitivity": frame}, [result]))
-    (short,) = found.short
-    assert short.words == words
-    assert [label for label, *_ in short.shares] == metrics
-
-
 @pytest.mark.slow
 def test_metrics_stand_beside_each_other_the_primary_first(several: Study) -> None:
     sections = sections_of(several, "c0")
@@ -194,16 +143,6 @@ def test_the_best_is_marked_where_it_is_separated() -> None:
     assert made_cards._separated(apart | {"RR": (0.1, None, None)}, True) == ""
 
 
-def test_what_is_possible_is_said_with_its_command(
-    several: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_pictures(monkeypatch)
-    found = dict(further(sections_of(several), overview(several)["collections"], several.path))
-    assert found["Do metrics and gain settings agree?"] == f"scorecube correlate {several.path}"
-    assert found["Does leaving teams out change the results?"] == ""
-    assert "Which metrics discriminate best?" not in found
-
-
 def test_a_final_page_says_nothing_of_what_is_possible(
     several: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,37 +154,6 @@ def test_a_final_page_says_nothing_of_what_is_possible(
         assert ("Also possible" in text) != final
         assert re.findall(r"data-labels='([^']*)'", text) == ['["nDCG@10","RR"]']
         assert ">AP<" not in text
-
-
-def test_metrics_and_files_that_cannot_be(several: Study, scorecube: Cli, tmp_path: Path) -> None:
-    refused = scorecube("report", several.path, "--out", tmp_path / "x.pdf")
-    assert refused.status == 1
-    assert "x.html, open it in a browser and print it to PDF" in refused.stderr
-    refused = scorecube("report", several.path, "--out", tmp_path / "x.html", "--primary", "ap")
-    assert refused.status == 1
-    assert "no metric 'ap' in the study; it has: AP, RR, nDCG@10" in refused.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_every_question_has_a_card_and_no_sentence_stands_twice(
-    analysed_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = sc.open_study(analysed_study)
-    plain = made_of.curve
-    without_pictures(monkeypatch)
-    assert set(told(sections_of(study, "small"))) == {*QUESTIONS, *ONLY_ANSWERED}
-    monkeypatch.setattr(made_of, "curve", lambda result: plain(result) | {"picture": ""})
-    pages.write_page(study, tmp_path / "page.html", collections=["small"])
-    text = (tmp_path / "page.html").read_text()
-    body = re.sub(r"<(script|style|svg|pre|table)\b.*?</\1>", "", text[text.index('id="leaderboard"') :], flags=re.DOTALL)  # fmt: skip
-    parts = [" ".join(each.split()) for each in re.split(r"<[^>]*>", body)]
-    # What is equal in all rows of a table stands above it as facts: "gain: any; pairs: 15".
-    sentences = [
-        part for part in parts if len(part.split()) > 8 and "; " not in part.partition(": ")[2]
-    ]
-    assert len(sentences) > 30
-    assert sorted({each for each in sentences if sentences.count(each) > 1}) == []
 
 
 def test_too_few_trials_for_alpha() -> None:
@@ -263,47 +171,6 @@ def test_too_few_trials_for_alpha() -> None:
     assert "Too few trials for alpha 0.05" in texts(72)
     assert "73 trials or more are needed" in texts(72)
     assert "Too few trials for alpha" not in texts(73)
-
-
-def test_collections_that_are_small_or_have_holes() -> None:
-    facts = {"name": "c", "topics": 24, "runs": 9, "missing_scores": 3}
-    assert [each.detail for each in cautions_of_collection(facts)] == [
-        "24 topics",
-        "9 runs",
-        "3 scores",
-    ]
-    assert cautions_of_collection(facts | {"topics": 25, "runs": 10, "missing_scores": 0}) == []
-    once = merge_cautions(
-        [*cautions_of_collection(facts), *cautions_of_collection(facts | {"name": "d"})]
-    )
-    assert once[0]["where"] == ["c (24 topics)", "d (24 topics)"]
-
-
-def test_ties_extrapolations_and_differences_that_never_suffice() -> None:
-    cube = simulate_cube(n_runs=6, seed=2, metrics=("AP",))
-    twin = cube.copy(deep=True)
-    twin["score"][{"run": 1}] = twin["score"].isel(run=0)
-
-    def texts(cube: xr.Dataset, analysis: Any, kind: str) -> str:
-        result = sc.analyse(cube, analysis, trials=100, seed=1).assign_attrs(collection="c")
-        return " ".join(
-            each.text
-            for each in cautions_of(
-                kind, result, {name: sc.table(result, name) for name in view_of(kind).tables}
-            )
-        )
-
-    assert "equal scores on every topic" in texts(twin, sc.Bootstrap(), "bootstrap")
-    assert "equal scores on every topic" not in texts(cube, sc.Bootstrap(), "bootstrap")
-    two = simulate_cube(n_runs=6, seed=2)
-    two["score"][{"run": 1}] = two["score"].isel(run=0)
-    assert "equal means" in texts(two, sc.Correlation(), "correlate")
-    assert "extrapolations" in texts(cube, sc.Swap(size=(5, 10, 15)), "swap")
-    assert "extrapolations" not in texts(cube, sc.Swap(size=(5, 10)), "swap")
-    same = cube.copy(deep=True)
-    same["score"][:] = np.random.default_rng(1).random(same["score"].shape)
-    assert "no required difference at 95% confidence" in texts(same, sc.Swap(size=5), "swap")
-    assert "overlap" in texts(cube, sc.Swap(sampling="replacement"), "swap")
 
 
 @pytest.mark.parametrize("kind", registry.names())
@@ -451,23 +318,3 @@ def test_a_figure_that_cannot_be_drawn(
     assert outcome.status == 1
     assert message in outcome.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-def test_one_by_one(scorecube: Cli, analysed_study: Path, tmp_path: Path) -> None:
-    study = tmp_path / "study.zarr"
-    shutil.copytree(analysed_study, study)
-    scorecube("stability", study, "--trials", 5, "--seed", 1).succeeded()
-    outcome = scorecube("figure", study, "stability", "--out", tmp_path / "x.png")
-    assert outcome.status == 1
-    assert (
-        "stability is drawn for one collection at a time; name one with --collection: small, stricter"
-        in outcome.stderr
-    )
-
-
-def test_text_has_the_estimate_before_the_interval_that_may_exceed_one() -> None:
-    columns = ["metric_a", "tau", "tau_low", "tau_high", "tau_population", "tau_population_high"]
-    frame = pd.DataFrame([["AP", 0.9, 0.8, 1.02, 0.92, 0.99]], columns=columns)
-    shown = render(frame, "text", 200).splitlines()[0].split()
-    assert shown == ["metric_a", "tau", "tau_population", "tau_population_high", "tau_low", "tau_high"]  # fmt: skip
-    assert render(frame, "csv").splitlines()[0].split(",") == columns

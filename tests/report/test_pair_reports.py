@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 import xarray as xr
-from markupsafe import escape
 from scipy.stats import false_discovery_control
 
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.report.figures.canvas import drawn
-from scorecube.report.page.html import html_table, picture
+from scorecube.report.page.html import picture
 from scorecube.report.pair_tests import p_value_curves, power_bars
-from scorecube.report.phrases import value_range
-from scorecube.report.results import headline
-from scorecube.report.text_formats import cell_text, merge_gains, render, without_second_names
+from scorecube.report.text_formats import merge_gains, without_second_names
 from scorecube.report.views import view_of
 from scorecube.statistics.multiple_testing import adjusted
 from scorecube.testing import simulate_cube
@@ -158,19 +153,6 @@ def test_every_table_is_shown_in_every_format(
             assert rows == len(merge_gains(frame)) + {"markdown": 2, "latex": 1}[form]
 
 
-def test_people_read_two_decimals_of_an_estimated_difference_and_all_of_a_level(
-    results: dict[str, xr.Dataset],
-) -> None:
-    shown = json.loads(render(sc.table(results["bootstrap"]), "json"))[0]["estimated_difference"]
-    assert f"  {shown:.2f}  " in render(sc.table(results["bootstrap"]), "text").splitlines()[2]
-    assert [cell_text(alpha, ".2f", "condition") for alpha in (0.05, 0.1, 0.005, 0.001)] == [
-        "0.05",
-        "0.10",
-        "0.005",
-        "0.001",
-    ]
-
-
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize(("n_metrics", "n_runs"), [(1, 3), (6, 7), (18, 5)])
 def test_curves_keep_clear_of_their_legend(name: str, n_metrics: int, n_runs: int) -> None:
@@ -217,133 +199,3 @@ def test_very_many_pairs_are_drawn_with_few_points() -> None:
     assert len(ranks) == 1000
     assert (ranks[0], ranks[-1]) == (1, 7140)
     assert len(picture(figure, "d")) < 150_000
-
-
-@pytest.mark.slow
-def test_the_page_has_a_chapter_for_each_test(
-    scorecube: Cli, analysed_study: Path, tmp_path: Path
-) -> None:
-    scorecube("report", analysed_study, "--out", tmp_path / "page.html").succeeded()
-    page = (tmp_path / "page.html").read_text()
-    chapters = re.split(r"<h3>", page)
-    titles = {
-        "bootstrap": "Bootstrap test", "randomisation": "Randomisation test", "unpaired": "Unpaired bootstrap test",
-        "tukey": "Randomised Tukey HSD test", "paired": "Classical tests",
-    }  # fmt: skip
-    for name, title in titles.items():
-        (chapter,) = [each for each in chapters if each.startswith(f"{title} <small>")]
-        assert chapter.count("<svg") >= 2
-        assert "share of pairs" in chapter
-        for line in headline(next(iter(sc.open_study(analysed_study)["small"].results(name)))):
-            assert str(escape(line))[1:] in chapter
-
-
-def test_shares_of_the_swap_method_keep_their_heading() -> None:
-    result = sc.analyse(simulate_cube(n_runs=4, seed=1), sc.Swap(), trials=20, seed=1)
-    assert "share of comparisons" in html_table(sc.table(result))
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_the_reading_names_the_best_metric_or_that_there_is_none(
-    results: dict[str, xr.Dataset], name: str
-) -> None:
-    result = results[name]
-    best = result["significant"].sel(alpha=0.05).max()
-    assert f"{int(best)} of 21" in " ".join(headline(result))
-    nothing = result.assign(
-        p_value=result["p_value"] * 0 + 1,
-        significant=result["significant"] * 0,
-        share=result["share"] * 0,
-    )
-    line = headline(nothing)[0]
-    together = "all pairs of a metric together" if name == "tukey" else "each pair by itself"
-    assert f"no pair of runs is separated with p < 0.05, {together}, whatever the metric (21 pairs)" in line  # fmt: skip
-    assert "estimated difference" not in line
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_the_reading_states_the_family_the_topics_and_the_next_metric(
-    results: dict[str, xr.Dataset], name: str
-) -> None:
-    result = results[name]
-    lines = headline(result)
-    together = "all pairs of a metric together" if name == "tukey" else "each pair by itself"
-    (line, *_) = (each for each in lines if "separates" in each)
-    assert f"p < 0.05, {together}, on these {result.attrs['n_topics']} topics" in line
-    frame = sc.table(result, "power").query("alpha == 0.05")
-    if name == "paired":
-        frame = frame.query("test == 't' and adjustment == 'none'")
-    assert f"next is {frame['metric'].iloc[1]} with {frame['significant'].iloc[1]}" in line
-    assert (name == "tukey") == any("measured family-wise error rates" in each for each in lines)
-    alone = headline(result.isel(metric=[0]))
-    assert "the most" not in " ".join(alone)
-    assert "next is" not in " ".join(alone)
-
-
-def test_the_reading_counts_p_values_that_more_trials_may_move(
-    results: dict[str, xr.Dataset],
-) -> None:
-    result = results["bootstrap"]
-    near = result.assign(p_value=result["p_value"] * 0 + 0.05)
-    error = 1.96 * math.sqrt(0.05 * 0.95 / result.attrs["trials"])
-    near["p_value"][..., :3] = 0.05 + 1.5 * error
-    assert "18 p-values within the Monte Carlo error of 0.05" in headline(near)[0]
-    (remark, *_) = [
-        detail
-        for text, detail in view_of("bootstrap").cautions(near, {"power": sc.table(near, "power")})
-        if "Monte Carlo" in text
-    ]
-    assert "up to 18 of 21 at 0.05" in remark
-    far = result.assign(p_value=result["p_value"] * 0 + 0.5)
-    assert "Monte Carlo" not in headline(far)[0]
-
-
-def test_estimated_differences_are_no_promise(results: dict[str, xr.Dataset]) -> None:
-    result = results["bootstrap"]
-    (line,) = [each for each in headline(result) if "estimated difference" in each]
-    rows = sc.table(result, "power").query("alpha == 0.05")
-    for _, row in rows.iterrows():
-        pairs = sc.table(result, "pairs").query("metric == @row.metric and asl >= @row.alpha")
-        assert row["largest_not_significant"] == pairs["mean_difference"].abs().max()
-        assert f"{row['metric']} {row['estimated_difference']:.2f}" in line
-    largest = value_range(rows["largest_not_significant"], ".2f")
-    assert f"the largest difference that is not significant is {largest}" in line
-    assert "enough" not in line
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_findings_have_the_share_that_their_sentence_has(
-    results: dict[str, xr.Dataset], name: str
-) -> None:
-    result = results[name]
-    frame = sc.table(result, "power").query("alpha == 0.05")
-    for found in sc.findings(result):
-        if found.estimate is None or found.unit == "score":
-            continue
-        rows = frame
-        if name == "paired":
-            test = {"paired t": "t", "Wilcoxon": "wilcoxon", "sign": "sign"}
-            chosen = next(value for word, value in test.items() if found.sentence.startswith(word))
-            rows = frame[(frame["test"] == chosen) & (frame["adjustment"] == "none")]
-        assert found.estimate == rows["share"].max()
-        assert f"({found.estimate:.1%}) have p < 0.05" in found.sentence
-        assert (found.unit, found.low, found.table) == ("1", None, "power")
-        assert found.subject.startswith("share of pairs of runs separated, ")
-        assert found.cautions
-        assert found.conditions.startswith(view_of(name).heading)
-    both = [result, result.assign_attrs(collection="d")]
-    (answer, *_) = sc.findings(both)
-    first = "t" if name == "paired" else None
-    share = result["share"] if first is None else result["share"].sel(test=first)
-    assert answer.estimate == pytest.approx(float(share.sel(alpha=0.05).max()))
-    assert answer.subject.startswith("mean over collections of the share")
-
-
-def test_equivalent_pairs_are_a_finding() -> None:
-    cube = simulate_cube(n_runs=5, seed=2, metrics=METRICS[:1])
-    result = sc.analyse(cube, sc.Paired(tests=("t",), equivalence=0.2))
-    found = sc.findings(result)[-1]
-    count = sc.complete(result)["verdict_pairs"].sel(adjustment="none", verdict="equivalent")
-    assert found.estimate == int(count.sel(alpha=0.05).sum())
-    assert f"equivalent {found.estimate:.0f} of 10 pairs" in found.sentence
-    assert (found.unit, found.table) == ("pairs", "equivalence")

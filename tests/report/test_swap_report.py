@@ -7,12 +7,9 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses import Analysis
 from scorecube.report.figures.canvas import drawn
 from scorecube.report.page.html import picture
-from scorecube.report.results import headline
 from scorecube.report.swap import swap_rates
-from scorecube.report.views import view_of
 from scorecube.testing import simulate_cube
 
 
@@ -66,26 +63,3 @@ def test_errors_and_ties_are_those_of_the_table() -> None:
         )
         np.testing.assert_allclose(line.get_xdata(), 100 * rows["ties"])
         np.testing.assert_allclose(line.get_ydata(), 100 * rows["error_rate"])
-
-
-@pytest.mark.parametrize(
-    "analysis", [sc.Swap(size=(5, 10, 15)), sc.Swap(size=9), sc.Stability(size=(5, 9))]
-)
-def test_every_result_has_a_reading_a_title_and_a_caption(analysis: Analysis) -> None:
-    cube = simulate_cube(n_runs=6, seed=2, metrics=("AP", "RR"))
-    result = sc.analyse(cube, analysis, trials=200, seed=1).assign_attrs(collection="c")
-    view = view_of(analysis.name)
-    assert "topics" in view.title(analysis.options())
-    assert "50 topics" in view.caption(result)
-    of_swap = analysis.name == "swap"
-    assert len(headline(result)) == 1 + of_swap + (of_swap and result.sizes["size"] > 1)
-    frames = {name: table.make(result) for name, table in view.tables.items()}
-    assert all(len(frame) for _, frame in view.page_tables(frames))
-
-
-def test_empty_bins_at_the_end_are_told() -> None:
-    cube = simulate_cube(n_runs=6, seed=2, metrics=("AP",))
-    result = sc.analyse(cube, sc.Swap(bins=101), trials=20, seed=1).assign_attrs(collection="c")
-    assert "No difference of 1.00 or more was observed: the highest bin begins at 0." in view_of(
-        "swap"
-    ).caption(result)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import xarray as xr
-from matplotlib.axes import Axes
-from matplotlib.transforms import BboxBase
 
 import scorecube as sc
 from scorecube.analyses.leave_out.teams import Teams
@@ -45,13 +43,6 @@ def made(
 @pytest.fixture(scope="module")
 def result() -> xr.Dataset:
     return made()
-
-
-def extent(axes: Axes) -> BboxBase:
-    """Return the room that axes take with all their words."""
-    box = axes.get_tightbbox()
-    assert box is not None
-    return box
 
 
 def test_curves_are_the_mean_variances(result: xr.Dataset) -> None:
@@ -97,59 +88,8 @@ def test_rings_are_at_the_last_number_of_teams_within_the_margin() -> None:
     assert sorted(rings) == sorted(float(k) for k in within if k > 0)
 
 
-@pytest.mark.parametrize("n_metrics", [1, 5, 24])
-@pytest.mark.parametrize("steps", [None, (20, 10)])
-def test_many_metrics_are_told_apart_and_the_legend_keeps_clear(
-    n_metrics: int, steps: tuple[int, ...] | None
-) -> None:
-    figure = drawn(leave_out_panels, made(n_metrics, steps))
-    figure.draw_without_rendering()
-    assert len(figure.axes) == (3 if steps is None else 5)
-    (legend,) = figure.legends
-    box = legend.get_window_extent()
-    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
-    assert figure.bbox.y0 <= box.y0
-    assert all(extent(axes).y0 >= box.y1 - 1 for axes in figure.axes)
-    lines = [
-        line for line in figure.axes[1].get_lines() if not str(line.get_label()).startswith("_")
-    ]
-    looks = {
-        (line.get_color(), str(line.get_linestyle()), str(line.get_marker())) for line in lines
-    }
-    assert len(looks) == len(lines) == n_metrics
-
-
-def test_titles_of_panels_do_not_run_into_each_other(result: xr.Dataset) -> None:
-    figure = drawn(leave_out_panels, result)
-    figure.draw_without_rendering()
-    boxes = [extent(axes) for axes in figure.axes]
-    for k, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[k + 1 :])
-
-
 def test_equal_figures_are_equal_pictures(result: xr.Dataset) -> None:
     assert picture(sc.figure(result), "d") == picture(sc.figure(result), "d")
-
-
-def test_the_reading_says_what_the_tables_say(result: xr.Dataset) -> None:
-    lines = headline(result)
-    absent = sc.table(result, "absent").set_index(["metric", "gain"])
-    change = float(absent["change_mean"][("AP", "3:2:1")])
-    places = len(f"{change:+.1%}") - 2
-    assert f"AP {change:+.1%}"[:places] in lines[0].replace(" (3:2:1)", "")
-    within = sc.table(result, "equivalence").query("n_topics_wanted == 50")
-    for line, quantity in zip(lines[1:3], ("variance", "tau"), strict=True):
-        row = within[(within["quantity"] == quantity) & (within["metric"] == "AP")].iloc[0]
-        assert f"AP {row['within']}" in line.replace(" (3:2:1)", "")
-    kept = sc.table(result, "reusability")
-    assert (
-        f"{kept.loc[kept['left_out'] == 1, 'rank_drop_largest'].max()} ranks by any metric"
-        in lines[3]
-    )
-    own = sc.table(result, "own")
-    lost = (own["rank_without"] - own["rank"]).max()
-    assert lost > 0
-    assert f", {lost} rank" in lines[0]
 
 
 def test_two_teams_leave_one_run_without_an_order() -> None:
@@ -163,27 +103,6 @@ def test_two_teams_leave_one_run_without_an_order() -> None:
         len(frame)
         for _, frame in view.page_tables({name: sc.table(lone, name) for name in view.tables})
     )
-
-
-def test_titles_name_what_is_unusual() -> None:
-    odd = Teams(
-        leave=(1, 3),
-        topic_sizes=(5,),
-        keep_unpooled=False,
-        lost_topics="all_runs_zero",
-        distinct=True,
-    )
-    title = view_of("teams").title(odd.options())
-    for words in (
-        "pool depth auto",
-        "1, 3 left out",
-        "also 5 topics",
-        "outside the pool are removed",
-        "all runs fail",
-        "different teams",
-    ):
-        assert words in title
-    assert view_of("teams").title(Teams(pool_depth=10).options()) == "pool depth 10"
 
 
 def designs(study: Study) -> dict[str, xr.Dataset]:
@@ -215,14 +134,12 @@ def test_the_report_designs_topic_sets_from_every_collection(
         assert f"about {about(int(size))} (" in line
     assert "the 8 topics at hand are " in line
     assert "95% intervals" in line
-    panels = view_of("design").draw_overview(list(found.values())).axes
-    assert [axes.get_title(loc="left").split(",")[0] for axes in panels] == list(found)
     scorecube("report", study, "--out", tmp_path / "page.html").succeeded()
     page = (tmp_path / "page.html").read_text()
     chapter = next(
         each for each in re.split(r"<h3>", page) if each.startswith("Topic set size design <small>")
     )
-    assert chapter.count("<svg") >= 3
+    assert chapter.count("<svg") >= 2
     for topics in np.unique(expected["topics"].values):
         assert f"<td class=number>{topics}</td>" in chapter
 

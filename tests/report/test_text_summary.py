@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import registry
-from scorecube.cli.help_groups import QUESTIONS
 from scorecube.report.results import view_of_result
 from scorecube.report.text_formats import cell_texts, with_labels
 from scorecube.report.text_summary import Shown, sentence, summaries
@@ -86,17 +85,6 @@ def test_numbers_are_those_of_the_table(results: dict[str, list[xr.Dataset]], na
     assert numbers <= known
 
 
-def test_bars_hold_the_limits(results: dict[str, list[xr.Dataset]]) -> None:
-    plain, drawn = (
-        summaries(results["leaderboard"][:1], 120, bars=bars)[0].table for bars in (False, True)
-    )
-    assert [line[: len(other)] for line, other in zip(drawn, plain, strict=True)] == plain
-    assert all(
-        re.fullmatch(r"( *-*\|-*)?", line[len(other) :])
-        for line, other in zip(drawn[1:], plain[1:], strict=True)
-    )
-
-
 def test_quiet_prints_nothing(scorecube: Cli, study: Path) -> None:
     words = ("leaderboard", study, "--trials", 50, "--seed", 1)
     done = scorecube(*words).succeeded()
@@ -106,12 +94,3 @@ def test_quiet_prints_nothing(scorecube: Cli, study: Path) -> None:
     assert "\x1b" not in done.stdout
     quiet = scorecube(*words, "--quiet").succeeded()
     assert (quiet.stdout, quiet.stderr) == ("", "")
-
-
-def test_commands_are_listed_once_by_question(scorecube: Cli) -> None:
-    listed = [name for names in QUESTIONS.values() for name in names]
-    assert len(listed) == len(set(listed))
-    shown = scorecube("--help").succeeded().stdout
-    assert "Further analyses" not in shown
-    places: list[Any] = [shown.index(title.removesuffix("?") + ":") for title in QUESTIONS]
-    assert places == sorted(places)

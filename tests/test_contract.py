@@ -78,7 +78,7 @@ OPTIONS = {
     "teams": f"--leave --topics --trials --pool-depth {COMMON}",
     "design": "--variance --min-diff --width --systems --alpha --beta --method --mode",
     "wcw": "--variance --topics",
-    "sweep": "--resume",
+    "sweep": "--part",
     "show": "--table --collection --format",
     "report": "--out",
     "verify": "",

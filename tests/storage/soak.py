@@ -78,7 +78,7 @@ def commands(folder: Path) -> list[list[str]]:
         ["swap", study, "--size", "3", "--trials", "40", "--collection", "demo", *RUN],
         [*evaluate, "--runs", str(files / "first"), "--metrics", "RR", "--replace"],
         ["tukey", study, "--trials", "40", "--collection", "demo", *RUN],
-        ["sweep", str(sweep), "--resume", "--workers", "2"],
+        ["sweep", str(sweep), "--workers", "2"],
     ]
 
 

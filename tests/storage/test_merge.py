@@ -7,9 +7,8 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import xarray as xr
@@ -19,7 +18,6 @@ from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage import NewResult, Study
 from scorecube.storage.location import Location, open_location
 from scorecube.storage.verify import verify_study
-from scorecube.storage.writer import ListWriter
 from scorecube.testing import simulate_cube
 from tests.conftest import Cli, Tree
 from tests.workflow.test_sweep_parts import contents
@@ -133,21 +131,6 @@ def test_collections_and_results_are_added_later(tmp_path: Path) -> None:
     assert list(out) == ["a", "b", "c"]
     assert out["b"].contents()["results"] == {"swap": 1, "tukey": 1}
     assert is_whole(out.path)
-
-
-def test_moved_parts_are_left_empty(parts: tuple[Path, Path], tmp_path: Path) -> None:
-    out = tmp_path / "out.zarr"
-    expected = contents(parts[0]) | contents(parts[1])
-    sc.merge(out, [parts[0]])
-    sc.merge(out, parts, move=True)
-    assert contents(out) == expected
-    assert is_whole(out)
-    for part in parts:
-        assert list(sc.open_study(part)) == []
-        assert {path.name for path in part.iterdir()} <= {"zarr.json", ".index"}
-        assert is_whole(part)
-    sc.merge(out, parts, move=True)
-    assert contents(out) == expected
 
 
 def test_recorded_blocks_are_merged_and_the_longer_ones_win(tmp_path: Path) -> None:
@@ -305,44 +288,6 @@ def test_impossible_merges_are_refused(parts: tuple[Path, Path], tmp_path: Path)
     refused(out, [tmp_path / "folder"], BadStudy, "no study there")
 
 
-def test_a_part_that_another_process_writes_is_refused(
-    parts: tuple[Path, Path], tmp_path: Path
-) -> None:
-    code = "import sys, time, scorecube as sc\nwith sc.open_study(sys.argv[1], mode='a').lock('c'):\n print(flush=True)\n time.sleep(60)"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(parts[1])], stdout=subprocess.PIPE
-    ) as writer:
-        assert writer.stdout is not None
-        writer.stdout.readline()
-        try:
-            with pytest.raises(
-                BadStudy, match=r"p2\.zarr: collection 'c' is being written by process"
-            ):
-                sc.merge(tmp_path / "out.zarr", parts, move=True)
-        finally:
-            writer.kill()
-    assert list(sc.open_study(parts[0])) == ["a", "b"]
-
-
-def test_what_is_written_to_a_moved_part_after_it_was_taken_is_kept(
-    parts: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out, change = tmp_path / "out.zarr", ListWriter.change
-    late = simulate_cube(metrics=("AP", "RR"), n_runs=5, seed=ord("c"))
-
-    def listed(writer: ListWriter, *, add: Iterable[str] = (), **others: Any) -> None:
-        change(writer, add=add, **others)
-        if "c" in add and writer.study.path == str(out):
-            sc.open_study(parts[1], mode="a").add("c", cube=late)
-
-    with monkeypatch.context() as changed, pytest.raises(BadStudy, match="c was changed while"):
-        changed.setattr(ListWriter, "change", listed)
-        sc.merge(out, parts, move=True)
-    assert sc.open_study(parts[1])["c"].cube.metric.values.tolist() == ["AP", "RR"]
-    assert is_whole(out)
-    assert is_whole(parts[1])
-
-
 @pytest.mark.process
 @pytest.mark.slow
 def test_a_part_that_is_replaced_all_the_time_is_not_called_damaged(tmp_path: Path) -> None:
@@ -388,7 +333,7 @@ def test_the_command_says_what_it_did(
 
 # Kills
 
-# Imports once, then forks a process for each line "calls how folder", which ends at that call of the file system; says how it ended.
+# Imports once, then forks a process for each line "calls folder", which ends at that call of the file system; says how it ended.
 KILLED = """
 import os, sys
 import scorecube as sc
@@ -404,11 +349,11 @@ def count(event, arguments):
 sys.addaudithook(count)
 print("ready", flush=True)
 while line := sys.stdin.readline():
-    calls, how, folder = line.split()
+    calls, folder = line.split()
     child = os.fork()
     if child == 0:
         left = int(calls)
-        sc.merge(folder + "/out.zarr", [folder + "/p1.zarr", folder + "/p2.zarr"], move=how == "move")
+        sc.merge(folder + "/out.zarr", [folder + "/p1.zarr", folder + "/p2.zarr"])
         with open(folder + "/left", "w") as file:
             file.write(str(left))
         os._exit(0)
@@ -418,10 +363,7 @@ while line := sys.stdin.readline():
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["link", "move"])
-def test_a_merge_killed_at_any_point_is_continued(
-    parts: tuple[Path, Path], tmp_path: Path, how: str
-) -> None:
+def test_a_merge_killed_at_any_point_is_continued(parts: tuple[Path, Path], tmp_path: Path) -> None:
     expected = contents(parts[0]) | contents(parts[1])
 
     def copy(name: str) -> Path:
@@ -442,7 +384,7 @@ def test_a_merge_killed_at_any_point_is_continued(
         def merge(calls: int, folder: Path) -> int:
             assert process.stdin is not None
             assert process.stdout is not None
-            process.stdin.write(f"{calls} {how} {folder}\n")
+            process.stdin.write(f"{calls} {folder}\n")
             process.stdin.flush()
             return int(process.stdout.readline())
 
@@ -456,19 +398,11 @@ def test_a_merge_killed_at_any_point_is_continued(
             assert merge(1 + int((n_calls - 1) * (0.3 + 0.7 * k / KILLS)), folder) == 9
             there = contents(out) if (out / "zarr.json").exists() else {}
             assert not there or is_whole(out), "a reader must see whole collections"
-            held = [contents(folder / name) for name in ("p1.zarr", "p2.zarr")]
-            assert held[0] | held[1] | there == expected, "something is lost"
             assert merge(10**6, folder) == 0
             assert contents(out) == expected
             assert is_whole(out)
             assert {path.name for path in out.iterdir()} == {"zarr.json", "a", "b", "c", "d"}
             assert not list(folder.glob("**/.*lock*"))
-            if how == "move":
-                for part in parts:
-                    assert {path.name for path in (folder / part.name).iterdir()} <= {
-                        "zarr.json",
-                        ".index",
-                    }
         process.stdin.close()
 
 
@@ -504,10 +438,9 @@ def test_parts_of_an_object_store_are_merged(
     assert streamed
     assert is_whole(local)
     study_of(local, "abc", TUKEY)
-    merged = sc.merge(s3, [local], move=True)
+    merged = sc.merge(s3, [local])
     assert (merged.extended, merged.results) == (3, 3)
     assert is_whole(s3)
-    assert list(sc.open_study(local)) == []
     with pytest.raises(BadStudy, match="no study matches"):
         sc.merge(s3, [s3.replace("study", "none*")])
     assert open_location(s3).parent()[1] == "study.zarr"

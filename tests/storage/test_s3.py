@@ -90,7 +90,7 @@ def test_a_sweep_stores_at_a_url(s3: str, study: Path, tmp_path: Path, scorecube
         f'study = "{s3}"\ntrials = 20\nseed = 1\n[[collection]]\nstudy = "{study}"\n[[analysis]]\nname = "swap"\nsize = 3\n'
     )
     scorecube("sweep", file).succeeded()
-    assert "1 done already" in scorecube("sweep", file, "--resume").succeeded().stderr
+    assert "1 done already" in scorecube("sweep", file).succeeded().stderr
     (made,) = open_study(s3)["small"].results("swap")
     scorecube("swap", study, "--size", 3, "--trials", 20, "--seed", 1).succeeded()
     assert_same_bits(made, open_study(study)["small"].result("swap"))

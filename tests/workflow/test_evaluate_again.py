@@ -79,7 +79,7 @@ def test_a_sweep_refuses_runs_that_changed_unless_it_replaces(
             f'study = "{study}"\ntrials = 20\nseed = 1\n[[collection]]\nname = "demo"\nruns = "{folder}"\nqrels = "{files.qrels}"\n'
             f'teams = "{files.teams}"\nmetrics = ["AP"]\n{key}\n[[analysis]]\nname = "swap"\n'
         )
-        outcome = scorecube("sweep", file, *(["--resume"] if study.exists() else []))
+        outcome = scorecube("sweep", file)
         return outcome.stderr if outcome.status else ""
 
     assert sweep() == ""

@@ -279,7 +279,7 @@ def test_the_status_of_a_killed_sweep_and_its_resumption(scorecube: Cli, tmp_pat
     assert f"NOT RUNNING: process {process.pid} on " in said
     before = len(contents(tmp_path / "study.zarr"))
     assert before > 30
-    scorecube("sweep", file, "--resume").succeeded()
+    scorecube("sweep", file).succeeded()
     assert len(contents(tmp_path / "study.zarr")) == 90
     assert "study.zarr: done, " in scorecube("sweep", file, "--status").succeeded().stdout
 

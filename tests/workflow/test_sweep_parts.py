@@ -128,7 +128,7 @@ def test_parts_have_studies_of_their_own_and_the_results_of_one_sweep(
         assert part
         assert not set(part) & set(found)
         found |= part
-        again = scorecube("sweep", file, "--part", f"{number}/3", "--resume").succeeded().stderr
+        again = scorecube("sweep", file, "--part", f"{number}/3").succeeded().stderr
         n_results = sum("/results/" in name for name in part)
         assert f"{n_results} plans, {n_results} done already" in again
     assert found == single
@@ -139,12 +139,6 @@ def test_a_part_without_collections_does_nothing(scorecube: Cli, tmp_path: Path)
     said = scorecube("sweep", file, "--part", "3/3").succeeded().stderr
     assert said == f"{file}: part 3/3 has no collections; nothing to do\n"
     assert not list(tmp_path.glob("*.zarr"))
-
-
-def test_a_part_without_a_study_is_not_resumed(scorecube: Cli, tmp_path: Path) -> None:
-    outcome = scorecube("sweep", write_matrices(tmp_path, 2), "--part", "1/2", "--resume")
-    assert outcome.status == 1
-    assert "study.part-1-of-2.zarr: no study there to resume" in outcome.stderr
 
 
 def test_parts_without_a_seed_are_told_so(scorecube: Cli, tmp_path: Path) -> None:

@@ -69,21 +69,12 @@ def test_stored_results_are_kept_and_new_ones_added(scorecube: Cli, tmp_path: Pa
     assert "3 results" in stderr
     before = sc.open_study(tmp_path / "all.zarr")["a"].result("swap")
     file.write_text(head + '[[analysis]]\nname = "swap"\n[[analysis]]\nname = "tukey"\n')
-    stderr = scorecube("sweep", file, "--resume").succeeded().stderr
+    stderr = scorecube("sweep", file).succeeded().stderr
     assert "6 plans, 3 done already, 0 left out" in stderr
     assert "3 results" in stderr
     after = sc.open_study(tmp_path / "all.zarr")["a"].result("swap")
     xr.testing.assert_identical(before, after)
     assert "6 done already" in scorecube("sweep", file).succeeded().stderr
-
-
-def test_resume_creates_no_study(scorecube: Cli, tmp_path: Path) -> None:
-    file = tmp_path / "sweep.toml"
-    file.write_text('[[analysis]]\nname = "swap"\n')
-    outcome = scorecube("sweep", file, "--resume")
-    assert outcome.status == 1
-    assert "no study there to resume" in outcome.stderr
-    assert not (tmp_path / "sweep.zarr").exists()
 
 
 def test_changed_files_are_read_again_and_refused_if_they_contradict(

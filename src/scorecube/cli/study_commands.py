@@ -27,13 +27,6 @@ def merge(
             "Studies to merge; patterns such as 's3://bucket/study.part-*.zarr' work for object stores, too.",
         ),
     ],
-    move: Annotated[
-        bool,
-        flag(
-            "--move",
-            "Remove from the parts what has been merged, which leaves them empty; by default they stay as they are.",
-        ),
-    ] = False,
 ) -> None:
     """Join studies, such as those of the parts of a sweep; run it again to continue, or to add more studies.
 
@@ -43,7 +36,7 @@ def merge(
 
     start = time.monotonic()
     with track_progress("merging", None) as progress:
-        merged = api.merge(out, parts, move=move, progress=progress)
+        merged = api.merge(out, parts, progress=progress)
     notify(f"{out}: {describe(merged)}; {time.monotonic() - start:,.0f} s")
     for line in notes(merged):
         notify(line)

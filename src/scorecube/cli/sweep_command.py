@@ -20,7 +20,7 @@ from scorecube.cli.sweep_status import (
     status_lines,
 )
 from scorecube.cli.terminal import echo, notify, split, track_progress
-from scorecube.errors import BadOutput, BadStudy, SweepFailed, counted
+from scorecube.errors import BadOutput, SweepFailed, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     Run = Callable[..., Utilisation]
 
 SweepPath = Annotated[Path, argument("SWEEP.toml", "Collections, analyses and their options.")]
-Resume = Annotated[
-    bool, flag("--resume", "Resume an existing study, and refuse to create a new one.")
-]
 DryRun = Annotated[bool, flag("--dry-run", "Only print the plans and estimates.")]
 PartOption = Annotated[
     Optional[str],
@@ -79,7 +76,6 @@ InitOption = Annotated[bool, flag("--init", "Write an example of the file, sweep
 def sweep(
     file: SweepPath = Path("sweep.toml"),
     init: InitOption = False,
-    resume: Resume = False,
     part: PartOption = None,
     study: StudyOption = None,
     collection: options.Collections = None,
@@ -98,7 +94,6 @@ def sweep(
     Example: scorecube sweep sweep.toml --workers 8 --memory 16GB
     """
     from scorecube.execute.clusters import choose_profile
-    from scorecube.storage import exists
     from scorecube.workflow.sweep_file import read_sweep
     from scorecube.workflow.sweep_journal import Journal
     from scorecube.workflow.sweep_parts import narrowed, parse_part
@@ -122,10 +117,6 @@ def sweep(
         notify(line)
     if chosen_part and not settings.sources:
         return
-    if resume and not exists(settings.study):
-        raise BadStudy(
-            f"{settings.study}: no study there to resume; leave out --resume to create it"
-        )
     given = {"part": part, "study": study, "workers": workers, "cluster": cluster}
     given |= {"scheduler": scheduler, "memory": memory}
     expected = sum(source.kind != "study" for source in settings.sources)

@@ -14,7 +14,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -24,7 +24,7 @@ from scorecube.storage.layout import METADATA, PART_OF, above
 from scorecube.storage.location import Location, is_url, open_location
 from scorecube.storage.manifest import RESULTS, Entry, Manifest, encode, group_metadata
 from scorecube.storage.merge_rules import conflicts_of, difference, is_blocks, is_same, superseded
-from scorecube.storage.study import BATCH_ROWS, Study, open_study
+from scorecube.storage.study import Study, open_study
 from scorecube.storage.verify import verify_collection
 from scorecube.storage.writer import ListWriter, Writer, create_parents
 
@@ -60,12 +60,12 @@ def merge(
     out: str | os.PathLike[str],
     parts: Sequence[str | os.PathLike[str]],
     *,
-    move: bool = False,
     progress: Progress | None = None,
 ) -> Merged:
     """Merge studies into one: cubes, rankings, results and recorded blocks of all their collections.
 
-    Everything is verified before it is taken, as `scorecube verify` does. What is there already is accepted once. A merge that was
+    Everything is verified before it is taken, as `scorecube verify` does. In directories on one file system cubes, rankings and results are not
+    copied, but get a second name; within a bucket, the object store copies. What is there already is accepted once. A merge that was
     interrupted is continued by the same call, and collections can be merged into a study later.
 
     Parameters
@@ -74,9 +74,6 @@ def merge(
         Path or URL of the study to merge into; created if it does not exist.
     parts
         Paths or URLs of studies; their last component may be a pattern such as ``study.part-*.zarr``.
-    move
-        Remove from the parts what has been taken, which leaves them without collections. By default they stay as they are. In
-        directories on one file system, neither copies cubes, rankings and results; within a bucket, the object store copies.
     progress
         Called with (collections, twice the number of collections): each is verified, then taken.
 
@@ -105,17 +102,13 @@ def merge(
     (2, ['a', 'b'])
     """
     target = open_study(out, mode="a")
-    studies = _open_parts(target, parts, "a" if move else "r")
-    for study in studies if move else ():
-        with study.lock():  # gives one of format 1 its manifests
-            pass
-    merger = _Merger(target, studies, move=move, progress=progress)
+    merger = _Merger(target, _open_parts(target, parts), progress)
     merger.verify()
     merger.refuse_conflicts()
     return merger.take()
 
 
-def _open_parts(out: Study, parts: Sequence[str | os.PathLike[str]], mode: str) -> list[Study]:
+def _open_parts(out: Study, parts: Sequence[str | os.PathLike[str]]) -> list[Study]:
     """Open the parts once each; refuse the target among them."""
     if isinstance(parts, str | os.PathLike):
         parts = [parts]
@@ -130,7 +123,7 @@ def _open_parts(out: Study, parts: Sequence[str | os.PathLike[str]], mode: str) 
             )
         if identity not in known:
             known.add(identity)
-            opened.append(study if mode == "r" else open_study(path, mode=mode))
+            opened.append(study)
     _refuse_other_parts(out, [study.path for study in opened])
     if not opened:
         raise BadStudy(f"no studies to merge into {out.path}; name at least one", option="parts")
@@ -204,16 +197,12 @@ class _Holding:
 class _Merger:
     """The three passes of `merge`."""
 
-    def __init__(
-        self, out: Study, parts: Sequence[Study], *, move: bool, progress: Progress | None
-    ) -> None:
-        self._out, self._parts, self._move = out, parts, move
+    def __init__(self, out: Study, parts: Sequence[Study], progress: Progress | None) -> None:
+        self._out, self._parts = out, parts
         self._names = [(study, name) for study in parts for name in study]
         self._holders: dict[str, list[_Holding]] = {}
         self._progress, self._done = progress, 0
         self._unlisted: list[str] = []
-        self._taken: list[_Holding] = []
-        """Collections of parts that are in the target, and are removed from the parts once they are listed."""
         self._listed_at = time.monotonic()
         self._listing: ListWriter
 
@@ -300,14 +289,11 @@ class _Merger:
                         self._list()
             finally:
                 self._list()
-        for study in self._parts if self._move else ():
-            with study.lock():  # which removes what a killed merge left of moved collections
-                pass
         paths = tuple(study.path for study in self._parts)
         return Merged(paths, new, extended, unchanged, results)
 
     def _list(self) -> None:
-        """List the collections that are whole, then remove them from the parts if they are to be moved."""
+        """List the collections that are whole."""
         out = self._out
         if self._unlisted:
             with out.location.failures():
@@ -316,22 +302,6 @@ class _Merger:
             self._listing.change(add=self._unlisted, parts=dict(sources.values()))
             self._unlisted = []
         self._listed_at = time.monotonic()
-        taken, self._taken = self._taken, []
-        for study in self._parts if self._move else ():
-            own = [each for each in taken if each.study is study]
-            for start in range(0, len(own), BATCH_ROWS):
-                self._remove(study, own[start : start + BATCH_ROWS])
-
-    def _remove(self, study: Study, moved: Sequence[_Holding]) -> None:
-        """Remove collections from a part, unless one was written to since it was verified (BadStudy)."""
-        with study.lock() as listing, ExitStack() as locks:
-            for holding in moved:
-                locks.enter_context(study.lock(holding.collection.name))
-                _check_unchanged(holding)
-            paths = [each.collection.group_path for each in moved]
-            listing.change(remove=[each.collection.name for each in moved])
-            for path in paths:
-                study.location.remove(path)
 
     def _add(self, holding: _Holding) -> int:
         """Take a collection that the target lacks; return its number of results."""
@@ -345,7 +315,6 @@ class _Merger:
             content = encode(replace(manifest, commit=max(1, manifest.commit)))
             location.write_new(name, {**parents, METADATA: content})
         self._unlisted.append(name)
-        self._taken.append(holding)
         return _n_results(manifest.entries)
 
     def _extend(self, holding: _Holding) -> tuple[int, bool]:
@@ -357,7 +326,6 @@ class _Merger:
             wanted, current = difference(own, before, collection, manifest)
             facts = {**manifest.facts, **before.facts}
             if not wanted and not current and facts == before.facts:
-                self._taken.append(holding)
                 return 0, False
             there = before.paths()
             for key in wanted:
@@ -379,7 +347,6 @@ class _Merger:
                 )
             )
             own.remove_unlisted(before, after)
-        self._taken.append(holding)
         return _n_results(entries), True
 
     def _install(
@@ -399,9 +366,9 @@ class _Merger:
 
     @contextmanager
     def _locked(self, study: Study, collection: Collection) -> Iterator[None]:
-        """Hold the lock of a part's collection that has blocks, which are modified in place, or that is moved."""
-        if self._move or any(map(is_blocks, collection.manifest.entries)):
-            with study.lock(collection.name, needed=self._move):
+        """Hold the lock of a part's collection that has blocks, which are modified in place."""
+        if any(map(is_blocks, collection.manifest.entries)):
+            with study.lock(collection.name, needed=False):
                 yield
         else:
             yield

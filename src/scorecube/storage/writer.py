@@ -97,24 +97,17 @@ class Session:
 class ListWriter(Session):
     """Changes the list of a study's collections, under its lock."""
 
-    def change(
-        self,
-        *,
-        add: Iterable[str] = (),
-        remove: Iterable[str] = (),
-        parts: Mapping[str, int] = EMPTY,
-    ) -> None:
-        """Create the study if it is new, list collections that are written, and take others off the list, in one step.
+    def change(self, *, add: Iterable[str] = (), parts: Mapping[str, int] = EMPTY) -> None:
+        """Create the study if it is new, and list collections that are written, in one step.
 
         `parts` are numbers of parts of the sweeps that the new ones come from.
         """
-        gone, new = set(remove), {name: name for name in add}
+        new = {name: name for name in add}
         with self.location.failures():
             while True:
                 content = self.study.refresh()
                 before, noted = self.study.paths, self.study.parts
-                paths = {name: path for name, path in before.items() if name not in gone}
-                paths, numbers = new | paths, {**noted, **parts}
+                paths, numbers = new | before, {**noted, **parts}
                 same = paths == before and numbers == noted
                 if content is not None and same:
                     return

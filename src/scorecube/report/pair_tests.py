@@ -39,7 +39,6 @@ from scorecube.report.view import (
     Column,
     Frames,
     HeadedTables,
-    Order,
     Remarks,
     ResultGroup,
     Summary,
@@ -477,7 +476,6 @@ def _view(name: str, heading: str, about: str, pairs: Table, *, joint: bool = Fa
         figure=p_value_curves,
         overview=power_bars,
         column=COLUMN,
-        order=Order("share", more_is_better=True, conditions=("alpha",)),
         answers={DISCRIMINATION: discrimination}
         | ({} if joint else {DIFFERENCE: estimated_differences}),
         cautions=cautions_of_pairs if joint else cautions,

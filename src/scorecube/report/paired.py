@@ -29,7 +29,7 @@ from scorecube.report.pair_tests import (
 from scorecube.report.phrases import MOST_NAMED, about_repetitions, by_system, listed, noun
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import DISCRIMINATION, Frames, HeadedTables, Order, Remarks, View
+from scorecube.report.view import DISCRIMINATION, Frames, HeadedTables, Remarks, View
 
 MARGIN = "equivalence"
 POWER = declared(
@@ -156,7 +156,6 @@ VIEW = View(
     page_tables=page_tables,
     figure=lambda canvas, result: p_value_curves(canvas, result.isel({names.TEST: 0})),
     column=COLUMN,
-    order=Order("share", more_is_better=True, conditions=("test", "alpha")),
     answers={DISCRIMINATION: discrimination},
     cautions=cautions,
 )

@@ -36,7 +36,6 @@ from scorecube.report.view import (
     Column,
     Frames,
     HeadedTables,
-    Order,
     Remarks,
     ResultGroup,
     Summary,
@@ -340,7 +339,6 @@ VIEW = View(
         "highest E rho^2",
         first_row("{label} {erho2:.2f} ({n_topics} topics)", "-n_topics", "-erho2"),
     ),
-    order=Order("erho2", more_is_better=True, conditions=("n_topics",)),
     answers={TOPICS: answer},
     cautions=cautions,
 )

@@ -16,7 +16,7 @@ from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import first_row, sample_conditions, sample_title
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import DIFFERENCE, Canvas, Column, Order, Summary, View, on_page
+from scorecube.report.view import DIFFERENCE, Canvas, Column, Summary, View, on_page
 
 RATES = declared(
     "metric gain -size fuzziness",
@@ -100,5 +100,4 @@ VIEW = View(
     figure=errors_and_ties,
     chapter=DIFFERENCE,
     column=Column("fewest errors", first_row("{label} {error_rate:.2%}", "-size", "error_rate")),
-    order=Order("error_rate", more_is_better=False, conditions=("fuzziness", "size", "sampling")),
 )

@@ -47,7 +47,6 @@ from scorecube.report.view import (
     Column,
     Frames,
     HeadedTables,
-    Order,
     Remarks,
     ResultGroup,
     Summary,
@@ -534,7 +533,6 @@ VIEW = View(
     ),
     overview=sensitivity_bars,
     column=Column("most sensitive metric, required difference", most_sensitive),
-    order=Order("share", more_is_better=True, conditions=("confidence", "size", "sampling")),
     answers={DISCRIMINATION: discrimination, DIFFERENCE: required_differences},
     cautions=cautions,
 )

@@ -176,25 +176,6 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Order:
-    """How the first table of an analysis orders metrics.
-
-    Parameters
-    ----------
-    column
-        By which metrics are ordered.
-    more_is_better
-        Whether the metric with the largest number comes first.
-    conditions
-        Columns that must be equal for two rows to be comparable.
-    """
-
-    column: str
-    more_is_better: bool
-    conditions: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class ResultGroup:
     """Results of one analysis with equal options, of one collection or several: what answers are made from.
 
@@ -338,8 +319,6 @@ class View:
         Draws the results of several collections; None if they are drawn one by one.
     column
         Column in the comparison of collections, if any.
-    order
-        How the first table orders metrics, if it does.
     answers
         For each question that the analysis answers, a function that makes findings of the results of one collection or several.
     chapter
@@ -370,7 +349,6 @@ class View:
     by_metric: bool = False
     overview: Callable[[Canvas, Sequence[xr.Dataset]], None] | None = None
     column: Column | None = None
-    order: Order | None = None
     answers: Mapping[Question, Answer] = field(default_factory=dict)
     chapter: Question | None = None
     cautions: Callable[[xr.Dataset, Frames], Iterable[tuple[str, str]]] = lambda _result, _frames: []

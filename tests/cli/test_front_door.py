@@ -157,38 +157,6 @@ def test_an_unknown_table_names_all_tables(finished_study: Path, scorecube: Cli)
     assert listed.stdout.split()[:4] == ["sensitivity", "rates", "overlap", "curves"]
 
 
-@pytest.mark.parametrize(
-    ("condition", "status"),
-    [
-        ("share>2", 0),
-        ("share >= 0", 3),
-        ("metric==AP", 3),
-        ("nothing<1", 1),
-        ("share", 1),
-        ("metric==AP and share>=0", 3),
-        ("metric == 'AP' and share>2", 0),
-        ("share>2 or metric==AP", 3),
-        ("metric==AP or share>2 and share>3", 3),
-        ("share>2 and metric==AP or share>3", 0),
-        ("metric==AP share>=0", 1),
-        ("metric==AP and", 1),
-        ("(metric==AP)", 1),
-        ("metric==AP && share>=0", 1),
-        ("metric=='AP and share>=0", 1),
-        ("metric==AP(rel=2)", 1),
-        ("metric<AP", 1),
-        ("share>nan", 1),
-        ("share>'0'", 1),
-        ("metric==AP and nothing<1", 1),
-    ],
-)
-def test_a_condition_decides_on_the_exit_status(
-    finished_study: Path, scorecube: Cli, condition: str, status: int
-) -> None:
-    done = scorecube("show", finished_study, "swap", "--fail-if", condition)
-    assert done.status == status, done.stderr
-
-
 def test_an_empty_address_of_a_scheduler_is_one_message(
     finished_study: Path, scorecube: Cli
 ) -> None:

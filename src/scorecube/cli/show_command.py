@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
-import typer
-
 from scorecube.cli import options
 from scorecube.cli.options import argument, check_choice, flag, parse_numbers
 from scorecube.cli.terminal import echo, echo_table, notify, split
@@ -12,10 +10,7 @@ from scorecube.errors import BadPlan, counted, option
 
 ALL_TABLES = "?"
 """In place of a table: list them."""
-OF_TABLES = (
-    *("table", "metrics", "size", "sampling", "sort", "columns", "top"),
-    *("average", "fail_if"),
-)
+OF_TABLES = ("table", "metrics", "size", "sampling", "sort", "columns", "top", "average")
 """Options about rows of tables."""
 Analysis = Annotated[str, argument("ANALYSIS", "scores, swap, ...")]
 Table = Annotated[
@@ -54,14 +49,6 @@ AllRows = Annotated[
     bool, flag("--all-rows", "On the screen, the rows of all confidence levels, too.")
 ]
 Average = Annotated[bool, flag("--average", "Means over the collections.")]
-FailIf = Annotated[
-    Optional[str],
-    flag(
-        "--fail-if",
-        "Exit with status 3 if a row meets it: comparisons joined by and, or, e.g. 'metric==AP and share<0.4'.",
-        metavar="CONDITION",
-    ),
-]
 ShowFindings = Annotated[
     bool, flag("--findings", "What the results say, with the numbers; as data with --format json.")
 ]
@@ -84,7 +71,6 @@ def show(
     all_rows: AllRows = False,
     average: Average = False,
     findings: ShowFindings = False,
-    fail_if: FailIf = None,
 ) -> None:
     """Print a table of scores or results.
 
@@ -107,9 +93,7 @@ def show(
     opened = open_study(study)
     chosen = split(collection)
     if findings:
-        refuse_beside_findings(
-            *(table, metrics, size, sampling, sort, columns, top, average, fail_if)
-        )
+        refuse_beside_findings(*(table, metrics, size, sampling, sort, columns, top, average))
         show_findings(opened, analysis, chosen, all_results, form, out)
         return
     of_metrics, shown = split(metrics), split(columns)
@@ -117,7 +101,7 @@ def show(
     check_columns(frame, shown)
     sizes = None if size is None else [int(number) for number in parse_numbers("--size", size)]
     order = split(sort) or []
-    frame = full = select_rows(
+    frame = select_rows(
         frame, metrics=of_metrics, size=sizes, sampling=split(sampling), sort=order, top=top
     )
     above = caption_in_study(opened, analysis, table, frame, form, shown)
@@ -129,7 +113,6 @@ def show(
     for line in notes:
         notify(line)
     print_or_write(frame, form, out, first=first, columns=shown, caption=above)
-    fail_if_met(full, fail_if)
 
 
 def print_or_write(frame: Any, form: str, out: Path | None, **how: Any) -> None:
@@ -193,18 +176,6 @@ def list_tables(study: str, analysis: str) -> None:
 
     for name in find_view(open_study(study), analysis).tables:
         echo(name)
-
-
-def fail_if_met(frame: Any, condition: str | None) -> None:
-    """Exit with a status of its own if a row of a table meets a condition."""
-    if condition is None:
-        return
-    from scorecube.report.table_rows import STATUS, message, rows_that_meet
-
-    met = rows_that_meet(frame, condition)
-    if len(met):
-        notify(message(condition, met, len(frame)))
-        raise typer.Exit(STATUS)
 
 
 def named_format(form: str | None, out: Path | None) -> str:

@@ -15,10 +15,10 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes
 from scorecube.report.findings import Finding
-from scorecube.report.phrases import estimate_text, estimates, first_row, of_tau
+from scorecube.report.phrases import estimate_text, estimates, of_tau
 from scorecube.report.tables import as_records, declared
 from scorecube.report.text_formats import cell_text, with_labels
-from scorecube.report.view import AGREEMENT, Canvas, Column, Summary, View, on_page
+from scorecube.report.view import AGREEMENT, Canvas, Summary, View, on_page
 
 LEAST_SPAN = 1e-9
 """Range of the axes if all means are equal: an axis needs a length."""
@@ -194,5 +194,4 @@ VIEW = View(
     figure=agreement_panels,
     by_metric=True,
     chapter=AGREEMENT,
-    column=Column("lowest tau of two judgements", first_row("{label} {tau:.2f}", "tau")),
 )

@@ -17,7 +17,7 @@ from scorecube.report.leaderboard import RUNS, leader, legend, of_cell, title
 from scorecube.report.phrases import noun, with_limits
 from scorecube.report.tables import Table, declared, rows_along, where
 from scorecube.report.text_formats import Bold, Marked, with_labels
-from scorecube.report.view import LEADERBOARD, Column, Frames, Remarks, ResultGroup
+from scorecube.report.view import LEADERBOARD, Frames, Remarks, ResultGroup
 
 COLLECTIONS = declared(
     "metric gain collection run",
@@ -129,7 +129,6 @@ VIEW = replace(
     },
     title=title_of,
     findings=findings,
-    column=Column("runs that may be the best on the board", leaderboard.cell),
     answers={LEADERBOARD: answers},
     cautions=cautions,
 )

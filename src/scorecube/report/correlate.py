@@ -16,20 +16,12 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, Axes, line_style
 from scorecube.report.findings import Finding
-from scorecube.report.phrases import (
-    estimate_text,
-    first_row,
-    listed,
-    of_tau,
-    on_collection,
-    value_range,
-)
+from scorecube.report.phrases import estimate_text, listed, of_tau, on_collection, value_range
 from scorecube.report.tables import COLLECTION, Table, as_records, averages, declared
 from scorecube.report.text_formats import estimates_first, merge_gains
 from scorecube.report.view import (
     AGREEMENT,
     Canvas,
-    Column,
     Frames,
     HeadedTables,
     ResultGroup,
@@ -362,9 +354,6 @@ VIEW = View(
     page_tables=page_tables,
     figure=correlation_figure,
     in_axes=sorted_curves,
-    column=Column(
-        "lowest tau of two metrics", first_row("{metric_a}, {metric_b} {tau:.2f}", "tau")
-    ),
     answers={AGREEMENT: answer},
     cautions=cautions,
 )

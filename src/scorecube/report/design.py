@@ -41,7 +41,6 @@ from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.view import (
     TOPICS,
     Canvas,
-    Column,
     Frames,
     HeadedTables,
     ResultGroup,
@@ -200,12 +199,6 @@ def _short(frame: pd.DataFrame, at_hand: int) -> tuple[Short, ...]:
 def findings(result: xr.Dataset) -> list[Finding]:
     """Return for designs from numbers what they have."""
     return [] if TOPICS_AT_HAND in result.attrs else names_of_variables(result)
-
-
-def topics_needed(frame: pd.DataFrame) -> str:
-    """Return the smallest and the largest number of topics."""
-    topics = frame["topics"]
-    return f"{topics.min()} to {topics.max()}" if len(topics) > 1 else f"{topics.min()}"
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
@@ -399,7 +392,6 @@ DESIGN = View(
     findings=findings,
     page_tables=page_tables,
     figure=size_curves,
-    column=Column("topics needed", topics_needed),
     answers={TOPICS: answer},
     cautions=cautions,
     compute=sizes_of_cube,

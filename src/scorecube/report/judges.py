@@ -15,13 +15,12 @@ from scorecube.errors import counted
 from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, Axes, curve_style
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import estimate_text, first_row, number_of, of_tau, with_limits
+from scorecube.report.phrases import estimate_text, number_of, of_tau, with_limits
 from scorecube.report.tables import Table, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     JUDGES,
     Canvas,
-    Column,
     Frames,
     Remarks,
     ResultGroup,
@@ -483,7 +482,6 @@ VIEW = View(
     ),
     figure=judge_panels,
     by_metric=True,
-    column=Column("judge most like the truth", first_row("{judge} {tau:.2f} ({label})", "-tau")),
     answers={JUDGES: answer},
     cautions=cautions,
 )

@@ -30,7 +30,6 @@ from scorecube.report.text_formats import Bold, Marked, with_labels
 from scorecube.report.view import (
     LEADERBOARD,
     Canvas,
-    Column,
     Frames,
     HeadedTables,
     Remarks,
@@ -247,15 +246,6 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
     yield from notes_of(result)
 
 
-def cell(rows: pd.DataFrame) -> str:
-    """Return how many runs may be the best under each metric."""
-    found = [
-        f"{label} {int((each['rank_low'] == 1).sum())} of {len(each)}"
-        for label, each in rows.groupby("label", sort=False)
-    ]
-    return ", ".join(found[:3])
-
-
 def page_tables(frames: Frames) -> HeadedTables:
     """Return the leaderboard of each metric, without what follows from other columns."""
     name, frame = next(iter(frames.items()))
@@ -394,7 +384,6 @@ _RANKS = View(
     figure=leaderboard,
     by_metric=True,
     chapter=LEADERBOARD,
-    column=Column("runs that may be the best", cell),
     answers={LEADERBOARD: answer},
     cautions=cautions,
 )

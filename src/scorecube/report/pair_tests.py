@@ -23,7 +23,6 @@ from scorecube.report.phrases import (
     by_system,
     first_of,
     first_places,
-    first_row,
     labels_by_share,
     listed,
     noun,
@@ -36,7 +35,6 @@ from scorecube.report.view import (
     DIFFERENCE,
     DISCRIMINATION,
     Canvas,
-    Column,
     Frames,
     HeadedTables,
     Remarks,
@@ -446,9 +444,6 @@ def power_bars(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     shares_by_collection(canvas, table, results, f"% of pairs with p < {table['alpha'].max():g}")
 
 
-COLUMN = Column("most separated pairs", first_row("{label} {share:.1%}", "-alpha", "-share"))
-
-
 def _view(name: str, heading: str, about: str, pairs: Table, *, joint: bool = False) -> View:
     """Return the view of a resampling test of pairs of runs.
 
@@ -475,7 +470,6 @@ def _view(name: str, heading: str, about: str, pairs: Table, *, joint: bool = Fa
         page_tables=page_tables,
         figure=p_value_curves,
         overview=power_bars,
-        column=COLUMN,
         answers={DISCRIMINATION: discrimination}
         | ({} if joint else {DIFFERENCE: estimated_differences}),
         cautions=cautions_of_pairs if joint else cautions,

@@ -14,7 +14,6 @@ from scorecube.errors import counted
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.pair_tests import (
     CLOSEST,
-    COLUMN,
     COUNTS,
     PAIR,
     against,
@@ -155,7 +154,6 @@ VIEW = View(
     findings=findings,
     page_tables=page_tables,
     figure=lambda canvas, result: p_value_curves(canvas, result.isel({names.TEST: 0})),
-    column=COLUMN,
     answers={DISCRIMINATION: discrimination},
     cautions=cautions,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -158,26 +158,6 @@ def labels_by_share(frame: pd.DataFrame) -> list[str]:
         .sort_values(ascending=False, kind="stable")
     )
     return [str(label) for label in shares.index]
-
-
-def first_row(text: str, *by: str) -> Callable[[pd.DataFrame], str]:
-    """Return a function that describes the first of the rows in the order of some columns; `NONE` without a row that has all of them.
-
-    by: As of `sort` of `tables.declared`.
-
-    Examples
-    --------
-    >>> first_row("{label} {tau:.2f}", "-tau")(pd.DataFrame({"label": ["Q", "AP"], "tau": [0.5, 0.75]}))
-    'AP 0.75'
-    """
-    columns, ascending = [name.removeprefix("-") for name in by], [name[0] != "-" for name in by]
-
-    def cell(frame: pd.DataFrame) -> str:
-        rows = frame.dropna(subset=columns)
-        rows = rows.sort_values(columns, ascending=ascending, kind="stable")
-        return text.format(**rows.iloc[0]) if len(rows) else NONE
-
-    return cell
 
 
 def on_collection(row: Mapping[Any, Any], several: bool) -> str:

@@ -21,7 +21,6 @@ from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, curve_sty
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.phrases import (
     about,
-    first_row,
     listed,
     number_of,
     on_collection,
@@ -33,7 +32,6 @@ from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     TOPICS,
     Canvas,
-    Column,
     Frames,
     HeadedTables,
     Remarks,
@@ -335,10 +333,6 @@ VIEW = View(
     findings=findings,
     page_tables=page_tables,
     figure=reliability_curves,
-    column=Column(
-        "highest E rho^2",
-        first_row("{label} {erho2:.2f} ({n_topics} topics)", "-n_topics", "-erho2"),
-    ),
     answers={TOPICS: answer},
     cautions=cautions,
 )

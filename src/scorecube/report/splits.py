@@ -13,19 +13,10 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, curve_style, level_lines
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import first_row, number_of, sample_conditions, sample_title
+from scorecube.report.phrases import number_of, sample_conditions, sample_title
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import (
-    TOPICS,
-    Canvas,
-    Column,
-    Frames,
-    HeadedTables,
-    Summary,
-    View,
-    on_page,
-)
+from scorecube.report.view import TOPICS, Canvas, Frames, HeadedTables, Summary, View, on_page
 
 MOST_BANDS = 4
 """Metrics with a band; of more the first ones have whiskers too thin to cover each other."""
@@ -175,7 +166,4 @@ VIEW = View(
     page_tables=page_tables,
     figure=split_curves,
     chapter=TOPICS,
-    column=Column(
-        "highest tau of two samples", first_row("{label} {tau_mean:.2f}", "-size", "-tau_mean")
-    ),
 )

@@ -13,10 +13,10 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import FIGURE_SIZE, curve_style
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import first_row, sample_conditions, sample_title
+from scorecube.report.phrases import sample_conditions, sample_title
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
-from scorecube.report.view import DIFFERENCE, Canvas, Column, Summary, View, on_page
+from scorecube.report.view import DIFFERENCE, Canvas, Summary, View, on_page
 
 RATES = declared(
     "metric gain -size fuzziness",
@@ -99,5 +99,4 @@ VIEW = View(
     page_tables=on_page({"Error rates and ties": "stability"}),
     figure=errors_and_ties,
     chapter=DIFFERENCE,
-    column=Column("fewest errors", first_row("{label} {error_rate:.2%}", "-size", "error_rate")),
 )

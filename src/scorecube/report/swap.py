@@ -24,7 +24,6 @@ from scorecube.report.figures.style import (
 )
 from scorecube.report.findings import Finding, Short, with_number
 from scorecube.report.phrases import (
-    NONE,
     enumerated,
     first_of,
     is_known,
@@ -44,7 +43,6 @@ from scorecube.report.view import (
     DIFFERENCE,
     DISCRIMINATION,
     Canvas,
-    Column,
     Frames,
     HeadedTables,
     Remarks,
@@ -310,17 +308,6 @@ def page_tables(frames: Frames) -> HeadedTables:
     return [*tables, ("Topics in the samples", frames["overlap"])]
 
 
-def most_sensitive(frame: pd.DataFrame) -> str:
-    """Return the metrics not separated from the most sensitive, with required differences, at the highest confidence and the largest size."""
-    strictest = _strictest(frame)
-    if strictest["share"].isna().all():
-        return NONE
-    first = leaders(strictest).dropna(subset="required_difference")
-    return first_of(
-        [f"{row['label']} {row['required_difference']:.2f}" for _, row in first.iterrows()]
-    )
-
-
 def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
     """Yield remarks on metrics without a required difference, and topics in both samples."""
     frame = merge_gains(frames["sensitivity"])
@@ -532,7 +519,6 @@ VIEW = View(
         canvas, result
     ),
     overview=sensitivity_bars,
-    column=Column("most sensitive metric, required difference", most_sensitive),
     answers={DISCRIMINATION: discrimination, DIFFERENCE: required_differences},
     cautions=cautions,
 )

@@ -22,7 +22,6 @@ from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     TEAMS,
     Canvas,
-    Column,
     ResultGroup,
     Summary,
     View,
@@ -394,6 +393,5 @@ VIEW = View(
         empty=True,
     ),
     figure=leave_out_panels,
-    column=Column("teams left out", lambda frame: f"up to {frame[LEFT_OUT].max()}"),
     answers={TEAMS: answer},
 )

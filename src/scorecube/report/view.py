@@ -159,23 +159,6 @@ def headed(words: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Column:
-    """The column of an analysis in the comparison of collections.
-
-    Parameters
-    ----------
-    heading
-        Of the column.
-    cell
-        Makes the text of a cell from the rows of the first table that belong to one collection; the column ``label`` of these
-        rows has the metric with its gain setting.
-    """
-
-    heading: str
-    cell: Callable[[pd.DataFrame], str]
-
-
-@dataclass(frozen=True)
 class ResultGroup:
     """Results of one analysis with equal options, of one collection or several: what answers are made from.
 
@@ -317,8 +300,6 @@ class View:
         Whether the figure has a panel for each metric: then it is drawn of the first, or of those that are asked for.
     overview
         Draws the results of several collections; None if they are drawn one by one.
-    column
-        Column in the comparison of collections, if any.
     answers
         For each question that the analysis answers, a function that makes findings of the results of one collection or several.
     chapter
@@ -348,7 +329,6 @@ class View:
     in_axes: Callable[[Canvas, xr.Dataset], None] | None = None
     by_metric: bool = False
     overview: Callable[[Canvas, Sequence[xr.Dataset]], None] | None = None
-    column: Column | None = None
     answers: Mapping[Question, Answer] = field(default_factory=dict)
     chapter: Question | None = None
     cautions: Callable[[xr.Dataset, Frames], Iterable[tuple[str, str]]] = lambda _result, _frames: []

@@ -82,11 +82,6 @@ class Row:
                 unreadable(f"{self.collection}: {analysis} in {INDEX}", error)
             ) from None
 
-    def with_result(self, analysis: str, digest: str, facts: Mapping[str, Any]) -> Row:
-        """Return a copy with other facts of a result."""
-        found = json.loads(self.texts[analysis]) | {digest: facts}
-        return replace(self, texts={**self.texts, analysis: _json(found)})
-
     def contents(self) -> dict[str, Any]:
         """Return what the collection holds, for `info`."""
         return {

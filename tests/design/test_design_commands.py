@@ -128,7 +128,7 @@ def test_sizes_of_a_study(scorecube: Cli, finished_study: Path) -> None:
         assert row["collection"] == "small"
     fewer = ["--top-runs", "3", "--by", "Q", "--gains", "auto", "--collection", "small"]
     assert len(records(scorecube, "design", finished_study, *fewer)) == 3
-    one = ["--top-runs", "1", "--metric", "Q", "--gains", "auto", "--collections", "small"]
+    one = ["--top-runs", "1", "--metrics", "Q", "--gains", "auto", "--collections", "small"]
     assert len(records(scorecube, "design", finished_study, *one)) == 1
 
 

@@ -21,7 +21,7 @@ class SharedOptions(Described):
         flags=("--collection", "--collections"),
     )
     metrics: tuple[str, ...] | None = option_field(
-        None, "Metrics, separated by commas; all by default.", flags=("--metrics", "--metric")
+        None, "Metrics, separated by commas; all by default."
     )
     gains: tuple[str, ...] | None = option_field(None, "Gain settings; all by default.")
     runs: tuple[str, ...] | None = option_field(None, "Runs; all by default.")

@@ -19,7 +19,7 @@ Collections = Annotated[
     Optional[str],
     flag("--collections", "Collections, separated by commas; all by default.", "--collection"),
 ]
-Metrics = Annotated[Optional[str], flag("--metrics", "Metrics; all by default.", "--metric")]
+Metrics = Annotated[Optional[str], flag("--metrics", "Metrics; all by default.")]
 Require = Annotated[
     Optional[Literal["better", "not-worse", "equivalent"]],
     flag(

@@ -17,7 +17,7 @@ Table = Annotated[
     Optional[str],
     flag("--table", "Table of the analysis; the first by default. --table ? lists all."),
 ]
-Metrics = Annotated[Optional[str], flag("--metrics", "Rows of these metrics only.", "--metric")]
+Metrics = Annotated[Optional[str], flag("--metrics", "Rows of these metrics only.")]
 Sizes = Annotated[Optional[str], flag("--size", "Rows of these sample sizes only.")]
 Samplings = Annotated[Optional[str], flag("--sampling", "Rows of these samplings only.")]
 Sort = Annotated[

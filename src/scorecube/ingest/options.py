@@ -31,10 +31,7 @@ class EvaluateOptions:
     """Options of run files and judgements; see `scorecube.read_rankings` and `scorecube.evaluate`."""
 
     metrics: tuple[str, ...] = option_field(
-        names.DEFAULT_METRICS,
-        "Metric names, separated by commas.",
-        flags=("--metrics", "--metric"),
-        convert=split_list,
+        names.DEFAULT_METRICS, "Metric names, separated by commas.", convert=split_list
     )
     gains: tuple[str, ...] = option_field(
         (names.AUTO,), "Gain settings, highest level first, e.g. 3:2:1,1:1:1.", convert=split_list
@@ -77,9 +74,7 @@ class ImportOptions:
     """Options of files of scores; see `scorecube.import_scores`."""
 
     metric: str | None = option_field(
-        None,
-        "Metric of files that do not name it; otherwise the only one to read.",
-        flags=("--metric", "--metrics"),
+        None, "Metric of files that do not name it; otherwise the only one to read."
     )
     gain: str = option_field(
         names.AUTO, "Gain setting of the scores; with a gain column, the only one to read."

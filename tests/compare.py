@@ -24,6 +24,8 @@ import numpy as np
 GONE: dict[str, str] = {
     r"/paired .*/((equivalence|difference)_p_value_(holm|bh)|trivial_pairs|half_width_median)$": "extras of equivalence",
     r"/(ranks|leaderboard|board) .*sets$": "marginal rank sets",
+    r"/swap.*(required_difference_first|first_probability)$": "a rule and a probability of the swap method that nobody uses",
+    r"/swap.*rates\.interval$": "limits of swap rates are over trials",
 }
 """Patterns of what is meant to be gone, as cube/analysis/variable or table.column, and why."""
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -31,7 +31,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "required": "suffix",
     },
     "stability": {"size": 6, "fuzziness": (0.0,)},
-    "splits": {"size": (3, 6), "thresholds": (0.2, -0.5)},
+    "splits": {"size": (3, 6)},
     "bootstrap": {"alphas": (0.2, 0.05)},
     "teams": {"leave": (1, 2), "topic_sizes": (6,), "pool_depth": 3, "keep_unpooled": False},
     "correlate": {"intervals": ("topics", "runs", "both")},

@@ -47,5 +47,4 @@ IntegerArray1 = Array1[np.integer[Any]]
 IntegerArray2 = Array2[np.integer[Any]]
 """Integers of any width."""
 FloatArray1 = Array1[np.floating[Any]]
-FloatArray2 = Array2[np.floating[Any]]
 """float32 or float64."""

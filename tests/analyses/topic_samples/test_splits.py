@@ -19,6 +19,7 @@ from scipy.stats import norm
 
 import scorecube as sc
 from scorecube.analyses import Splits, Swap
+from scorecube.analyses.topic_samples.splits import settled_sizes
 from scorecube.errors import BadPlan
 from scorecube.testing import simulate_cube
 from tests.oracles.agreement import FAMILIES, Table, as_cube
@@ -112,12 +113,13 @@ def test_blocks_and_workers_change_no_bit(cube: xr.Dataset, workers: int, block_
 
 
 def test_every_size_is_that_of_its_own_run(cube: xr.Dataset) -> None:
-    several = sc.analyse(
-        cube, Splits(size=(3, 10, 25), thresholds=()), trials=40, seed=8, workers=1
-    )
+    several = sc.analyse(cube, Splits(size=(3, 10, 25)), trials=40, seed=8, workers=1)
     for size in (3, 10, 25):
-        alone = sc.analyse(cube, Splits(size=size, thresholds=()), trials=40, seed=8, workers=1)
-        xr.testing.assert_identical(numbers(several.sel(size=[size])), numbers(alone))
+        alone = sc.analyse(cube, Splits(size=size), trials=40, seed=8, workers=1)
+        one, other = (
+            numbers(each).drop_vars("settled") for each in (several.sel(size=[size]), alone)
+        )
+        xr.testing.assert_identical(one, other)
 
 
 def test_metrics_do_not_know_of_each_other(cube: xr.Dataset) -> None:
@@ -159,8 +161,7 @@ def test_a_threshold_is_reached_by_equality_and_by_all_larger_sizes() -> None:
     pairs = 10
     # 5 % quantiles of concordant minus discordant pairs, of 10 pairs: 8 / 10 is exactly 0.8.
     low = np.array([[[10.0, 6.0, 8.0, 9.0], [6.0, 6.0, 6.0, 6.0]]])
-    made = constant([0.1, 0.2, 0.3, 0.4, 0.5], 20)
-    found = Splits(size=(2, 4, 6, 8), thresholds=(0.9, 0.8, 0.6, 0.61))._settled(made, low, pairs)
+    found = settled_sizes((2, 4, 6, 8), low, pairs, (0.9, 0.8, 0.6, 0.61))
     expected = [[8.0, 6.0, 2.0, 6.0], [math.nan, math.nan, 2.0, math.nan]]
     np.testing.assert_array_equal(found[0], expected)
 
@@ -197,7 +198,6 @@ def test_halves_of_exchangeable_topics_have_the_expected_tau() -> None:
     [
         ({"size": 26}, "two disjoint samples of 26 topics need 52"),
         ({"size": 51, "sampling": "independent"}, "needs 51 topics"),
-        ({"thresholds": (1.5,)}, "each a number from -1 to 1"),
         ({"sampling": "bogus"}, "sampling 'bogus' is not one of"),
     ],
 )

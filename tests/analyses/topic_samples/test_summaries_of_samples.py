@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +11,22 @@ import pytest
 
 from scorecube.analyses import Splits, Stability, Swap
 from scorecube.workflow.api import analyse
-from tests.analyses.pair_tests.test_unpaired import METRICS, alike, area, geometric, mean
+from tests.analyses.pair_tests.test_unpaired import METRICS, alike
+
+
+def mean(row: Sequence[float]) -> float:
+    return math.fsum(row) / len(row)
+
+
+def geometric(row: Sequence[float]) -> float:
+    return math.exp(mean([math.log(score) for score in row]))
+
+
+def area(row: Sequence[float]) -> float:
+    """Mean over X = 1 .. n / 4 of the mean of the X worst scores."""
+    worst = sorted(row)[: max(1, len(row) // 4)]
+    return mean([mean(worst[:x]) for x in range(1, len(worst) + 1)])
+
 
 SUMMARIES = {"AP": mean, "geo:AP": geometric, "area:AP": area}
 

@@ -11,6 +11,7 @@ rankings with a tau above 0.9 for equivalent, and sees noticeable changes below 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
@@ -29,7 +30,6 @@ from scorecube.analyses.base import (
     Prepared,
     labelled_result,
 )
-from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, sample_sums, units_of
 from scorecube.analyses.topic_samples.split_quantities import VARIABLES
 from scorecube.collection.selection import cells, n_cells
@@ -40,6 +40,8 @@ from scorecube.statistics.quantiles import defined_mean, tails
 
 TAIL = Fraction(1, 20)
 """Share of the trials below the lower and above the upper quantile."""
+THRESHOLDS = (0.9, 0.8)
+"""Values of tau that a settled ranking reaches."""
 INTEGERS = ("concordant", "discordant", "tied_first", "tied_second", "rank_change")
 """Outputs of a data type of 32 bits."""
 
@@ -63,17 +65,6 @@ class Splits(TopicSampling):
     name: ClassVar[str] = "splits"
     only_orders: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("--size 5..25:5 --trials 1000 --seed 1",)
-
-    thresholds: tuple[float, ...] = option_field(
-        (0.9, 0.8),
-        "Values of tau that a settled ranking reaches.",
-        detail="The result has, for each, the smallest size from which on the 5 % quantile of tau is at least as large at all sizes.",
-        flag="--threshold",
-        minimum=-1,
-        maximum=1,
-        may_be_empty=True,
-        finalize=True,
-    )
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         cube = prepared.cube
@@ -148,12 +139,9 @@ class Splits(TopicSampling):
             "tied_pairs": (tied_first + tied_second).sum(axis=-1, dtype=np.int64) / (2 * trials),
             "same_best_trials": by_cell["same_best"].sum(axis=-1, dtype=np.int64),
             "rank_change_median": np.median(by_cell["rank_change"], axis=-1),
-            "settled": self._settled(cube, low, pairs),
+            "settled": settled_sizes(self.sizes(cube), low, pairs),
         }
-        coords = {
-            names.SIZE: np.array(self.sizes(cube)),
-            names.THRESHOLD: np.array(self.thresholds, np.float64),
-        }
+        coords = {names.SIZE: np.array(self.sizes(cube)), names.THRESHOLD: np.array(THRESHOLDS)}
         attrs = {
             "trials": trials,
             "sampling": self.sampling,
@@ -161,23 +149,6 @@ class Splits(TopicSampling):
             "n_topics": cube.sizes[names.TOPIC],
         }
         return labelled_result(cube, VARIABLES, values, coords, attrs)
-
-    def _settled(self, cube: xr.Dataset, low: Array, pairs: int) -> Array:
-        """Return the smallest settled size for each threshold, (metric, gain, threshold).
-
-        low: Lower quantile of concordant less discordant pairs, (metric, gain, size).
-        pairs: Number of pairs of runs.
-        """
-        sizes = np.array(self.sizes(cube), np.float64)
-        settled = np.full((*low.shape[:-1], len(self.thresholds)), np.nan)
-        for k, threshold in enumerate(self.thresholds):
-            # Compare numbers of pairs: a tau of 0.9 must equal a threshold of 0.9.
-            least = math.ceil(Fraction(str(threshold)) * pairs)
-            reached = np.logical_and.accumulate((low >= least)[..., ::-1], axis=-1)[..., ::-1]
-            settled[..., k] = np.where(
-                reached.any(axis=-1), sizes[np.argmax(reached, axis=-1)], np.nan
-            )
-        return settled
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         cube = prepared.cube
@@ -197,3 +168,23 @@ class Splits(TopicSampling):
             bytes=output_bytes + sampling.bytes,
             result_bytes=trials * result_bytes + sampling.input_bytes,
         )
+
+
+def settled_sizes(
+    sizes: Sequence[int], low: Array, pairs: int, thresholds: Sequence[float] = THRESHOLDS
+) -> Array:
+    """Return the smallest size from which on a ranking reaches a tau at all sizes, (metric, gain, threshold).
+
+    sizes: Sample sizes, ascending.
+    low: Lower quantile of concordant less discordant pairs, (metric, gain, size).
+    pairs: Number of pairs of runs.
+    thresholds: Values of tau.
+    """
+    tried = np.array(sizes, np.float64)
+    settled = np.full((*low.shape[:-1], len(thresholds)), np.nan)
+    for k, threshold in enumerate(thresholds):
+        # Compare numbers of pairs: a tau of 0.9 must equal a threshold of 0.9.
+        least = math.ceil(Fraction(str(threshold)) * pairs)
+        reached = np.logical_and.accumulate((low >= least)[..., ::-1], axis=-1)[..., ::-1]
+        settled[..., k] = np.where(reached.any(axis=-1), tried[np.argmax(reached, axis=-1)], np.nan)
+    return settled

@@ -25,7 +25,9 @@ GONE: dict[str, str] = {
     r"/paired .*/((equivalence|difference)_p_value_(holm|bh)|trivial_pairs|half_width_median)$": "extras of equivalence",
     r"/(ranks|leaderboard|board) .*sets$": "marginal rank sets",
     r"/swap.*(required_difference_first|first_probability)$": "a rule and a probability of the swap method that nobody uses",
-    r"/swap.*rates\.interval$": "limits of swap rates are over trials",
+    r"/swap.*(rates\.interval|/population)$": "limits of swap rates are over trials",
+    r"/swap.*/(by_suffix|is_open)$": "results of earlier versions",
+    r"/swap.*/(curve_size|rate_at_size|parameter|fit|fitted|extrapolated|lack_of_fit|drawn)$": "curves beyond the largest sample",
 }
 """Patterns of what is meant to be gone, as cube/analysis/variable or table.column, and why."""
 DATA = Path(__file__).parents[2] / "shared" / "data"

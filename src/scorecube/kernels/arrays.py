@@ -46,5 +46,3 @@ Float = float | np.floating[Any]
 IntegerArray1 = Array1[np.integer[Any]]
 IntegerArray2 = Array2[np.integer[Any]]
 """Integers of any width."""
-FloatArray1 = Array1[np.floating[Any]]
-"""float32 or float64."""

@@ -102,9 +102,9 @@ def test_the_bracket_holds_the_wanted_value_whatever_the_guess(
     assert nth_largest(np.array(kept), rank - above) == wanted
 
 
-def padded(found: Floats, kind: type[np.floating[Any]] = np.float64) -> np.ndarray[Any, Any]:
+def padded(found: Floats) -> Floats:
     """Return values with -inf behind them, up to a multiple of `STRIDE`."""
-    whole = np.full(-(-len(found) // STRIDE) * STRIDE, -math.inf, kind)
+    whole = np.full(-(-len(found) // STRIDE) * STRIDE, -math.inf)
     whole[: len(found)] = found
     return whole
 
@@ -131,34 +131,30 @@ def test_narrowing_keeps_the_wanted_value(
 
 def test_few_values_are_left_where_the_guess_is_good() -> None:
     chance = np.random.default_rng(1)
-    for kind in (np.float32, np.float64):
-        for n, rank in ((60, 50), (80, 50), (90, 10), (MANY + 100, 200)):
-            for _ in range(20):
-                found = padded(3.0 + chance.exponential(2.0, n), kind)
-                wanted = float(np.sort(found)[-rank])
-                for guess in (wanted, 0.85 * wanted, 1.15 * wanted, 0.1 * wanted, 9.0 * wanted):
-                    low, high, above = narrow(found[:n], rank, guess, 2.0, 100.0)
-                    assert low <= wanted < high
-                    assert count_from(found, low) - above <= FEW
+    for n, rank in ((60, 50), (80, 50), (90, 10), (MANY + 100, 200)):
+        for _ in range(20):
+            found = padded(3.0 + chance.exponential(2.0, n))
+            wanted = float(np.sort(found)[-rank])
+            for guess in (wanted, 0.85 * wanted, 1.15 * wanted, 0.1 * wanted, 9.0 * wanted):
+                low, high, above = narrow(found[:n], rank, guess, 2.0, 100.0)
+                assert low <= wanted < high
+                assert count_from(found, low) - above <= FEW
 
 
 @pytest.mark.parametrize("wide", sorted({False, has_wide_registers()}))
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_what_is_kept_is_in_order(
-    kind: type[np.floating[Any]], wide: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_kept_is_in_order(wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_code, "has_wide_registers", lambda: wide)
     keep = compiled_anew(keep_from)
     chance = np.random.default_rng(2)
     for n in (1, STRIDE - 1, STRIDE, STRIDE + 1, 1000):
         for low in (-1.0, 0.0, 0.7, 5.0):
-            found = padded(chance.standard_normal(n), kind)
+            found = padded(chance.standard_normal(n))
             found[chance.random(len(found)) < 0.1] = -math.inf
             kept, places = (
-                np.full(len(found) + STRIDE, 9.0, kind),
+                np.full(len(found) + STRIDE, 9.0),
                 np.full(len(found) + STRIDE, -9, np.int32),
             )
-            n_kept, expected = keep(found, low, kept, places), np.flatnonzero(found >= kind(low))
+            n_kept, expected = keep(found, low, kept, places), np.flatnonzero(found >= low)
             assert places[:n_kept].tolist() == expected.tolist()
             assert kept[: n_kept + STRIDE].tolist() == [
                 *found[expected].tolist(),

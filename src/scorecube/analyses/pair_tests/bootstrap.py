@@ -149,7 +149,7 @@ class Draws:
     @classmethod
     def from_counts(cls, counts: Any) -> Draws:
         """Return the samples with these counts."""
-        return cls(counts, in_panels(counts, np.float64))
+        return cls(counts, in_panels(counts))
 
 
 def topic_counts(drawn: Any, n_topics: int) -> Any:

@@ -82,9 +82,7 @@ def normal_numbers(inputs: Mapping[str, Any], low: int, high: int) -> Any:
     """Return the normal numbers of trials low .. high-1, shared by all cells: float64 (run, trial) in panels."""
     from scipy.special import ndtri
 
-    return in_panels(
-        ndtri(uniforms(inputs["error_key"], len(inputs["sums_0"]), low, high)).T, np.float64
-    )
+    return in_panels(ndtri(uniforms(inputs["error_key"], len(inputs["sums_0"]), low, high)).T)
 
 
 class Seen(NamedTuple):

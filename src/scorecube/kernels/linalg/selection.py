@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from scorecube.kernels.arrays import Float, FloatArray1, Integer, IntegerArray1
+from scorecube.kernels.arrays import Float64Array1, Integer, IntegerArray1
 from scorecube.kernels.intrinsics import (
     compress,
     mask_between,
@@ -34,10 +34,9 @@ STRIDE = 64
 
 
 @inlined
-def count_from(values: FloatArray1, threshold: Float) -> int:
+def count_from(values: Float64Array1, threshold: float) -> int:
     """Return how many values are at least `threshold`."""
-    # A threshold of the element type and a 32-bit counter let the compiler vectorise the loop.
-    threshold, found = values.dtype.type(threshold), np.int32(0)
+    found = np.int32(0)  # 32-bit counters let the compiler vectorise the loop
     for k in range(values.shape[0]):
         found = np.int32(found + (values[k] >= threshold))
     return int(np.int64(found))
@@ -45,10 +44,9 @@ def count_from(values: FloatArray1, threshold: Float) -> int:
 
 @inlined
 def gather(
-    values: FloatArray1, low: Float, high: Float, kept: FloatArray1, places: IntegerArray1
+    values: Float64Array1, low: float, high: float, kept: Float64Array1, places: IntegerArray1
 ) -> int:
     """Write values in [low, high) to `kept`, their indices to `places`; count them."""
-    low, high = values.dtype.type(low), values.dtype.type(high)
     k: Integer
     n, size, address = 0, values.shape[0], values.ctypes.data
     whole = size - size % STRIDE
@@ -68,7 +66,7 @@ def gather(
 
 
 @inlined
-def nth_largest(values: FloatArray1, rank: Integer) -> float:
+def nth_largest(values: Float64Array1, rank: Integer) -> float:
     """Return the rank-th largest value, counted from 1.
 
     Each value examined excludes those on its other side from being examined: of values in random order, about
@@ -94,7 +92,7 @@ def nth_largest(values: FloatArray1, rank: Integer) -> float:
 
 @inlined
 def first_equal(
-    values: FloatArray1, places: IntegerArray1, rank: Integer, tolerance: float
+    values: Float64Array1, places: IntegerArray1, rank: Integer, tolerance: float
 ) -> np.int64:
     """Return the first of `places` whose value ties with the rank-th largest value.
 
@@ -108,7 +106,7 @@ def first_equal(
 
 
 @inlined
-def bracket(values: FloatArray1, rank: Integer, guess: float) -> tuple[float, float, int]:
+def bracket(values: Float64Array1, rank: Integer, guess: float) -> tuple[float, float, int]:
     """Bracket the rank-th largest value, starting from a guess of it.
 
     The number of values above a threshold falls about exponentially with the threshold, so the next guess is
@@ -120,7 +118,6 @@ def bracket(values: FloatArray1, rank: Integer, guess: float) -> tuple[float, fl
     low, high, from_low, from_high = -math.inf, math.inf, values.shape[0], 0
     slope = math.log(values.shape[0] / (rank - 0.5)) / guess if guess > 0.0 else 1.0
     for _ in range(ROUNDS):
-        guess = float(values.dtype.type(guess))
         if from_low - from_high <= FEW or not low < guess < high:
             break
         found = count_from(values, guess)
@@ -147,7 +144,7 @@ def bracket(values: FloatArray1, rank: Integer, guess: float) -> tuple[float, fl
 
 @inlined
 def narrow(
-    values: FloatArray1, rank: Integer, guess: float, low: float, high: float
+    values: Float64Array1, rank: Integer, guess: float, low: float, high: float
 ) -> tuple[float, float, int]:
     """Return what `bracket` returns, for few values.
 
@@ -155,35 +152,33 @@ def narrow(
     next multiple of `STRIDE`. The search takes few steps and few unpredictable branches, which for few values take most
     of the time.
     """
-    kind, halvings = values.dtype.type, HALVINGS if values.shape[0] >= MANY else 0
+    halvings = HALVINGS if values.shape[0] >= MANY else 0
     for _ in range(halvings):
-        middle = float(kind(0.5 * (low + high)))
+        middle = 0.5 * (low + high)
         below = count_from(values, middle) >= rank
         low, high = middle if below else low, high if below else middle
-    address, bottom, top = np.uint64(values.ctypes.data), kind(low), kind(high)
+    address, bottom, top = np.uint64(values.ctypes.data), low, high
     size = (values.shape[0] + STEPS - 1) // STEPS * STEPS
     guess = guess if guess > 0.0 else 0.0  # steps go up
-    base, step, first = kind(NEAR * guess), kind(NEAR_STEP * guess), True
+    base, step, first = NEAR * guess, NEAR_STEP * guess, True
     rounds = 0 if halvings > 0 else 2
     while rounds > 0:
         reached = steps_reached(address, size, base, step, rank)
-        top = top if reached == STEPS else kind(base + kind(kind(reached + 1) * step))
-        bottom = bottom if reached == 0 else kind(base + kind(kind(reached) * step))
+        top = top if reached == STEPS else base + (reached + 1) * step
+        bottom = bottom if reached == 0 else base + reached * step
         # If the guess was far off, more steps follow.
         rounds = REFINEMENTS if first and not 0 < reached < STEPS else rounds - 1
-        base, step, first = bottom, kind((top - bottom) / kind(STEPS + 1)), False
-    # One type for both precisions, so that what takes them is compiled once for each.
-    return np.float64(bottom), np.float64(top), count_from(values, top)
+        base, step, first = bottom, (top - bottom) / (STEPS + 1), False
+    return bottom, top, count_from(values, top)
 
 
 @inlined
-def keep_from(values: FloatArray1, low: Float, kept: FloatArray1, places: IntegerArray1) -> int:
+def keep_from(values: Float64Array1, low: float, kept: Float64Array1, places: IntegerArray1) -> int:
     """Write values of at least `low` to `kept`, their indices to `places`, in order.
 
     The result is their number. The number of values must be a multiple of `STRIDE`; `kept` and `places` (value,) need
     room for `STRIDE` elements more than are kept. So many times -inf is written behind the values.
     """
-    low = values.dtype.type(low)
     n = 0
     if wide_registers():
         address, kept_address, places_address = (

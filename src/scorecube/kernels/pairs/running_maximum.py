@@ -69,7 +69,7 @@ class Drawn(NamedTuple):
 
 def resampled(centred: Float64Array2, counts: Float64Array2, snap: float) -> Resampled:
     """Return the trials of one cell; ``counts`` is float64 (topic, trial), for the others see `Resampled`."""
-    weights = in_panels(counts, np.float64)
+    weights = in_panels(counts)
     return Resampled(centred, weights, product(centred, weights), snap)
 
 

@@ -190,30 +190,6 @@ def test_option_tables_name_every_flag() -> None:
     )
 
 
-def test_an_option_of_a_later_version_changes_digests_only_where_it_is_set() -> None:
-    @dataclass(frozen=True, kw_only=True)
-    class Later(sc.Stability):
-        """Stability method with a later option."""
-
-        added: int = option_field(3, "Added later.", since="9.9")
-
-    plain, same, other = sc.Stability().options(), Later().options(), Later(added=4).options()
-    assert plain == same
-    assert other == plain | {"added": 4}
-
-
-def test_a_later_default_is_part_of_digests_and_what_was_done_before_is_not() -> None:
-    @dataclass(frozen=True, kw_only=True)
-    class Later(sc.Stability):
-        """Stability method with a later option whose default differs from what was done before."""
-
-        added: int = option_field(3, "Added later.", since="9.9", before=1)
-
-    plain = sc.Stability().options()
-    assert Later(added=1).options() == plain
-    assert Later().options() == plain | {"added": 3}
-
-
 def test_a_word_beside_numbers_is_parsed_and_shown() -> None:
     bins = options_of(sc.Swap)["bins"]
     assert (bins.parse("auto"), bins.parse("21"), bins.read("auto")) == ("auto", 21, "auto")

@@ -11,7 +11,7 @@ import inspect
 import math
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
@@ -20,7 +20,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.described import Described
-from scorecube.analyses.options import as_named, doubts_of, options_of, values_of
+from scorecube.analyses.options import as_named, doubts_of, options_of
 from scorecube.collection import schema
 from scorecube.collection.selection import uses_gains
 from scorecube.errors import BadPlan
@@ -262,10 +262,11 @@ class Analysis(Described, metaclass=_Named):
         raise BadPlan(f"{self.name} resamples nothing: there are no samples")
 
     def options(self) -> dict[str, Any]:
-        """Return the options as JSON values, without options of later versions at what was done before."""
+        """Return the options as JSON values."""
+        record: Any = self
         return {
             name: np.asarray(value).tolist() if value is not None else None
-            for name, value in values_of(self).items()
+            for name, value in asdict(record).items()
         }
 
 

@@ -46,9 +46,6 @@ class Option:
     level: Kind of level of tests or intervals, of `scorecube.errors.USUAL_LEVELS`; empty for another number.
     unit: Unit of a number, such as ``topics``.
     finalize: Whether only `Analysis.finalize` reads the option, so that blocks are the same for all its values.
-    since: Version that added the option to an analysis that existed before; at the value of `before` it is not part of a plan's digest,
-        so that results of earlier versions are found.
-    before: What versions before `since` did, where that is not the default.
     opposite: Flag of false, of a truth value whose default is None.
     aliases: Texts that stand for a value, such as ``all`` for None.
     convert: Function that returns the value of a text; None to parse the text by the type.
@@ -69,8 +66,6 @@ class Option:
     level: str = ""
     unit: str = ""
     finalize: bool = False
-    since: str = ""
-    before: Any = None
     opposite: str = ""
     aliases: Mapping[str, Any] = field(default_factory=dict)
     convert: Callable[[str], Any] | None = None
@@ -158,10 +153,6 @@ class Option:
             raise BadPlan(f"expected {self.expected}", option=self.name)
         self.check(converted)
         return converted
-
-    def is_as_before(self, value: Any) -> bool:
-        """Return whether a value is what versions without the option did."""
-        return bool(self.since) and value == (self.default if self.before is None else self.before)
 
     @property
     def limits(self) -> str:
@@ -301,17 +292,6 @@ def options_of(kind: type) -> Mapping[str, Option]:
             facts |= {"choices": typing.get_args(literal), "type": plain}
         found[entry.name] = dataclasses.replace(declared, **facts)
     return found
-
-
-def values_of(record: Any) -> dict[str, Any]:
-    """Return the values of a record's options by name, without options of later versions at what was done before."""
-    kind: type = type(record)
-    known = options_of(kind)
-    return {
-        name: value
-        for name, value in dataclasses.asdict(record).items()
-        if not known[name].is_as_before(value)
-    }
 
 
 def doubts_of(record: Any) -> list[str]:

@@ -26,7 +26,7 @@ def quantity(result: xr.Dataset, name: str) -> xr.DataArray:
 
 
 def quantity_names(result: xr.Dataset) -> set[str]:
-    """Return the names of the quantities that a result has: options and versions differ in some."""
+    """Return the names of the quantities that a result has: options differ in some."""
     return {*map(str, result.variables), *_derived(result)}
 
 

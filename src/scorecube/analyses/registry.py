@@ -203,7 +203,7 @@ def variables(name: str) -> tuple[Variable, ...]:
 
 
 def optional(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of variables, each whole or absent, that some options or earlier versions leave out of results of an analysis."""
+    """Return the groups of variables, each whole or absent, that some options leave out of results of an analysis."""
     return _declared(name, "OPTIONAL")
 
 

@@ -168,7 +168,7 @@ class Derived:
     make
         Computes it from the result: exact dims, with coordinates along those that the result does not have.
     needs
-        Variables or attributes of the result, or quantities declared before it, without which it is absent: studies of earlier versions and some options lack them.
+        Variables or attributes of the result, or quantities declared before it, without which it is absent: some options leave them out.
     unless
         Variables or attributes of the result with which it is absent.
     """

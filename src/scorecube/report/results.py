@@ -180,13 +180,13 @@ def options_of_result(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a stored result by name.
 
     attributes: Of the result, with its plan.
-    Raises CorruptStudy: An option that the analysis has always had is missing, or one has another type.
+    Raises CorruptStudy: An option is missing, or has another type.
     """
     options: dict[str, Any] = plan_of(attributes)["options"]
     name = attributes.get("analysis")
     known = options_of(registry.load(name)) if name in registry.names() else {}
     for each in known.values():
-        value = options.get(each.name, each.default if each.since else None)
+        value = options.get(each.name)
         if not has_type(normal_value(value), each.type):
             error = TypeError(f"{each.name} is {value!r:.60}, expected {describe_type(each.type)}")
             raise CorruptStudy(unreadable(f"the options of {name}", error))

@@ -138,14 +138,12 @@ class Judges(Analysis):
         "judge",
         "Whose best run is the baseline: the judge's, chosen without labels, or the truth's.",
         detail="A run that leads on the labelled topics leads by luck, too: differences from it held in .66 to .91.",
-        since="0.3.0",
-        before="truth",
     )
     purchases: int = option_field(
         200, "Random choices of the labelled topics that widths are averaged over.", minimum=1
     )
     ensemble: bool = option_field(
-        False, "Also a judge whose scores are the means of those of all judges.", since="0.3.0"
+        False, "Also a judge whose scores are the means of those of all judges."
     )
     weights: Literal["quadratic", "linear"] = option_field(
         "quadratic", "Weights of the weighted kappa."

@@ -123,8 +123,6 @@ class Teams(Analysis):
         "trial",
         "Draw the chain of topic sets for each trial from the topics that it did not lose, or once, to be shared by all trials.",
         detail="Sakai and Shang 2016, section 5.2 removes topics from each trial's own matrix. A shared chain loses topics with the teams.",
-        since="0.3.0",
-        before="shared",
     )
     pool_depth: int | None = option_field(
         None,

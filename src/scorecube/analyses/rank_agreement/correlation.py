@@ -102,9 +102,7 @@ class Correlation(Analysis):
         detail="That is all pairs of metrics at each gain setting (Sakai 2007, Table 2), each metric at the first setting and every other (Sakai 2007, Table 5).",
     )
     every_gain: bool = option_field(
-        False,
-        "Compare every two gain settings, as Sakai 2004 does, not each with the first alone.",
-        since="0.3.0",
+        False, "Compare every two gain settings, as Sakai 2004 does, not each with the first alone."
     )
     intervals: tuple[Literal["topics", "runs", "both"], ...] = option_field(
         ("topics",),

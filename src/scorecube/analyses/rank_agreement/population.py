@@ -90,12 +90,10 @@ def two_kinds_field(*, finalize: bool) -> bool:
     """Declare whether runs may be of two kinds."""
     return option_field(
         True,
-        "Take all runs for one kind in the interval over infinitely many topics, as versions before 0.3.0.",
+        "Take all runs for one kind in the interval over infinitely many topics.",
         detail="Whether runs may be of two kinds, such as two generations, in the interval over infinitely many topics.",
         flag="--one-kind",
         finalize=finalize,
-        since="0.3.0",
-        before=False,
     )
 
 

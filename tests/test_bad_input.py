@@ -258,7 +258,7 @@ def test_an_analysis_that_cannot_be_done(
     [
         (
             ["swap", "--table", "rate"],
-            "no table 'rate' of swap; it has: sensitivity, rates, overlap, curves. Did you mean 'rates'?",
+            "no table 'rate' of swap; it has: sensitivity, rates, overlap. Did you mean 'rates'?",
         ),
         (
             ["scores", "--table", "sensitivity"],

@@ -357,7 +357,7 @@ def test_report_downloads_are_the_tables(scorecube: Cli, swapped: Path, report: 
         scorecube("show", swapped, "swap", "--table", table, "--format", "csv")
         .succeeded()
         .stdout.strip()
-        for table in ("sensitivity", "rates", "overlap", "curves")
+        for table in ("sensitivity", "rates", "overlap")
     }
     # Topic set size design has a chapter, too.
     assert tables < found

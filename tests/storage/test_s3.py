@@ -337,9 +337,7 @@ def test_names_that_begin_alike_are_kept_apart(s3: str) -> None:
     xr.testing.assert_identical(again["demo2"].cube, make_cube())
 
 
-def test_plain_xarray_finds_the_cube_by_the_attributes_of_its_collection(
-    s3: str, tmp_path: Path, scorecube: Cli
-) -> None:
+def test_plain_xarray_finds_the_cube_by_the_attributes_of_its_collection(s3: str) -> None:
     """As docs/reference/study.md says; an earlier path is gone, so that no other program reads old scores without a word."""
     study, store, before = open_study(s3, mode="a"), open_location(s3).store, "cube.1"
     for value in (1.0, 2.0, 3.0):
@@ -352,9 +350,6 @@ def test_plain_xarray_finds_the_cube_by_the_attributes_of_its_collection(
             with pytest.raises(FileNotFoundError):
                 xr.open_zarr(store, group=f"demo/{gone}", consolidated=False)
         before = path
-    scorecube("export", s3, "scores", "--out", tmp_path / "scores.nc").succeeded()
-    exported = xr.open_dataset(tmp_path / "scores.nc")["score"].values
-    np.testing.assert_array_equal(exported, make_cube(3.0)["score"].values)
 
 
 def test_a_store_that_was_copied_to_a_directory_is_read_and_changed(

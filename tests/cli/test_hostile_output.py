@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run tags that give orders to terminals, as a study of an earlier version may have them."""
+    """Run tags that give orders to terminals, as a study may have them."""
     path = tmp_path_factory.mktemp("hostile") / "study.zarr"
     hostile_study(path, [sc.Stability()], [*CONTROLS.values()])
     return path

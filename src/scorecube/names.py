@@ -102,7 +102,6 @@ N_LABELLED: Final = "n_labelled"
 """Number of topics with labels of the truth that means are corrected by."""
 RUN_LEVEL: Final = "run_level"
 """Runs by their means under the truth: all, or the low, middle or high third."""
-HALF_STATISTIC: Final = "half_statistic"
 """Which rankings from as many topics a tau compares: truth with truth, judge with judge, or truth with judge."""
 QUANTITY: Final = "quantity"
 """What an interval is about: the mean of a run, or its difference from the baseline."""
@@ -196,5 +195,4 @@ class Purpose(IntEnum):
     ESTIMATES = 33
     NORMAL_ERRORS = 36
     REPETITIONS = 51
-    JUDGED_HALVES = 52
     LABELLED_TOPICS = 53

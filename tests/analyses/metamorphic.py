@@ -34,9 +34,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "splits": {"size": (3, 6)},
     "bootstrap": {"alphas": (0.2, 0.05)},
     "teams": {"leave": (1, 2), "topic_sizes": (6,), "pool_depth": 3, "keep_unpooled": False},
-    "correlate": {"intervals": ("topics", "runs", "both")},
-    "agreement": {"top": 4, "alphas": (0.5, 0.05)},
-    "judges": {"top": 4, "alpha": 0.5, "labels": (4, 8), "width": 0.5},
+    "agreement": {"alphas": (0.5, 0.05)},
+    "judges": {"alpha": 0.5, "labels": (4, 8)},
 }
 """Options that are not the default: limits depend on the order of labels, by which groups are drawn; `fuzziness` is a share of the mean, which adding a constant changes."""
 TWO_SETS, RANKED, MANY_SETS = "agreement", "teams", "judges"

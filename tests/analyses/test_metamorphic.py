@@ -113,11 +113,7 @@ JUDGED_DIFFERENCES = (
     "difference",
     "difference_low",
     "difference_high",
-    "width",
-    "width_truth",
 )
-EFFECTIVE = ("effective", "effective_low", "effective_high", "error_share")
-JUDGED_RATIOS = ("slope", "mean_slope", "covered", "needed", "needed_truth", *EFFECTIVE)
 BOUGHT = (
     "corrected",
     "corrected_low",
@@ -126,12 +122,8 @@ BOUGHT = (
     "difference_low",
     "difference_high",
     "slope",
-    "width",
-    "width_truth",
-    "covered",
-    "mean_slope",
 )
-"""What depends on the topics whose labels are bought, which are drawn by position."""
+"""What depends on the topics whose labels are used, which are drawn by position."""
 BY_LEVEL = ("level_truth", "level_judge", "level_bias", "level_low", "level_high")
 AP_COEFFICIENTS = ("tau_ap", "tau_ap_b")
 """Coefficients that look at the top of a ranking, which is another with the opposite order."""
@@ -189,7 +181,7 @@ RELATIONS: dict[str, Relation] = {
             Law(),
             correlate=Law(close=["standard_error", *AP_COEFFICIENTS, "low", "high"]), splits=Law(close=["tau_ap", "tau_ap_mean"]), teams=Law(close=KEPT_MEANS),
             agreement=Law(free=["drop_run"]),  # of runs with equal scores the first is named
-            judges=Law(free=["drop_run", "rise_run", "baseline", *JUDGED_DIFFERENCES, *BY_LEVEL, "covered", "mean_slope", "needed", "needed_truth"], close=[*JUDGED, "slope", *EFFECTIVE]),  # so are the baseline and thirds
+            judges=Law(free=["drop_run", "rise_run", "baseline", *JUDGED_DIFFERENCES, *BY_LEVEL], close=[*JUDGED, "slope"]),  # so are the baseline and thirds
             reliability=Law(close=RELIABILITY),
         ),
     ),
@@ -199,7 +191,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             Law(close=["mean"]), board=RESAMPLED, maxt=Law(close=["mean", "residual_variance"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(close=RELIABILITY),
             paired=Law(close=["mean", "p_value"]), agreement=Law(close=["mean_first", "mean_second"]), teams=Law(close=[*KEPT_MEANS, "rbp_residual"]),
-            judges=Law(free=[*BOUGHT, "error_place"], close=[*JUDGED, *JUDGED_DIFFERENCES, *JUDGED_RATIOS]),
+            judges=Law(free=BOUGHT, close=[*JUDGED, *JUDGED_DIFFERENCES, "slope"]),
         ),
     ),
     "topics in the opposite order, samples drawn": Relation(
@@ -258,7 +250,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             grown("mean"), stability=Law(), splits=Law(), teams=FIXED, reliability=Law(close=RELIABILITY),
             leaderboard=grown(*LIMITS_OF_MEANS), board=grown(*OF_BOARDS), swap=grown("max_performance", free=["relative_difference"]), agreement=grown("mean_first", "mean_second"),
-            judges=grown(*JUDGED, free=["slope"], close=[*JUDGED_DIFFERENCES, *JUDGED_RATIOS[1:]]),  # sums of squares cancel
+            judges=grown(*JUDGED, free=["slope"], close=JUDGED_DIFFERENCES),  # sums of squares cancel
         ),
     ),
     "topics become easier": Relation(
@@ -266,16 +258,16 @@ RELATIONS: dict[str, Relation] = {
         scores_changed(lambda scores: np.rint((scores + EASIER) * 1000) / 1000), without_topics,
         laws(
             Law(free=["mean"]), maxt=Law(free=["mean"], close=["residual_variance"]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=["max_performance", "relative_difference"]), reliability=Law(close=RELIABILITY),
-            agreement=Law(free=["mean_first", "mean_second"]), judges=Law(free=[*JUDGED, *JUDGED_RATIOS, "width", "width_truth"], close=JUDGED_DIFFERENCES),
+            agreement=Law(free=["mean_first", "mean_second"]), judges=Law(free=[*JUDGED, "slope"], close=JUDGED_DIFFERENCES),
             unpaired=OTHER_TOPICS, teams=FIXED,
         ),
     ),
     "scores are halved": Relation(
         f"Scores x {SCALE}, with bins of half the width: means and differences are scaled, nothing else changes.",
-        scores_changed(lambda scores: scores * SCALE, swap={"bin_width": 0.02 * SCALE}, judges={"width": 0.5 * SCALE}), same,
+        scores_changed(lambda scores: scores * SCALE, swap={"bin_width": 0.02 * SCALE}), same,
         laws(
             reliability=Law(times=dict.fromkeys(VARIANCES, SCALE**2)),
-            judges=scaled(*JUDGED, *JUDGED_DIFFERENCES, close=JUDGED_RATIOS),
+            judges=scaled(*JUDGED, *JUDGED_DIFFERENCES, close=["slope"]),
             stability=Law(), splits=Law(), correlate=scaled("mean"), agreement=scaled("mean_first", "mean_second"), tukey=scaled("mean", "critical_difference", close=["t"]),
             paired=scaled("mean", close=["p_value"]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), ranks=scaled("mean"), maxt=scaled("mean", "standard_error", "moderated_error", close=["t", "critical_value"], free=["residual_variance"]),
             swap=scaled("required_difference", "required_difference_smooth", "required_suffix", "max_performance", "max_difference", "support", close=["relative_difference"]),
@@ -377,10 +369,8 @@ def test_no_variable_of_a_result_is_empty(
             continue
         if variable in ("same_team_low", "same_team_high"):  # need more teams
             continue
-        if name == "judges" and str(variable).startswith(
-            ("label", "half_tau", "part", "preference")
-        ):
-            continue  # need labels, families or disjoint topics; see test_judges.py
+        if name == "judges" and str(variable).startswith("label"):
+            continue  # need labels; see test_judges.py
         if str(variable).startswith("winner"):  # needs more trials; see test_winner_limits.py
             continue
         if str(variable).startswith("population"):  # needs more runs; see test_population.py
@@ -461,8 +451,6 @@ def test_numbers_of_all_runs_add_up_over_pairs(
 ) -> None:
     """Counts are sums over pairs of runs, and shares are means."""
     case, result = base(name)
-    if name == "correlate":  # runs that are drawn would not be in a cube of two
-        case, result = replace(case, options={"intervals": ()}), result
     pairs = [analyse_pair(name, case, pair, **case.options) for pair in combinations(RUNS, 2)]
     for variable in variables:
         each = np.stack([np.asarray(pair[variable].values, float) for pair in pairs])

@@ -128,10 +128,7 @@ def test_the_shared_selection_is_that_of_select() -> None:
     [
         (sc.Bootstrap(alphas=(0.1, 0.05)), 'name = "bootstrap"\nalphas = "0.1,0.05"'),
         (sc.Bootstrap(plus_one=False), 'name = "bootstrap"\nplus_one = false'),
-        (
-            sc.Correlation(along=("metric",), intervals=()),
-            'name = "correlate"\nalong = "metric"\nintervals = "none"',
-        ),
+        (sc.Correlation(every_gain=True), 'name = "correlate"\nevery_gain = true'),
         (sc.Teams(leave=None), 'name = "teams"\nleave = "all"'),
         (
             sc.Teams(leave=(1, 2), keep_unpooled=False),
@@ -151,7 +148,7 @@ def test_sweep_files_take_the_texts_of_the_command_line(
     ("words", "analysis"),
     [
         ("bootstrap --no-plus-one --alpha 0.1", sc.Bootstrap(plus_one=False, alphas=(0.1,))),
-        ("correlate --along gain --intervals none", sc.Correlation(along=("gain",), intervals=())),
+        ("correlate --every-gain --bold 0.9", sc.Correlation(every_gain=True, bold=0.9)),
         ("teams --drop-unpooled --topics 5,3", sc.Teams(keep_unpooled=False, topic_sizes=(5, 3))),
         ("teams --leave 2", sc.Teams(leave=(2,))),
         ("swap --size 5..15:5 --rule s1", sc.Swap(size=(5, 10, 15), rule="s1")),

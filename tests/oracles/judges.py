@@ -33,17 +33,13 @@ def weighted_kappa(pairs: Pairs, power: int) -> float:
     return (observed - expected) / (1 - expected)
 
 
-def alpha(pairs: Pairs, distance: str) -> float:
-    """Return Krippendorff's alpha, from all pairs of labels within documents and among all documents."""
+def alpha(pairs: Pairs) -> float:
+    """Return Krippendorff's alpha of ordinal labels, from all pairs of labels within documents and among all documents."""
     labels = [each for pair in pairs for each in pair]
     n = len(labels)
 
     @cache
     def squared(a: int, b: int) -> float:
-        if distance == "nominal":
-            return float(a != b)
-        if distance == "interval":
-            return float((a - b) ** 2)
         low, high = min(a, b), max(a, b)
         between = sum(low <= each <= high for each in labels)
         return (between - (labels.count(low) + labels.count(high)) / 2) ** 2 if a != b else 0.0
@@ -64,45 +60,6 @@ def jackknife(by_topic: Sequence[Pairs], confidence: float) -> tuple[float, floa
     value = kappa(every)
     reach = float(t.ppf((1 + confidence) / 2, effective - 1)) * error / (1 - value**2)
     return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)
-
-
-def effective_judges(
-    errors: Sequence[Sequence[Sequence[float]]], confidence: float
-) -> tuple[float, float, float]:
-    """Return judges times the trace over the sum of the covariance matrix of errors (judge, run, topic), with limits by leaving out topics one by one.
-
-    Degrees of freedom: the fewest of effective topics less one and Satterthwaite's of what leaving out a topic changes.
-    """
-    n_judges, n_runs, n = len(errors), len(errors[0]), len(errors[0][0])
-
-    def of(topics: Sequence[int]) -> float:
-        def covariance(a: int, b: int) -> float:
-            total = 0.0
-            for run in range(n_runs):
-                x, y = ([errors[k][run][topic] for topic in topics] for k in (a, b))
-                mean_x, mean_y = math.fsum(x) / len(x), math.fsum(y) / len(y)
-                total += math.fsum((p - mean_x) * (q - mean_y) for p, q in zip(x, y, strict=True))
-            return total
-
-        matrix = [[covariance(a, b) for b in range(n_judges)] for a in range(n_judges)]
-        trace = math.fsum(matrix[k][k] for k in range(n_judges))
-        return n_judges * trace / math.fsum(each for row in matrix for each in row)
-
-    every = range(n)
-    left = [math.log(of([topic for topic in every if topic != out])) for out in every]
-    middle = math.fsum(left) / n
-    squares = [(each - middle) ** 2 for each in left]
-    error = math.sqrt((n - 1) / n * math.fsum(squares))
-    peaks = math.fsum(each**2 for each in squares) / math.fsum(squares) ** 2
-    joint = [0.0] * n
-    for run in range(n_runs):
-        sums = [math.fsum(judge[run][topic] for judge in errors) for topic in every]
-        mean = math.fsum(sums) / n
-        joint = [known + (each - mean) ** 2 for known, each in zip(joint, sums, strict=True)]
-    effective = math.fsum(joint) ** 2 / math.fsum(each**2 for each in joint)
-    freedom = max(min(effective - 1, 2 / max(peaks - 1 / n, 2 / n)), 1.0)
-    factor = math.exp(float(t.ppf((1 + confidence) / 2, freedom)) * error)
-    return of(every), of(every) / factor, of(every) * factor
 
 
 def corrected_mean(

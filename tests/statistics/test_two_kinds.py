@@ -9,7 +9,6 @@ from scipy.stats import multivariate_normal
 from scorecube.statistics.effect_posterior import (
     MODELS,
     SMALLEST_VARIANCE,
-    TWO_KINDS,
     _em,
     _log_densities,
     fit_models,
@@ -67,24 +66,20 @@ def test_scale_and_order_of_metrics_do_not_matter() -> None:
 
 def test_within_kinds_the_correlation_is_theirs() -> None:
     """Two metrics that agree on kinds alone: one kind has a correlation near .9, two kinds one near 0."""
-    found: dict[str, list[float]] = {MODELS[0]: [], TWO_KINDS[0]: []}
+    found: dict[int, list[float]] = {0: [], len(MODELS): []}
     for sample in samples(two_generations(60, 200, 0.0, 6.0), 20, 1):
-        for model, values in found.items():
-            fitted = fit_models(sample.scores[0], sample.scores[1], MODELS + TWO_KINDS)[
-                (MODELS + TWO_KINDS).index(model)
-            ]
+        for place, values in found.items():
+            fitted = fit_models(sample.scores[0], sample.scores[1])[place]
             (a, ab, b), (e, ef, f) = fitted.spread, fitted.error
             values.append((ab - ef) / np.sqrt((a - e) * (b - f)))
-    assert np.mean(found[MODELS[0]]) > 0.85
-    assert abs(np.mean(found[TWO_KINDS[0]])) < 0.15
+    assert np.mean(found[0]) > 0.85
+    assert abs(np.mean(found[len(MODELS)])) < 0.15
 
 
 @pytest.mark.parametrize("model", ["linear", "rank", "matched"])
 def test_centres_and_differences_make_the_observed_means(model: str) -> None:
     (sample,) = samples(two_generations(), 1, 2)
-    fitted = fit_models(sample.scores[0], sample.scores[1], MODELS + TWO_KINDS)[
-        len(MODELS) + MODELS.index(model)
-    ]
+    fitted = fit_models(*sample.scores)[len(MODELS) + MODELS.index(model)]
     observed = sample.scores.mean(axis=-1)
     expected = observed - observed.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(fitted.means + fitted.centres, expected, atol=1e-12)

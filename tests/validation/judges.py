@@ -30,7 +30,6 @@ METRICS = ("AP", "nDCG@10", "RR")
 N_TOPICS = 50
 COLLECTION = "trec-covid-r5"
 SEED = 11
-LABEL_OPTIONS = {"weights": "quadratic", "distance": "ordinal"}
 
 
 def noise(share: float) -> Callable[..., Array]:
@@ -124,7 +123,7 @@ def covid_scores(judge: str, metric: str) -> Truth:
 def covid_labels(judge: str, n_topics: int) -> Truth:
     """Return counts of the labels of the truth and of a judge, topics drawn with replacement."""
     counts = judged()[judge][1]
-    target = label_coefficients(counts.sum(axis=0), **LABEL_OPTIONS)
+    target = label_coefficients(counts.sum(axis=0))
     return lambda chance: Sample(counts[chance.integers(0, len(counts), n_topics)], target)
 
 
@@ -141,7 +140,7 @@ def judged_labels(n_topics: int) -> Truth:
         return np.asarray(counts, np.float64)
 
     whole = draw(np.random.default_rng(5), 20_000).sum(axis=0)
-    true = label_coefficients(whole, **LABEL_OPTIONS)
+    true = label_coefficients(whole)
     return lambda chance: Sample(draw(chance), true)
 
 
@@ -154,10 +153,12 @@ def corrected_coverage(labelled: int) -> Measure:
             human, judge = sample.scores
             chosen = np.zeros((1, human.shape[1]), bool)
             chosen[0, :labelled] = True
-            found = corrected_means(human, judge, judge[:, :0], chosen, CONFIDENCE)
+            labels, none = human[:, :labelled], judge[:, :0]
+            found = corrected_means(human, judge, none, chosen, CONFIDENCE)
+            alone = corrected_means(labels, labels, none, chosen[:, :labelled], CONFIDENCE)
             limits = {
                 "corrected mean": (found.low, found.high),
-                "labels alone, t": (found.human_low, found.human_high),
+                "labels alone, t": (alone.low, alone.high),
             }
             rows.append(
                 {
@@ -174,6 +175,6 @@ def label_coverage(truth: Truth, number: int, seed: int) -> Values:
     """Return whether limits of coefficients of label agreement hold them: scores are counts (topic, level, level)."""
     rows: list[dict[str, Any]] = []
     for sample in samples(truth, number, seed):
-        _, low, high = label_intervals(sample.scores, CONFIDENCE, **LABEL_OPTIONS)
+        _, low, high = label_intervals(sample.scores, CONFIDENCE)
         rows.append(dict(zip(COEFFICIENTS, covers(low, high, sample.means), strict=True)))
     return collected(rows)

@@ -98,12 +98,9 @@ def run(words: list[str]) -> None:
     commands: Any = typer.main.get_command(app)
     try:
         words = take_message_flags(words)
-        repeated = (
-            {"evaluate": "--runs", "agreement": "--run-files", "judges": "--runs"}.get(words[0])
-            if words
-            else None
-        )
-        commands(repeat_option(words, repeated) if repeated else words, prog_name="scorecube")
+        if words[:1] == ["evaluate"]:
+            words = repeat_option(words, "--runs")
+        commands(words, prog_name="scorecube")
         sys.stdout.flush()
     except ScorecubeError as error:
         invoked = next((word for word in words if word in commands.sources), None)

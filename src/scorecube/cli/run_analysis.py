@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorecube import names
 from scorecube.analyses.base import ALL_COLLECTIONS, Analysis
 from scorecube.analyses.shared_options import SELECTION
 from scorecube.cli.terminal import echo_results, notify, track_progress
-from scorecube.errors import BadPlan, ScorecubeError, counted
+from scorecube.errors import ScorecubeError, counted
 from scorecube.execute.clusters import choose_profile, open_executor
 from scorecube.execute.executor import Executor
 from scorecube.execute.memory import parse_memory
@@ -82,54 +79,6 @@ def refuse_too_large(
             notify(f"{subject(task)}: {estimate.text(count)}")
 
 
-def evaluate_sets(values: Mapping[str, Any], qrels: Mapping[str, Any], runs: Sequence[str]) -> None:
-    """Evaluate the same runs with several files of judgements, each into a collection.
-
-    values: Values of options by name: the study, and those of the command evaluate.
-    qrels: Name of a collection -> its judgements, a file or as of `judgement_sets`.
-    """
-    from scorecube.workflow import api  # imports all readers
-
-    study, metrics = values["study"], values["metrics"] or names.DEFAULT_METRICS
-    opened = api.open_study(study, mode="a")
-    for label in qrels:
-        api.check_names(label, metrics)
-    for label, judged in qrels.items():
-        with track_progress(f"{label}: reading runs", "files") as progress:
-            rankings = api.read_rankings(
-                runs,
-                judged,
-                values.get("teams"),
-                run_name=values["run_name"],
-                workers=values["workers"],
-                progress=progress,
-                notify=partial(note, label),
-            )
-        cube = api.evaluate_into(opened, label, rankings, metrics, values["gains"] or ["auto"])
-        notify(
-            f"{study}: {label}: {cube.sizes['run']} runs x {cube.sizes['topic']} topics, judged by {judged if isinstance(judged, Path) else label}"
-        )
-
-
-def judgement_sets(files: Sequence[str | Path], labels: Sequence[str] | None) -> dict[str, Any]:
-    """Return the judgements of each judge by name: files, and the labels of tables as `scorecube.read_rankings` takes them.
-
-    files: Files as of the command evaluate, or tables of labels.
-    labels: Names for the judges in order; by default those of the tables, and the names of the files.
-    """
-    from scorecube.workflow import api  # imports all readers
-
-    found: dict[str, Any] = {}
-    for path in map(Path, files):
-        own: dict[str, Any] = {**api.judges_of_table(path)} or {path.name.split(".")[0]: path}
-        if both := found.keys() & own.keys():
-            raise BadPlan(f"two sets of judgements are named {min(both)}; rename a file or a judge")
-        found |= own
-    if labels is not None and len(labels) != len(found):
-        raise BadPlan(
-            f"{len(labels)} names for {len(found)} sets of judgements ({', '.join(found)}); give one name for each"
-        )
-    return found if labels is None else dict(zip(labels, found.values(), strict=True))
 
 
 def note(name: str, line: str) -> None:

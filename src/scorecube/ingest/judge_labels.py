@@ -13,10 +13,9 @@ from scorecube.ingest.columns import floats
 from scorecube.ingest.delimited import text_blocks
 from scorecube.ingest.files import PathLike, bare_name, is_parquet, refuse_unprintable
 from scorecube.ingest.formats import FileHead
-from scorecube.ingest.qrels import LevelMap, finish_levels, level_of, qrels_of_rows
+from scorecube.ingest.qrels import LevelMap, finish_levels, qrels_of_rows
 from scorecube.ingest.roles import DOC_HEADERS, TOPIC_HEADERS, header_word
 from scorecube.ingest.tables import header_of, open_table
-from scorecube.metrics.registry import HIGHEST_LEVEL
 from scorecube.names import SCORE
 
 HEADERS = {
@@ -26,10 +25,6 @@ HEADERS = {
     "label": ("label", "level", "relevance", "rel", "grade", "judgement", "judgment"),
 }
 NEEDED = ("topic", "document", "label")
-Judgements = dict[str, dict[str, int]]
-"""Topic -> document -> level."""
-NOT_JUDGED = ("", "na", "nan", "none", "null")
-"""Labels of a judge that did not answer, in any case: the document counts as not judged."""
 
 
 def is_label_table(path: PathLike) -> bool:
@@ -78,26 +73,6 @@ def label_rows(path: PathLike) -> Iterator[tuple[int, str, str, str, Any]]:
         raise BadInput("a header without labels", path, table.line)
 
 
-def read_labels(path: PathLike) -> dict[str, Judgements]:
-    """Read a table of labels as judgements of each judge.
-
-    path: As of `label_rows`.
-    Returns judgements: Judge -> topic -> document -> level, in the order of the table.
-    Raises BadInput: As of `label_rows`; a label that is no level, two labels of a judge for a document.
-    """
-    found: dict[str, Judgements] = {}
-    for line, topic, document, judge, label in label_rows(path):
-        levels = found.setdefault(judge, {}).setdefault(topic, {})
-        if document in levels:
-            raise BadInput(
-                f"{judge} has a second label for document {document!r} in topic {topic}; remove one of the lines",
-                path,
-                line,
-            )
-        levels[document] = _level(label_text(label).strip(), path, line)
-    return found
-
-
 def qrels_of_table(path: PathLike, level_map: LevelMap | None = None) -> Qrels:
     """Read a table of labels of one judge as judgements, such as those of BEIR.
 
@@ -129,16 +104,3 @@ def _columns(header: Sequence[str]) -> dict[str, int]:
     }
     found["label"] = found["label"] or [k for k, word in enumerate(words) if word == SCORE]
     return {name: places[0] for name, places in found.items() if places}
-
-
-def _level(text: str, path: PathLike, line: int) -> int:
-    if text.casefold() in NOT_JUDGED:
-        return -1
-    number = level_of(text)
-    if number is None:
-        raise BadInput(
-            f"expected a relevance level, an integer up to {HIGHEST_LEVEL}, or nothing for a document that was not judged; found {text!r:.60}",
-            path,
-            line,
-        )
-    return int(number)

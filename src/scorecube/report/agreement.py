@@ -64,8 +64,8 @@ def conditions(result: xr.Dataset) -> str:
 
 
 def title(options: Mapping[str, Any]) -> str:
-    """Return the sets of judgements, the test and the depths."""
-    return f"{options['first']} against {options['second']}, {options['test']} test, top {options['top']}, RBO with p = {options['p']:g}"
+    """Return the sets of judgements."""
+    return f"{options['first']} against {options['second']}"
 
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
@@ -76,10 +76,10 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
         drop = "no run loses a rank"
         if row["largest_drop"]:
             drop = f"{row['drop_run']} loses the most ranks ({row['largest_drop']})"
-        tau, rbo = (cell_text(row[name]) for name in ("tau", "rbo"))
+        tau = cell_text(row["tau"])
         yield of_tau(
             f"{row['label']}: tau {tau} between {sets} on these {attrs['n_topics']} topics{estimate_text(row, confidence=confidence)} "
-            f"for these {attrs['n_runs']} runs; RBO {rbo}; {drop}",
+            f"for these {attrs['n_runs']} runs; {drop}",
             f"tau between {sets}, {row['label']}",
             row,
             confidence,
@@ -156,8 +156,8 @@ VIEW = View(
     name="agreement",
     heading="Agreement of two sets of judgements",
     about=(
-        "The same runs are scored with two sets of judgements, the first of which is taken as the truth. Rank correlations (tau, tau-AP, "
-        "rank-biased overlap, the last two with more weight on the best runs) compare the rankings. Pairs of runs are active if both sets find "
+        "The same runs are scored with two sets of judgements, the first of which is taken as the truth. Rank correlations (tau, and tau-AP with more "
+        "weight on the best runs) compare the rankings. Pairs of runs are active if both sets find "
         "a significant difference, mixed if one does, passive if neither does; disagreements put the two runs in opposite orders. False "
         "positives are differences among the best runs that only the second set finds. The observed agreement estimates what other topics, as many, "
         "would show on average. The agreement of the two rankings of these runs over infinitely many topics (tau_population and its likes, with "

@@ -68,10 +68,7 @@ TOPICS = Question("How many topics are needed?", "design", "How many topics next
 AGREEMENT = Question(
     "Do metrics and gain settings agree?", "correlate", "Do metrics agree?", "Agreement"
 )
-JUDGES = Question(
-    "Can a judge stand in for the truth, and what do labels buy?",
-    *("judges", "Which judge?", "Judges"),
-)
+JUDGES = Question("Can a judge stand in for the truth?", *("judges", "Which judge?", "Judges"))
 TEAMS = Question(
     "Does leaving teams out change the results?", "teams", "And new teams?", "New teams"
 )

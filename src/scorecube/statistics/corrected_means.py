@@ -17,13 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.statistics.bounded_means import (
-    LEAST_VARIED,
-    at_bounds,
-    bounded_limits,
-    n_varied,
-    unit_scores,
-)
 from scorecube.statistics.proportion_intervals import student_quantile
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -41,25 +34,16 @@ class CorrectedMeans:
 
     mean, low, high: Corrected mean with its limits.
     slope: Lambda: 0 for a judge whose scores do not vary over the labelled topics.
-    human, human_low, human_high: Mean over the labelled topics alone, and the limits of Student's t.
     """
 
     mean: Floats
     low: Floats
     high: Floats
     slope: Floats
-    human: Floats
-    human_low: Floats
-    human_high: Floats
 
 
 def corrected_means(
-    truth: Any,
-    judge: Any,
-    others: Any,
-    chosen: Any,
-    confidence: float,
-    bounds: tuple[float, float] | None = None,
+    truth: Any, judge: Any, others: Any, chosen: Any, confidence: float
 ) -> CorrectedMeans:
     """Return the corrected means of items, for several choices of the topics that the truth is known of.
 
@@ -68,8 +52,6 @@ def corrected_means(
     chosen: bool (choice, topic): topics whose truth is used; as many in each choice. The judge's scores on all topics
         are.
     confidence: Confidence level.
-    bounds: Least and greatest score that there can be, if they are known: where fewer than `LEAST_VARIED` labels vary, limits are those
-        of the labels alone within the bounds.
     Returns means: With all of the judge's topics labelled, the mean and interval of the truth alone, as there is
         nothing to correct.
     """
@@ -87,12 +69,10 @@ def corrected_means(
         _add_again((h, f), chosen, few, (sum_hh, sum_ff, sum_hf))
         human, error = centre_h + mean_h, np.sqrt(sum_hh / ((m - 1) * m)) if m > 1 else np.nan
         reach = student_quantile(m - 1, confidence) * error if m > 1 else np.nan
-        alone = (human, human - reach, human + reach)
         if m == n:
-            return CorrectedMeans(*alone, np.zeros_like(human), *alone)
+            return CorrectedMeans(human, human - reach, human + reach, np.zeros_like(human))
         if m < LEAST_LABELLED:
-            unknown = np.full_like(human, np.nan)
-            return CorrectedMeans(unknown, unknown, unknown, unknown, *alone)
+            return CorrectedMeans(*[np.full_like(human, np.nan)] * 4)
         varies = sum_ff > NO_SPREAD * m * np.maximum((every**2).max(axis=1), (f**2).max(axis=1))
         slope = np.where(varies, sum_hf / np.where(varies, sum_ff, 1.0), 0.0)
         residual = np.maximum(sum_hh - slope * sum_hf, 0.0) / (m - 2)
@@ -100,26 +80,7 @@ def corrected_means(
         variance = slope**2 * every.var(axis=1, ddof=1) / n + residual * (1 / m + away)
         mean = human - slope * mean_f
         half = student_quantile(m - 2, confidence) * np.sqrt(variance)
-    low, high = mean - half, mean + half
-    if bounds is not None:
-        labels = np.swapaxes(truth[:, np.nonzero(chosen)[1].reshape(-1, m)], 0, 1)
-        low, high = _within(bounds, (mean, low, high), labels, (1 - confidence) / 2)
-    return CorrectedMeans(mean, low, high, slope, *alone)
-
-
-def _within(
-    bounds: tuple[float, float], limits: Any, h: Floats, error: float
-) -> tuple[Floats, Floats]:
-    """Return limits within bounds: of mean, low and high (choice, item), given labels (choice, item, topic)."""
-    mean, low, high = limits
-    few = n_varied(h.reshape(-1, h.shape[2])).reshape(mean.shape) < LEAST_VARIED
-    few |= at_bounds(unit_scores(h, bounds))
-    # Choices of labels have the same scores again and again, where few vary.
-    rows, place = np.unique(np.sort(h[few], axis=1), axis=0, return_inverse=True)
-    if len(rows):
-        least, most = (each[place] for each in bounded_limits(rows, bounds, error))
-        low[few], high[few] = np.minimum(least, mean[few]), np.maximum(most, mean[few])
-    return np.clip(low, *bounds), np.clip(high, *bounds)
+    return CorrectedMeans(mean, mean - half, mean + half, slope)
 
 
 def _add_again(scores: Any, chosen: Any, few: Any, sums: Any) -> None:
@@ -144,54 +105,7 @@ def _add_again(scores: Any, chosen: Any, few: Any, sums: Any) -> None:
         few[1][places],
     )
     sum_ff[few[1]] = ff[few_f]
-    # Where h does not vary, what rounding leaves is smaller than any difference, and is kept as in results of earlier releases.
+    # Where h does not vary, what rounding leaves is smaller than any difference, and is kept.
     varies = (hh > 0) | (few_f & (ff > 0))
     for found, new in ((sum_hh, hh), (sum_hf, hf)):
         found[places] = np.where(varies, new, found[places])
-
-
-def labels_needed(
-    truth: Any, judge: Any, others: Any, width: float, confidence: float
-) -> tuple[float, float]:
-    """Return how many labelled topics intervals of means take for an average width: with the judge, and without.
-
-    truth, judge, others, confidence: As of `corrected_means`.
-    width: Wanted width, in the unit of scores.
-    Returns with_judge, without: Expected numbers of topics, from the variances of all items on all common topics. The
-        first is infinite where even the labels of all of the judge's topics leave wider intervals.
-    """
-    common, n = truth.shape[1], truth.shape[1] + others.shape[1]
-    if common < LEAST_LABELLED:
-        return np.nan, np.nan
-    every = np.concatenate([judge, others], axis=1)
-    spread_f = every.var(axis=1, ddof=1)
-    h, f = (each - each.mean(axis=1, keepdims=True) for each in (truth, judge))
-    sum_ff = (f**2).sum(axis=1)
-    varies = sum_ff > NO_SPREAD * common * (every**2).max(axis=1)
-    slope = np.where(varies, (h * f).sum(axis=1) / np.where(varies, sum_ff, 1.0), 0.0)
-    residual = ((h - slope[:, np.newaxis] * f) ** 2).sum(axis=1) / (common - 2)
-    total = truth.var(axis=1, ddof=1)
-
-    def alone(m: Any) -> Any:
-        return 2 * student_quantile(m - 1, confidence) * np.sqrt(total).mean() / np.sqrt(m)
-
-    sizes = np.arange(2, MOST_TOPICS + 1, dtype=np.float64)
-    without = _first(sizes, alone(sizes) <= width)
-    some = np.arange(LEAST_LABELLED, n, dtype=np.float64)
-    away = (1 / some - 1 / n) / np.maximum(some - 3, 1)  # of its expectation for normal scores
-    variances = (
-        residual[:, np.newaxis] * (1 / some + away) + (slope**2 * spread_f / n)[:, np.newaxis]
-    )
-    widths = 2 * student_quantile(some - 2, confidence) * np.sqrt(variances).mean(axis=0)
-    found = _first(some, widths <= width)
-    # With all topics labelled there is nothing to correct.
-    return min(found, without if without <= n else np.inf), without
-
-
-MOST_TOPICS = 20_000
-"""Largest number of labelled topics that is looked at."""
-
-
-def _first(sizes: Floats, reached: Any) -> float:
-    """Return the first size that is reached; infinite without one."""
-    return float(sizes[np.argmax(reached)]) if reached.any() else np.inf

@@ -17,8 +17,8 @@ so that two metrics whose true means are any smooth increasing functions of each
 (`FAR`) have no part in any of these covariances and polynomials: one broken run would decide all of them.
 
 All three take the systems for one kind. Where there are two, such as lexical and neural systems, the difference of the kinds makes the metrics agree more than they do
-within a kind, and the correlation is too large for its pairs. `TWO_KINDS` are the same models of the differences from the centre of a system's kind, as `two_kinds` tells
-them; centres are those observed, and ``matched`` is ``linear``. Without two kinds they are `MODELS`. The kinds are a mixture of two normal distributions of the
+within a kind, and the correlation is too large for its pairs. The same models are therefore also fitted to the differences from the centre of a system's kind, as `kinds_of`
+tells them; centres are those observed, and ``matched`` is ``linear``. Without two kinds they are `MODELS`. The kinds are a mixture of two normal distributions of the
 observed means, with one covariance; the likelihood is maximised by EM from several cuts along the sum of both standardised metrics.
 
 References: Robinson 1991, "That BLUP is a good thing", Statistical Science 6 (linear estimates of random effects, and their errors); Efron and
@@ -41,8 +41,6 @@ from scorecube.statistics.kendall_tau import tau_b
 Floats = NDArray[np.float64]
 MODELS = ("linear", "rank", "matched")
 """Models of true means, see above."""
-TWO_KINDS = ("linear of kinds", "rank of kinds", "matched of kinds")
-"""Models of true means of systems of two kinds, see above."""
 N_COVARIANCE = 3
 """Uniform numbers of a draw that its covariance takes; two more follow for each system."""
 LEAST_FREEDOM = 2.5
@@ -125,11 +123,9 @@ def fit_effects(first: Floats, second: Floats, model: str = "linear") -> Effects
     return Effects(means, spread, error, freedom, slopes, np.zeros_like(means))
 
 
-def fit_models(first: Floats, second: Floats, models: Sequence[str]) -> list[Effects]:
-    """Return `fit_effects` by each of `MODELS`, or of `MODELS` and `TWO_KINDS`, which are the same where there are not two kinds."""
+def fit_models(first: Floats, second: Floats) -> list[Effects]:
+    """Return `fit_effects` by each of `MODELS`, and by each of two kinds, which are the same where there are not two kinds."""
     plain = [fit_effects(first, second, model) for model in MODELS]
-    if len(models) == len(plain):
-        return plain
     observed = np.array([scores.mean(axis=1) for scores in (first, second)])
     kinds = kinds_of(observed, _near(observed))
     if not kinds.any():

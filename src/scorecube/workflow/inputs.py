@@ -31,11 +31,9 @@ from scorecube.errors import BadPlan, BadStudy, check_choice, option
 from scorecube.execute.dispatch import call_all
 from scorecube.execute.executor import Executor, default_workers
 from scorecube.ingest.cubes import cubes_of, only_cube
-from scorecube.ingest.delimited import read_table
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.formats import read_collections
 from scorecube.ingest.in_memory import read_objects, with_axes
-from scorecube.ingest.judge_labels import Judgements, is_label_table, read_labels
 from scorecube.ingest.ntcireval import read_judgements, run_sources
 from scorecube.ingest.options import EVALUATE
 from scorecube.ingest.qrels import Dialect, LevelMap, parse_level_map, print_level_map
@@ -272,18 +270,6 @@ def judged_documents(
         topic: [by_number[k] for k in range(len(by_number))]
         for topic, by_number in zip(judged.topics, ids, strict=True)
     }
-
-
-def judges_of_table(path: PathLike) -> dict[str, Judgements]:
-    """Return the judgements of each judge of a table of labels, as `read_rankings` takes them; none of a file that is no such table."""
-    return read_labels(path) if is_label_table(path) else {}
-
-
-def read_families(path: PathLike) -> list[str]:
-    """Read a CSV file with the columns run and judge into ``run=judge`` texts; runs without a judge are left out."""
-    return [
-        f"{run}={judge}" for _, (run, judge) in read_table(path, ("run", "judge")) if judge.strip()
-    ]
 
 
 def check_names(collection: str, metrics: Sequence[Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -15,13 +16,12 @@ from hypothesis import strategies as st
 import scorecube as sc
 from scorecube.analyses import Agreement, Bootstrap, Paired
 from scorecube.analyses.plan import make_plan
+from scorecube.analyses.rank_agreement import agreement
 from scorecube.analyses.rank_agreement.agreement_quantities import DECISIONS, TOP_PAIR_COUNTS
 from scorecube.errors import BadPlan
-from scorecube.kernels.rank.rank_biased_overlap import TieRule, rank_biased_overlap
-from scorecube.kernels.rank.rank_change import tie_bounds
 from scorecube.testing import simulate_cube
 from tests.oracles.agreement import FAMILIES, Table, as_cube, topic_positions
-from tests.oracles.judgements import as_ranking, decisions, overlap, parse
+from tests.oracles.judgements import decisions
 from tests.oracles.splits import (
     Values,
     compare,
@@ -69,29 +69,21 @@ def two_tables(draw: st.DrawFn) -> tuple[Table, Table]:
     return draw(table), draw(table)
 
 
-def expected_values(a: Values, b: Values, p: str, rule: str) -> list[float]:
-    """Return tau, tau-b, tau-AP and overlap of two rankings."""
-    rbo = overlap(as_ranking(a), as_ranking(b), Fraction(p), rule)
-    return [float(tau_a(a, b)), tau_b(a, b), float(tau_ap_accuracy(a, b)), rbo]
+def expected_values(a: Values, b: Values) -> list[float]:
+    """Return tau, tau-b and tau-AP of two rankings."""
+    return [float(tau_a(a, b)), tau_b(a, b), float(tau_ap_accuracy(a, b))]
 
 
 @settings(max_examples=80)
-@given(
-    two_tables(),
-    st.sampled_from("wab"),
-    st.sampled_from(["0.5", "0.9", "0.98"]),
-    st.integers(0, 2**64 - 1),
-)
-def test_rankings_and_intervals_are_exact(
-    tables: tuple[Table, Table], rule: str, p: str, seed: int
-) -> None:
+@given(two_tables(), st.integers(0, 2**64 - 1))
+def test_rankings_and_intervals_are_exact(tables: tuple[Table, Table], seed: int) -> None:
     cube, trials = joined(*(as_cube({"m": table}) for table in tables)), 7
-    analysis = Agreement(p=float(p), ties=rule, confidence=0.5)  # type: ignore[arg-type]
+    analysis = Agreement(confidence=0.5)
     result = sc.analyse(cube, analysis, trials=trials, seed=seed, workers=1).isel(metric=0, gain=0)
     topics = range(len(tables[0][0]))
     a, b = (sums(table, topics) for table in tables)
     np.testing.assert_allclose(
-        result["agreement"].values, expected_values(a, b, p, rule), rtol=1e-12, atol=1e-12
+        result["agreement"].values, expected_values(a, b), rtol=1e-12, atol=1e-12
     )
     assert result["rank_first"].values.tolist() == rank(a)
     assert result["rank_second"].values.tolist() == rank(b)
@@ -104,7 +96,7 @@ def test_rankings_and_intervals_are_exact(
         )
     drawn = topic_positions(analysis.samples(cube, seed, trials), cube)
     both = [[sums(table, sample) for table in tables] for sample in drawn]
-    replicates = np.array([expected_values(x, y, p, rule) for x, y in both]).T
+    replicates = np.array([expected_values(x, y) for x, y in both]).T
     np.testing.assert_allclose(result["replicate"].values, replicates, rtol=1e-12, atol=1e-12)
     tau = [tau_a(x, y) for x, y in both]
     found = (float(result["low"].values[0]), float(result["high"].values[0]))
@@ -114,74 +106,24 @@ def test_rankings_and_intervals_are_exact(
 
 
 @settings(max_examples=60)
-@given(
-    two_tables(),
-    st.sampled_from(["t", "sign"]),
-    st.sampled_from([0.05, 0.3, 0.7]),
-    st.integers(2, 6),
-)
+@given(two_tables(), st.sampled_from([0.05, 0.3, 0.7]), st.integers(2, 6))
 def test_decisions_are_those_of_single_tests(
-    tables: tuple[Table, Table], test: str, alpha: float, top: int
+    tables: tuple[Table, Table], alpha: float, top: int
 ) -> None:
     cubes = [as_cube({"m": table}) for table in tables]
-    result = agree(*cubes, trials=2, test=test, alphas=(alpha,), top=top).squeeze()
-    expected = decisions(*tables, test, alpha, top)
+    with mock.patch.object(agreement, "TOP", top):
+        result = agree(*cubes, trials=2, alphas=(alpha,)).squeeze()
+    expected = decisions(*tables, alpha, top)
     assert {name: int(result[name]) for name in (*DECISIONS, *TOP_PAIR_COUNTS)} == {
         name: expected[name] for name in (*DECISIONS, *TOP_PAIR_COUNTS)
     }
 
 
-@pytest.mark.parametrize(("top", "n_warnings"), [(4, 0), (5, 1)])
-def test_more_top_runs_than_runs_are_warned_of(top: int, n_warnings: int) -> None:
-    sets = sc.judgement_sets(simulate_cube(n_runs=4, seed=1), simulate_cube(n_runs=4, seed=2))
-    warnings = make_plan(sets, Agreement(top=top), trials=2, seed=1).warnings
-    assert sum("there are only 4 runs" in line for line in warnings) == n_warnings
-
-
-def overlap_of(a: Values, b: Values, p: float, rule: TieRule) -> float:
-    above, until = tie_bounds(
-        np.array([[[float(each) for each in a], [float(each) for each in b]]]), np.zeros(2)
-    )
-    return float(rank_biased_overlap(above, until, np.array([0]), np.array([1]), p, rule)[0, 0])
-
-
-@settings(max_examples=200)
-@given(
-    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=70),
-    st.sampled_from(["0.3", "0.9", "0.99"]),
-    st.sampled_from(list(TieRule)),
-)
-def test_overlap_is_as_defined(values: list[tuple[int, int]], p: str, rule: TieRule) -> None:
-    a, b = ([Fraction(each[k]) for each in values] for k in (0, 1))
-    expected = overlap(as_ranking(a), as_ranking(b), Fraction(p), rule.name.lower())
-    assert overlap_of(a, b, float(p), rule) == pytest.approx(expected, rel=1e-12)
-    assert overlap_of(b, a, float(p), rule) == pytest.approx(expected, rel=1e-14)
-    if rule is not TieRule.A:
-        assert overlap_of(a, a, float(p), rule) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "p", "expected"),
-    [
-        # Of the authors' test file (github.com/julian-urbano/sigir2024-rbo, rbo/test.csv): rules w, a, b.
-        ("i3 (i1 i5 i7) i9", "(i1 i9) i7 i3 i4", 0.930093081332594, (0.697096710334179, 0.678580739450433, 0.684614956129899)),
-        ("i2 i5 i3 (i1 i4)", "i5 i8 i2 (i3 i9)", 0.968922741966306, (0.580287544332462, 0.580994268838527, 0.583518284931614)),
-        # Of the package rankmeasures (github.com/b4ny4n/rankmeasures).
-        ("a b c d e", "b c d a e", 0.9, (0.828, 0.828, 0.828)),
-    ],
-)  # fmt: skip
-def test_the_oracle_gives_published_overlaps(
-    x: str, y: str, p: float, expected: tuple[float, ...]
-) -> None:
-    found = [overlap(parse(x), parse(y), Fraction(p), rule) for rule in "wab"]
-    assert found == pytest.approx(list(expected), rel=1e-12)
-
-
-def test_published_overlap_of_a_cube() -> None:
-    ranks = [Fraction(k, 10) for k in (5, 4, 3, 2, 1)]
-    moved = [Fraction(k, 10) for k in (2, 5, 4, 3, 1)]
-    result = agree(*of_means(ranks, moved), p=0.9)
-    assert result["agreement"].sel(statistic="rbo").item() == pytest.approx(0.828, rel=1e-12)
+@pytest.mark.parametrize(("n_runs", "n_warnings"), [(9, 1), (10, 0)])
+def test_fewer_runs_than_the_top_are_warned_of(n_runs: int, n_warnings: int) -> None:
+    cubes = [simulate_cube(n_runs=n_runs, seed=seed) for seed in (1, 2)]
+    warnings = make_plan(sc.judgement_sets(*cubes), Agreement(), trials=2, seed=1).warnings
+    assert sum("there are only" in line for line in warnings) == n_warnings
 
 
 IRCOR = {
@@ -209,11 +151,10 @@ def test_correlations_are_those_of_ircor(
 
 
 def test_equal_judgements_agree_in_everything(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
-    for rule in "wb":
-        result = agree(pair[0], pair[0], ties=rule)
-        for name in ("agreement", "low", "high"):
-            np.testing.assert_allclose(result[name], 1.0, rtol=1e-15)
-            assert (result[name].sel(statistic=["tau", "rbo"]) == 1.0).all()
+    result = agree(pair[0], pair[0])
+    for name in ("agreement", "low", "high"):
+        np.testing.assert_allclose(result[name], 1.0, rtol=1e-15)
+        assert (result[name].sel(statistic="tau") == 1.0).all()
     assert int(result["drop"].max()) == 0
     assert all(
         int(result[name].sum()) == 0
@@ -228,7 +169,7 @@ def test_the_opposite_judgements_disagree_in_everything(
     pair: tuple[xr.Dataset, xr.Dataset],
 ) -> None:
     first = pair[0]
-    result = agree(first, first.assign(score=1.0 - first["score"]), test="wilcoxon")
+    result = agree(first, first.assign(score=1.0 - first["score"]))
     for statistic in ("tau", "tau_b", "tau_ap"):
         np.testing.assert_allclose(
             result[["agreement", "low", "high"]].sel(statistic=statistic).to_array(),
@@ -244,17 +185,15 @@ def test_the_opposite_judgements_disagree_in_everything(
 def test_to_exchange_the_sets_exchanges_what_is_not_symmetric(
     pair: tuple[xr.Dataset, xr.Dataset],
 ) -> None:
-    there, back = agree(*pair, top=12), agree(*pair[::-1], top=12)
-    for statistic in ("tau", "tau_b", "rbo"):
+    there, back = agree(*pair), agree(*pair[::-1])
+    for statistic in ("tau", "tau_b"):
         for name in ("agreement", "low", "high", "replicate"):
             np.testing.assert_array_equal(
                 there[name].sel(statistic=statistic), back[name].sel(statistic=statistic)
             )
     for name in DECISIONS:
         np.testing.assert_array_equal(there[name], back[name])
-    np.testing.assert_array_equal(there["false_positives"], back["false_negatives"])
     np.testing.assert_array_equal(there["rank_first"], back["rank_second"])
-    assert int(there["false_positives"].sum()) != int(there["false_negatives"].sum())
 
 
 def test_samples_are_those_of_the_bootstrap_test(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
@@ -267,9 +206,9 @@ def test_blocks_and_workers_change_no_bit(
     pair: tuple[xr.Dataset, xr.Dataset], workers: int, block_units: int
 ) -> None:
     cube = joined(*pair)
-    expected = sc.analyse(cube, Agreement(ties="b"), trials=130, seed=3, workers=1, block_units=130)
+    expected = sc.analyse(cube, Agreement(), trials=130, seed=3, workers=1, block_units=130)
     result = sc.analyse(
-        cube, Agreement(ties="b"), trials=130, seed=3, workers=workers, block_units=block_units
+        cube, Agreement(), trials=130, seed=3, workers=workers, block_units=block_units
     )
     xr.testing.assert_identical(numbers(result), numbers(expected))
 
@@ -295,15 +234,6 @@ def test_of_runs_that_lose_equally_many_ranks_the_best_is_named() -> None:
     assert (int(result["drop"]), int(result["drop_run"])) == (2, 1)
     opposite = agree(*of_means(before[:2], before[1::-1])).squeeze()
     assert (int(opposite["drop"]), int(opposite["drop_run"])) == (1, 1)
-
-
-def test_basic_intervals_are_percentile_intervals_mirrored(
-    pair: tuple[xr.Dataset, xr.Dataset],
-) -> None:
-    percentile, basic = agree(*pair, trials=60), agree(*pair, trials=60, interval="basic")
-    seen = percentile["agreement"]
-    np.testing.assert_allclose(basic["low"], np.maximum(-1.0, 2 * seen - percentile["high"]))
-    np.testing.assert_allclose(basic["high"], np.minimum(1.0, 2 * seen - percentile["low"]))
 
 
 def test_the_bias_is_that_of_the_replicates(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
@@ -374,9 +304,7 @@ def test_other_gain_settings_are_refused(pair: tuple[xr.Dataset, xr.Dataset]) ->
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"p": 1.0}, "expected a number above 0 and below 1"), ({"confidence": 0.0}, "expected a number above 0 and below 1"), ({"ties": "x"}, "'x' is not one of w, a, b"),
-        ({"test": "z"}, "not one of t, wilcoxon, sign"), ({"top": 1}, "expected a whole number of at least 2"), ({"alphas": ()}, "expected a list that is not empty"),
-        ({"interval": "bca"}, "not one of percentile, basic"), ({"second": "c"}, "the sets of judgements are a and b; the plan is for a and c"),
+        ({"confidence": 0.0}, "expected a number above 0 and below 1"), ({"alphas": ()}, "expected a list that is not empty"), ({"second": "c"}, "the sets of judgements are a and b; the plan is for a and c"),
     ],
 )  # fmt: skip
 def test_impossible_options_are_refused(
@@ -434,15 +362,14 @@ def test_tables_hold_the_result(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
     assert isinstance(rankings, pd.DataFrame)
 
 
-@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign"])
-def test_decisions_are_those_of_the_paired_tests_where_scores_are_rounded(test: str) -> None:
+def test_decisions_are_those_of_the_paired_test_where_scores_are_rounded() -> None:
     """Differences that rounding alone can cause are none, whatever their number."""
     x = np.random.default_rng(1).uniform(0.25, 0.5, 10)
     unit = 1.0 / centred_units(np.stack([x, x])).per_score
     x = np.rint(x / unit) * unit
     y = x + unit * np.array([1, 1, 1, 1, 1, 1, 1, 1, 0, 2])
     cube = sc.cube_from_scores({"m": pd.DataFrame([x, y], ["x", "y"], [f"{k}" for k in range(10)])})
-    paired = sc.analyse(cube, Paired(tests=(test,)), trials=1)  # type: ignore[arg-type]
-    found = sc.analyse(sc.judgement_sets(cube, cube), Agreement(test=test), trials=5, seed=1)  # type: ignore[arg-type]
+    paired = sc.analyse(cube, Paired(tests=("t",)), trials=1)
+    found = sc.analyse(sc.judgement_sets(cube, cube), Agreement(), trials=5, seed=1)
     assert float(paired["p_value"].item()) == 1.0
     assert found["passive_agreement"].values.ravel().tolist() == [1, 1]

@@ -16,9 +16,8 @@ from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a
 from scorecube.names import Purpose
 from scorecube.report.results import headline, table
 from scorecube.report.views import view_of
-from scorecube.workflow.api import analyse, cube_from_scores
-from tests.validation.rates import kendall, tau_coverage
-from tests.validation.truths import samples, two_generations
+from scorecube.workflow.api import cube_from_scores
+from tests.validation.rates import tau_coverage
 from tests.validation.two_metrics import DESIGNS, simulate, two_metrics
 
 
@@ -160,22 +159,3 @@ def test_a_last_part_may_be_shorter_than_a_round_of_the_models(
     )
 
 
-def test_two_kinds_of_runs_lower_the_interval_and_change_nothing_else() -> None:
-    """Metrics that agree on the kinds alone: tau is about .5, and the interval of one kind is above it."""
-    (sample,) = samples(two_generations(40, 50, 0.0, 6.0), 1, 3)
-    labels = [f"r{k:02d}" for k in range(40)], [f"t{k:02d}" for k in range(50)]
-    cube = cube_from_scores(
-        {
-            name: pd.DataFrame(each, *labels)
-            for name, each in zip(("A", "B"), sample.scores, strict=True)
-        }
-    )
-    plain, found = (
-        analyse(cube, Correlation(two_kinds=both), trials=20, seed=1) for both in (False, True)
-    )
-    names = ["population", "population_low", "population_high"]
-    xr.testing.assert_identical(plain.drop_vars(names).drop_attrs(), found.drop_vars(names).drop_attrs())  # fmt: skip
-    ends = [estimate(each)["population_low"] for each in (found, plain)]
-    assert ends[0] < ends[1] - 0.05
-    tau = kendall(*sample.means)
-    assert ends[0] < tau < estimate(found)["population_high"]

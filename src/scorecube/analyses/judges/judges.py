@@ -1,17 +1,16 @@
 """Any number of sets of judgements, by people or machines, against one that counts as truth.
 
 References: Voorhees 2000 and those of `scorecube.analyses.rank_agreement.agreement` (rankings, decisions); of
-`scorecube.statistics.label_agreement` (labels), `scorecube.statistics.corrected_means` (corrected means and their price) and
-`scorecube.analyses.judges.one_judge` (disjoint topics); Faggioli et al. 2023, "Perspectives on large language models for relevance
-judgment", ICTIR; Upadhyay et al. 2024, "UMBRELA"; Otero, Parapar and Barreiro 2025 (false positives, rank losses).
+`scorecube.statistics.label_agreement` (labels) and `scorecube.statistics.corrected_means` (corrected means); Faggioli et al. 2023,
+"Perspectives on large language models for relevance judgment", ICTIR; Upadhyay et al. 2024, "UMBRELA"; Otero, Parapar and Barreiro 2025
+(false positives, rank losses).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -29,37 +28,17 @@ from scorecube.analyses.base import (
     Prepared,
 )
 from scorecube.analyses.judges import one_judge
-from scorecube.analyses.judges.judge_quantities import (
-    BY_JUDGE,
-    ENSEMBLE,
-    LARGEST,
-    TOGETHER,
-    VARIABLES,
-)
-from scorecube.analyses.judges.one_judge import HALVES
+from scorecube.analyses.judges.judge_quantities import VARIABLES
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
-from scorecube.analyses.pair_tests.bounds import bounds_field, bounds_of, check_bounds, kind_of
 from scorecube.analyses.pair_tests.classical import seconds_per_pair
 from scorecube.analyses.pair_tests.pair_scores import differences_bytes
 from scorecube.analyses.rank_agreement import population
-from scorecube.analyses.rank_agreement.agreement import (
-    STATISTICS,
-    Agreement,
-    persistence_field,
-    ties_field,
-)
+from scorecube.analyses.rank_agreement.agreement import STATISTICS, TEST, TOP, Agreement
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON, judged_scores
-from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
-from scorecube.statistics.label_agreement import (
-    COEFFICIENTS,
-    effective_judges,
-    label_coefficients,
-    label_intervals,
-    largest_error,
-)
+from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients, label_intervals
 
 ALL_SHARED = 0
 """Number of labelled topics that stands for all topics that the truth and the judge share."""
@@ -73,8 +52,8 @@ class Judges(Analysis):
     Each judge is a set of judgements of the same runs. Rankings: agreement as of `Agreement`, with the agreement over infinitely many topics and its
     interval. Decisions: pairs of runs that a test finds different under both sets, under one, or oppositely. Bias: mean under the judge less mean under
     the truth, by thirds of the runs. Labels: kappa, weighted kappa and Krippendorff's alpha of the documents that both judged, with intervals over topics.
-    Corrected means: of all topics by the judge, and some by the truth (`scorecube.statistics.corrected_means`), with the width of their intervals by the
-    number of labelled topics. Judges together: the number of judges with independent errors whose mean is as exact. Topics may be shared or nested; where none are shared, rankings are compared with those of split halves of the truth.
+    Corrected means: of all topics by the judge, and some by the truth (`scorecube.statistics.corrected_means`), by the number of labelled topics.
+    Topics may be shared, nested or others; where none are shared, only rankings are compared.
 
     Examples
     --------
@@ -84,7 +63,7 @@ class Judges(Analysis):
     >>> cube = simulate_cube(n_runs=6, seed=3)
     >>> result = analyse(many_judgement_sets({"nist": cube, "machine": cube}), Judges())
     >>> result["agreement"].sel(metric="AP", judge="machine").values.tolist()
-    [[1.0, 1.0, 1.0, 1.0]]
+    [[1.0, 1.0, 1.0]]
     """
 
     name: ClassVar[str] = "judges"
@@ -92,9 +71,6 @@ class Judges(Analysis):
     n_collections: ClassVar[int] = ANY_NUMBER
     resamples: ClassVar[bool] = False
     examples: ClassVar[tuple[str, ...]] = ("--truth nist --judges gpt4,llama --labels 10,20,30",)
-    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "runs": {"flags": ("--only-runs",), "help": "Runs, by their names; all by default."}
-    }
 
     truth: str = option_field(
         "", "Collection whose judgements count as truth; the first by default."
@@ -102,20 +78,9 @@ class Judges(Analysis):
     judges: tuple[str, ...] = option_field(
         (), "Collections with the judgements of judges; all others by default.", may_be_empty=True
     )
-    top: int = option_field(
-        10,
-        "Number of best runs under the truth, for counts of false positives.",
-        minimum=2,
-        unit="runs",
-    )
     alpha: float = level_field(
         names.ALPHA, 0.05, "Significance level of decisions on pairs of runs."
     )
-    test: Literal["t", "wilcoxon", "sign"] = option_field(
-        "t", "Paired test for the decisions on pairs of runs."
-    )
-    p: float = persistence_field()
-    ties: Literal["w", "a", "b"] = ties_field()
     confidence: float = level_field(names.CONFIDENCE, 0.95, "Confidence level of all intervals.")
     labels: tuple[int, ...] = option_field(
         SIZES,
@@ -125,55 +90,14 @@ class Judges(Analysis):
         unit="topics",
         may_be_empty=True,
     )
-    width: float = option_field(
-        0.1,
-        "Width of intervals that a number of labelled topics is computed for.",
-        above=0,
-        maximum=LARGEST_SCORE,
-    )
     baseline: str | None = option_field(
-        None, "Run that corrected means are compared with; else that of `baseline_by`."
-    )
-    baseline_by: Literal["judge", "truth"] = option_field(
-        "judge",
-        "Whose best run is the baseline: the judge's, chosen without labels, or the truth's.",
-        detail="A run that leads on the labelled topics leads by luck, too: differences from it held in .66 to .91.",
-    )
-    purchases: int = option_field(
-        200, "Random choices of the labelled topics that widths are averaged over.", minimum=1
-    )
-    ensemble: bool = option_field(
-        False, "Also a judge whose scores are the means of those of all judges."
-    )
-    weights: Literal["quadratic", "linear"] = option_field(
-        "quadratic", "Weights of the weighted kappa."
-    )
-    distance: Literal["ordinal", "nominal", "interval"] = option_field(
-        "ordinal", "Distances of Krippendorff's alpha."
-    )
-
-    two_kinds: bool = population.two_kinds_field(finalize=False)
-    bounds: tuple[float, ...] | Literal["known"] = bounds_field((), finalize=False)
-    families: tuple[str, ...] = option_field(
-        (),
-        "CSV file with the columns run and judge (or run=judge,...): runs of a judge's family, for its preference for itself.",
-        detail="In Python ``run=judge`` for each run, such as a reranker by the judge's model. The bias for these runs less that for all "
-        "others is the judge's preference for itself.",
-        may_be_empty=True,
+        None,
+        "Run that corrected means are compared with; by default the judge's best.",
+        detail="Chosen without labels: a run that leads on the labelled topics leads by luck, too.",
     )
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
-        judged = judged_scores(cube)
-        if self.ensemble:
-            if ENSEMBLE in judged.sets or len(judged.sets) < 3:
-                raise BadPlan(
-                    f"{option('ensemble', True)}: expected two judges or more, none of them called {ENSEMBLE}; found {', '.join(judged.sets[1:])}",
-                    option="ensemble",
-                )
-            mean = judged.scores[1:].mean(axis=0, keepdims=True)
-            scores = np.concatenate([judged.scores, mean])
-            judged = replace(judged, sets=(*judged.sets, ENSEMBLE), scores=scores)
-        return Prepared(cube, judged)
+        return Prepared(cube, judged_scores(cube))
 
     def check(self, prepared: Prepared) -> list[str]:
         cube, judged = prepared.cube, prepared.shared
@@ -183,7 +107,6 @@ class Judges(Analysis):
                 option="truth",
             )
         expected = tuple(self.judges or judged.sets[1:])
-        expected += (ENSEMBLE,) * (self.ensemble and ENSEMBLE not in expected)
         if expected != judged.sets[1:]:
             raise BadPlan(
                 f"the judges of the cube are {', '.join(judged.sets[1:])}; the plan is for {', '.join(expected)}",
@@ -195,9 +118,7 @@ class Judges(Analysis):
                 f"no run {self.baseline!r}; nearest: {nearest(self.baseline, runs)}",
                 option="baseline",
             )
-        family_runs(self.families, judged.sets[1:], runs)
         check_runs(cube.fillna({names.SCORE: 0.0}), "the comparison of judges")
-        check_bounds(self.bounds, lambda: judged.scores, False)
         warnings = list(cube.attrs.get(NOT_COMMON, []))
         for place, judge in enumerate(judged.sets[1:], 1):
             sets = one_judge.two_sets(judged.scores[0], judged.scores[place])
@@ -210,12 +131,10 @@ class Judges(Analysis):
             n_shared = int(sets.shared.sum())
             if not sets.is_shared:
                 warnings.append(
-                    f"{judge} shares {counted(n_shared, 'topic')} with {judged.sets[0]}: rankings are compared with those of halves of the topics, and means are not corrected"
+                    f"{judge} shares {counted(n_shared, 'topic')} with {judged.sets[0]}: only rankings are compared, which differ by their topics, too"
                 )
-        if self.top > len(runs):
-            warnings.append(
-                f"there are only {len(runs)} runs: all of them count as the top {self.top}"
-            )
+        if len(runs) < TOP:
+            warnings.append(f"there are only {len(runs)} runs: all of them count as the top {TOP}")
         return warnings
 
     def units(self, prepared: Prepared, trials: int) -> int:
@@ -227,18 +146,10 @@ class Judges(Analysis):
 
     def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         cube, judged = prepared.cube, prepared.shared
-        runs, metrics = (schema.labels_of(cube, dim) for dim in (names.RUN, names.METRIC))
-        of_cells = judged.scores.swapaxes(0, 1)
-        metric_of = [
-            metrics[int((judged.cell_of == cell).any(axis=1).argmax())]
-            for cell in range(len(of_cells))
-        ]
-        given = bounds_of(self.bounds, metric_of, list(map(kind_of, of_cells)))
+        runs = schema.labels_of(cube, names.RUN)
         return {
             "scores": judged.scores,
             "labels": _label_counts(cube, len(judged.sets) - 1),
-            "bounds": np.array([(np.nan, np.nan) if each is None else each for each in given]),
-            "own": family_runs(self.families, judged.sets[1:], runs),
             "baseline": np.array(-1 if self.baseline is None else runs.index(self.baseline)),
         }
 
@@ -255,32 +166,23 @@ class Judges(Analysis):
                 Combine.CONCAT,
                 "float64",
             )
-            for each in BY_JUDGE
+            for each in VARIABLES
         )
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         found = [self._of_judge(inputs, judge) for judge in range(start, stop)]
         return {
             each.name: np.stack([np.asarray(one[each.name], np.float64) for one in found], axis=-1)
-            for each in BY_JUDGE
+            for each in VARIABLES
         }
 
     def _of_judge(self, inputs: Inputs, judge: int) -> dict[str, Any]:
-        """Return the values of one judge by the names of `BY_JUDGE`, (cell, ...) or (...)."""
+        """Return the values of one judge by the names of `VARIABLES`, (cell, ...) or (...)."""
         scores, counts = inputs["scores"], inputs["labels"][judge]
         baseline = int(inputs["baseline"])
         sets = one_judge.two_sets(scores[0], scores[judge + 1])
-        options = {"weights": self.weights, "distance": self.distance}
-        label, label_low, label_high = label_intervals(counts, self.confidence, **options)
-        agreement = Agreement(
-            p=self.p,
-            ties=self.ties,
-            confidence=self.confidence,
-            test=self.test,
-            alphas=(self.alpha,),
-            top=self.top,
-            two_kinds=self.two_kinds,
-        )
+        label, label_low, label_high = label_intervals(counts, self.confidence)
+        agreement = Agreement(confidence=self.confidence, alphas=(self.alpha,))
         return {
             **one_judge.rankings(sets, agreement),
             **one_judge.biases(sets, self.confidence),
@@ -288,19 +190,13 @@ class Judges(Analysis):
                 sets,
                 (*self.labels, ALL_SHARED),
                 baseline=None if baseline < 0 else baseline,
-                by_judge=self.baseline_by == "judge",
-                width=self.width,
-                purchases=self.purchases,
                 confidence=self.confidence,
-                bounds=inputs["bounds"],
             ),
-            **one_judge.preference(sets, inputs["own"][judge], self.confidence),
-            **one_judge.halves(sets, self.confidence),
             "label": label,
             "label_low": label_low,
             "label_high": label_high,
             "confusion": counts.sum(axis=0),
-            "label_by_topic": label_coefficients(counts, **options),
+            "label_by_topic": label_coefficients(counts),
             "documents_by_topic": counts.sum(axis=(1, 2)),
             "n_shared": sets.shared.sum(),
             "n_truth": sets.truth.shape[2],
@@ -311,21 +207,13 @@ class Judges(Analysis):
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube, judged = prepared.cube, prepared.shared
         values = {}
-        for each in BY_JUDGE:
+        for each in VARIABLES:
             if each.dims[:2] == schema.CELL:  # from (cell, ..., judge)
                 array = np.moveaxis(totals[each.name], -1, 1)[judged.cell_of]
             else:
                 array = np.moveaxis(totals[each.name], -1, 0)
             integer = "i" in each.kinds
             values[each.name] = (each.dims, np.rint(array).astype(np.int64) if integer else array)
-        errors, topics = one_judge.common_errors(judged.scores[: len(judged.sets) - self.ensemble])
-        together = [
-            (*effective_judges(each, self.confidence), *largest_error(each, topics))
-            for each in errors
-        ]
-        for each, array in zip((*TOGETHER, *LARGEST), np.array(together).T, strict=True):
-            of_cells = array[judged.cell_of]
-            values[each.name] = (each.dims, of_cells.astype(int) if "i" in each.kinds else of_cells)
         coords = {
             names.METRIC: cube[names.METRIC].drop_vars(names.USES_SETTINGS, errors="ignore"),
             names.USES_GAINS: (names.METRIC, cube[names.USES_SETTINGS].values),
@@ -337,21 +225,11 @@ class Judges(Analysis):
             "trials": 0,
             "truth": judged.sets[0],
             "n_runs": cube.sizes[names.RUN],
-            "top": min(self.top, cube.sizes[names.RUN]),
+            "top": min(TOP, cube.sizes[names.RUN]),
             "notes": list(cube.attrs.get(NOT_COMMON, [])),
-        }
-        attrs |= {
-            name: getattr(self, name)
-            for name in (
-                "alpha",
-                "test",
-                "confidence",
-                "width",
-                "weights",
-                "distance",
-                "p",
-                "purchases",
-            )
+            "alpha": self.alpha,
+            "test": TEST,
+            "confidence": self.confidence,
         }
         return schema.annotate(xr.Dataset(values, coords, attrs), VARIABLES)
 
@@ -364,8 +242,6 @@ class Judges(Analysis):
             names.STATISTIC: schema.label_array(STATISTICS),
             names.RUN_LEVEL: schema.label_array(one_judge.LEVELS),
             names.N_LABELLED: np.array((*self.labels, ALL_SHARED)),
-            names.QUANTITY: schema.label_array(one_judge.QUANTITIES),
-            names.HALF_STATISTIC: schema.label_array(HALVES),
             names.LABEL_STATISTIC: schema.label_array(COEFFICIENTS),
             names.LEVEL: np.arange(n_levels),
             names.JUDGE_LEVEL: np.arange(n_levels),
@@ -376,13 +252,13 @@ class Judges(Analysis):
         pairs = n_runs * (n_runs - 1) / 2
         # Of a metric and gain setting, of each of its runs, and of its pairs.
         seconds = n_cells * (
-            1.2e-2 + 3.5e-4 * n_runs + 2 * seconds_per_pair([self.test], n_topics) * pairs
+            1.2e-2 + 3.5e-4 * n_runs + 2 * seconds_per_pair([TEST], n_topics) * pairs
         )
         drawn = n_cells, 2 * n_cells, n_runs, n_topics
         seconds += population.seconds(*drawn)
         sizes = len(self.labels) + 1
         outputs = 8.0 * n_cells * n_runs * (4 + 7 * sizes) + 16.0 * n_topics
-        working = 8.0 * n_cells * (6 * n_runs * n_topics + 12 * self.purchases * n_runs)
+        working = 48.0 * n_cells * n_runs * n_topics
         working += differences_bytes(n_topics, int(pairs))
         working += 24.0 * n_cells * n_runs * population.N_DRAWS + population.held_bytes(*drawn)
         return Cost(
@@ -394,31 +270,8 @@ class Judges(Analysis):
         )
 
 
-def family_runs(families: Sequence[str], judges: Sequence[str], runs: Sequence[str]) -> Array:
-    """Return which runs are of the family of each judge, bool (judge, run); other judges and runs are passed over.
-
-    Raises BadPlan: A text that is not ``run=judge``, or families none of which is of a judge's run here.
-    """
-    found = np.zeros((len(judges), len(runs)), bool)
-    for each in families:
-        run, equals, judge = each.rpartition("=")
-        if not (run and equals and judge):
-            raise BadPlan(
-                f"{option('families')}: expected run=judge; found {each!r:.60}", option="families"
-            )
-        if judge in judges and run in runs:
-            found[judges.index(judge), runs.index(run)] = True
-    if families and not found.any():
-        raise BadPlan(
-            f"{option('families')} names no run of a judge that is compared: judges are {', '.join(judges)}",
-            option="families",
-        )
-    return found
-
-
 def _label_counts(cube: xr.Dataset, n_judges: int) -> Array:
-    """Return the counts of labels, (judge, topic, level, level); no documents if labels are not known, and of an ensemble."""
+    """Return the counts of labels, (judge, topic, level, level); no documents if labels are not known."""
     if names.LABEL_COUNTS in cube:
-        counts = np.asarray(cube[names.LABEL_COUNTS].values)
-        return np.concatenate([counts, np.zeros_like(counts[: n_judges - len(counts)])])
+        return np.asarray(cube[names.LABEL_COUNTS].values)
     return np.zeros((n_judges, cube.sizes[names.TOPIC], 1, 1), np.int64)

@@ -36,7 +36,7 @@ from scorecube.kernels.pools.contributing_teams import (
     same_levels,
 )
 from scorecube.kernels.pools.variance import run_means
-from scorecube.kernels.rank.rank_change import tie_bounds
+from scorecube.kernels.rank.rank_change import ranks_above
 from scorecube.metrics import Metric, gain_values, parse_metric
 from scorecube.metrics.without_documents.rescore import make_space
 from scorecube.metrics.without_documents.tables import (
@@ -385,7 +385,7 @@ def own_contributions(inputs: Inputs) -> Arrays:
     def means_and_ranks(scores: Array) -> tuple[Array, Array]:
         means = run_means(scores)
         units = np.where(np.isfinite(means), np.rint(means * UNITS), -UNITS)[np.newaxis]
-        return means, 1 + tie_bounds(units, np.full(n_cells, TIE))[0][0].astype(np.int64)
+        return means, 1 + ranks_above(units, np.full(n_cells, TIE))[0].astype(np.int64)
 
     mean, rank = means_and_ranks(inputs["whole"])
     mean_without, rank_without = np.empty((n_cells, n_runs)), np.empty((n_cells, n_runs), np.int64)

@@ -1,8 +1,7 @@
 """Agreement of two sets of judgements of the same runs.
 
 References: Voorhees 2000, "Variations in relevance judgments and the measurement of retrieval effectiveness",
-IP&M (tau between rankings under different judgements); Webber, Moffat and Zobel 2010 (rank-biased overlap);
-Ferro and Sanderson 2019, "Improving the accuracy of system performance estimation by using shards", SIGIR,
+IP&M (tau between rankings under different judgements); Ferro and Sanderson 2019, "Improving the accuracy of system performance estimation by using shards", SIGIR,
 and 2022, "How do you test a test? A multifaceted examination of significance tests", WSDM; Otero, Parapar and
 Ferro 2023, "How discriminative are your qrels?", CIKM (decisions on pairs of runs); Otero, Parapar and
 Barreiro 2025, "Limitations of automatic relevance assessments with large language models", SIGIR (false
@@ -18,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
@@ -26,7 +25,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.drawn_samples import bootstrapped_topics
-from scorecube.analyses.options import level_field, option_field, set_field
+from scorecube.analyses.options import level_field, set_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
 from scorecube.analyses.pair_tests.classical import classical_p_values, seconds_per_pair
 from scorecube.analyses.pair_tests.pair_scores import (
@@ -49,30 +48,17 @@ from scorecube.kernels.pairs.pair_order import label_order
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
-from scorecube.kernels.rank.rank_biased_overlap import TieRule, rank_biased_overlap
-from scorecube.kernels.rank.rank_change import rank_changes, tie_bounds
+from scorecube.kernels.rank.rank_change import rank_changes, ranks_above
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.statistics.integer_scores import for_orders, in_units, single_scores
 from scorecube.statistics.quantiles import defined_mean, tails
 
-STATISTICS = ("tau", "tau_b", "tau_ap", "rbo")
+STATISTICS = ("tau", "tau_b", "tau_ap")
 INTEGERS = ("concordant", "discordant", "tied_first", "tied_second", "drop")
-FLOATS = ("tau_ap", "rbo")
-
-
-def persistence_field() -> float:
-    """Declare the persistence of the rank-biased overlap."""
-    return option_field(0.9, "Persistence of the rank-biased overlap.", above=0, below=1)
-
-
-def ties_field() -> Literal["w", "a", "b"]:
-    """Declare the treatment of equal means in the rank-biased overlap."""
-    return option_field(
-        "w",
-        "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.",
-        detail="Tied runs share the best of their ranks (``w``), or the overlap is the mean over all orders (``a``), corrected so that "
-        "that of a ranking with itself is 1 (``b``, Corsi and Urbano 2024).",
-    )
+TEST = "t"
+"""Paired test for the decisions on pairs of runs."""
+TOP = 10
+"""Number of best runs of the first set, for counts of false positives and negatives; ties stand in the order of run names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +82,7 @@ class Agreement(Analysis):
     >>> cube = simulate_cube(n_runs=6, seed=3)
     >>> result = analyse(judgement_sets(cube, cube), Agreement(), trials=100, seed=1)
     >>> result["agreement"].sel(metric="AP").values.tolist()
-    [[1.0, 1.0, 1.0, 1.0]]
+    [[1.0, 1.0, 1.0]]
     """
 
     name: ClassVar[str] = "agreement"
@@ -105,34 +91,13 @@ class Agreement(Analysis):
 
     first: str = set_field("first set, the truth")
     second: str = set_field("second set")
-    p: float = persistence_field()
-    ties: Literal["w", "a", "b"] = ties_field()
     confidence: float = level_field(
         names.CONFIDENCE,
         0.95,
         "Confidence level of the intervals over topic samples.",
         finalize=True,
     )
-    interval: Literal["percentile", "basic"] = option_field(
-        "percentile",
-        "percentile, or basic: reflected at the observed value.",
-        detail="Between quantiles of the agreement on samples, or these reflected, which corrects the bias, limited to -1 and 1 "
-        "(Davison and Hinkley 1997, section 5.2). The interval of the largest loss of ranks is always ``percentile``.",
-        finalize=True,
-    )
-    test: Literal["t", "wilcoxon", "sign"] = option_field(
-        "t", "Paired test of pairs of runs: t, wilcoxon or sign.", finalize=True
-    )
     alphas: tuple[float, ...] = alphas_field(finalize=True)
-    top: int = option_field(
-        10,
-        "Number of best runs of the first set, for counts of false positives and negatives.",
-        detail="Ties stand in the order of run names.",
-        minimum=2,
-        unit="runs",
-        finalize=True,
-    )
-    two_kinds: bool = population.two_kinds_field(finalize=True)
 
     def check(self, prepared: Prepared) -> list[str]:
         cube = prepared.cube
@@ -144,9 +109,9 @@ class Agreement(Analysis):
             )
         check_runs(cube, "the agreement of judgements")
         warnings = list(cube.attrs.get(NOT_COMMON, []))
-        if self.top > cube.sizes[names.RUN]:
+        if cube.sizes[names.RUN] < TOP:
             warnings.append(
-                f"there are only {cube.sizes[names.RUN]} runs: all of them count as the top {self.top}"
+                f"there are only {cube.sizes[names.RUN]} runs: all of them count as the top {TOP}"
             )
         return warnings
 
@@ -163,7 +128,7 @@ class Agreement(Analysis):
         )  # also of changes of a rank; correlations have room for rounding
         return (
             *(Output(name, shape, Combine.CONCAT, "int32", 0, most) for name in INTEGERS),
-            *(Output(name, shape, Combine.CONCAT, "float64", -2, 2) for name in FLOATS),
+            Output("tau_ap", shape, Combine.CONCAT, "float64", -2, 2),
         )
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
@@ -198,23 +163,16 @@ class Agreement(Analysis):
         n_cells = n_rankings // 2
         first, second = np.arange(n_cells), np.arange(n_cells, n_rankings)
         concordance = compare(sums, tolerances, first, second)
-        above, until = tie_bounds(sums, tolerances)
         integers: dict[str, Array] = {
             "concordant": concordance.concordant,
             "discordant": concordance.discordant,
             "tied_first": concordance.tied[:, :n_cells],
             "tied_second": concordance.tied[:, n_cells:],
-            "drop": rank_changes(above, first, second)[1],
+            "drop": rank_changes(ranks_above(sums, tolerances), first, second)[1],
         }
-        overlap = rank_biased_overlap(
-            above, until, first, second, self.p, TieRule[self.ties.upper()]
-        )
         return {
             name: np.ascontiguousarray(values.T, np.int32) for name, values in integers.items()
-        } | {
-            "tau_ap": np.ascontiguousarray(concordance.ap_accuracy.T),
-            "rbo": np.ascontiguousarray(overlap.T),
-        }
+        } | {"tau_ap": np.ascontiguousarray(concordance.ap_accuracy.T)}
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
@@ -223,8 +181,6 @@ class Agreement(Analysis):
         replicates = coefficients(totals, pairs_of(cube.sizes[names.RUN]))
         tail = (1 - Fraction(str(self.confidence))) / 2
         agreement, (low, high) = by_cell["agreement"], tails(replicates, tail)
-        if self.interval == "basic":
-            low, high = np.maximum(2 * agreement - high, -1.0), np.minimum(2 * agreement - low, 1.0)
         drop_low, drop_high = tails(totals["drop"].astype(np.float64), tail)
         by_cell |= {
             "low": low,
@@ -254,7 +210,7 @@ class Agreement(Analysis):
         sums = sums.reshape(1, 2 * half, n_runs)
         tolerances = np.concatenate([part["tolerances"] for part in parts])
         observed = self.statistics_of_means(sums, tolerances)
-        ranks = 1 + tie_bounds(sums, tolerances)[0][0].astype(np.int64)
+        ranks = 1 + ranks_above(sums, tolerances)[0].astype(np.int64)
         drops = ranks[half:] - ranks[:half]
         # Ties in the loss of ranks go to the run with the best rank under the first set.
         drop_run = np.array([np.lexsort((ranks[k], -drops[k]))[0] for k in range(half)])
@@ -269,9 +225,7 @@ class Agreement(Analysis):
             "mean_second": second.mean(axis=-1),
             "rank_first": ranks[:half],
             "rank_second": ranks[half:],
-            **count_decisions(
-                [*first, *second], sums[0], tolerances, ranks, self.test, self.alphas, self.top
-            ),
+            **count_decisions([*first, *second], sums[0], tolerances, ranks, self.alphas),
         }
 
     def _population(self, inputs: Inputs, shape: tuple[int, ...], paired: bool) -> dict[str, Array]:
@@ -283,10 +237,7 @@ class Agreement(Analysis):
         drawn = [
             coefficients(self.statistics_of_means(means, no_ties), pairs_of(n_runs))
             for means in population.population_rankings(
-                inputs["units"].reshape(shape),
-                cells[:half],
-                cells[half:],
-                models=population.models_of(self.two_kinds),
+                inputs["units"].reshape(shape), cells[:half], cells[half:]
             )
         ]
         return population.summary(np.concatenate(drawn, axis=-1), self.confidence)
@@ -320,11 +271,8 @@ class Agreement(Analysis):
             "set_a": sets[0],
             "set_b": sets[1],
             "confidence": self.confidence,
-            "interval": self.interval,
-            "test": self.test,
-            "p": self.p,
-            "ties": self.ties,
-            "top": min(self.top, cube.sizes[names.RUN]),
+            "test": TEST,
+            "top": min(TOP, cube.sizes[names.RUN]),
             "notes": list(cube.attrs.get(NOT_COMMON, [])),
             "no_interval": population.refusal(cube.sizes[names.RUN], cube.sizes[names.TOPIC]),
         }
@@ -342,7 +290,7 @@ class Agreement(Analysis):
         )
         fixed = 96.0 * n_rankings * n_runs * trials_at_once(n_rankings * n_runs)
         score_bytes = 8.0 * n_rankings * n_runs * n_topics
-        decisions = 2 * seconds_per_pair([self.test], n_topics) * n_rankings * n_pairs(cube)
+        decisions = 2 * seconds_per_pair([TEST], n_topics) * n_rankings * n_pairs(cube)
         per_trial = 36.0 * n_cells
         drawn_bytes = 12.0 * len(STATISTICS) * population.N_DRAWS * n_rankings
         drawn_bytes += population.held_bytes(n_cells, n_rankings, n_runs, n_topics)
@@ -381,19 +329,11 @@ def coefficients(counts: Inputs, pairs: int) -> Array:
     """Return the `STATISTICS` (cell, statistic, trial) of the outputs of blocks."""
     concordant, discordant = counts["concordant"], counts["discordant"]
     corrected = tau_b(concordant, discordant, pairs, counts["tied_first"], counts["tied_second"])
-    return np.stack(
-        [tau_a(concordant, discordant, pairs), corrected, counts["tau_ap"], counts["rbo"]], axis=1
-    )
+    return np.stack([tau_a(concordant, discordant, pairs), corrected, counts["tau_ap"]], axis=1)
 
 
 def count_decisions(
-    scores: Sequence[Array],
-    sums: Array,
-    tolerances: Array,
-    ranks: Array,
-    test: str,
-    alphas: Sequence[float],
-    top: int,
+    scores: Sequence[Array], sums: Array, tolerances: Array, ranks: Array, alphas: Sequence[float]
 ) -> dict[str, Array]:
     """Count the decisions of each kind on pairs of runs.
 
@@ -401,9 +341,7 @@ def count_decisions(
     sums, tolerances: float64 (set * cell, run) and (set * cell,): sums of scores as integers, and the largest
         difference of tied sums.
     ranks: int (set * cell, run).
-    test: One of `pair_tests.classical.TESTS`.
     alphas: Significance levels.
-    top: Number of best runs of the first set for counts of false positives and negatives; ties in run order.
     Returns counts: int64 (cell, alpha) for each name of `DECISIONS` and `TOP_PAIR_COUNTS`, and the two parts of
         the mixed pairs: significant under the first, and under the second set only.
     """
@@ -416,13 +354,13 @@ def count_decisions(
     }
     for cell in range(half):
         best = np.zeros(n_runs, bool)
-        best[np.argsort(ranks[cell], kind="stable")[:top]] = True
+        best[np.argsort(ranks[cell], kind="stable")[:TOP]] = True
         step = pairs_at_once(scores[cell].shape[-1])
         for low in range(0, len(first), step):
             a, b = first[low : low + step], second[low : low + step]
             p, orders = zip(
                 *(
-                    p_values_and_signs(scores[k], sums[k], float(tolerances[k]), a, b, test)
+                    p_values_and_signs(scores[k], sums[k], float(tolerances[k]), a, b)
                     for k in (cell, cell + half)
                 ),
                 strict=True,
@@ -454,7 +392,7 @@ def count_decisions(
 
 
 def p_values_and_signs(
-    scores: Array, sums: Array, tolerance: float, first: Array, second: Array, test: str
+    scores: Array, sums: Array, tolerance: float, first: Array, second: Array
 ) -> tuple[Array, Array]:
     """Return p-values of pairs of runs, and signs of their mean differences."""
     # Integers where possible, so that ties of differences are exact.
@@ -463,4 +401,4 @@ def p_values_and_signs(
     differences = score_differences(units.whole, rounding, first, second)
     difference = sums[first] - sums[second]
     difference[np.abs(difference) <= tolerance] = 0.0
-    return classical_p_values(test, differences, rounding), np.sign(difference).astype(np.int64)
+    return classical_p_values(TEST, differences, rounding), np.sign(difference).astype(np.int64)

@@ -113,7 +113,6 @@ class Correlation(Analysis):
     confidence: float = level_field(
         names.CONFIDENCE, 0.95, "Confidence level of all intervals.", finalize=True
     )
-    two_kinds: bool = population.two_kinds_field(finalize=True)
     bold: float | None = option_field(
         None,
         "Mark values of tau above it; by default those whose interval exceeds 1.",
@@ -280,7 +279,6 @@ class Correlation(Analysis):
                 pairs.first[own],
                 pairs.second[own],
                 partial(_report_part, prepared.report, begin / len(chosen), len(own) / len(chosen)),
-                population.models_of(self.two_kinds),
             ):
                 counts = compare(means, np.zeros(2 * len(own)), first, second)
                 drawn[:, start : start + len(means)] = coefficients(counts, first, second, n_runs)

@@ -6,25 +6,22 @@ by chance. It is an unbiased estimate of another quantity, the expected correlat
 of resampled topics are about neither, as samples with replacement have fewer distinct topics: see docs/believe/intervals.md.
 
 The interval is between quantiles of the correlation of true means drawn by `scorecube.statistics.effect_posterior`; the estimate is their
-median. A third of the draws is from each of three models. Draws depend on the scores alone, and on no seed: more draws, blocks or workers change nothing.
+median. Each of the models of true means has as many draws. Draws depend on the scores alone, and on no seed: more draws, blocks or workers change nothing.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from scorecube.analyses.base import unreported
-from scorecube.analyses.options import option_field
 from scorecube.analyses.rank_agreement.agreement_quantities import population_variables
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.names import Purpose
 from scorecube.statistics.effect_posterior import (
-    MODELS,
     N_COVARIANCE,
-    TWO_KINDS,
     Stacked,
     draw_effects,
     fit_models,
@@ -86,35 +83,14 @@ def _draws_at_once(n_columns: int, n_topics: int) -> int:
     return min(trials_at_once(n_columns), max(FEWEST_DRAWS, MOST_COUNTS // n_topics))
 
 
-def two_kinds_field(*, finalize: bool) -> bool:
-    """Declare whether runs may be of two kinds."""
-    return option_field(
-        True,
-        "Take all runs for one kind in the interval over infinitely many topics.",
-        detail="Whether runs may be of two kinds, such as two generations, in the interval over infinitely many topics.",
-        flag="--one-kind",
-        finalize=finalize,
-    )
-
-
-def models_of(two_kinds: bool) -> tuple[str, ...]:
-    """Return the models of true means, of runs that may be of two kinds or are of one."""
-    return MODELS + TWO_KINDS if two_kinds else MODELS
-
-
 def population_rankings(
-    units: Any,
-    first: Any,
-    second: Any,
-    report: Callable[[float], None] = unreported,
-    models: Sequence[str] = MODELS,
+    units: Any, first: Any, second: Any, report: Callable[[float], None] = unreported
 ) -> Iterator[Any]:
     """Yield draws of the means that pairs of rankings would have over infinitely many topics.
 
     units: float64 (cell, run, topic): scores, integers for sums without rounding.
     first, second: int64 (comparison,): cells of each comparison.
     report: Takes the share that is done, 0 .. 1.
-    models: Of true means; each has as many draws.
     Yields means: float64 (draw, 2 * comparison, run): the first ranking of every comparison, then the second of every;
         integers. `N_DRAWS` draws in all.
     """
@@ -130,8 +106,9 @@ def population_rankings(
     for chunk in chunks:
         report(FIT_SHARE * chunk.start / n_pairs)
         cells = zip(first[chunk], second[chunk], strict=True)
-        fitted = [fit_models(units[a], units[b], models) for a, b in cells]
+        fitted = [fit_models(units[a], units[b]) for a, b in cells]
         effects.append([stacked(of_model) for of_model in zip(*fitted, strict=True)])
+    n_models = len(effects[0])
     for low in range(0, N_DRAWS, together):
         high = min(low + together, N_DRAWS)
         report(FIT_SHARE + (1 - FIT_SHARE) * low / N_DRAWS)
@@ -143,9 +120,9 @@ def population_rankings(
         ]
         errors = np.concatenate(parts, axis=1)
         means = np.empty((high - low, 2, n_pairs, n_runs))
-        for place in range(len(models)):
-            # Each of three models has every third draw, wherever the part begins.
-            own = slice((place - low) % len(models), None, len(models))
+        for place in range(n_models):
+            # Models take turns, wherever the part begins.
+            own = slice((place - low) % n_models, None, n_models)
             if own.start >= high - low:
                 continue  # the last part may be shorter than one round of the models
             for chunk, by_model in zip(chunks, effects, strict=True):

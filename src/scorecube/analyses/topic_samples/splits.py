@@ -34,7 +34,7 @@ from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, samp
 from scorecube.analyses.topic_samples.split_quantities import VARIABLES
 from scorecube.collection.selection import cells, n_cells
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
-from scorecube.kernels.rank.rank_change import rank_changes, tie_bounds
+from scorecube.kernels.rank.rank_change import rank_changes, ranks_above
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.statistics.quantiles import defined_mean, tails
 
@@ -97,7 +97,7 @@ class Splits(TopicSampling):
                 sums = sums.reshape(counts.shape[1], 2 * n_cells, n_runs)
                 pairs = compare(sums, tolerances, first, first + n_cells)
                 rank_change, _, same_best = rank_changes(
-                    tie_bounds(sums, tolerances)[0], first, first + n_cells
+                    ranks_above(sums, tolerances), first, first + n_cells
                 )
                 values: Arrays = {
                     "concordant": pairs.concordant,

@@ -21,50 +21,40 @@ from scorecube.kernels.jit import compiled
 from scorecube.kernels.rank.concordance import run_bits, sort_keys
 
 
-def tie_bounds(values: Float64Array3, tolerances: Float64Array1) -> tuple[Int32Array3, Int32Array3]:
-    """Return where the tie group of each run begins and ends in each ranking.
+def ranks_above(values: Float64Array3, tolerances: Float64Array1) -> Int32Array3:
+    """Return the number of runs strictly above each run in each ranking.
 
     values: float64 (trial, ranking, run): scores by which runs are ranked, larger is better.
     tolerances: float64 (ranking,): neighbours in the order that differ by no more are tied.
-    Returns above, until: int32 (trial, ranking, run): number of runs strictly above each run, and of runs above it or
-        tied with it, itself included.
+    Returns above: int32 (trial, ranking, run).
 
     Examples
     --------
-    >>> above, until = tie_bounds(np.array([[[2.0, 5.0, 2.0, 1.0]]]), np.zeros(1))
-    >>> above.tolist(), until.tolist()
-    ([[[1, 0, 1, 3]]], [[[3, 1, 3, 4]]])
+    >>> ranks_above(np.array([[[2.0, 5.0, 2.0, 1.0]]]), np.zeros(1)).tolist()
+    [[[1, 0, 1, 3]]]
     """
     keys, replaced = sort_keys(values, tolerances)
     limits = np.zeros(values.shape[1]) if replaced else np.asarray(tolerances, np.float64)
-    above, until = np.empty(values.shape, np.int32), np.empty(values.shape, np.int32)
+    above = np.empty(values.shape, np.int32)
     if values.size > 0:
-        _walk_groups(keys, run_bits(values.shape[-1]), limits.astype(np.int64), above, until)
-    return above, until
+        _walk_groups(keys, run_bits(values.shape[-1]), limits.astype(np.int64), above)
+    return above
 
 
 @compiled
-def _walk_groups(
-    keys: Int64Array3, bits: int, limits: Int64Array1, above: Int32Array3, until: Int32Array3
-) -> None:
-    """Write the results of `tie_bounds`; keys are of `sort_keys`, limits tolerances."""
+def _walk_groups(keys: Int64Array3, bits: int, limits: Int64Array1, above: Int32Array3) -> None:
+    """Write the result of `ranks_above`; keys are of `sort_keys`, limits tolerances."""
     n_runs = keys.shape[2]
     mask = (np.int64(1) << bits) - np.int64(1)
     for trial in range(keys.shape[0]):
         for each in range(keys.shape[1]):
-            limit, begin, end = limits[each], 0, n_runs
+            limit, begin = limits[each], 0
             last = keys[trial, each, n_runs - 1] >> bits
             for place in range(n_runs):
                 key = keys[trial, each, n_runs - 1 - place]
                 begin = place if last - (key >> bits) > limit else begin
                 last = key >> bits
                 above[trial, each, key & mask] = begin
-            last = keys[trial, each, 0] >> bits
-            for place in range(n_runs):
-                key = keys[trial, each, place]
-                end = n_runs - place if (key >> bits) - last > limit else end
-                last = key >> bits
-                until[trial, each, key & mask] = end
 
 
 def rank_changes(
@@ -72,7 +62,7 @@ def rank_changes(
 ) -> tuple[Int32Array2, Int32Array2, Int8Array2]:
     """Compare ranks, 1 + the number of runs strictly above, in pairs of rankings.
 
-    above: int32 (trial, ranking, run), of `tie_bounds`.
+    above: int32 (trial, ranking, run), of `ranks_above`.
     first, second: int64 (comparison,): the rankings of each comparison.
     Returns change, drop: int32 (trial, comparison): largest rank change of a run in either direction; largest number of
         ranks that a run loses from the first to the second ranking, at least 0.

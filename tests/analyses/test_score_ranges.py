@@ -31,7 +31,7 @@ SCALED, EASIER = RELATIONS["scores are halved"], RELATIONS["topics become easier
 LIMITS = r"cannot hold both|means of samples of .* hold differences down to .* is needed"
 """What a refusal says."""
 N_RUNS, METRICS, STEP = 6, ("m1", "m2"), 2.0**-12
-WIDTHS = {"swap": ("bin_width", 0.02), "judges": ("width", 0.5)}
+WIDTHS = {"swap": ("bin_width", 0.02)}
 """Options in units of the score, and their values for scores of about 1."""
 REFUSED = 6.0
 """Power of ten of scores above which an analysis may refuse differences of 0.1."""
@@ -96,7 +96,7 @@ def result_of(name: str, sets: list[Floats], scale: float = 1.0) -> xr.Dataset:
     ]
     teams = {run: run[:5] for run in runs}
     cubes = tuple(cube_from_scores(each, teams=teams) for each in frames)
-    options: dict[str, Any] = {"judges": {"purchases": 5}}.get(name, {})
+    options: dict[str, Any] = {}
     if name in WIDTHS:
         options = options | {WIDTHS[name][0]: WIDTHS[name][1] * scale}
     return Case(name, cubes, options).result()

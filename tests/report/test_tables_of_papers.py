@@ -32,7 +32,7 @@ def test_tau_is_a_triangle_with_intervals_and_marks() -> None:
     assert [*frame.columns] == ["collection", "gain", "metric", str(result["metric"].values[0])]
     assert frame.iloc[0, -1] == "0.854 [0.649, 1.059]*"
     cube = simulate_cube(n_runs=20, metrics=("AP", "Q", "RR"), gains=GAINS)
-    several = sc.analyse(cube, sc.Correlation(intervals=()), trials=1, seed=1)
+    several = sc.analyse(cube, sc.Correlation(), trials=1, seed=1)
     wide = sc.table(several, "triangle")
     pairs = sc.table(several, "metrics")
     assert (wide.drop(columns=["collection", "gain", "metric"]) != "").to_numpy().sum() == len(
@@ -46,13 +46,13 @@ def test_tau_is_a_triangle_with_intervals_and_marks() -> None:
 
 
 def test_tau_of_two_runs_is_empty() -> None:
-    result = sc.analyse(simulate_cube(n_runs=2), sc.Correlation(intervals=()), trials=1, seed=1)
+    result = sc.analyse(simulate_cube(n_runs=2), sc.Correlation(), trials=1, seed=1)
     assert sc.table(result, "triangle")["AP"].tolist() == [""]
 
 
 def test_every_gain_setting_is_compared_with_every_other() -> None:
     cube = simulate_cube(n_runs=12, metrics=("AP", "Q", "nDCG@10"), gains=GAINS)
-    plan = sc.Correlation(along=("gain",), intervals=(), every_gain=True)
+    plan = sc.Correlation(every_gain=True)
     frame = sc.table(sc.analyse(cube, plan, trials=1, seed=1), "gains")
     labels = zip(frame["metric"], frame["default"], frame["gain"], strict=True)
     found = dict(zip(labels, frame["tau"], strict=True))
@@ -60,7 +60,7 @@ def test_every_gain_setting_is_compared_with_every_other() -> None:
     assert [*found] == [(metric, *pair) for metric in ("Q", "nDCG@10") for pair in pairs]
     for (metric, first, other), tau in found.items():
         alone = cube.sel(gain=[first, other], metric=[metric])
-        one = sc.analyse(alone, sc.Correlation(along=("gain",), intervals=()), trials=1, seed=1)
+        one = sc.analyse(alone, sc.Correlation(), trials=1, seed=1)
         assert sc.table(one, "gains")["tau"].tolist() == [tau]
 
 

@@ -40,8 +40,6 @@ COUNTS = ("concordant", "discordant", "tied_a", "tied_b")
 _LAST = (
     "n_runs tied_pairs tau_population~ "
     "topics_low?=tau_contained_low[topics] topics_high?=tau_contained_high[topics] "
-    "runs_low?=tau_contained_low[runs] runs_high?=tau_contained_high[runs] "
-    "both_low?=tau_contained_low[both] both_high?=tau_contained_high[both] "
     "tau_ap_b p_exact fieller_low fieller_high concordant discordant tied_a tied_b exceeds_one "
     "bold=marked"
 )
@@ -86,18 +84,15 @@ GAINS = declared(
 )
 """Every metric at every other gain setting against itself at the first one (Sakai 2007, Table 5; Sakai 2004, Tables 3 to 11 part b)."""
 POPULATION = declared(
-    "comparison statistic",
-    "along gain_a metric_a gain_b metric_b statistic value population~",
-    needs="population",
+    "comparison statistic", "along gain_a metric_a gain_b metric_b statistic value population~"
 )
 """Every coefficient of every comparison over infinitely many topics: estimate and interval, beside the value on these topics."""
 INTERVALS = declared(
     "comparison statistic resampled",
     "along gain_a metric_a gain_b metric_b statistic value resampled low=contained_low "
     "high=contained_high standard_error trials",
-    needs="low",
 )
-"""Bootstrap percentile intervals of every coefficient of every comparison; a row for each that was resampled.
+"""Bootstrap percentile intervals of every coefficient of every comparison.
 
 Limits are missing where the interval excludes its value: resampled topics rank runs less reliably than all topics.
 """
@@ -110,16 +105,15 @@ SWOPS = declared("gain metric", "metric gain sorted_by swops n_runs")
 def conditions(result: xr.Dataset) -> str:
     """Return collection and conditions in one line."""
     attrs = result.attrs
-    trials = f", {attrs['trials']:,} trials" if attrs["trials"] else ""
-    return f"{attrs.get(COLLECTION, '')}  {attrs['n_runs']} runs, {attrs['n_topics']} topics{trials}".strip()
+    trials = f"{attrs['trials']:,} trials"
+    return f"{attrs.get(COLLECTION, '')}  {attrs['n_runs']} runs, {attrs['n_topics']} topics, {trials}".strip()
 
 
 def title(options: Mapping[str, Any]) -> str:
-    """Return what is resampled, the confidence level and the rule for marking."""
-    drawn, bold = ", ".join(options["intervals"]), options["bold"]
+    """Return the confidence level and the rule for marking."""
+    bold = options["bold"]
     return listed(
-        f"{options['confidence']:.0%} intervals{drawn and f' over {drawn}'}",
-        "" if len(options["along"]) > 1 else f"along {options['along'][0]}",
+        f"{options['confidence']:.0%} intervals over topics",
         f"marked above {bold:g}" if bold is not None else "",
     )
 

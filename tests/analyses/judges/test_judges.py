@@ -325,7 +325,7 @@ def test_label_tables(tmp_path: Path) -> None:
     path.write_text("qid\tdocno\trelevance\n1\td1\t2\n2\td1\t0\n")
     assert is_label_table(path)
     assert qrels_of_table(path).levels.tolist() == [2, 0]
-    for line, message in (("1\td1\tgood\n", "relevance level"), ("1\td1\t1\n1\td1\t2\n", "judged twice"), ("1\t\t1\n", "document is missing")):  # fmt: skip
+    for line, message in (("1\td1\tgood\n", "level 'good' is not an integer"), ("1\td1\t1\n1\td1\t2\n", "judged twice"), ("1\t\t1\n", "document is missing")):  # fmt: skip
         path.write_text("qid\tdocno\trelevance\n" + line)
         with pytest.raises(BadInput, match=message):
             _ = qrels_of_table(path).tables

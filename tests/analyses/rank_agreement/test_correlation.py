@@ -32,10 +32,9 @@ if TYPE_CHECKING:
     from tests.conftest import Cli
 
 TRIALS = 40
-ALL = ("topics", "runs", "both")
 Scores = list[list[Fraction]]
 FUNCTIONS = {
-    "tau": oracle.tau_a, "tau_b": oracle.tau_b, "tau_ap": oracle.ap_strict, "tau_ap_b": oracle.ap_agreement, "spearman": oracle.spearman,
+    "tau": oracle.tau_a, "tau_b": oracle.tau_b, "tau_ap": oracle.ap_accuracy, "tau_ap_b": oracle.ap_agreement, "spearman": oracle.spearman,
 }  # fmt: skip
 
 
@@ -65,30 +64,24 @@ def cube(tenths: dict[str, Scores]) -> xr.Dataset:
     )
 
 
-def drawn_positions(
-    samples: xr.Dataset, cube: xr.Dataset
-) -> tuple[list[list[int]], list[list[int]]]:
-    topics, runs = cube["topic"].values.tolist(), cube["run"].values.tolist()
-    return (
-        [
-            [topics.index(each) for each in trial]
-            for trial in samples["topic_sample"].values[:, 0].tolist()
-        ],
-        [[runs.index(each) for each in trial] for trial in samples["run_sample"].values.tolist()],
-    )
+def drawn_positions(samples: xr.Dataset, cube: xr.Dataset) -> list[list[int]]:
+    topics = cube["topic"].values.tolist()
+    return [
+        [topics.index(each) for each in trial]
+        for trial in samples["topic_sample"].values[:, 0].tolist()
+    ]
 
 
 def test_observed_values_are_exact(cube: xr.Dataset, tenths: dict[str, Scores]) -> None:
-    result = analyse(cube, Correlation(intervals=()), seed=1)
-    assert result.attrs["trials"] == 0
+    result = analyse(cube, Correlation(), trials=2, seed=1)
     sums = {metric: [sum(row) for row in rows] for metric, rows in tenths.items()}
     assert result.sizes["comparison"] == 3
     for k in range(3):
         at = result.isel(comparison=k)
         a, b = sums[at["metric_a"].item()], sums[at["metric_b"].item()]
         for statistic in STATISTICS:
-            function = oracle.ap_accuracy if statistic == "tau_ap" else FUNCTIONS[statistic]
-            assert at[statistic].item() == pytest.approx(function(a, b), abs=1e-12), statistic  # type: ignore[operator]
+            expected = FUNCTIONS[statistic](a, b)  # type: ignore[operator]
+            assert at[statistic].item() == pytest.approx(expected, abs=1e-12), statistic
         counts = oracle.count(a, b)
         assert at["tied_pairs"].item() == counts.tied_a + counts.tied_b - counts.tied_both
         assert math.isnan(at["p_exact"].item()) == (at["tied_pairs"].item() > 0)
@@ -96,39 +89,27 @@ def test_observed_values_are_exact(cube: xr.Dataset, tenths: dict[str, Scores]) 
 
 
 def test_every_trial_is_exact(cube: xr.Dataset, tenths: dict[str, Scores]) -> None:
-    plan = Correlation(intervals=ALL, confidence=0.8)  # type: ignore[arg-type]
+    plan = Correlation(confidence=0.8)
     samples = plan.samples(cube, 3, TRIALS)
     result = analyse(cube, plan, trials=TRIALS, seed=3, workers=1)
-    topics, runs = drawn_positions(samples, cube)
-    whole = range(7)
+    topics = drawn_positions(samples, cube)
     for k in range(3):
         at = result.isel(comparison=k)
         pair = [tenths[at[name].item()] for name in ("metric_a", "metric_b")]
-        for what in ALL:
-            found: dict[str, list[float]] = {statistic: [] for statistic in STATISTICS}
-            for trial in range(TRIALS):
-                chosen = topics[trial] if what != "runs" else whole
-                kept = runs[trial] if what != "topics" else list(range(6))
-                a, b = (
-                    [sum(rows[run][topic] for topic in chosen) for run in kept] for rows in pair
-                )
-                found["tau"].append(oracle.tau_a(a, b, kept))
-                found["tau_b"].append(oracle.tau_b(a, b, kept))
-                found["spearman"].append(oracle.spearman(a, b))
-                found["tau_ap"].append(
-                    oracle.ap_accuracy(a, b) if what == "topics" else oracle.ap_strict(a, b)
-                )
-                found["tau_ap_b"].append(oracle.ap_agreement(a, b))
-            for statistic, values in found.items():
-                bounds = at.sel(resampled=what, statistic=statistic)
-                expected = oracle.percentile_interval(values, Fraction(8, 10))
-                assert (bounds["low"].item(), bounds["high"].item()) == pytest.approx(
-                    expected, abs=1e-12
-                ), (what, statistic)
-                known = [value for value in values if not math.isnan(value)]
-                assert bounds["standard_error"].item() == pytest.approx(
-                    np.std(known, ddof=1), abs=1e-12
-                )
+        found: dict[str, list[float]] = {statistic: [] for statistic in STATISTICS}
+        for chosen in topics:
+            a, b = ([sum(row[topic] for topic in chosen) for row in rows] for rows in pair)
+            for statistic, function in FUNCTIONS.items():
+                found[statistic].append(function(a, b))  # type: ignore[operator]
+        for statistic, values in found.items():
+            bounds = at.sel(resampled="topics", statistic=statistic)
+            expected = oracle.percentile_interval(values, Fraction(8, 10))
+            limits = (bounds["low"].item(), bounds["high"].item())
+            assert limits == pytest.approx(expected, abs=1e-12), statistic
+            known = [value for value in values if not math.isnan(value)]
+            assert bounds["standard_error"].item() == pytest.approx(
+                np.std(known, ddof=1), abs=1e-12
+            )
 
 
 S3_TABLE_2 = {
@@ -155,7 +136,7 @@ def ranked_apart(n_runs: int, discordant: int) -> xr.Dataset:
 @pytest.mark.parametrize("printed", S3_TABLE_2)
 def test_intervals_and_flags_of_s3_table_2(printed: str) -> None:
     discordant = round(946 * (1 - float(printed)) / 2)
-    result = analyse(ranked_apart(44, discordant), Correlation(intervals=()), seed=1)
+    result = analyse(ranked_apart(44, discordant), Correlation(), trials=2, seed=1)
     (row,) = table(result, "metrics").to_dict("records")
     assert f"{row['tau']:.3f}".lstrip("0") == printed
     # The paper adds the rounded half-width to the rounded tau; from unrounded ones four ends differ in the last digit.
@@ -173,7 +154,7 @@ def test_intervals_and_flags_of_s3_table_2(printed: str) -> None:
 
 @pytest.mark.parametrize("discordant", [0, 1, 31, 140, 217, 435])
 def test_taus_of_thirty_runs_are_odd_multiples(discordant: int) -> None:
-    result = analyse(ranked_apart(30, discordant), Correlation(intervals=(), bold=0.8), seed=1)
+    result = analyse(ranked_apart(30, discordant), Correlation(bold=0.8), trials=2, seed=1)
     (row,) = table(result, "metrics").to_dict("records")
     assert round(435 * row["tau"]) == 435 - 2 * discordant
     assert round(435 * row["tau"]) % 2 == 1
@@ -201,7 +182,7 @@ def test_executors_and_blocks_are_free_choices(client: Client) -> None:
     scores = simulate_cube(
         metrics=("AP", "nDCG@10", "RR"), gains=("3:2:1", "1:1:1"), n_runs=9, seed=5
     )
-    plan = Correlation(intervals=ALL)  # type: ignore[arg-type]
+    plan = Correlation()
     expected = analyse(scores, plan, trials=60, seed=9, workers=1, block_units=60).drop_attrs()
     for block_units in (1, 7, 59):
         result = analyse(scores, plan, trials=60, seed=9, workers=2, block_units=block_units)
@@ -211,7 +192,7 @@ def test_executors_and_blocks_are_free_choices(client: Client) -> None:
 
 
 def test_other_metrics_change_nothing(cube: xr.Dataset) -> None:
-    plan = Correlation(intervals=ALL)  # type: ignore[arg-type]
+    plan = Correlation()
     whole = analyse(cube, plan, trials=TRIALS, seed=2)
     part = analyse(select(cube, metrics=["AP", "RR"]), plan, trials=TRIALS, seed=2)
     same = (whole["metric_a"] == "AP") & (whole["metric_b"] == "RR")
@@ -219,31 +200,14 @@ def test_other_metrics_change_nothing(cube: xr.Dataset) -> None:
         np.testing.assert_array_equal(whole[name].values[..., same.values], part[name].values)
 
 
-def test_copies_of_a_run_are_no_pair() -> None:
-    # Two opposite rankings of 4 runs: every sample that holds two different runs has tau -1.
-    scores = cube_from_scores({"AP": frame([[0.1, 0.2], [0.2, 0.3], [0.3, 0.4], [0.4, 0.5]]), "RR": frame([[0.5, 0.5], [0.4, 0.4], [0.3, 0.3], [0.2, 0.2]])})  # fmt: skip
-    result = analyse(scores, Correlation(intervals=ALL), trials=500, seed=1)  # type: ignore[arg-type]
-    tau = result.sel(statistic=["tau", "tau_b", "tau_ap", "tau_ap_b", "spearman"]).isel(
-        comparison=0
-    )
-    np.testing.assert_allclose(tau["low"], -1.0)
-    np.testing.assert_allclose(tau["high"], -1.0)
-
-
-def test_geometric_means_are_those_of_logarithms_and_areas_need_no_topics_drawn() -> None:
+def test_geometric_means_are_those_of_logarithms_and_areas_are_refused() -> None:
     scores = simulate_cube(metrics=("AP", "geo:AP", "area:AP"), n_runs=8, seed=3)
     with pytest.raises(BadPlan, match="area measures"):
         analyse(scores, Correlation(), trials=5, seed=1)
-    result = analyse(scores, Correlation(intervals=("runs",)), trials=50, seed=1)
-    means = result["mean"].isel(gain=0)
-    for k in range(3):
-        at = result.isel(comparison=k)
-        a, b = (
-            means.sel(metric=at[name].item()).values.tolist() for name in ("metric_a", "metric_b")
-        )
-        assert at["tau"].item() == pytest.approx(oracle.tau_a(a, b))
-    topics = analyse(select(scores, metrics=["AP", "geo:AP"]), Correlation(), trials=50, seed=1)
-    assert topics["low"].sel(statistic="tau").item() <= topics["tau"].item()
+    result = analyse(select(scores, metrics=["AP", "geo:AP"]), Correlation(), trials=50, seed=1)
+    a, b = result["mean"].isel(gain=0).values.tolist()
+    assert result["tau"].item() == pytest.approx(oracle.tau_a(a, b))
+    assert result["low"].sel(statistic="tau").item() <= result["tau"].item()
 
 
 def test_gain_settings_are_compared_with_the_first() -> None:
@@ -257,31 +221,12 @@ def test_gain_settings_are_compared_with_the_first() -> None:
     ]
     # nDCG does not change when all gains are multiplied; Q does.
     assert rows.set_index(["metric", "gain"]).loc[("nDCG@10", "30:20:10"), "tau"] == 1.0
-    only = analyse(scores, Correlation(along=("gain",)), trials=20, seed=1)
-    assert len(table(only, "metrics")) == 0
-    np.testing.assert_array_equal(table(only, "gains")["topics_low"], rows["topics_low"])
     assert len(table(result, "intervals")) == result.sizes["comparison"] * len(STATISTICS)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"along": ("gain",)}, r"nothing to correlate with along=\('gain',\): found 3 metrics"),
-        ({"along": ("topic",)}, "along 'topic' is not one of metric, gain"),
-        ({"intervals": ("teams",)}, "intervals 'teams' is not one of topics, runs, both"),
-        ({"confidence": 1.0}, "confidence=1.0: expected"),
-    ],
-)
-def test_impossible_options_are_refused(
-    cube: xr.Dataset, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(BadPlan, match=message):
-        analyse(cube, Correlation(**options), trials=2, seed=1)
-
-
-def test_samples_without_intervals_are_refused(cube: xr.Dataset) -> None:
-    with pytest.raises(BadPlan, match="no samples to save"):
-        Correlation(intervals=()).samples(cube, 1, 2)
+def test_one_metric_with_one_gain_setting_is_refused(cube: xr.Dataset) -> None:
+    with pytest.raises(BadPlan, match="nothing to correlate: found 1 metric, 0 of them"):
+        analyse(cube.isel(metric=[0]), Correlation(), trials=2, seed=1)
 
 
 def test_two_runs_have_no_correlation() -> None:
@@ -334,23 +279,15 @@ def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
 
 
 def test_the_command_keeps_shows_and_extends(scorecube: Cli, study: Path) -> None:
-    how = ["--trials", 20, "--seed", 3, "--intervals", "topics,both"]
+    how = ["--trials", 20, "--seed", 3]
     scorecube("correlate", study, *how, block_units=10).succeeded()
-    assert (
-        "nothing to do"
-        in scorecube("correlate", study, "--trials", 20, "--intervals", "both,topics")
-        .succeeded()
-        .stderr
-    )
-    assert "20 trials are recorded" in scorecube("correlate", study, "--trials", 30, "--intervals", "topics,both").succeeded().stderr  # fmt: skip
-    scorecube(
-        "correlate", study, "--intervals", "none", "--along", "gain", "--bold", 0.8
-    ).succeeded()
+    assert "nothing to do" in scorecube("correlate", study, "--trials", 20).succeeded().stderr
+    more = scorecube("correlate", study, "--trials", 30).succeeded().stderr
+    assert "20 trials are recorded" in more
+    scorecube("correlate", study, "--bold", 0.8).succeeded()
     assert "Q" in scorecube("show", study, "correlate", "--table", "gains").succeeded().stdout
     assert (
         "mean of 1"
         in scorecube("show", study, "correlate", "--table", "gains", "--average").succeeded().stdout
     )
     scorecube("verify", study).succeeded()
-    refused = scorecube("correlate", study, "--intervals", "teams")
-    assert refused.status == 2

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -35,15 +35,12 @@ from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.correlation_quantities import STATISTICS, VARIABLES
 from scorecube.analyses.rank_agreement.ranking_pairs import (
-    ALONG,
     Comparisons,
     coefficients,
     list_comparisons,
-    n_copies,
     ranking_values,
 )
 from scorecube.collection import schema
-from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cell_kinds, cells
 from scorecube.collection.topic_means import summarise
 from scorecube.errors import BadPlan, option
@@ -55,16 +52,10 @@ from scorecube.metrics.registry import AREA
 from scorecube.statistics.kendall_tau import exact_p, fieller, normal_p, null_error
 from scorecube.statistics.quantiles import percentiles
 
-RESAMPLED = ("topics", "runs", "both")
 DRAWN_TOGETHER = 5000
 """Most comparisons whose draws of rankings over infinitely many topics are held together, in 0.3 GB."""
 MIN_RUNS = 3
 """Smallest number of runs for which correlations are computed."""
-RUN_SAMPLES = (
-    Variable(
-        names.RUN_SAMPLE, (names.TRIAL, names.RUN_DRAW), "OUT", "1", "run drawn in a trial's sample"
-    ),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,16 +63,14 @@ class Correlation(Analysis):
     """Rank correlation between metrics, and between gain settings, with intervals.
 
     The coefficients are tau, tau-b, tau-AP and Spearman's rho. Means are compared exactly; pairs of runs with
-    equal means are ties. A trial draws as many topics, or runs, as there are, with replacement, for all
-    comparisons. Copies of a run in a sample of runs do not form a pair.
+    equal means are ties. A trial draws as many topics as there are, with replacement, for all comparisons.
 
     ``population`` estimates the coefficients of the two rankings of these runs over infinitely many topics, with
     an interval (`scorecube.analyses.rank_agreement.population`; docs/believe/intervals.md has its coverage). The observed
     coefficients are unbiased estimates of those expected of other topics, as many.
 
     Percentile intervals over topics are no confidence intervals of either: resampling topics adds noise to both
-    rankings, and they tend to lie below the observed value of similar rankings. Intervals over runs cover the
-    variation with the runs, given these topics.
+    rankings, and they tend to lie below the observed value of similar rankings.
 
     Examples
     --------
@@ -94,21 +83,10 @@ class Correlation(Analysis):
     """
 
     name: ClassVar[str] = "correlate"
-    examples: ClassVar[tuple[str, ...]] = ("--intervals topics,runs --trials 1000 --seed 1",)
+    examples: ClassVar[tuple[str, ...]] = ("--trials 1000 --seed 1",)
 
-    along: tuple[Literal["metric", "gain"], ...] = option_field(
-        ALONG,
-        "metric: pairs of metrics; gain: gain settings against the first.",
-        detail="That is all pairs of metrics at each gain setting (Sakai 2007, Table 2), each metric at the first setting and every other (Sakai 2007, Table 5).",
-    )
     every_gain: bool = option_field(
         False, "Compare every two gain settings, as Sakai 2004 does, not each with the first alone."
-    )
-    intervals: tuple[Literal["topics", "runs", "both"], ...] = option_field(
-        ("topics",),
-        "What is resampled for bootstrap percentile intervals: some of topics, runs, both; or none.",
-        aliases={"none": ()},
-        may_be_empty=True,
     )
     confidence: float = level_field(
         names.CONFIDENCE, 0.95, "Confidence level of all intervals.", finalize=True
@@ -120,31 +98,17 @@ class Correlation(Analysis):
         finalize=True,
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        # A normal form, so that equal plans have equal digests.
-        object.__setattr__(
-            self, "intervals", tuple(sorted(set(self.intervals), key=RESAMPLED.index))
-        )
-        object.__setattr__(self, "along", tuple(sorted(set(self.along), key=ALONG.index)))
-
-    @property
-    def resamples(self) -> bool:  # type: ignore[override]
-        """Whether there are trials."""
-        return bool(self.intervals)
-
     def prepare(self, cube: xr.Dataset) -> Prepared:
-        return Prepared(cube, list_comparisons(cube, self.along, every_gain=self.every_gain))
+        return Prepared(cube, list_comparisons(cube, every_gain=self.every_gain))
 
     def check(self, prepared: Prepared) -> list[str]:
         cube = prepared.cube
         check_runs(cube, "rank correlation", means_only=False)
-        areas = AREA in cell_kinds(cube)
-        if areas and {"topics", "both"} & set(self.intervals):
+        if AREA in cell_kinds(cube):
             raise BadPlan(
                 "area measures (area:...) are not available for resampled topics, as they depend on the order of the topics' "
-                f"scores; leave them out of {option('metrics')}, or use {option('intervals', ('runs',))}",
-                option="intervals",
+                f"scores; leave them out of {option('metrics')}",
+                option="metrics",
             )
         n_runs = cube.sizes[names.RUN]
         return (
@@ -164,43 +128,22 @@ class Correlation(Analysis):
             "first": pairs.first,
             "second": pairs.second,
             "topic_key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
-            "run_key": stream_key(seed, names.Purpose.BOOTSTRAP_RUNS),
         }
 
-    def draws(self, unit: str) -> bool:
-        """Whether topics, or runs, are resampled."""
-        return bool({unit, "both"} & set(self.intervals))
-
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        if not self.intervals:
-            return (Output("trials", (1,), Combine.ADD, least=1, most=1),)
-        shape = (len(self.intervals), len(STATISTICS), len(prepared.shared.first))
+        shape = (len(STATISTICS), len(prepared.shared.first))
         return (Output("drawn", shape, Combine.CONCAT, "float64"),)
 
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
-        if not self.intervals:
-            return {"trials": np.array([stop - start])}
-        first, second, tolerances, sums = (
-            inputs[name] for name in ("first", "second", "tolerances", "sums")
-        )
-        out = np.empty((len(self.intervals), len(STATISTICS), len(first), stop - start))
+        first, second, sums = (inputs[name] for name in ("first", "second", "sums"))
+        out = np.empty((len(STATISTICS), len(first), stop - start))
         at_once = trials_at_once(sums.size)
         for low in range(start, stop, at_once):
             high = min(low + at_once, stop)
-            topics = (
-                self._topic_sums(inputs, low, high) if self.draws("topics") else sums[np.newaxis]
-            )
-            runs = self._run_samples(inputs, low, high) if self.draws("runs") else sums[:0]
-            for k, resampled in enumerate(self.intervals):
-                values, copies = sums[np.newaxis] if resampled == "runs" else topics, None
-                if resampled != "topics":
-                    values, copies = (
-                        np.take_along_axis(values, runs[:, np.newaxis], axis=-1),
-                        n_copies(runs),
-                    )
-                counts = compare(values, tolerances, first, second)
-                drawn = coefficients(counts, first, second, sums.shape[-1], copies)
-                out[k, :, :, low - start : high - start] = drawn.swapaxes(1, 2)
+            values = self._topic_sums(inputs, low, high)
+            counts = compare(values, inputs["tolerances"], first, second)
+            drawn = coefficients(counts, first, second, sums.shape[-1])
+            out[:, :, low - start : high - start] = drawn.swapaxes(1, 2)
         return {"drawn": out}
 
     def _topic_sums(self, inputs: Inputs, start: int, stop: int) -> Any:
@@ -209,10 +152,6 @@ class Correlation(Analysis):
         drawn = bootstrap_samples(inputs["topic_key"], n_topics, start, stop)
         counts = np.ascontiguousarray(multiplicity_columns(drawn, n_topics).T)
         return (counts @ inputs["units"]).reshape(stop - start, *inputs["sums"].shape)
-
-    def _run_samples(self, inputs: Inputs, start: int, stop: int) -> Any:
-        """Return the run samples of trials: (trial, draw)."""
-        return bootstrap_samples(inputs["run_key"], inputs["sums"].shape[-1], start, stop)[:, 0]
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
@@ -236,9 +175,9 @@ class Correlation(Analysis):
             "tied_pairs": tied_a + tied_b - concordance.tied_both[0],
         }
         values |= self._null_statistics(values["tau"], counts, n_runs)
-        if self.intervals:
-            low, high, error = percentiles(totals["drawn"], self.confidence)
-            values |= {"low": low, "high": high, "standard_error": error}
+        limits = percentiles(totals["drawn"], self.confidence)
+        for name, array in zip(("low", "high", "standard_error"), limits, strict=True):
+            values[name] = array[np.newaxis]
         values |= self._population(prepared)
         if n_runs < MIN_RUNS:
             values = {name: np.full_like(array, np.nan) for name, array in values.items()}
@@ -248,10 +187,9 @@ class Correlation(Analysis):
         ]
         coords = {names.RUN: cube[names.RUN], **pairs.coords(cube)}
         coords[names.STATISTIC] = schema.label_array(STATISTICS)
-        if self.intervals:
-            coords[names.RESAMPLED] = schema.label_array(self.intervals)
+        coords[names.RESAMPLED] = schema.label_array(["topics"])
         attrs = {
-            "trials": trials if self.intervals else 0,
+            "trials": trials,
             "n_runs": n_runs,
             "n_topics": cube.sizes[names.TOPIC],
             "confidence": self.confidence,
@@ -261,24 +199,22 @@ class Correlation(Analysis):
         return labelled_result(cube, variables, values | counts, coords, attrs)
 
     def _population(self, prepared: Prepared) -> dict[str, Array]:
-        """Return coefficients over infinitely many topics, (statistic, comparison); missing for area measures and few runs or topics."""
+        """Return coefficients over infinitely many topics, (statistic, comparison); missing for few runs or topics."""
         cube, pairs = prepared.cube, prepared.shared
         units, n_runs = ranking_values(cube)[0], cube.sizes[names.RUN]
-        shape = (len(STATISTICS), len(pairs.first))
-        values = {name: np.full(shape, np.nan) for name in population.MEANINGS}
-        is_mean = np.array([kind != AREA for kind in cell_kinds(cube)])
-        chosen = np.flatnonzero(is_mean[pairs.first] & is_mean[pairs.second])
+        n_pairs = len(pairs.first)
+        values = {name: np.full((len(STATISTICS), n_pairs), np.nan) for name in population.MEANINGS}
         if population.refusal(n_runs, cube.sizes[names.TOPIC]):
             return values
-        for begin in range(0, len(chosen), DRAWN_TOGETHER):
-            own = chosen[begin : begin + DRAWN_TOGETHER]
+        for begin in range(0, n_pairs, DRAWN_TOGETHER):
+            own = np.arange(begin, min(begin + DRAWN_TOGETHER, n_pairs))
             drawn = np.empty((len(STATISTICS), population.N_DRAWS, len(own)))
             (first, second), start = np.arange(2 * len(own)).reshape(2, -1), 0
             for means in population.population_rankings(
                 units,
                 pairs.first[own],
                 pairs.second[own],
-                partial(_report_part, prepared.report, begin / len(chosen), len(own) / len(chosen)),
+                partial(_report_part, prepared.report, begin / n_pairs, len(own) / n_pairs),
             ):
                 counts = compare(means, np.zeros(2 * len(own)), first, second)
                 drawn[:, start : start + len(means)] = coefficients(counts, first, second, n_runs)
@@ -317,17 +253,13 @@ class Correlation(Analysis):
         n_pairs, words = len(prepared.shared.first), -(-n_runs // 64)
         per_cell = n_runs * (2e-10 * n_topics + 2e-8 + 1e-9 * words)
         per_pair = n_runs * (1.5e-9 + 2e-10 * words) + 5e-8
-        per_trial = 8.0 * len(self.intervals) * len(STATISTICS) * n_pairs
+        per_trial = 8.0 * len(STATISTICS) * n_pairs
         fixed = 64.0 * n_cells * n_runs * trials_at_once(n_cells * n_runs)
         score_bytes = 8.0 * n_cells * n_runs * n_topics
         together = min(n_pairs, DRAWN_TOGETHER)
         drawn_bytes = 8.0 * (len(STATISTICS) + 3) * population.N_DRAWS * together
         drawn_bytes += population.held_bytes(together, n_cells, n_runs, n_topics)
-        seconds = (
-            len(self.intervals) * (n_cells * per_cell + n_pairs * per_pair)
-            + 5e-9 * (n_topics + n_runs)
-            + 2e-7
-        )
+        seconds = n_cells * per_cell + n_pairs * per_pair + 5e-9 * (n_topics + n_runs) + 2e-7
         return Cost(
             seconds,
             per_trial,
@@ -341,26 +273,9 @@ class Correlation(Analysis):
         )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``topic_sample`` with one half, and ``run_sample``, if resampled."""
+        """Return ``topic_sample[trial, half, draw]``, topic labels; one half."""
         self.prepare_checked(cube)
-        if not self.intervals:
-            raise BadPlan(
-                f"{option('intervals', self.intervals)}: nothing is resampled; there are no samples"
-            )
-        parts = []
-        if self.draws("topics"):
-            parts.append(bootstrapped_topics(cube, seed, trials))
-        if self.draws("runs"):
-            drawn = bootstrap_samples(
-                stream_key(seed, names.Purpose.BOOTSTRAP_RUNS), cube.sizes[names.RUN], 0, trials
-            )
-            labels = cube[names.RUN].values.astype(object)[drawn[:, 0]]
-            parts.append(
-                schema.annotate(
-                    xr.Dataset({names.RUN_SAMPLE: (RUN_SAMPLES[0].dims, labels)}), RUN_SAMPLES
-                )
-            )
-        return xr.merge(parts).assign_attrs(seed=str(seed))
+        return bootstrapped_topics(cube, seed, trials)
 
 
 def _report_part(report: Callable[[float], None], begin: float, part: float, share: float) -> None:

@@ -72,7 +72,6 @@ VARIABLES = (
         mean="mean score of a run, or the metric's other summary",
     ),
 )
-OPTIONAL = (("standard_error", "low", "high"),)
 
 
 def _value(result: xr.Dataset) -> xr.DataArray:

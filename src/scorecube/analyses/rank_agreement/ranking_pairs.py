@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -20,13 +19,12 @@ from scorecube.analyses.rank_agreement.correlation_quantities import (
 )
 from scorecube.collection import schema
 from scorecube.collection.selection import cell_kinds, cells, uses_gains
-from scorecube.collection.topic_means import area_weights, log_scores
-from scorecube.errors import BadPlan, counted, option
+from scorecube.collection.topic_means import log_scores
+from scorecube.errors import BadPlan, counted
 from scorecube.kernels.rank.concordance import Concordance, pairs_of, spearman, tau_a, tau_b
-from scorecube.metrics.registry import AREA, GEOMETRIC
+from scorecube.metrics.registry import GEOMETRIC
 from scorecube.statistics.integer_scores import SNAP, in_units
 
-ALONG: tuple[Literal["metric", "gain"], ...] = ("metric", "gain")
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -36,7 +34,7 @@ class Comparisons:
 
     first, second: int64 (comparison,): indices of distinct cells, see `collection.selection.cells`.
     settings: int64 (comparison, 4): indices of metric and gain setting of the first and of the second ranking.
-    along: One of `ALONG` for each comparison.
+    along: "metric" or "gain" for each comparison.
     """
 
     first: IntArray
@@ -57,9 +55,7 @@ class Comparisons:
         return coords | {ALONG_NAME: (names.COMPARISON, schema.label_array(self.along))}
 
 
-def list_comparisons(
-    cube: xr.Dataset, along: Sequence[str], *, every_gain: bool = False
-) -> Comparisons:
+def list_comparisons(cube: xr.Dataset, *, every_gain: bool = False) -> Comparisons:
     """Return the comparisons between metrics and between gain settings.
 
     Along metric: all pairs of metrics at each gain setting. Along gain: each metric that uses gains, at the
@@ -69,28 +65,24 @@ def list_comparisons(
     """
     n_metrics, n_gains = cube.sizes[names.METRIC], cube.sizes[names.GAIN]
     uses, cell_of = uses_gains(cube), cells(cube)[1]
-    settings: list[tuple[int, int, int, int]] = []
-    if "metric" in along:
-        settings += [
-            (i, g, j, g)
-            for g in range(n_gains)
-            for i in range(n_metrics)
-            for j in range(i + 1, n_metrics)
-        ]
+    settings = [
+        (i, g, j, g)
+        for g in range(n_gains)
+        for i in range(n_metrics)
+        for j in range(i + 1, n_metrics)
+    ]
     n_metric_pairs = len(settings)
-    if "gain" in along:
-        settings += [
-            (i, first, i, g)
-            for i in range(n_metrics)
-            if uses[i]
-            for first in range(n_gains if every_gain else 1)
-            for g in range(first + 1, n_gains)
-        ]
+    settings += [
+        (i, first, i, g)
+        for i in range(n_metrics)
+        if uses[i]
+        for first in range(n_gains if every_gain else 1)
+        for g in range(first + 1, n_gains)
+    ]
     if not settings:
         raise BadPlan(
-            f"nothing to correlate with {option('along', along)}: found {counted(n_metrics, 'metric')}, {int(uses.sum())} of them "
-            f"with gains, and {counted(n_gains, 'gain setting')}; add metrics or gain settings",
-            option="along",
+            f"nothing to correlate: found {counted(n_metrics, 'metric')}, {int(uses.sum())} of them "
+            f"with gains, and {counted(n_gains, 'gain setting')}; add metrics or gain settings"
         )
     table = np.array(settings, np.int64)
     first, second = cell_of[table[:, 0], table[:, 1]], cell_of[table[:, 2], table[:, 3]]
@@ -105,9 +97,8 @@ def list_comparisons(
 def ranking_values(cube: xr.Dataset) -> tuple[Any, Any, Any]:
     """Return the values that rank runs, as integers if possible, for exact ties.
 
-    Returns units: float64 (cell, run, topic): integer scores; for geometric means their logarithms; for area measures
-        zeros.
-    Returns sums: float64 (cell, run): sums of the units over topics; for area measures their values.
+    Returns units: float64 (cell, run, topic): integer scores; for geometric means their logarithms.
+    Returns sums: float64 (cell, run): sums of the units over topics.
     Returns tolerances: float64 (cell,): largest difference of sums that rounding alone can cause.
     """
     scores = cells(cube)[0]
@@ -117,57 +108,29 @@ def ranking_values(cube: xr.Dataset) -> tuple[Any, Any, Any]:
         np.empty(len(scores)),
     )
     for k, kind in enumerate(cell_kinds(cube)):
-        if kind == AREA:
-            weights = area_weights(scores.shape[2])
-            areas = np.sort(scores[k], axis=-1)[:, : len(weights)] @ weights
-            centred = in_units(*comparable(areas[:, np.newaxis]))
-            sums[k] = centred.whole[:, 0]
-        else:
-            centred = in_units(
-                *comparable(log_scores(scores[k]) if kind == GEOMETRIC else scores[k])
-            )
-            units[k], sums[k] = centred.whole, centred.totals
+        centred = in_units(*comparable(log_scores(scores[k]) if kind == GEOMETRIC else scores[k]))
+        units[k], sums[k] = centred.whole, centred.totals
         tolerances[k] = SNAP * centred.n_topics if centred.rounded else 0.0
     return units, sums, tolerances
 
 
-def coefficients(
-    counts: Concordance, first: Any, second: Any, n_runs: int, copies: Any = None
-) -> Any:
+def coefficients(counts: Concordance, first: Any, second: Any, n_runs: int) -> Any:
     """Return the correlation coefficients of comparisons.
 
     counts: Concordance of the rankings in some trials.
     first, second: int64 (comparison,): indices of the rankings.
-    copies: int64 (trial,): number of pairs of copies of one run, which tau and tau-AP leave out; None if runs are not
-        resampled.
     Returns coefficients: float64 (statistic, trial, comparison), in the order of `STATISTICS`.
     """
     pairs = pairs_of(n_runs)
     tied_a, tied_b = counts.tied[:, first], counts.tied[:, second]
-    distinct = pairs if copies is None else pairs - copies[:, np.newaxis]
     return np.stack(
         [
-            tau_a(counts.concordant, counts.discordant, distinct),
+            tau_a(counts.concordant, counts.discordant, pairs),
             tau_b(counts.concordant, counts.discordant, pairs, tied_a, tied_b),
-            counts.ap_accuracy if copies is None else counts.ap_strict,
+            counts.ap_accuracy,
             counts.ap_agreement,
             spearman(
                 counts.rank_products, counts.rank_squares[:, first], counts.rank_squares[:, second]
             ),
         ]
     )
-
-
-def n_copies(runs: Any) -> IntArray:
-    """Return the number of pairs of copies of a run in each sample (trial, draw).
-
-    Examples
-    --------
-    >>> n_copies(np.array([[0, 1, 2, 3], [0, 2, 2, 2], [1, 1, 3, 3]])).tolist()
-    [0, 3, 2]
-    """
-    ordered = np.sort(runs, axis=-1)
-    position = np.arange(ordered.shape[-1])
-    begins = np.diff(ordered, axis=-1, prepend=-1) != 0
-    start = np.maximum.accumulate(np.where(begins, position, 0), axis=-1)
-    return np.asarray((position - start).sum(axis=-1, dtype=np.int64))

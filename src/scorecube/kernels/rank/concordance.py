@@ -62,10 +62,8 @@ class Concordance(NamedTuple):
     ap_accuracy: float64 (trial, comparison): tau-AP with tie rule a and the first ranking as the truth: the mean over
         the orders of tied runs (Urbano and Marrero 2017, section 3, where only the second ranking has ties; ties of the
         first are averaged likewise).
-    ap_strict: float64 (trial, comparison): tau-AP of untied runs, the first ranking as the truth: pairs tied in the
-        second are left out, pairs tied in the first are not concordant. NaN if all runs are tied.
-    ap_agreement: float64 (trial, comparison): tau-AP with tie rule b, the mean of `ap_strict` in both directions
-        (section 4).
+    ap_agreement: float64 (trial, comparison): tau-AP with tie rule b (section 4): the mean of both directions, each of untied runs
+        with one ranking as the truth: pairs tied in the other are left out, pairs tied in the truth are not concordant. NaN if all runs are tied.
     tied: int64 (trial, ranking): tied pairs.
     rank_squares: int64 (trial, ranking): 4 times the sum over runs of the squared centred average ranks.
     """
@@ -75,7 +73,6 @@ class Concordance(NamedTuple):
     tied_both: Int64Array2
     rank_products: Int64Array2
     ap_accuracy: Float64Array2
-    ap_strict: Float64Array2
     ap_agreement: Float64Array2
     tied: Int64Array2
     rank_squares: Int64Array2
@@ -96,7 +93,7 @@ def compare(
     n_trials, n_rankings, n_runs = values.shape
     n_words = (n_runs + WORD - 1) // WORD
     counted = np.empty((4, n_trials, len(first)), np.int64)
-    weighed = np.empty((3, n_trials, len(first)))
+    weighed = np.empty((2, n_trials, len(first)))
     ordered = np.empty((2, n_trials, n_rankings), np.int64)
     if n_runs > 0:
         _compare_all(
@@ -215,7 +212,7 @@ def _compare_all(
     keys: int64 (trial, ranking, run): of `sort_keys`.
     bits, tolerances: Of `run_bits`; int64 (ranking,): as of `compare`.
     compared: int64 (2, comparison): the rankings of each comparison.
-    counted, weighed, ordered: int64 (4, trial, comparison), float64 (3, trial, comparison) and int64 (2, trial,
+    counted, weighed, ordered: int64 (4, trial, comparison), float64 (2, trial, comparison) and int64 (2, trial,
         ranking), written: the results in the order of `Concordance`.
     inverses: float64 (run + 1,): 0, 1 / 1, ..., 1 / R.
     above, places, weights: (ranking, ...): of `order_runs`.
@@ -250,8 +247,7 @@ def _compare_all(
             counted[1, trial, k] = ((n_runs * (n_runs - 1)) >> 1) - tied + both - alike
             forth, back = forth / tops[1, b], back / tops[1, a]
             weighed[0, trial, k] = 2.0 * (accuracy + halves + tops[0, b]) / (n_runs - 1) - 1.0
-            weighed[1, trial, k] = 2.0 * forth - 1.0
-            weighed[2, trial, k] = forth + back - 1.0
+            weighed[1, trial, k] = forth + back - 1.0
 
 
 @merged

@@ -67,7 +67,7 @@ SETTING: Final = "setting"
 COMPARISON: Final = "comparison"
 """Two rankings of the same runs that are correlated."""
 RESAMPLED: Final = "resampled"
-"""What a bootstrap interval resamples: topics, runs or both."""
+"""What a bootstrap interval resamples: topics."""
 LEAVE: Final = "leave"
 """Number of teams left out; 0 is the whole collection."""
 TOPIC_STEP: Final = "topic_step"
@@ -141,19 +141,13 @@ DOCUMENT_KEY: Final = "document_key"
 LABEL_COUNTS: Final = "label_counts"
 """Documents by their levels under the truth and under a judge, in cubes of several sets of judgements."""
 TOPIC_SAMPLE: Final = "topic_sample"
-"""Topic labels drawn in each trial, half and draw ."""
-RUN_SAMPLE: Final = "run_sample"
-"""Run labels drawn in each trial and run draw."""
-RUN_DRAW: Final = "run_draw"
-"""Position inside one run sample, from 0."""
+"""Topic labels drawn in each trial, half and draw."""
 REPETITION_ERROR: Final = "repetition_error"
 """Standard normal error of each run in each trial, where systems have repeated runs."""
 TOPIC_SIGN: Final = "topic_sign"
 """Sign of each topic in each trial of the randomisation test."""
 TEAM_LEFT_OUT: Final = "team_left_out"
 """Whether a team is left out, in each trial of each number of teams."""
-TOPIC_KEPT: Final = "topic_kept"
-"""Whether a topic is in a step of the nested chain of topic sets."""
 TOPIC_PLACE: Final = "topic_place"
 """Place of a topic in the order of a trial, of which a step keeps the first ones."""
 RUN_PERMUTATION: Final = "run_permutation"
@@ -185,7 +179,6 @@ class Purpose(IntEnum):
     TOPIC_SIGNS = 4
     RUN_PERMUTATIONS = 5
     UNPAIRED_TOPICS = 6
-    BOOTSTRAP_RUNS = 7
     TEAMS_LEFT_OUT = 8
     TOPIC_CHAIN = 9
     SWAP_PAIRS = 16

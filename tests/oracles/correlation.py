@@ -32,28 +32,24 @@ def sign(value: Fraction | int | float) -> int:
     return (value > 0) - (value < 0)
 
 
-def count(a: Values, b: Values, same: Sequence[int] | None = None) -> Counts:
-    """Count the pairs; items with the same number in `same` are copies of one, and are no pair."""
-    signs = [
-        (sign(a[i] - a[j]), sign(b[i] - b[j]))
-        for i, j in combinations(range(len(a)), 2)
-        if same is None or same[i] != same[j]
-    ]
+def count(a: Values, b: Values) -> Counts:
+    """Count the pairs."""
+    signs = [(sign(a[i] - a[j]), sign(b[i] - b[j])) for i, j in combinations(range(len(a)), 2)]
     return Counts(
         sum(x * y > 0 for x, y in signs), sum(x * y < 0 for x, y in signs), sum(x == 0 for x, _ in signs),
         sum(y == 0 for _, y in signs), sum(x == y == 0 for x, y in signs),
     )  # fmt: skip
 
 
-def tau_a(a: Values, b: Values, same: Sequence[int] | None = None) -> float:
+def tau_a(a: Values, b: Values) -> float:
     """Return (concordant - discordant) / pairs (Sakai 2007, equation 8)."""
-    n = sum(1 for i, j in combinations(range(len(a)), 2) if same is None or same[i] != same[j])
-    return float(Fraction(count(a, b, same).difference, n)) if n else math.nan
+    n = math.comb(len(a), 2)
+    return float(Fraction(count(a, b).difference, n)) if n else math.nan
 
 
-def tau_b(a: Values, b: Values, same: Sequence[int] | None = None) -> float:
+def tau_b(a: Values, b: Values) -> float:
     """Return Kendall's tau-b; NaN if all items are tied."""
-    found = count(a, b, same)
+    found = count(a, b)
     untied_a = found.concordant + found.discordant + found.tied_b - found.tied_both
     untied_b = found.concordant + found.discordant + found.tied_a - found.tied_both
     return found.difference / math.sqrt(untied_a * untied_b) if untied_a and untied_b else math.nan

@@ -129,18 +129,13 @@ class Trial:
         return kept[:wanted] if len(kept) >= wanted else []
 
 
-def kept_topics(scores: Cells, rule: str) -> list[str]:
-    """Return the topics that are not lost: those with something relevant left, or on which some run does not fail as well."""
-    topics = sorted(next(iter(scores.values())))
-    defined = [
+def kept_topics(scores: Cells) -> list[str]:
+    """Return the topics that are not lost: those with something relevant left."""
+    return [
         topic
-        for topic in topics
+        for topic in sorted(next(iter(scores.values())))
         if not any(math.isnan(by_topic[topic]) for by_topic in scores.values())
     ]
-    if rule == "no_relevant_left":
-        return defined
-    assert rule == "all_runs_zero"
-    return [topic for topic in defined if any(by_topic[topic] != 0 for by_topic in scores.values())]
 
 
 def leave_out(
@@ -151,12 +146,11 @@ def leave_out(
     *,
     depth: int,
     keep_unpooled: bool = True,
-    rule: str = "no_relevant_left",
 ) -> Trial:
     """Evaluate the runs of all other teams by what is left of the judgements."""
     qrels = collection.qrels_without(removed, depth, keep_unpooled)
     scores = collection.evaluate(collection.runs_without(removed), qrels, metric, gains)
-    return Trial(scores, kept_topics(scores, rule))
+    return Trial(scores, kept_topics(scores))
 
 
 def leave_out_own(

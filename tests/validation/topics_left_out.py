@@ -2,13 +2,13 @@
 
 The collection has the shape of the paper's (44 runs of 16 teams, lists of 10 documents, a pool of depth 10, 100 topics); relevant documents by
 topic are those of Sakai 2007 (S1), Tables 7 to 9, the 100 topics with the fewest, and rankings are simulated. Each trial removes topics of its own
-matrix, after teams and topics are gone, or, as before, those of one chain for all trials, whose error bars leave out the variation over topics.
+matrix, after teams and topics are gone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -26,7 +26,6 @@ ROWS = (("nG@1", 1), ("P+", 1), ("nDCG@10", 8), ("nG@1", 15))
 WANTED, TRIALS, SEED = 10, 10, 2016
 T_QUANTILE = 2.262157
 """0.975 quantile of Student's t with 9 degrees of freedom."""
-RULE: Literal["all_runs_zero"] = "all_runs_zero"
 
 
 class Row(NamedTuple):
@@ -34,8 +33,6 @@ class Row(NamedTuple):
 
     metric: str
     left_out: int
-    shared: float
-    """Of one chain of topics for all trials."""
     own: float
     plain: float
     """As `own`, in plain Python."""
@@ -43,8 +40,8 @@ class Row(NamedTuple):
     """Largest of the variances of trials, from plain Python."""
     survivors: tuple[int, int]
     """Fewest and most topics that a trial keeps of all."""
-    trials: tuple[int, int]
-    """Trials with enough topics, of a shared chain and of own ones."""
+    trials: int
+    """Trials with enough topics."""
 
 
 def rankings() -> xr.Dataset:
@@ -83,20 +80,10 @@ def rows(which: tuple[tuple[str, int], ...] = ROWS) -> Iterator[Row]:
         as_plain(found),
     )
     topics, gains = list(map(str, cube["topic"].values)), gain_values("auto", 3).tolist()
-    results = {
-        chain: sc.analyse(
-            cube,
-            sc.Teams(
-                pool_depth=10, topic_sizes=(75, 50, 25, WANTED), topic_chain=chain, lost_topics=RULE
-            ),
-            trials=TRIALS,
-            seed=SEED,
-            workers=1,
-        ).isel(gain=0)
-        for chain in ("shared", "trial")
-    }
+    analysis = sc.Teams(pool_depth=10, topic_sizes=(75, 50, 25, WANTED))
+    result = sc.analyse(cube, analysis, trials=TRIALS, seed=SEED, workers=1).isel(gain=0)
     for metric, k in which:
-        shared, own = (each.sel(metric=metric, leave=k) for each in results.values())
+        own = result.sel(metric=metric, leave=k)
         of_step = own.isel(topic_step=-1)
         variances, survivors = [], []
         for trial in range(TRIALS):
@@ -107,37 +94,29 @@ def rows(which: tuple[tuple[str, int], ...] = ROWS) -> Iterator[Row]:
                 )
                 if gone
             }
-            left = plain.leave_out(collection, removed, metric, gains, depth=10, rule=RULE)
+            left = plain.leave_out(collection, removed, metric, gains, depth=10)
             order = [topics[place] for place in np.argsort(own["topic_place"].values[trial])]
             survivors.append(len(left.topics))
             variances.append(left.variance(left.reduced(order, WANTED)))
         half = T_QUANTILE * np.std(variances, ddof=1) / TRIALS**0.5
-        widths = [
-            float(each["variance_high"] - each["variance_low"]) / 2
-            for each in (shared.isel(topic_step=-1), of_step)
-        ]
         yield Row(
             metric,
             k,
-            shared=widths[0],
-            own=widths[1],
+            own=float(of_step["variance_high"] - of_step["variance_low"]) / 2,
             plain=float(half),
             difference=float(np.abs(of_step["variance"].values - variances).max()),
             survivors=(min(survivors), max(survivors)),
-            trials=(
-                int(shared["n_defined"].isel(topic_step=-1)),
-                int(own["n_defined"].isel(topic_step=-1)),
-            ),
+            trials=int(of_step["n_defined"]),
         )
 
 
 def main() -> None:
     """Print the rows."""
-    print("metric   k  one chain  own chains  plain Python  largest difference  topics  trials")
+    print("metric   k  own chains  plain Python  largest difference  topics  trials")
     for row in rows():
         print(
-            f"{row.metric:7} {row.left_out:2}  {row.shared:9.4f}  {row.own:10.4f}  {row.plain:12.4f}  {row.difference:18.1e}"
-            f"  {row.survivors[0]} to {row.survivors[1]}  {row.trials[0]} and {row.trials[1]} of {TRIALS}"
+            f"{row.metric:7} {row.left_out:2}  {row.own:10.4f}  {row.plain:12.4f}  {row.difference:18.1e}"
+            f"  {row.survivors[0]} to {row.survivors[1]}  {row.trials} of {TRIALS}"
         )
 
 

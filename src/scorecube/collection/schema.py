@@ -316,10 +316,6 @@ TEAM_SAMPLES = (
         team_left_out="whether a team is left out in a trial",
     ),
     *variables(
-        *((names.TOPIC_STEP, names.TOPIC), "", "1", "b"),
-        topic_kept="whether a topic is in a step of the chain",
-    ),
-    *variables(
         *((names.LEAVE, names.TRIAL, names.TOPIC), "", "1", "i"),
         topic_place="place of a topic in the order of a trial, from 0: a step keeps the first ones that are not lost",
     ),

@@ -135,8 +135,6 @@ def title(options: Mapping[str, Any]) -> str:
         leave and f"{leave} left out",
         steps and f"also {steps} topics",
         "" if options["keep_unpooled"] else "documents outside the pool are removed",
-        "a topic is lost where all runs fail" * (options["lost_topics"] == "all_runs_zero"),
-        "different teams in all trials" * options["distinct"],
     )
 
 

@@ -109,23 +109,15 @@ class Expected:
             collection.team_of,
         )
         assert kept.n_levels == N_LEVELS
-        self.collection, self.metric, self.gains, self.rule = (
-            kept,
-            metric,
-            gains,
-            analysis.lost_topics,
-        )
-        # The whole is the full matrix, whatever the rule for lost topics (S3 section 5.1).
+        self.collection, self.metric, self.gains = kept, metric, gains
         whole = kept.evaluate(sorted(kept.lists), kept.qrels, metric, gains)
-        self.whole = plain.Trial(whole, plain.kept_topics(whole, "no_relevant_left"))
+        self.whole = plain.Trial(whole, plain.kept_topics(whole))
         self.means = self.whole.means
 
     def trial(self, removed: set[str]) -> plain.Trial:
         if not removed:
             return self.whole
-        return plain.leave_out(
-            self.collection, removed, self.metric, self.gains, rule=self.rule, **self.how
-        )
+        return plain.leave_out(self.collection, removed, self.metric, self.gains, **self.how)
 
 
 def check(collection: Collection, analysis: Teams, cube: xr.Dataset, result: xr.Dataset) -> None:
@@ -137,42 +129,28 @@ def check(collection: Collection, analysis: Teams, cube: xr.Dataset, result: xr.
         expected = Expected(collection, analysis, topics, metric, gain)
         at = result.sel(metric=metric, gain=gain)
         for k in result["leave"].values.tolist():
-            trials = [
-                trial
-                for trial in range(result.sizes["trial"])
-                if int(result["n_runs"].sel(leave=k).isel(trial=trial))
-            ]
             found = []
-            for trial in trials:
+            for trial in range(result.sizes["trial"]):
                 removed = left_out(result, k, trial)
                 assert len(removed) == k
                 found.append(expected.trial(removed))
-                check_trial(
-                    at.sel(leave=k).isel(trial=trial), found[-1], expected, analysis, topics
-                )
+                check_trial(at.sel(leave=k).isel(trial=trial), found[-1], expected, topics)
             check_summary(at.sel(leave=k), found, expected, analysis)
         check_own(at, expected)
 
 
-def check_trial(
-    at: xr.Dataset, trial: plain.Trial, expected: Expected, analysis: Teams, topics: list[str]
-) -> None:
+def check_trial(at: xr.Dataset, trial: plain.Trial, expected: Expected, topics: list[str]) -> None:
     """Compare one trial: variance and topics of every step, runs, tau, lost ranks."""
     assert int(at["n_runs"]) == trial.n_runs
     for step, wanted in enumerate(at["topic_step"].values.tolist()):
         if step == 0:
             left = list(trial.topics)
-        elif analysis.topic_chain == "trial":
+        else:
             # From what survived in this trial's own matrix, topics are removed at random (S3 section 5.2).
             order = [topics[place] for place in np.argsort(at["topic_place"].values)]
             left = [topic for topic in order if topic in trial.topics][:wanted]
-        else:
-            flags = at["topic_kept"].isel(topic_step=step).values
-            chain = [topic for topic, kept in zip(topics, flags, strict=True) if kept]
-            assert len(chain) == wanted
-            left = [topic for topic in chain if topic in trial.topics]
         assert int(at["n_topics"].isel(topic_step=step)) == len(left)
-        enough = step == 0 or len(left) == wanted or analysis.fewer_topics == "survivors"
+        enough = step == 0 or len(left) == wanted
         same(at["variance"].isel(topic_step=step), trial.variance(left) if enough else np.nan)
     means = trial.means
     if trial.topics:
@@ -224,7 +202,7 @@ def check_own(at: xr.Dataset, expected: Expected) -> None:
         _, reduced = plain.leave_out_own(
             collection, team, expected.metric, expected.gains, **expected.how
         )
-        without = plain.Trial(reduced, plain.kept_topics(reduced, "no_relevant_left"))
+        without = plain.Trial(reduced, plain.kept_topics(reduced))
         if not without.topics:
             continue
         ranks, ranks_without = plain.ranks(expected.means), plain.ranks(without.means)
@@ -240,27 +218,19 @@ def check_own(at: xr.Dataset, expected: Expected) -> None:
 @pytest.mark.slow
 @settings(max_examples=8, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(
-    seed=st.integers(0, 10**6), n_runs=st.integers(3, 9), keep_unpooled=st.booleans(), pool_depth=st.integers(1, 14),
-    lost=st.sampled_from(["no_relevant_left", "all_runs_zero"]), fewer=st.sampled_from(["missing", "survivors"]), distinct=st.booleans(),
-    chain=st.sampled_from(["trial", "shared"]),
-)  # fmt: skip
+    seed=st.integers(0, 10**6),
+    n_runs=st.integers(3, 9),
+    keep_unpooled=st.booleans(),
+    pool_depth=st.integers(1, 14),
+)
 def test_every_trial_equals_plain_python(
-    seed: int,
-    n_runs: int,
-    keep_unpooled: bool,
-    pool_depth: int,
-    lost: str,
-    fewer: str,
-    distinct: bool,
-    chain: str,
+    seed: int, n_runs: int, keep_unpooled: bool, pool_depth: int
 ) -> None:
     chance = random.Random(seed)
     collection = simulated(chance, n_runs, chance.randint(2, n_runs))
     cube = cube_of(collection)
     sizes = tuple(size for size in (4, 2) if size < cube.sizes["topic"]) or None
-    analysis = Teams(
-        topic_sizes=sizes, pool_depth=pool_depth, keep_unpooled=keep_unpooled, lost_topics=lost, fewer_topics=fewer, distinct=distinct, topic_chain=chain  # type: ignore[arg-type]
-    )  # fmt: skip
+    analysis = Teams(topic_sizes=sizes, pool_depth=pool_depth, keep_unpooled=keep_unpooled)
     result = sc.analyse(cube, analysis, trials=3, seed=seed)
     assert result["leave"].values.tolist() == list(range(len(collection.teams)))
     check(collection, analysis, cube, result)

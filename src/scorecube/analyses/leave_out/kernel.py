@@ -115,8 +115,8 @@ def add_changes(
 class Trials(NamedTuple):
     """Range of trials.
 
-    bits: uint64 (leave, trial, word): teams that are left out; a trial that leaves none out is skipped.
-    keep_all_runs: Whether to keep the runs of these teams; then no trial is skipped.
+    bits: uint64 (leave, trial, word): teams that are left out.
+    keep_all_runs: Whether to keep the runs of these teams.
     row: Position along leave to which trials are restricted, -1 for all.
     start, stop, first: Trials start .. stop - 1; trial at the first position of `Outputs`.
     """
@@ -132,23 +132,19 @@ class Trials(NamedTuple):
 class Rules(NamedTuple):
     """Rules that are the same for all trials.
 
-    kept: bool (step, topic): topics of each step if all trials share them; the first step has all.
-    order: int32 (leave, trial, position): topics in the order of a trial, of which each step keeps the first ones that
-        are not lost; empty if all trials share the steps.
-    sizes: int64 (step,): numbers of topics of the steps.
+    order: int32 (leave, trial, position): topics in the order of a trial, of which each step behind the first keeps the
+        first ones that are not lost; empty if there are no such steps.
+    sizes: int64 (step,): numbers of topics of the steps; the first has all.
     min_topics: int64 (step,): smallest number of topics for a variance, 0 for any number.
-    all_zero: Whether a topic is lost where all runs score 0.
     units: float64 (cell, run): means of the full evaluation in units.
     descending: int64 (cell, run): runs by descending means.
     always_missing, always_zero: bool (run, topic) or empty, bool (cell, topic): scores that are missing, or 0, in all
         trials.
     """
 
-    kept: Array
     order: Array
     sizes: Array
     min_topics: Array
-    all_zero: bool
     units: Array
     descending: Array
     always_missing: Array
@@ -218,25 +214,18 @@ class Workspace(NamedTuple):
 
 @merged
 def _set_constant_scores(scores: Any, rules: Any, runs: Any, n: int) -> None:
-    """Write the scores (cell, topic, run) that are 0 or missing in all trials, or missing as all runs score 0."""
+    """Write the scores (cell, topic, run) that are 0 or missing in all trials."""
     missing, some_missing = rules.always_missing, rules.always_missing.shape[0] > 0
     for cell in range(scores.shape[0]):
         for topic in range(scores.shape[1]):
-            failed, zero = rules.all_zero, rules.always_zero[cell, topic]
-            if not (failed or zero or some_missing):
+            zero = rules.always_zero[cell, topic]
+            if not (zero or some_missing):
                 continue
             for k in range(n):
                 if some_missing and missing[runs[k], topic]:
                     scores[cell, topic, k] = np.nan
                 elif zero:
                     scores[cell, topic, k] = 0.0
-                elif scores[cell, topic, k] > 0.0:
-                    failed = False
-                    if not some_missing:
-                        break
-            if failed:
-                for k in range(n):
-                    scores[cell, topic, k] = np.nan
 
 
 @merged
@@ -265,7 +254,7 @@ def _write_outputs(
     workspace: Any,
 ) -> None:
     """Write the outputs of one trial from the scores (cell, topic, run) of its first n runs."""
-    own_order, chosen = rules.order.shape[0] > 0, workspace.chosen
+    chosen = workspace.chosen
     place: Any
     taken: Any
     reals, order, above = workspace.reals, workspace.order, workspace.above
@@ -275,14 +264,15 @@ def _write_outputs(
         of_cell = scores[cell]
         chosen[:] = False
         place, taken = np.int64(0), np.int64(0)
-        for step in range(rules.kept.shape[0] - 1, -1, -1):
-            kept = rules.kept[step]
-            if own_order and step > 0:
+        for step in range(rules.sizes.shape[0] - 1, -1, -1):
+            if step > 0:
                 place = _keep_first(
                     of_cell, n, rules.order[row, trial], place, rules.sizes[step] - taken, chosen
                 )
-                kept, taken = chosen, rules.sizes[step]
-            n_topics = sum_runs(of_cell, kept, n, means, counts)
+                taken = rules.sizes[step]
+            else:
+                chosen[:] = True
+            n_topics = sum_runs(of_cell, chosen, n, means, counts)
             if step == 0:
                 for k in range(n):
                     units[k] = np.rint(means[k] / counts[k] * UNITS) if counts[k] > 0.0 else np.nan
@@ -290,7 +280,7 @@ def _write_outputs(
             outputs.n_topics[cell, row, step, position] = n_topics
             if n_topics >= rules.min_topics[step]:
                 outputs.variance[cell, row, step, position] = pool_squares(
-                    of_cell, kept, n, means, counts, rests
+                    of_cell, chosen, n, means, counts, rests
                 )
         n_ordered = np.int64(0)
         for place in range(rules.descending.shape[1]):
@@ -327,8 +317,6 @@ def leave_teams_out(
             for word in range(bits.shape[2]):
                 gone |= bits[row, trial, word]
             none_left_out = gone == 0
-            if none_left_out and not trials.keep_all_runs:
-                continue
             if trials.row >= 0 and trials.row != row:
                 continue
             for run in range(scores.shape[2]):

@@ -24,7 +24,6 @@ from scorecube.analyses.leave_out.kernel import (
     empty_outputs,
     leave_teams_out,
 )
-from scorecube.analyses.leave_out.team_samples import chain_of
 from scorecube.collection import schema
 from scorecube.collection.pools import Pools, team_bits
 from scorecube.collection.selection import cells, parse_known
@@ -231,11 +230,9 @@ def _score_entries(
     """
     n_cells, n_topics, n_runs = workspace.scores.shape
     rules = Rules(
-        kept=np.ones((1, n_topics), bool),
         order=np.empty((0, 0, 0), np.int32),
         sizes=np.array([n_topics]),
         min_topics=np.zeros(1, np.int64),
-        all_zero=False,
         units=np.empty((n_cells, n_runs)),
         descending=np.empty((n_cells, n_runs), np.int64),
         always_missing=inputs["always_missing"],
@@ -267,26 +264,22 @@ MISSED = 1e-12
 """Relative tolerance of comparisons, so that an interval of width 0, whose limits are sums of its own value, holds it."""
 
 
-def make_rules(inputs: Inputs, all_zero: bool, order: Array) -> Rules:
+def make_rules(inputs: Inputs, order: Array) -> Rules:
     """Return the rules of all trials from the inputs of `Teams`, with their orders of topics."""
     units = np.rint(run_means(inputs["whole"]) * UNITS)
     descending = np.argsort(np.where(np.isfinite(units), -units, np.inf), axis=1, kind="stable")
     sizes = inputs["sizes"]
-    min_topics = np.where(inputs["survivors"], 0, np.where(np.arange(len(sizes)), sizes, 0))
-    order = np.ascontiguousarray(order if inputs["own_order"] else order[:0], np.int32)
+    min_topics = np.where(np.arange(len(sizes)), sizes, 0)
+    order = np.ascontiguousarray(order, np.int32)
     constant = inputs["always_missing"], inputs["always_zero"]
-    kept = chain_of(inputs["order"][0, 0], sizes)
-    return Rules(kept, order, sizes, min_topics, all_zero, units, descending, *constant)
+    return Rules(order, sizes, min_topics, units, descending, *constant)
 
 
 def compute_trials(inputs: Inputs, start: int, stop: int) -> Outputs:
     """Compute the trials start .. stop - 1 of all numbers of teams."""
     n_cells, _, n_runs = inputs["whole"].shape
     bits, team_of, tables = inputs["bits"], inputs["team_of"], make_tables(inputs)
-    workspace, rules = (
-        make_workspace(tables, n_cells),
-        make_rules(inputs, bool(inputs["all_zero"]), inputs["order"][1:]),
-    )
+    workspace, rules = make_workspace(tables, n_cells), make_rules(inputs, inputs["order"][1:])
     outputs = empty_outputs(n_cells, len(bits), len(inputs["sizes"]), n_runs, stop - start)
     if inputs["sparse"].all():
         leave_teams_out(
@@ -321,7 +314,7 @@ def compute_whole(inputs: Inputs) -> Outputs:
     trials = Trials(no_teams, True, -1, 0, 1, 0)
     leave_teams_out(
         tables,
-        make_rules(inputs, False, inputs["order"][:1]),
+        make_rules(inputs, inputs["order"][:1]),
         inputs["team_of"],
         trials,
         workspace,

@@ -56,12 +56,8 @@ VARIABLES = (
         variance="within-system variance of the remaining runs over the remaining topics",
     ),
     *variables(_STEP_TRIAL, "count", "topics", n_topics="topics of the step that were not lost"),
-    *variables(_SAMPLE, "count", "runs", n_runs="remaining runs; 0 in a trial that stays empty"),
+    *variables(_SAMPLE, "count", "runs", n_runs="remaining runs"),
     *variables((*_SAMPLE, *_TEAM), "flag", team_left_out="whether a team is left out"),
-    *variables(
-        *((names.TOPIC_STEP, names.TOPIC), "flag"),
-        topic_kept="whether a topic is in a step of the chain that all trials share",
-    ),
     *variables(
         *((names.LEAVE, names.TRIAL, names.TOPIC), "count", "topics"),
         topic_place="place of a topic in the order of a trial, from 0: a step keeps the first topics that are not lost",
@@ -126,7 +122,7 @@ VARIABLES = (
     ),
 )
 """Along leave: 0 for the whole collection, then numbers of teams. Along topic_step: numbers of topics, all topics first."""
-OPTIONAL = (("judged_share", "rbp_residual"), ("topic_kept",), ("topic_place",))
+OPTIONAL = (("topic_place",),)
 
 
 def topics_needed(variances: xr.DataArray, mode: str = "exact") -> xr.DataArray:
@@ -149,7 +145,7 @@ def _needed(result: xr.Dataset, mode: str = "exact") -> xr.DataArray:
 
 
 def _different_trials(result: xr.Dataset) -> xr.DataArray:
-    """Return which trials there are: without any team left out all are equal, and with few subsets of teams some stay empty."""
+    """Return which trials differ: without any team left out all are equal."""
     first = xr.DataArray(np.arange(result.sizes[names.TRIAL]) == 0, dims=names.TRIAL)
     return (result["n_runs"] > 0) & ((result[names.LEAVE] > 0) | first)
 
@@ -160,10 +156,9 @@ def _n_trials(result: xr.Dataset) -> xr.DataArray:
 
 
 def _extreme(result: xr.Dataset, name: str, end: str) -> xr.DataArray:
-    """Return the smallest or the largest count of the trials that there are."""
-    counts, there = result[name], result["n_runs"] > 0
-    most = counts.where(there, 0).max(names.TRIAL)
-    return {"min": counts.where(there, most).min(names.TRIAL), "max": most}[end].astype(np.int64)
+    """Return the smallest or the largest count of the trials."""
+    counts = result[name]
+    return {"min": counts.min, "max": counts.max}[end](names.TRIAL).astype(np.int64)
 
 
 def _teams_left_out(result: xr.Dataset) -> xr.DataArray:
@@ -383,7 +378,6 @@ DERIVED = (
     derived(
         lambda result: result["judged_share"].sel({names.CUTOFF: result.attrs["pool_depth"]}),
         *((names.RUN,), "share"),
-        needs=("judged_share",),
         judged_to_pool_depth="share of judged documents down to the depth of the pool",
     ),
     derived(_worst_run, CELL, "label", worst_run="run that loses most ranks"),

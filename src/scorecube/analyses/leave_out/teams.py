@@ -10,9 +10,8 @@ are the results of large-scale information retrieval experiments?" (own runs wit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -39,7 +38,7 @@ from scorecube.analyses.leave_out.rescored_runs import (
     trial_measures,
 )
 from scorecube.analyses.leave_out.team_quantities import VARIABLES
-from scorecube.analyses.leave_out.team_samples import chain_of, draw_orders, draw_teams
+from scorecube.analyses.leave_out.team_samples import draw_orders, draw_teams
 from scorecube.analyses.options import ONLY_TOPICS, level_field, option_field
 from scorecube.collection import schema
 from scorecube.collection.pool_depth import (
@@ -56,7 +55,7 @@ from scorecube.collection.selection import cells, n_cells
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
 from scorecube.metrics import Metric
-from scorecube.statistics.quantiles import defined_mean, tails
+from scorecube.statistics.quantiles import defined_mean
 
 
 class TeamPools(NamedTuple):
@@ -113,16 +112,11 @@ class Teams(Analysis):
     topic_sizes: tuple[int, ...] | None = option_field(
         None,
         "Numbers of topics of a nested chain of random topic sets, e.g. 100,75,50,25,10, in addition to all.",
-        detail="See ``topic_chain``; None for no chain.",
+        detail="Each trial has a chain of its own, from the topics that it did not lose (Sakai and Shang 2016, section 5.2); None for no chain.",
         flag="--topics",
         minimum=2,
         may_be_empty=True,
         unit="topics",
-    )
-    topic_chain: Literal["trial", "shared"] = option_field(
-        "trial",
-        "Draw the chain of topic sets for each trial from the topics that it did not lose, or once, to be shared by all trials.",
-        detail="Sakai and Shang 2016, section 5.2 removes topics from each trial's own matrix. A shared chain loses topics with the teams.",
     )
     pool_depth: int | None = option_field(
         None,
@@ -138,32 +132,9 @@ class Teams(Analysis):
         detail="Whether judged documents that no run contributed stay judged; else they become unjudged whenever a team is left out.",
         flag="--drop-unpooled",
     )
-    lost_topics: Literal["no_relevant_left", "all_runs_zero"] = option_field(
-        "no_relevant_left",
-        "Topics are lost for a metric with no_relevant_left, or with all_runs_zero.",
-        detail="That is if no relevant documents are left, or if all remaining runs score 0.",
-    )
-    distinct: bool = option_field(
-        False,
-        "Draw each subset of teams at most once.",
-        detail="With fewer subsets than trials, the other trials stay empty.",
-    )
-    interval: Literal["t", "percentile"] = option_field(
-        "t",
-        "Interval of the variance over trials: t, or percentile.",
-        detail="``t`` is mean +- t s / sqrt(trials).",
-        finalize=True,
-    )
     confidence: float = level_field(
         names.CONFIDENCE, 0.95, "Confidence level of the interval.", finalize=True
     )
-    fewer_topics: Literal["missing", "survivors"] = option_field(
-        "missing",
-        "Variance of a step with lost topics: missing, or over the survivors, the remaining topics.",
-    )
-
-    def of_cube(self, cube: xr.Dataset) -> tuple[Teams, list[str]]:
-        return self if self.topic_sizes else replace(self, topic_chain="shared"), []
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
         metrics = check_metrics(cube)
@@ -236,32 +207,21 @@ class Teams(Analysis):
         """Return the arrays for rescoring, and the rules for lost topics."""
         shared: TeamPools = prepared.shared
         return rescoring_inputs(prepared.cube, shared.pools, shared.metrics, self.keep_unpooled) | {
-            "sizes": np.array(self.steps(prepared.cube)),
-            "own_order": np.array(self._own_chains),
-            "survivors": np.array(self.fewer_topics == "survivors"),
+            "sizes": np.array(self.steps(prepared.cube))
         }
 
     def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
         n_teams = len(prepared.shared.pools.teams)
         samples = {
-            "left_out": draw_teams(seed, n_teams, self.leaves(n_teams), trials, self.distinct),
+            "left_out": draw_teams(seed, n_teams, self.leaves(n_teams), trials),
             "order": self._draw_orders(prepared.cube, seed, n_teams, trials),
         }
-        rules = {
-            "bits": team_bits(samples["left_out"]),
-            "all_zero": np.array(self.lost_topics == "all_runs_zero"),
-        }
-        return self._rescoring_inputs(prepared) | samples | rules
-
-    @property
-    def _own_chains(self) -> bool:
-        """Whether each trial has a chain of its own."""
-        return self.topic_chain == "trial" and bool(self.topic_sizes)
+        return self._rescoring_inputs(prepared) | samples | {"bits": team_bits(samples["left_out"])}
 
     def _draw_orders(self, cube: xr.Dataset, seed: int, n_teams: int, trials: int) -> Array:
-        """Return orders of topics, int32 (leave, trial, position), the whole first; one if all trials share it."""
-        leaves = (0, *self.leaves(n_teams)) if self._own_chains else (0,)
-        return draw_orders(seed, cube.sizes[names.TOPIC], leaves, trials if self._own_chains else 1)
+        """Return orders of topics, int32 (leave, trial, position), the whole first; none without a chain."""
+        leaves = (0, *self.leaves(n_teams)) if self.topic_sizes else ()
+        return draw_orders(seed, cube.sizes[names.TOPIC], leaves, trials)
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         cube = prepared.cube
@@ -276,9 +236,15 @@ class Teams(Analysis):
                 for name in ("agreeing", "pairs", "rank_drop")
             ),
             Output("left_out", (n_leaves, n_teams), Combine.CONCAT, "bool"),
-            Output("order", (n_leaves + 1, n_topics), Combine.CONCAT, "int32", 0, n_topics - 1)
-            if self._own_chains
-            else Output("kept", (n_steps, n_topics), Combine.MAX, "int8", 0, 1),
+            *(
+                [
+                    Output(
+                        "order", (n_leaves + 1, n_topics), Combine.CONCAT, "int32", 0, n_topics - 1
+                    )
+                ]
+                if self.topic_sizes
+                else []
+            ),
             Output("change", runs, Combine.ADD),
             Output("rise", runs, Combine.MAX),
             Output("fall", runs, Combine.MAX),
@@ -288,17 +254,18 @@ class Teams(Analysis):
     def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         left_out = np.ascontiguousarray(np.moveaxis(inputs["left_out"][:, start:stop], 1, -1))
         outputs = compute_trials(inputs, start, stop).by_name()
-        order = inputs["order"]
-        if self._own_chains:
-            chains = {"order": np.ascontiguousarray(np.moveaxis(order[:, start:stop], 1, -1))}
-        else:
-            chains = {"kept": chain_of(order[0, 0], inputs["sizes"]).astype(np.int8)}
-        return {"left_out": left_out, **chains, **outputs}
+        if self.topic_sizes:
+            order = inputs["order"][:, start:stop]
+            outputs["order"] = np.ascontiguousarray(np.moveaxis(order, 1, -1))
+        return {"left_out": left_out, **outputs}
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         cube = prepared.cube
         pools, cell_of, n_runs = prepared.shared.pools, cells(cube)[1], cube.sizes[names.RUN]
-        order, chains = self._chains(totals)
+        order, chains = np.empty((0, trials, cube.sizes[names.TOPIC]), np.int32), {}
+        if self.topic_sizes:
+            order = np.moveaxis(totals["order"], -1, 1)
+            chains = {names.TOPIC_PLACE: np.argsort(order).astype(np.int32)}
         inputs = self._rescoring_inputs(prepared) | {"order": order}
         by_cell = trial_measures(inputs, totals, trials)
         by_cell |= (
@@ -313,9 +280,7 @@ class Teams(Analysis):
         by_cell["first_miss"] = np.where(misses >= 0, leaves[misses], np.nan)
         # From (leave, team, trial) to (leave, trial, team).
         left_out = np.moveaxis(totals["left_out"], -1, 1)
-        n_remaining = np.where(
-            left_out.any(axis=-1), (~left_out[:, :, inputs["team_of"]]).sum(axis=-1), 0
-        )
+        n_remaining = (~left_out[:, :, inputs["team_of"]]).sum(axis=-1)
         values = {name: array[cell_of] for name, array in by_cell.items()} | {
             "n_runs": np.concatenate([np.full((1, trials), n_runs), n_remaining]),
             names.TEAM_LEFT_OUT: np.concatenate(
@@ -345,8 +310,6 @@ class Teams(Analysis):
             "n_teams": len(pools.teams),
             "pool_depth": prepared.shared.depth,
             "pool_depth_estimated": self.pool_depth is None,
-            "lost_topics": self.lost_topics,
-            "interval": self.interval,
             "confidence": self.confidence,
             "n_judged": int((pools.levels >= 0).sum()),
             "n_unpooled": int(pools.unpooled.sum()),
@@ -354,30 +317,18 @@ class Teams(Analysis):
         held = [variable for variable in VARIABLES if variable.name in values]
         return labelled_result(cube, held, values, coords, attrs)
 
-    def _chains(self, totals: Inputs) -> tuple[Array, dict[str, Array]]:
-        """Return the orders of topics, the whole first, and what a result holds of them."""
-        if self._own_chains:
-            order = np.moveaxis(totals["order"], -1, 1)
-            return order, {names.TOPIC_PLACE: np.argsort(order).astype(np.int32)}
-        kept = totals["kept"].astype(bool)
-        order = np.argsort(-kept.sum(axis=0), kind="stable")[np.newaxis, np.newaxis]
-        return order, {names.TOPIC_KEPT: kept}
-
     def _intervals(self, variance: Array) -> dict[str, Array]:
         """Return means, intervals and numbers of variances over trials, (cell, leave, step)."""
         defined = np.isfinite(variance)
         count, mean = defined.sum(axis=-1), defined_mean(variance)
-        if self.interval == "percentile":
-            low, high = tails(variance, (1 - Fraction(str(self.confidence))) / 2)
-        else:
-            squares = np.where(defined, (variance - mean[..., np.newaxis]) ** 2, 0.0).sum(axis=-1)
-            freedom = np.maximum(count - 1, 1)
-            from scipy.special import stdtrit
+        squares = np.where(defined, (variance - mean[..., np.newaxis]) ** 2, 0.0).sum(axis=-1)
+        freedom = np.maximum(count - 1, 1)
+        from scipy.special import stdtrit
 
-            quantile = stdtrit(freedom, (1 + self.confidence) / 2)
-            margin = quantile * np.sqrt(squares / freedom / np.maximum(count, 1))
-            margin[count < 2] = np.nan
-            low, high = mean - margin, mean + margin
+        quantile = stdtrit(freedom, (1 + self.confidence) / 2)
+        margin = quantile * np.sqrt(squares / freedom / np.maximum(count, 1))
+        margin[count < 2] = np.nan
+        low, high = mean - margin, mean + margin
         whole = variance[:, 0, :, 0]
         mean[:, 0], low[:, 0], high[:, 0] = whole, np.nan, np.nan
         return {
@@ -413,28 +364,24 @@ class Teams(Analysis):
         return Cost(seconds, output_bytes, working_bytes, result_bytes=2.0 * trials * output_bytes)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return drawn ``team_left_out[leave, trial, team]`` and ``topic_place[leave, trial, topic]`` or ``topic_kept[topic_step, topic]``."""
-        teams, steps = sorted(set(schema.labels_of(cube, names.TEAM))), self.steps(cube)
+        """Return drawn ``team_left_out[leave, trial, team]`` and, of a chain, ``topic_place[leave, trial, topic]``."""
+        teams = sorted(set(schema.labels_of(cube, names.TEAM)))
         leaves = self.leaves(len(teams))
-        left_out = draw_teams(seed, len(teams), leaves, trials, self.distinct)
-        order = self._draw_orders(cube, seed, len(teams), trials)
+        left_out = draw_teams(seed, len(teams), leaves, trials)
         coords = {
             names.LEAVE: np.array(leaves),
             names.TEAM: schema.label_array(teams),
             names.TOPIC: schema.label_array(schema.labels_of(cube, names.TOPIC)),
         }
-        variables, drawn = list(schema.TEAM_SAMPLES), [left_out]
-        if self._own_chains:
+        drawn = [left_out]
+        if self.topic_sizes:
             coords[names.LEAVE] = np.array((0, *leaves))
+            order = self._draw_orders(cube, seed, len(teams), trials)
             drawn = [
                 np.concatenate([np.zeros_like(left_out[:1]), left_out]),
                 np.argsort(order).astype(np.int32),
             ]
-            del variables[1]
-        else:
-            coords[names.TOPIC_STEP] = np.array(steps)
-            drawn.append(chain_of(order[0, 0], steps))
-            del variables[2]
+        variables = schema.TEAM_SAMPLES[: len(drawn)]
         arrays = {
             variable.name: (variable.dims, array)
             for variable, array in zip(variables, drawn, strict=True)

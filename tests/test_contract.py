@@ -72,7 +72,7 @@ OPTIONS = {
     "board": f"--weights --standardise --trials --alpha --baseline --top {COMMON}",
     "ranks": f"--trials --alpha --top {COMMON}",
     "maxt": f"--trials --alpha --baseline {COMMON}",
-    "reliability": "--topics --target --drop --collection --metrics --gains --runs --only-topics --top-runs --by --workers --dry-run",
+    "reliability": "--topics --target --collection --metrics --gains --runs --only-topics --top-runs --by --workers --dry-run",
     "judges": "--truth --judges --labels --collection --metrics --gains --runs --topics --workers --dry-run",
     "correlate": f"--trials {COMMON}",
     "teams": f"--leave --topics --trials --pool-depth {COMMON}",

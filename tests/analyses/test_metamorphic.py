@@ -90,10 +90,9 @@ LIMITS_OF_MEANS = ("mean", "mean_low", "mean_high", "t_low", "t_high")
 OF_BOARDS = (*LIMITS_OF_MEANS, "collection_mean", "collection_mean_low", "collection_mean_high")
 PLACES = ("rank", "rank_low", "rank_high", "group_first", "group_last", "best")
 """What belongs to the best runs, which become the worst; see tests/analyses/rank_sets for what is known of them."""
-FACETS = ("facet_component", "facet_coefficient")
-VARIANCES = ("component", "unbounded_component", "team_component", "facet_component")
+VARIANCES = ("component", "unbounded_component")
 RELIABILITY = (
-    *VARIANCES, "facet_coefficient", *(f"{name}{end}" for name in ("different_teams", "same_team") for end in ("", "_low", "_high")),
+    *VARIANCES,
     *(f"{name}{end}" for name in ("ratio", "value", "topics") for end in ("", "_low", "_high", "_jackknife_low", "_jackknife_high")),
 )  # fmt: skip
 """Sums of squares, and what follows from them: equal up to rounding."""
@@ -212,7 +211,7 @@ RELATIONS: dict[str, Relation] = {
     ),
     "metrics and gains in another order": Relation(
         "Metrics and gain settings in another order: their results are in that order.",
-        chosen(metric=[2, 0, 1], gain=[1, 0]), at_found_labels("metric", "gain"), laws(Law(), reliability=Law(close=FACETS)),
+        chosen(metric=[2, 0, 1], gain=[1, 0]), at_found_labels("metric", "gain"), laws(Law(), reliability=Law()),
     ),
     "two metrics of three": Relation(
         "Without a metric, the results of the others do not change.",
@@ -224,7 +223,7 @@ RELATIONS: dict[str, Relation] = {
     ),
     "one gain setting of two": Relation(
         "Without a gain setting, the results of the others do not change.",
-        chosen(gain=[0]), at_found_labels("gain"), laws(Law(), swap=BEHIND_OTHERS, reliability=Law(free=FACETS)),
+        chosen(gain=[0]), at_found_labels("gain"), laws(Law(), swap=BEHIND_OTHERS, reliability=Law()),
     ),
     "fewer runs": Relation(
         "Without some runs, the results of pairs of the others do not change.",
@@ -366,8 +365,6 @@ def test_no_variable_of_a_result_is_empty(
     """Laws of variables that are NaN throughout could not be broken."""
     for variable, array in base(name)[1].data_vars.items():
         if name == "swap" and variable in (*LIMITS, "tie_share"):
-            continue
-        if variable in ("same_team_low", "same_team_high"):  # need more teams
             continue
         if name == "judges" and str(variable).startswith("label"):
             continue  # need labels; see test_judges.py

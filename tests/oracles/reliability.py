@@ -126,40 +126,18 @@ def total(values: Iterable[Fraction]) -> Fraction:
     return sum(values, Fraction(0))
 
 
-def exact_ratios(scores: Table, teams: Sequence[int]) -> list[Fraction]:
-    """Return systems' variance over the error variance: relative, absolute, of different teams, of one team; in exact fractions.
-
-    Some team has several systems, and there are several teams. Searle, Casella and McCulloch 1992, section 3.6.
-    """
+def exact_ratios(scores: Table) -> list[Fraction]:
+    """Return systems' variance over the error variance: relative and absolute, in exact fractions."""
     x = [[Fraction(value) for value in row] for row in scores]
     p, n = len(x), len(x[0])
-    members = [[i for i in range(p) if teams[i] == team] for team in sorted(set(teams))]
-    m, systems, topics = len(members), range(p), range(n)
+    systems, topics = range(p), range(n)
     row = [total(x[i]) / n for i in systems]
     column = [total(x[i][t] for i in systems) / p for t in topics]
     grand = total(row) / p
     rest = [[x[i][t] - row[i] - column[t] + grand for t in topics] for i in systems]
-    team_of = {i: k for k, each in enumerate(members) for i in each}
-    team_row = [total(row[i] for i in each) / len(each) for each in members]
-    team_rest = [[total(rest[i][t] for i in each) / len(each) for t in topics] for each in members]
-    # Mean squares: systems, topics, the rest; teams and runs in teams; the rest of teams and of runs.
     ms_systems = n * total((value - grand) ** 2 for value in row) / (p - 1)
     ms_topics = p * total((value - grand) ** 2 for value in column) / (n - 1)
     ms_rest = total(value**2 for each in rest for value in each) / ((p - 1) * (n - 1))
-    ms_teams = n * total(len(each) * (team_row[k] - grand) ** 2 for k, each in enumerate(members)) / (m - 1)  # fmt: skip
-    ms_runs = n * total((row[i] - team_row[team_of[i]]) ** 2 for i in systems) / (p - m)
-    ms_team_rest = total(len(each) * team_rest[k][t] ** 2 for k, each in enumerate(members) for t in topics) / ((m - 1) * (n - 1))  # fmt: skip
-    ms_run_rest = total((rest[i][t] - team_rest[team_of[i]][t]) ** 2 for i in systems for t in topics) / ((p - m) * (n - 1))  # fmt: skip
-    size = (p - Fraction(sum(len(each) ** 2 for each in members), p)) / (m - 1)
-    team_topics = (ms_team_rest - ms_run_rest) / size
-    of_teams = (ms_teams - ms_runs - size * team_topics) / (n * size)
-    of_runs = (ms_runs - ms_run_rest) / n
     of_systems = max((ms_systems - ms_rest) / n, Fraction(0))
     of_topics = max((ms_topics - ms_rest) / p, Fraction(0))
-    of_teams, of_runs, team_topics = (max(part, Fraction(0)) for part in (of_teams, of_runs, team_topics))  # fmt: skip
-    return [
-        of_systems / ms_rest,
-        of_systems / (of_topics + ms_rest),
-        (of_teams + of_runs) / (team_topics + ms_run_rest),
-        of_runs / ms_run_rest,
-    ]
+    return [of_systems / ms_rest, of_systems / (of_topics + ms_rest)]

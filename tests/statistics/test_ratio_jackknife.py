@@ -13,7 +13,6 @@ from scorecube.statistics.variance_components import jackknife, ratios_without
 from tests.oracles.reliability import exact_ratios
 
 TEAMS = np.array([1, 0, 2, 1, 3, 0, 2, 0, 3])
-"""Without any of them, others have several systems."""
 
 
 def simulated(seed: int, p: int = len(TEAMS), n: int = 7) -> Any:
@@ -25,13 +24,10 @@ def exact(scores: Any, teams: Any) -> tuple[Any, Any]:
     """Return the ratios of the tables without each topic, and without each team."""
     rows = scores.tolist()
     topics = [
-        exact_ratios([[x for k, x in enumerate(row) if k != topic] for row in rows], teams)
+        exact_ratios([[x for k, x in enumerate(row) if k != topic] for row in rows])
         for topic in range(scores.shape[1])
     ]
-    without = [
-        exact_ratios(scores[teams != team].tolist(), teams[teams != team])
-        for team in np.unique(teams)
-    ]
+    without = [exact_ratios(scores[teams != team].tolist()) for team in np.unique(teams)]
     return np.array(topics, np.float64).T, np.array(without, np.float64).T
 
 
@@ -64,16 +60,6 @@ def test_both_ways_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(variance_components, "LEAST_LEFT", np.inf)
     for found, expected in zip(formulas, ratios_without(scores, teams), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_teams_of_one_system_have_no_ratios_of_teams() -> None:
-    """Also where only the team that is left out has several systems."""
-    scores = simulated(7, 5, 6)
-    topics, teams = ratios_without(scores, np.arange(5))
-    assert np.isnan(topics[2:]).all()
-    assert np.isnan(teams[2:]).all()
-    _, teams = ratios_without(scores, np.array([0, 1, 2, 3, 3]))
-    assert np.isnan(teams[2:]).tolist() == [[False, False, False, True]] * 2
 
 
 def test_one_pass_over_the_table_is_enough() -> None:

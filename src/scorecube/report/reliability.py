@@ -72,47 +72,22 @@ NEEDED = declared(
 residual variance (the same topics for all systems), for Phi by the variance within systems. `detectable` is the difference that as many
 topics as the target asks for detect between two systems by the paired t test (E rho^2 only).
 """
-TEAMS = declared(
-    "metric gain n_topics",
-    "metric gain n_topics different_teams~ same_team~ teams?=team_component[teams] "
-    "runs?=team_component[runs] topics?=team_component[topics] "
-    "team_topics?=team_component[team_topics] run_topics?=team_component[run_topics]",
-    needs="team_component",
-)
-"""E rho^2 of runs of different teams and of one team with jackknife limits, and variances with runs nested in teams; empty without teams of several runs."""
-FACETS = declared(
-    "metric facet n_topics",
-    "metric facet n_levels n_topics erho2_one?=facet_coefficient[erho2_one] "
-    "phi_one?=facet_coefficient[phi_one] erho2_all?=facet_coefficient[erho2_all] "
-    "erho2_fixed?=facet_coefficient[erho2_fixed] systems?=facet_component[systems] "
-    "topics?=facet_component[topics] levels?=facet_component[levels] "
-    "system_topics?=facet_component[system_topics] system_levels?=facet_component[system_levels] "
-    "topic_levels?=facet_component[topic_levels] interaction?=facet_component[interaction]",
-    only="has_facet",
-    needs="facet_component",
-)
-"""Coefficients and variances with gain settings, or sets of judgements, as a third facet; empty without several."""
 
 
 def conditions(result: xr.Dataset) -> str:
-    """Return collection, numbers of runs, teams and topics, and what was left out."""
+    """Return collection, and numbers of runs, teams and topics."""
     attrs = result.attrs
     teams = f" of {attrs['n_teams']} teams" if attrs["n_teams"] < attrs["n_runs"] else ""
-    dropped = f" without the worst {attrs['drop']:.0%}" if attrs["drop"] else ""
-    sizes = f"{attrs['n_runs']} runs{teams}{dropped}, {attrs['n_topics']} topics"
+    sizes = f"{attrs['n_runs']} runs{teams}, {attrs['n_topics']} topics"
     return listed(where(result)["collection"], sizes, by=": ")
 
 
 def title(options: Mapping[str, Any]) -> str:
-    """Return what was left out, the targets, and the confidence level."""
+    """Return the numbers of topics, the targets, and the confidence level."""
     sizes = ", ".join(map(str, options.get("topic_sizes") or ()))
     return listed(
         sizes and f"{sizes} topics",
         f"target {', '.join(f'{each:g}' for each in options['target'])}",
-        f"without the worst {options['drop']:.0%} of the runs" if options["drop"] else "",
-        f"judgements {options['first']} and {options['second']}"
-        if options.get("judgement_sets")
-        else "",
         f"{options['confidence']:.0%} intervals",
     )
 
@@ -205,23 +180,20 @@ def _negative(result: xr.Dataset) -> str:
 
 
 def page_tables(frames: Frames) -> HeadedTables:
-    """Return the tables; further facets only where there are any."""
+    """Return the tables, intervals that hold more often first."""
     headings = {
         "Coefficients": "coefficients",
         "Variance components": "components",
         "Topics for a target": "topics",
-        "Runs nested in teams": "teams",
-        "Third facet": "facets",
     }
     first = frames["coefficients"].drop(columns="n_runs")
-    # Intervals that hold more often come first.
     behind = [f"{name}_{end}" for name in NAMES for end in ("low", "high")]
     first = first[[*first.columns.drop(behind), *behind]]
     return on_page(headings)({**frames, "coefficients": first})
 
 
 def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
-    """Yield remarks on negative components, teams, dropped runs, and third facets of few levels."""
+    """Yield remarks on negative components, and on teams."""
     if negative := _negative(result):
         yield (
             "Estimates of variance are negative and count as 0: the true ones are small.",
@@ -231,19 +203,6 @@ def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
         yield (
             "Runs of a team are alike: the F intervals (low, high), for independent runs, are too narrow; the jackknife leaves out whole teams.",
             f"{result.attrs['n_runs']} runs of {result.attrs['n_teams']} teams",
-        )
-    if result.attrs["drop"]:
-        yield (
-            "Runs were left out by their observed means: coefficients are about the better systems only, and too low by about the standard error of the quantile.",
-            f"worst {result.attrs['drop']:.0%}",
-        )
-    # With fewer levels its variances are hardly known.
-    if "n_levels" in result.coords and int(result["n_levels"].min()) < 10:
-        yield (
-            "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
-            ", ".join(
-                f"{facet} {count}" for facet, count in result["n_levels"].to_series().items()
-            ),
         )
 
 
@@ -299,9 +258,7 @@ VIEW = View(
         "systems; Phi is about absolute means, for which differences of topics' difficulty are an error, too. Both rise with the number of topics; both are high where the systems "
         "differ much, whatever a metric's merit. Intervals by F distributions (low, high) are those of the literature and assume normal, independent effects; in simulations and on real "
         "scores they often cover less than stated, as the documentation of scorecube shows "
-        '("Reliability: estimands and coverage"). Headlines and figures therefore have the jackknife over topics and teams. With several gain settings '
-        "or sets of judgements the third facet shows what remains if one of them is taken at random (erho2_one), or all as fixed (erho2_fixed). "
-        "With teams, different_teams is about runs of different teams and same_team about runs of one team, which usually differ less; limits are by the jackknife."
+        '("Reliability: estimands and coverage"). Headlines and figures therefore have the jackknife over topics and teams.'
     ),
     summary=(
         Summary(
@@ -319,13 +276,7 @@ VIEW = View(
             title="topics needed for a reliability",
         ),
     ),
-    tables={
-        "coefficients": COEFFICIENTS,
-        "components": COMPONENTS,
-        "topics": NEEDED,
-        "teams": TEAMS,
-        "facets": FACETS,
-    },
+    tables={"coefficients": COEFFICIENTS, "components": COMPONENTS, "topics": NEEDED},
     title=title,
     caption=lambda result: (
         f"{conditions(result)}. Coefficients by number of topics; bands are jackknife intervals over {topics_and_teams(result.attrs)}, lines the target and the topics at hand."

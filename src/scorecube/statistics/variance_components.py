@@ -6,8 +6,7 @@ random samples. Both depend on one ratio of variances, systems over error of one
 
 References: Brennan 2001, "Generalizability theory", Springer (components, coefficients; section 6.2 for intervals); Feldt 1965,
 Psychometrika 30(3) (interval of E rho^2); Arteaga, Jeyaratnam and Franklin 1982, Communications in Statistics - Theory and Methods
-11(15) (interval of Phi); Bodoff and Li 2007, SIGIR, and Urbano, Marrero and Martin 2013, SIGIR (test collections); Searle, Casella and
-McCulloch 1992, "Variance components", Wiley (unequal numbers in nested classes).
+11(15) (interval of Phi); Bodoff and Li 2007, SIGIR, and Urbano, Marrero and Martin 2013, SIGIR (test collections).
 
 The jackknife of the ratios leaves out each topic, and each team with all its systems, in turn. A table without a topic or team is not made again: with the table
 less its means, all sums of squares without one part follow from the sums of that part (deletion formulas of least squares), in one pass over the table.
@@ -23,9 +22,6 @@ import scipy
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 ERHO2, PHI = "erho2", "phi"
 COEFFICIENTS = (ERHO2, PHI)
-DIFFERENT, ONE_TEAM = "different_teams", "same_team"
-RATIOS = (*COEFFICIENTS, DIFFERENT, ONE_TEAM)
-"""Systems, whatever their teams: relative, absolute; relative: systems of different teams, and of one team."""
 
 
 class MeanSquares(NamedTuple):
@@ -133,186 +129,6 @@ def topics_for(ratio: Any, target: float) -> FloatArray:
         return np.asarray(np.maximum(np.ceil(odds / np.asarray(ratio, np.float64)), 1.0))
 
 
-# Further facets
-
-
-TEAM_SOURCES = ("teams", "runs", "topics", "team_topics", "run_topics")
-"""Teams, runs in teams, topics, teams on topics, runs of a team on topics."""
-FACET_SOURCES = (
-    "systems",
-    "topics",
-    "levels",
-    "system_topics",
-    "system_levels",
-    "topic_levels",
-    "interaction",
-)
-"""Systems, topics, levels of a third facet, and their interactions; the last is that of all three."""
-
-
-class Numbers(NamedTuple):
-    """Numbers of systems, topics and teams of tables, and the sums of teams' squared sizes over the numbers of systems."""
-
-    n_systems: int | FloatArray
-    n_topics: int
-    n_teams: int
-    evenness: FloatArray
-
-
-class TeamSquares(NamedTuple):
-    """Sums of squares of tables (system, topic): means of systems between and within teams, means of topics, and the rest between and within teams."""
-
-    between: FloatArray
-    within: FloatArray
-    topics: FloatArray
-    rest_between: FloatArray
-    rest_within: FloatArray
-
-    def components(self, numbers: Numbers) -> FloatArray:
-        """Return the variances of `TEAM_SOURCES`, (source, ...)."""
-        p, n, n_teams, evenness = numbers
-        within, between = n * self.within / (p - n_teams), n * self.between / (n_teams - 1)
-        rest_within, rest_between = (
-            self.rest_within / (p - n_teams) / (n - 1),
-            self.rest_between / (n_teams - 1) / (n - 1),
-        )
-        of_topics = p * self.topics / (n - 1)
-        size = (p - evenness) / (n_teams - 1)
-        team_topics = (rest_between - rest_within) / size
-        return np.array(
-            [
-                (between - within - size * team_topics) / (n * size),
-                (within - rest_within) / n,
-                (of_topics - rest_within - evenness * team_topics) / p,
-                team_topics,
-                rest_within,
-            ]
-        )
-
-    def ratios(self, numbers: Numbers) -> FloatArray:
-        """Return the `RATIOS`, (ratio, ...)."""
-        p, n = numbers[:2]
-        squares = MeanSquares(
-            n * (self.between + self.within) / (p - 1),
-            p * self.topics / (n - 1),
-            (self.rest_between + self.rest_within) / ((p - 1) * (n - 1)),
-            p,
-            n,
-        )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.concatenate([ratios(squares), team_ratios(self.components(numbers))])
-
-
-def team_components(scores: FloatArray, team_of: Any) -> FloatArray:
-    """Return the variances of `TEAM_SOURCES` for systems nested in teams of any size; unbiased, so they may be negative.
-
-    scores: float64 (system, topic).
-    team_of: Labels of the team of each system.
-    Returns variances: float64 (source,); NaN without two teams, or if no team has two systems.
-    References: Searle et al. 1992, section 3.6: mean squares of nested classes with unequal numbers, equated to their
-        expectations.
-    """
-    _, groups, sizes = np.unique(np.asarray(team_of), return_inverse=True, return_counts=True)
-    (p, n), n_teams = scores.shape, len(sizes)
-    if n_teams < 2 or p == n_teams or n < 2:
-        return np.full(len(TEAM_SOURCES), np.nan)
-    member = np.equal.outer(np.arange(n_teams), groups) / sizes[:, np.newaxis]
-    by_topic = scores.mean(axis=0)
-    rest = scores - scores.mean(axis=1, keepdims=True) - by_topic + scores.mean()
-    squares = TeamSquares(
-        *_nested(scores.mean(axis=1, keepdims=True), member, groups, sizes),
-        ((by_topic - by_topic.mean()) ** 2).sum(),
-        *_nested(rest, member, groups, sizes),
-    )
-    return squares.components(Numbers(p, n, n_teams, (sizes**2).sum() / p))
-
-
-def _nested(values: FloatArray, member: FloatArray, groups: Any, sizes: Any) -> tuple[Any, Any]:
-    """Return the sums of squares of values (system, ...) between and within teams."""
-    means = member @ values
-    between = (sizes[:, np.newaxis] * (means - values.mean(axis=0)) ** 2).sum()
-    return between, ((values - means[groups]) ** 2).sum()
-
-
-def team_ratios(components: FloatArray) -> FloatArray:
-    """Return the ratios of E rho^2 for systems of different teams, and of one team; negative components count as 0."""
-    teams, runs, _, team_topics, run_topics = np.maximum(components, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.stack([(teams + runs) / (team_topics + run_topics), runs / run_topics])
-
-
-def all_ratios(scores: FloatArray, team_of: Any) -> FloatArray:
-    """Return `RATIOS` of scores (system, topic): `ratios`, and `team_ratios`, which are NaN without teams of several systems."""
-    of_teams = team_ratios(team_components(scores, team_of))
-    return np.concatenate([ratios(mean_squares(scores)), of_teams])
-
-
-def facet_components(scores: FloatArray) -> FloatArray:
-    """Return the variances of `FACET_SOURCES` of scores (system, topic, level); unbiased, so they may be negative.
-
-    scores: float64 (system, topic, level), at least two of each.
-    References: Brennan 2001, section 3.4: the random-effects design p x i x o with one observation a cell.
-    """
-    p, n, g = scores.shape
-    grand = scores.mean()
-    s, t, f = (scores.mean(axis=axes, keepdims=True) - grand for axes in ((1, 2), (0, 2), (0, 1)))
-    st, sf, tf = (
-        scores.mean(axis=axis, keepdims=True) - grand - one - other
-        for axis, one, other in ((2, s, t), (1, s, f), (0, t, f))
-    )
-    effects = (s, t, f, st, sf, tf, scores - grand - s - t - f - st - sf - tf)
-    freedom = (
-        p - 1,
-        n - 1,
-        g - 1,
-        (p - 1) * (n - 1),
-        (p - 1) * (g - 1),
-        (n - 1) * (g - 1),
-        (p - 1) * (n - 1) * (g - 1),
-    )
-    m_s, m_t, m_f, m_st, m_sf, m_tf, rest = (
-        float((effect**2).sum()) * scores.size / effect.size / degrees
-        for effect, degrees in zip(effects, freedom, strict=True)
-    )
-    return np.array(
-        [
-            (m_s - m_st - m_sf + rest) / (n * g),
-            (m_t - m_st - m_tf + rest) / (p * g),
-            (m_f - m_sf - m_tf + rest) / (p * n),
-            (m_st - rest) / g,
-            (m_sf - rest) / n,
-            (m_tf - rest) / p,
-            rest,
-        ]
-    )
-
-
-FACET_COEFFICIENTS = ("erho2_one", "phi_one", "erho2_all", "erho2_fixed")
-"""For mean scores at one level drawn at random, E rho^2 and Phi; E rho^2 of means over all levels, drawn at random or fixed."""
-
-
-def facet_coefficients(components: FloatArray, n_levels: int, n_topics: int) -> FloatArray:
-    """Return the `FACET_COEFFICIENTS` for a number of topics; negative components count as 0.
-
-    components: float64 (source,): of `facet_components`.
-    n_levels: Levels of the third facet.
-    n_topics: Topics of the mean scores.
-    """
-    s, t, f, st, sf, tf, rest = np.maximum(components, 0.0)
-    of_one = (st + rest) / n_topics + sf
-    fixed = s + sf / n_levels
-    of_all = (st + rest / n_levels) / n_topics
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.array(
-            [
-                s / (s + of_one),
-                s / (s + of_one + (t + tf) / n_topics + f),
-                s / (s + of_all + sf / n_levels),
-                fixed / (fixed + of_all),
-            ]
-        )
-
-
 FEWEST = 3
 """Topics, and teams, for a jackknife."""
 LEAST_LEFT = 1e-4
@@ -320,7 +136,7 @@ LEAST_LEFT = 1e-4
 
 
 class Jackknife(NamedTuple):
-    """Logarithms of ratios, their jackknife variances over topics and teams, and degrees of freedom; each (`RATIOS`,)."""
+    """Logarithms of ratios, their jackknife variances over topics and teams, and degrees of freedom; each (`COEFFICIENTS`,)."""
 
     log_ratio: FloatArray
     variance: FloatArray
@@ -338,7 +154,7 @@ class Jackknife(NamedTuple):
 
 
 def jackknife(scores: FloatArray, team_of: Any) -> Jackknife:
-    """Return the jackknife of `all_ratios` that leaves out each topic, and each team with all its systems, in turn.
+    """Return the jackknife of `ratios` that leaves out each topic, and each team with all its systems, in turn.
 
     The logarithm of a ratio is taken as Student's t with the sum of both jackknife variances, and degrees of freedom by Satterthwaite
     1946. No effect need be normal, and systems of a team may be alike.
@@ -350,9 +166,9 @@ def jackknife(scores: FloatArray, team_of: Any) -> Jackknife:
     _, groups = np.unique(np.asarray(team_of), return_inverse=True)
     n_topics, n_teams = scores.shape[1], int(groups.max()) + 1
     if n_topics < FEWEST or n_teams < FEWEST:
-        return Jackknife(*np.full((3, len(RATIOS)), np.nan))
+        return Jackknife(*np.full((3, len(COEFFICIENTS)), np.nan))
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.log(all_ratios(scores, groups))
+        value = np.log(ratios(mean_squares(scores)))
         parts = []
         for logs in map(np.log, ratios_without(scores, groups)):
             n, away = logs.shape[1], logs - logs.mean(axis=1, keepdims=True)
@@ -363,7 +179,7 @@ def jackknife(scores: FloatArray, team_of: Any) -> Jackknife:
 
 
 def ratios_without(scores: FloatArray, groups: Any) -> tuple[FloatArray, FloatArray]:
-    """Return `all_ratios` of the tables without each topic, and without each team: (ratio, topic) and (ratio, team).
+    """Return `ratios` of the tables without each topic, and without each team: (ratio, topic) and (ratio, team).
 
     scores: float64 (system, topic), at least 3 topics.
     groups: int64 (system,): number of the team of each system, of at least 3 teams.
@@ -371,11 +187,32 @@ def ratios_without(scores: FloatArray, groups: Any) -> tuple[FloatArray, FloatAr
     effects = _effects(scores, groups)
     topics, few = _without_topics(effects)
     for topic in np.flatnonzero(few):
-        topics[:, topic] = all_ratios(np.delete(scores, topic, axis=1), groups)
+        topics[:, topic] = ratios(mean_squares(np.delete(scores, topic, axis=1)))
     teams, few = _without_teams(effects)
     for team in np.flatnonzero(few):
-        teams[:, team] = all_ratios(scores[groups != team], groups[groups != team])
+        teams[:, team] = ratios(mean_squares(scores[groups != team]))
     return topics, teams
+
+
+class TeamSquares(NamedTuple):
+    """Sums of squares of tables (system, topic): means of systems between and within teams, means of topics, and the rest between and within teams."""
+
+    between: FloatArray
+    within: FloatArray
+    topics: FloatArray
+    rest_between: FloatArray
+    rest_within: FloatArray
+
+    def ratios(self, p: Any, n: int) -> FloatArray:
+        """Return the ratios of tables of p systems and n topics, (coefficient, ...)."""
+        squares = MeanSquares(
+            n * (self.between + self.within) / (p - 1),
+            p * self.topics / (n - 1),
+            (self.rest_between + self.rest_within) / ((p - 1) * (n - 1)),
+            p,
+            n,
+        )
+        return ratios(squares)
 
 
 class _Effects(NamedTuple):
@@ -423,7 +260,7 @@ def _without_topics(effects: _Effects) -> tuple[FloatArray, Any]:
     )
     systems = effects.systems[:, np.newaxis] - effects.rest / (n - 1)
     squares = TeamSquares(*(part.sum(axis=0) for part in _by_team(systems, sizes)), *left)
-    return squares.ratios(Numbers(p, n - 1, len(sizes), (sizes**2).sum() / p)), few
+    return squares.ratios(p, n - 1), few
 
 
 def _without_teams(effects: _Effects) -> tuple[FloatArray, Any]:
@@ -438,8 +275,7 @@ def _without_teams(effects: _Effects) -> tuple[FloatArray, Any]:
     means = np.add.reduceat(effects.rest, np.cumsum(sizes) - sizes, axis=0)
     topics = ((effects.topics - means / q[:, np.newaxis]) ** 2).sum(axis=1)
     squares = TeamSquares(left[0], left[1], topics, left[2], left[3])
-    evenness = ((sizes**2).sum() - sizes**2) / q
-    return squares.ratios(Numbers(q, n, len(sizes) - 1, evenness)), few
+    return squares.ratios(q, n), few
 
 
 def _left(parts: list[FloatArray], factor: float | FloatArray) -> tuple[FloatArray, Any]:

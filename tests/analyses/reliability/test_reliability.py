@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -16,26 +14,18 @@ import xarray as xr
 from scipy.stats import t as student
 
 import scorecube as sc
-from scorecube.analyses.reliability.reliability import kept_runs
 from scorecube.collection import schema
 from scorecube.errors import BadPlan
 from scorecube.report.results import headline
 from scorecube.report.views import view_of
-from scorecube.statistics.variance_components import (
-    Jackknife,
-    facet_coefficients,
-    facet_components,
-    mean_squares,
-    ratios,
-    team_components,
-)
+from scorecube.statistics.variance_components import Jackknife, mean_squares
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles import reliability as oracle
 from tests.validation.reliability import Design, coverage
 
 if TYPE_CHECKING:
-    from tests.conftest import Cli, Files
+    from tests.conftest import Cli
 
 Scores = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -62,12 +52,18 @@ def simulated(seed: int, p: int = 9, n: int = 12, systems: float = 0.3) -> Score
 # Published numbers
 
 
+def best_of_adhoc3(data: Path) -> xr.Dataset:
+    """Return AP of the 30 of 40 runs whose means are at least their lower quartile, as in the published analyses."""
+    frame = pd.read_csv(data / "adhoc3" / "ap.csv").T
+    frame.columns = pd.Index([str(column) for column in frame.columns])
+    means = frame.mean(axis=1)
+    return cube_from_scores({"AP": frame[means >= means.quantile(0.25)]})
+
+
 @pytest.mark.data
 def test_published_numbers_of_adhoc3(data: Path) -> None:
     """README and manual of gt4ireval: 30 of 40 runs, every digit."""
-    frame = pd.read_csv(data / "adhoc3" / "ap.csv").T
-    frame.columns = pd.Index([str(column) for column in frame.columns])
-    result = analyse(cube_from_scores({"AP": frame}), sc.Reliability(drop=0.25), trials=1)
+    result = analyse(best_of_adhoc3(data), sc.Reliability(), trials=1)
     (row,) = sc.table(result).to_dict("records")
     shown = ("erho2", "erho2_low", "erho2_high", "phi", "phi_low", "phi_high")
     assert [round(row[name], 5) for name in shown] == [0.93265, 0.89311, 0.96287, 0.78613, 0.66141, 0.88039]  # fmt: skip
@@ -81,18 +77,16 @@ def test_published_numbers_of_adhoc3(data: Path) -> None:
 @pytest.mark.data
 def test_further_published_numbers_of_adhoc3(data: Path) -> None:
     """Vignette of gt4ireval: other numbers of topics, targets and levels of confidence."""
-    frame = pd.read_csv(data / "adhoc3" / "ap.csv").T
-    frame.columns = pd.Index([str(column) for column in frame.columns])
-    cube = cube_from_scores({"AP": frame})
-    rows = sc.table(analyse(cube, sc.Reliability(drop=0.25, topic_sizes=(100, 200), target=(0.97, 0.9)), trials=1))  # fmt: skip
+    cube = best_of_adhoc3(data)
+    rows = sc.table(analyse(cube, sc.Reliability(topic_sizes=(100, 200), target=(0.97, 0.9)), trials=1))  # fmt: skip
     assert round(rows["erho2"][0], 5) == 0.96515
     assert (round(rows["phi_low"][1], 5), round(rows["phi_high"][1], 5)) == (0.88654, 0.96715)
-    result = analyse(cube, sc.Reliability(drop=0.25, target=(0.97, 0.9)), trials=1)
+    result = analyse(cube, sc.Reliability(target=(0.97, 0.9)), trials=1)
     topics = sc.table(result, "topics").set_index(["target", "coefficient"])["n_topics"]
     assert (topics[0.97, "erho2"], topics[0.9, "phi"]) == (117, 123)
-    wide = sc.table(analyse(cube, sc.Reliability(drop=0.25, confidence=0.99), trials=1))
+    wide = sc.table(analyse(cube, sc.Reliability(confidence=0.99), trials=1))
     assert (round(wide["erho2_low"][0], 5), round(wide["erho2_high"][0], 5)) == (0.87737, 0.96967)
-    narrow = sc.table(analyse(cube, sc.Reliability(drop=0.25, confidence=0.9), trials=1), "topics")
+    narrow = sc.table(analyse(cube, sc.Reliability(confidence=0.9), trials=1), "topics")
     assert narrow[["n_topics_low", "n_topics_high"]].values.tolist()[1] == [145, 439]
 
 
@@ -161,29 +155,6 @@ def test_two_way_components_are_unbiased() -> None:
         np.testing.assert_allclose(found, truth, atol=1e-12)
 
 
-@pytest.mark.parametrize("sizes", [(3, 3), (1, 4, 2), (5, 1, 1, 2)])
-def test_components_with_teams_of_unequal_sizes_are_unbiased(sizes: tuple[int, ...]) -> None:
-    team_of = np.repeat(np.arange(len(sizes)), sizes)
-    p, n = len(team_of), 5
-    run, topic = (grid.ravel() for grid in np.indices((p, n)))
-    team = team_of[run]
-    parts = [indicator(team), indicator(run), indicator(topic), indicator(100 * team + topic), np.eye(p * n)]  # fmt: skip
-    for truth in (*np.eye(5), np.array([0.1, 0.3, 0.2, 0.15, 0.25])):
-        factor = np.hstack([np.sqrt(v) * part for v, part in zip(truth, parts, strict=True)])
-        found = expected(lambda y: team_components(y, team_of), factor, (p, n))
-        np.testing.assert_allclose(found, truth, atol=1e-12)
-
-
-def test_components_with_a_third_facet_are_unbiased() -> None:
-    p, n, g = 3, 4, 3
-    s, t, f = (grid.ravel() for grid in np.indices((p, n, g)))
-    parts = [indicator(s), indicator(t), indicator(f), indicator(10 * s + t), indicator(10 * s + f), indicator(10 * t + f), np.eye(p * n * g)]  # fmt: skip
-    for truth in (*np.eye(7), np.arange(1.0, 8.0)):
-        factor = np.hstack([np.sqrt(v) * part for v, part in zip(truth, parts, strict=True)])
-        found = expected(facet_components, factor, (p, n, g))
-        np.testing.assert_allclose(found, truth, atol=1e-11)
-
-
 @pytest.mark.parametrize("larger", [0.0, 1e6, 1e9])
 @pytest.mark.parametrize("topics", [1, 40])
 def test_mean_squares_of_large_scores_are_those_of_exact_fractions(
@@ -216,115 +187,17 @@ def test_mean_squares_of_several_tables_are_those_of_each() -> None:
             assert several[place] == pytest.approx(one, rel=1e-12)
 
 
-def test_coefficients_with_a_third_facet_are_ratios_of_variances() -> None:
-    """Variances 1, 2, ... 7 of s, t, f, st, sf, tf and the rest; 4 levels and 5 topics."""
-    of_one, of_all = 4 / 5 + 5 + 7 / 5, 4 / 5 + 5 / 4 + 7 / 20
-    expected = [
-        1 / (1 + of_one),
-        1 / (1 + of_one + 2 / 5 + 3 + 6 / 5),
-        1 / (1 + of_all),
-        (1 + 5 / 4) / (1 + of_all),
-    ]
-    np.testing.assert_allclose(facet_coefficients(np.arange(1.0, 8.0), 4, 5), expected, rtol=1e-12)
-    without = facet_coefficients(np.array([1.0, -2, -3, 4, -5, -6, 7]), 4, 5)
-    np.testing.assert_allclose(without, [1 / 3.2, 1 / 3.2, 1 / 2.15, 1 / 2.15], rtol=1e-12)
+# Teams of a cube
 
 
-def test_fixed_levels_are_the_two_way_analysis_of_their_means() -> None:
-    random = np.random.default_rng(4)
-    by_level = 0.5 * random.normal(size=(6, 1, 4)) + 0.3 * random.normal(size=(6, 8, 4))
-    scores = simulated(2, 6, 8, 1.0)[..., np.newaxis] + by_level
-    found = facet_components(scores)
-    assert (found[[0, 3, 4]] > 0).all()
-    ratio = ratios(mean_squares(scores.mean(axis=-1)))[0]
-    fixed = facet_coefficients(found, 4, 20)[-1]
-    assert fixed == pytest.approx(20 * ratio / (1 + 20 * ratio), rel=1e-12)
-
-
-# Facets and teams of a cube
-
-
-def test_gain_settings_are_a_third_facet() -> None:
-    cube = simulate_cube(n_runs=10, gains=("3:2:1", "1:1:1", "10:5:1"), seed=2)
-    table = sc.table(analyse(cube, sc.Reliability(topic_sizes=(25, 50)), trials=1), "facets")
-    assert table["metric"].tolist() == ["nDCG@10", "nDCG@10"]  # AP uses no gains
-    assert set(table["facet"]) == {"gains"}
-    assert set(table["n_levels"]) == {3}
-    assert (table["erho2_one"] < table["erho2_all"]).all()
-    assert (table["erho2_all"] <= table["erho2_fixed"]).all()
-    scores = np.moveaxis(cube["score"].sel(metric="nDCG@10").values, 0, -1)
-    parts = facet_components(scores)
-    np.testing.assert_allclose(table.loc[0, ["systems", "interaction"]].astype(float), parts[[0, 6]])  # fmt: skip
-
-
-def test_sets_of_judgements_are_a_third_facet() -> None:
-    cube = simulate_cube(n_runs=8, gains=("3:2:1", "1:1:1"), seed=2)
-    other = cube.assign(score=cube["score"] * 0.5 + 0.1 * cube["score"].isel(topic=slice(None, None, -1)).values)  # fmt: skip
-    both = sc.judgement_sets(cube, other, ("official", "crowd"))
-    table = sc.table(analyse(both, sc.Reliability(), trials=1), "facets")
-    assert table["facet"].tolist() == ["judgements 3:2:1", "judgements 1:1:1"] * 2
-    scores = np.stack([both["score"].sel(metric="AP", gain=f"{name} 1:1:1").values for name in ("official", "crowd")], axis=-1)  # fmt: skip
-    np.testing.assert_allclose(table["systems"].to_numpy()[1], max(facet_components(scores)[0], 0))
-
-
-def test_teams_are_left_out_whole_and_nest_runs() -> None:
+def test_teams_are_left_out_whole() -> None:
     scores = simulated(5, 12, 20, 0.5)
     alone = of(cube_of(scores, [f"t{k}" for k in range(12)]))
     grouped = of(cube_of(scores, [f"t{k // 3}" for k in range(12)]))
     plain = of(cube_of(scores))
-    assert "team_component" not in plain
-    assert "team_component" not in alone
     np.testing.assert_allclose(plain["value_jackknife_low"], alone["value_jackknife_low"])
     assert not np.isclose(grouped["value_jackknife_low"], plain["value_jackknife_low"]).any()
     xr.testing.assert_equal(grouped["value_low"], plain["value_low"])
-    teams = [k // 3 for k in range(12)]
-    parts = np.maximum(team_components(scores, teams), 0.0)
-    np.testing.assert_allclose(grouped["team_component"], parts)
-    assert float(grouped["same_team"][0]) == pytest.approx(parts[1] / (parts[1] + parts[4] / 20))
-    both = parts[0] + parts[1]
-    assert float(grouped["different_teams"][0]) == pytest.approx(both / (both + (parts[3] + parts[4]) / 20))  # fmt: skip
-
-
-def test_limits_with_nested_runs_leave_out_each_topic_and_team() -> None:
-    scores = simulated(5, 12, 20, 1.0)
-    teams = np.array([k // 3 for k in range(12)])
-    result = of(cube_of(scores, [f"t{k}" for k in teams]), topic_sizes=(50,), confidence=0.9)
-
-    def logs(table: Scores, of_team: Any) -> Scores:
-        team, run, _, team_topic, run_topic = np.maximum(team_components(table, of_team), 0.0)
-        return np.log([(team + run) / (team_topic + run_topic), run / run_topic])
-
-    groups = [
-        [logs(np.delete(scores, topic, axis=1), teams) for topic in range(20)],
-        [logs(scores[teams != team], teams[teams != team]) for team in range(4)],
-    ]
-    parts = np.array([np.var(each, axis=0) * (len(each) - 1) for each in groups])
-    freedom = parts.sum(axis=0) ** 2 / (parts[0] ** 2 / 19 + parts[1] ** 2 / 3)
-    reach = student.ppf(0.95, freedom) * np.sqrt(parts.sum(axis=0))
-    for k, name in enumerate(("different_teams", "same_team")):
-        for end, sign in (("_low", -1), ("_high", 1)):
-            ratio = 50 * np.exp(logs(scores, teams)[k] + sign * reach[k])
-            assert float(result[name + end][0]) == pytest.approx(ratio / (1 + ratio), rel=1e-9)
-
-
-# What is left out
-
-
-@pytest.mark.parametrize("drop", [0.0, 0.1, 0.25, 0.5, 0.9])
-@pytest.mark.parametrize("p", [5, 8, 21])
-def test_kept_runs_are_those_at_or_above_the_quantile(drop: float, p: int) -> None:
-    scores = np.random.default_rng(p).integers(0, 5, (p, 6)) / 10  # with ties
-    means = np.rint(scores.sum(axis=1) * 10)
-    assert kept_runs(scores, drop).tolist() == (means >= np.quantile(means, drop) - 1e-9).tolist()
-
-
-def test_dropped_runs_are_those_of_a_smaller_cube() -> None:
-    cube = simulate_cube(n_runs=12, seed=3).sel(metric=["AP"])
-    best = sc.select(cube, top_runs=9)
-    dropped, smaller = (analyse(each, sc.Reliability(drop=drop), trials=1) for each, drop in ((cube, 0.25), (best, 0.0)))  # fmt: skip
-    assert int(dropped["n_runs"][0, 0]) == 9
-    for name in ("component", "value", "value_low", "value_jackknife_high", "topics"):
-        np.testing.assert_array_equal(dropped[name].values, smaller[name].values)
 
 
 # Limits of what is defined
@@ -371,13 +244,7 @@ def test_few_topics_or_teams_have_no_jackknife_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"drop": 0.9}, "leaves fewer than 2 of 6 runs"),
-        ({"drop": 1.0}, "drop"),
-        ({"target": (1.0,)}, "target"),
-        ({"topic_sizes": (0,)}, "topic_sizes"),
-    ],
+    ("options", "message"), [({"target": (1.0,)}, "target"), ({"topic_sizes": (0,)}, "topic_sizes")]
 )
 def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(BadPlan, match=message):
@@ -411,37 +278,13 @@ def test_command_has_its_own_topics_and_no_seed(scorecube: Cli, study: Path) -> 
     assert "--trials" not in helped
 
 
-def test_two_collections_are_sets_of_judgements(
-    scorecube: Cli, study: Path, files: Files, tmp_path: Path
-) -> None:
-    """Of the same runs: a third facet, and a coefficient for each set."""
-    lines = files.qrels.read_text().splitlines()
-    half = tmp_path / "half.txt"
-    half.write_text("\n".join(lines[::2]) + "\n")
-    given = [half if word == str(files.qrels) else word for word in files.options()]
-    scorecube("evaluate", study, "--name", "half", *given, "--metrics", "AP").succeeded()
-    sets = ["--judgement-sets", "--collections", "small,half"]
-    scorecube("reliability", study, *sets, "--metrics", "AP", "--gains", "auto").succeeded()
-    words = ["show", study, "reliability", "--format", "csv"]
-    facets = scorecube(*words, "--table", "facets").succeeded().stdout
-    (row,) = csv.DictReader(io.StringIO(facets))
-    assert (row["facet"], row["n_levels"]) == ("judgements", "2")
-    shown = scorecube(*words).succeeded().stdout
-    assert [row["gain"] for row in csv.DictReader(io.StringIO(shown))] == ["small", "half"]
-    refused = scorecube("reliability", study, "--judgement-sets", "--collection", "small")
-    assert refused.status == 1
-    assert (
-        "reliability compares two sets of judgements, each a collection; found 1" in refused.stderr
-    )
-
-
 def test_page_shows_the_intervals_that_hold_first() -> None:
     cube = cube_of(simulated(5, 12, 20, 0.5), [f"t{k // 3}" for k in range(12)])
     result = analyse(cube, sc.Reliability(), trials=1)
     view = view_of("reliability")
     frames = {name: table.make(result) for name, table in view.tables.items()}
     shown = dict(view.page_tables(frames))
-    assert list(shown) == ["Coefficients", "Variance components", "Topics for a target", "Runs nested in teams"]  # fmt: skip
+    assert list(shown) == ["Coefficients", "Variance components", "Topics for a target"]  # fmt: skip
     columns = list(shown["Coefficients"].columns)
     assert columns.index("phi_jackknife_high") < columns.index("erho2_low")
     assert next(text for text, _ in view.cautions(result, frames)).startswith("Runs of a team")

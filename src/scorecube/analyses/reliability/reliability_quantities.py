@@ -11,7 +11,7 @@ from scorecube import names
 from scorecube.analyses.quantities import elementwise
 from scorecube.collection.schema import CELL, Derived, Variable, derived, variables
 from scorecube.errors import BadPlan
-from scorecube.statistics.variance_components import DIFFERENT, ERHO2, ONE_TEAM, coefficient
+from scorecube.statistics.variance_components import ERHO2, coefficient
 
 SOURCES = ("systems", "topics", "interaction")
 DIFFERENCE = 0.1
@@ -21,8 +21,6 @@ POINTS = 200
 FARTHEST = 6
 """Times the topics at hand that a curve reaches at most, unless more are asked for."""
 _RATIO = (*CELL, names.COEFFICIENT)
-_FACET = (names.METRIC, names.FACET)
-_OF_TEAMS = ("", "_low", "_high")
 _JACKKNIFE = "(jackknife over topics and teams)"
 _INTERVALS = {
     "": "",
@@ -52,8 +50,8 @@ def _with_limits(
     )
 
 
-ALWAYS = (
-    *variables(CELL, "count", "runs", "iu", n_runs="runs that are not left out"),
+VARIABLES = (
+    *variables(CELL, "count", "runs", "iu", n_runs="runs"),
     *variables(
         *((*CELL, names.SOURCE), "estimate", "1"),
         form=".5f",
@@ -63,41 +61,6 @@ ALWAYS = (
     *_with_limits("ratio", (), "1", "variance of systems over the error variance of one topic"),
     *_with_limits("value", (names.N_TOPICS,), "1", "reliability coefficient"),
     *_with_limits("topics", (names.TARGET,), "topics", "number of topics for a coefficient"),
-)
-TEAM_VARIABLES = (
-    *variables(
-        *((*CELL, names.TEAM_SOURCE), "estimate", "1"),
-        team_component="estimated variance, runs nested in teams; 0 for a negative one",
-    ),
-    *(
-        Variable(
-            f"{name}{end}",
-            (*CELL, names.N_TOPICS),
-            "f",
-            "1",
-            f"E rho^2 of runs of {whose}{_INTERVALS[f'_jackknife{end}' if end else '']}",
-            role=end[1:] or "estimate",
-            of=name if end else "",
-        )
-        for name, whose in ((DIFFERENT, "different teams"), (ONE_TEAM, "one team"))
-        for end in _OF_TEAMS
-    ),
-)
-FACET_VARIABLES = (
-    *variables(
-        *((*_FACET, names.FACET_SOURCE), "estimate", "1"),
-        facet_component="estimated variance with a third facet; 0 for a negative one",
-    ),
-    *variables(
-        *((*_FACET, names.FACET_COEFFICIENT, names.N_TOPICS), "estimate", "1"),
-        facet_coefficient="reliability coefficient with a third facet",
-    ),
-)
-VARIABLES = (*ALWAYS, *TEAM_VARIABLES, *FACET_VARIABLES)
-"""Those of teams, and of a third facet, where there are several."""
-OPTIONAL = (
-    tuple(each.name for each in TEAM_VARIABLES),
-    tuple(each.name for each in FACET_VARIABLES),
 )
 
 
@@ -229,10 +192,4 @@ DERIVED = (
         topics_at_hand="topics of the collection",
     ),
     derived(_negative, CELL, "label", negative="components whose unbiased estimate is below 0"),
-    derived(
-        lambda result: result["facet_component"].notnull().any(names.FACET_SOURCE),
-        *(_FACET, "flag"),
-        needs=("facet_component",),
-        has_facet="whether a metric has the third facet, as one of gains has gain settings",
-    ),
 )

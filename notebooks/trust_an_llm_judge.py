@@ -151,9 +151,9 @@ runs.pivot_table("bias", "team", "judge").round(3)
 
 # %%
 corrected = sc.table(result, "corrected").query("n_labelled == 20")
-corrected[
-    ["judge", "run", "mean", "mean_low", "mean_high", "lambda"]
-].head(6).round(3)
+corrected[["judge", "run", "mean", "mean_low", "mean_high", "lambda"]].head(
+    6
+).round(3)
 
 # %% [markdown]
 # ## Real scores: GPT-4 on other topics
@@ -173,13 +173,9 @@ real = {
     )
     for judge in ("nist", "gpt4")
 }
-other = sc.analyse(
-    sc.many_judgement_sets(real), sc.Judges(truth="nist")
-)
+other = sc.analyse(sc.many_judgement_sets(real), sc.Judges(truth="nist"))
 ranked = sc.table(other, "agreement").iloc[0]
-ranked[
-    ["tau", "tau_ap", "largest_drop_run", "largest_drop"]
-].to_frame().T
+ranked[["tau", "tau_ap", "largest_drop_run", "largest_drop"]].to_frame().T
 
 # %% [markdown]
 # Rankings from other topics differ under the same judgements, too, so this tau is no measure of the judge alone. It says

@@ -189,7 +189,7 @@ def corrections(
                     continue
                 chosen = np.zeros((ROWS if size else 1, len(order)), bool)
                 chosen[:, order[:m]] = True
-                means = corrected_means(*items, chosen, confidence)
+                means = corrected_means(items[0], items[1], items[2], chosen, confidence)
                 for end, values in (("", means.mean), ("_low", means.low), ("_high", means.high)):
                     found[f"{name}{end}"][cell, k, kept] = values[0]
                 if name == "corrected":

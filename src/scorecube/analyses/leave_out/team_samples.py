@@ -45,5 +45,3 @@ def draw_orders(seed: int, n_topics: int, leaves: Sequence[int], trials: int) ->
         drawn = trial if leaves[row] else 0  # the whole is one trial
         order[row, trial] = random_subset(key, drawn, leaves[row], n_topics, n_topics)
     return order
-
-

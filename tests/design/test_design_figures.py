@@ -10,13 +10,7 @@ from matplotlib.lines import Line2D
 
 import scorecube as sc
 from scorecube.analyses.designs import CONDITIONS, four_z_squared
-from scorecube.design import (
-    detectable_difference,
-    expected_width,
-    tool_noncentrality,
-    topic_set_size,
-    wcw,
-)
+from scorecube.design import tool_noncentrality, topic_set_size, wcw
 from scorecube.report.design import noncentrality_curves, tool_curves
 from scorecube.report.figures.canvas import drawn
 from scorecube.testing import simulate_cube
@@ -100,12 +94,3 @@ def test_sizes_by_difference(method: str) -> None:
         assert x.min() < 0.1 < x.max()
         assert (np.diff(y) <= 0).all()
         assert abs(np.interp(0.1, x, y) - n) <= 2
-
-
-def test_inverse_questions_are_drawn_by_topics() -> None:
-    for result, name in ((detectable_difference([0.04, 0.08], [25, 50, 100]), "min_diff"), (expected_width(0.04, [25, 50]), "width")):  # fmt: skip
-        lines = sc.figure(result).axes[0].get_lines()
-        values = np.atleast_2d(result[name].values)
-        assert len(lines) == len(values)
-        for line, expected in zip(lines, values, strict=True):
-            np.testing.assert_array_equal(ys(line), expected)

@@ -7,14 +7,9 @@ import pytest
 from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower, TTestPower
 
-from scorecube.design import (
-    achieved_power,
-    detectable_difference,
-    expected_width,
-    topic_set_size,
-    wcw,
-)
+from scorecube.design import detectable_difference, expected_width, topic_set_size, wcw
 from scorecube.design.interval import c4
+from tests.design.powers import power_of
 from tests.oracles import design as oracle
 
 VARIANCES = [0.0005, 0.0182, 0.0441, 0.25]
@@ -33,14 +28,13 @@ def test_anova_sizes_are_those_of_counting(systems: int, alpha: float, beta: flo
         assert found["topics"].values.tolist() == expected
 
 
-@pytest.mark.parametrize("sided", [1, 2])
 @pytest.mark.parametrize(("alpha", "beta"), [(0.05, 0.2), (0.01, 0.1), (0.2, 0.4)])
-def test_t_sizes_are_those_of_counting(sided: int, alpha: float, beta: float) -> None:
-    found = topic_set_size(VARIANCES, DIFFERENCES, alpha=alpha, beta=beta, method="t", sided=sided)
-    expected = [[oracle.t_size(v, d, alpha, beta, sided) for d in DIFFERENCES] for v in VARIANCES]
+def test_t_sizes_are_those_of_counting(alpha: float, beta: float) -> None:
+    found = topic_set_size(VARIANCES, DIFFERENCES, alpha=alpha, beta=beta, method="t")
+    expected = [[oracle.t_size(v, d, alpha, beta) for d in DIFFERENCES] for v in VARIANCES]
     assert found["topics"].values.tolist() == expected
     powers = [
-        [oracle.t_power(n, v, d, alpha, sided) for n, d in zip(sizes, DIFFERENCES, strict=True)]
+        [oracle.t_power(n, v, d, alpha) for n, d in zip(sizes, DIFFERENCES, strict=True)]
         for sizes, v in zip(expected, VARIANCES, strict=True)
     ]
     np.testing.assert_allclose(found["power"], powers, atol=1e-9)
@@ -58,7 +52,7 @@ def test_powers_and_widths_are_those_of_the_formulas() -> None:
     n = [2, 7, 159]
     for systems in FEW:
         for mode, power in (("exact", oracle.anova_power), ("sakai", oracle.anova_tool_power)):
-            found = achieved_power(0.0441, DIFFERENCES, n, systems=systems, mode=mode)["power"]
+            found = power_of(0.0441, DIFFERENCES, n, systems=systems, mode=mode)
             expected = [[power(k, 0.0441, d, systems, 0.05) for k in n] for d in DIFFERENCES]
             np.testing.assert_allclose(found, expected, rtol=1e-9)
     widths = expected_width(VARIANCES, n, alpha=0.1)["width"]
@@ -83,16 +77,14 @@ def test_c4_is_the_ratio_of_gamma_functions(n: int) -> None:
 
 def test_powers_are_those_of_statsmodels() -> None:
     for systems, n, difference in ((2, 12, 0.3), (10, 50, 0.15), (30, 80, 0.1)):
-        ours = achieved_power(0.04, difference, n, systems=systems)["power"].item()
+        ours = power_of(0.04, difference, n, systems=systems)
         effect = difference / np.sqrt(
             2 * systems * 0.04
         )  # Cohen's f of two systems at the ends, all others in the middle
         theirs = FTestAnovaPower().power(effect, n * systems, 0.05, k_groups=systems)
         assert ours == pytest.approx(theirs, abs=1e-9)
-    for sided, how in ((2, "two-sided"), (1, "larger")):
-        ours = achieved_power(0.04, 0.1, 30, method="t", sided=sided)["power"].item()
-        theirs = TTestPower().power(0.1 / np.sqrt(0.08), 30, 0.05, alternative=how)
-        assert ours == pytest.approx(theirs, abs=1e-9)
+    theirs = TTestPower().power(0.1 / np.sqrt(0.08), 30, 0.05, alternative="two-sided")
+    assert power_of(0.04, 0.1, 30, method="t") == pytest.approx(theirs, abs=1e-9)
 
 
 @pytest.mark.parametrize(("systems", "variance"), [(2, 0.04), (5, 0.09), (10, 0.02)])
@@ -119,18 +111,15 @@ def test_other_configurations_with_the_same_range_have_no_less_power() -> None:
     means = np.array([-0.5, -0.5, 0.5, 0.5]) * difference
     scores = random.normal(means[:, np.newaxis], np.sqrt(variance), (trials, 4, n))
     found = (stats.f_oneway(*scores.transpose(1, 2, 0)).pvalue < 0.05).mean()
-    assert found > achieved_power(variance, difference, n, systems=4)["power"].item() + 0.05
+    assert found > power_of(variance, difference, n, systems=4) + 0.05
 
 
-@pytest.mark.parametrize("sided", [1, 2])
-def test_simulated_t_tests_have_the_power_that_is_promised(sided: int) -> None:
+def test_simulated_t_tests_have_the_power_that_is_promised() -> None:
     trials, variance, difference = 40_000, 0.05, 0.2
-    design = topic_set_size(variance, difference, method="t", sided=sided)
+    design = topic_set_size(variance, difference, method="t")
     random = np.random.default_rng(3)
     gaps = random.normal(difference, np.sqrt(2 * variance), (trials, design["topics"].item()))
-    p = stats.ttest_1samp(
-        gaps, 0.0, axis=1, alternative="two-sided" if sided == 2 else "greater"
-    ).pvalue
+    p = stats.ttest_1samp(gaps, 0.0, axis=1).pvalue
     power = design["power"].item()
     assert (p < 0.05).mean() == pytest.approx(power, abs=4 * np.sqrt(power * (1 - power) / trials))
 
@@ -148,6 +137,6 @@ def test_simulated_intervals_are_as_wide_as_promised() -> None:
 def test_differences_are_those_that_power_is_enough_for() -> None:
     for method in ("anova", "t"):
         found = detectable_difference(VARIANCES, [5, 50], method=method)
-        again = achieved_power(VARIANCES[2], found["min_diff"].values[2, 1], 50, method=method)
-        assert again["power"].item() == pytest.approx(0.8, abs=1e-9)
+        again = power_of(VARIANCES[2], found["min_diff"].values[2, 1], 50, method=method)
+        assert again == pytest.approx(0.8, abs=1e-9)
         np.testing.assert_allclose(found["power"], 0.8, atol=1e-9)

@@ -10,7 +10,6 @@ import pytest
 import scorecube as sc
 from scorecube.analyses.designs import CONDITIONS, four_z_squared
 from scorecube.design import (
-    achieved_power,
     detectable_difference,
     exact_noncentrality,
     expected_width,
@@ -18,6 +17,7 @@ from scorecube.design import (
     topic_set_size,
 )
 from scorecube.design.power import PairedT
+from tests.design.powers import power_of
 
 TABLE_3 = {
     "nG@1": (
@@ -98,9 +98,7 @@ def test_sizes_of_the_pilot_variances() -> None:
 
 
 def test_approximate_and_exact_power_differ_by_what_the_specification_says() -> None:
-    power = [
-        achieved_power(0.114, 0.15, 159, mode=mode)["power"].item() for mode in ("sakai", "exact")
-    ]
+    power = [power_of(0.114, 0.15, 159, mode=mode) for mode in ("sakai", "exact")]
     assert abs(power[0] - power[1]) == pytest.approx(0.0024, abs=1e-4)
 
 
@@ -178,7 +176,7 @@ def test_no_overflow_up_to_a_million_topics() -> None:
         for mode in ("exact", "sakai"):
             how: dict[str, Any] = {"method": method, "mode": mode}
             assert np.isfinite(detectable_difference(0.1, n, **how)["min_diff"]).all()
-            assert np.isfinite(achieved_power(0.1, [1e-6, 0.1, 1e6], n, **how)["power"]).all()
+            assert np.isfinite(power_of(0.1, [1e-6, 0.1, 1e6], n, **how)).all()
     for size in (10**5, 10**6):
         difference = detectable_difference(0.1, size)["min_diff"].item()
         assert topic_set_size(0.1, difference)["topics"].item() == size

@@ -19,8 +19,7 @@ from scorecube.design import (
     variance_intervals,
     within_system_variance,
 )
-from scorecube.design.uncertainty import assured_variance, jackknife_interval
-from scorecube.errors import BadPlan
+from scorecube.design.uncertainty import jackknife_interval
 from scorecube.report.phrases import about
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import import_scores
@@ -57,58 +56,17 @@ def test_intervals_leave_out_each_topic_and_each_team(estimate: Any) -> None:
     assert float(both[0][0]) == pytest.approx(float(low), rel=1e-12)
 
 
-def plain_assured(scores: Any, teams: list[str], estimate: Any, level: float) -> float:
-    """Bias and acceleration of the logarithm of the variance from leaving out each topic and each team, as of BCa."""
-    rows, columns = range(len(scores)), range(len(scores[0]))
-    topics = [[[scores[i][j] for j in columns if j != out] for i in rows] for out in columns]
-    without = [[scores[i] for i in rows if teams[i] != team] for team in sorted(set(teams))]
-    whole = math.log(estimate(np.array(scores)))
-    variance = bias = third = below = 0.0
-    for group in (topics, without):
-        logs = [math.log(estimate(np.array(each))) for each in group]
-        mean, n = statistics.fmean(logs), len(logs)
-        own = (n - 1) / n * sum((mean - each) ** 2 for each in logs)
-        variance, below = variance + own, below + own**2 / (n - 1)
-        third += (n - 1) / n * sum((mean - each) ** 3 for each in logs)
-        bias += (n - 1) * (mean - whole)
-    reach = scipy.stats.t.ppf(level, variance**2 / below) * math.sqrt(variance)
-    acceleration = third / (6 * variance**1.5)
-    return math.exp(whole - bias + reach / (1 - acceleration * reach / math.sqrt(variance)))
-
-
-@pytest.mark.parametrize("estimate", ESTIMATES)
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
-def test_assured_variances_equal_the_oracle(estimate: Any, level: float) -> None:
-    scores = np.random.default_rng(5).random((7, 9)) ** 3
-    teams = ["a", "b", "b", "c", "c", "c", "d"]
-    found = assured_variance(scores, teams, estimate, level)
-    assert float(found) == pytest.approx(plain_assured(scores.tolist(), teams, estimate, level))
-
-
-def test_assured_sizes_grow_with_the_assurance() -> None:
-    cube = simulate_cube(n_runs=8, seed=2)
-    sizes = [topic_set_size_of_cube(variance_intervals(cube, assurance=each)) for each in (0.5, 0.8, 0.9)]  # fmt: skip
-    for name in ("assured_topics", "assured_paired_topics"):
-        assert (sizes[0][name] < sizes[1][name]).all()
-        assert (sizes[1][name] < sizes[2][name]).all()
-    assert (sizes[2]["assured_topics"] > sizes[2]["topics"]).all()
-    np.testing.assert_array_equal(sizes[0]["topics"], topic_set_size_of_cube(variance_intervals(cube))["topics"])  # fmt: skip
-    for wrong in (0.49, 1.0):
-        with pytest.raises(BadPlan, match=r"from 0\.5 to below"):
-            variance_intervals(cube, assurance=wrong)
-
-
 def test_a_variance_that_is_0_without_some_run_has_no_interval() -> None:
     """Its logarithm has no jackknife: the limits were the estimate itself, as if it were exact."""
     cube = simulate_cube(n_runs=3, seed=3)
     scores = cube["score"].values.copy()
     scores[..., 2, :] = scores[..., 1, :]
-    found = variance_intervals(cube.assign(score=(cube["score"].dims, scores)), assurance=0.8)
+    found = variance_intervals(cube.assign(score=(cube["score"].dims, scores)))
     sizes = topic_set_size_of_cube(found)
     assert (found["residual_variance"] > 0).all()
-    for end in ("low", "high", "assured"):
+    for end in ("low", "high"):
         assert np.isnan(found[f"residual_variance_{end}"]).all()
-    for name in ("paired_topics_low", "paired_topics_high", "assured_paired_topics"):
+    for name in ("paired_topics_low", "paired_topics_high"):
         assert np.isnan(sizes[name]).all()
     assert (sizes["paired_topics"] > 0).all()
     assert (sizes["topics_low"] < sizes["topics_high"]).all()

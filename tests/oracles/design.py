@@ -92,18 +92,18 @@ def rule_a(variance: float, difference: float, systems: int, alpha: float, beta:
     return n
 
 
-def t_power(n: int, variance: float, difference: float, alpha: float, sided: int) -> float:
+def t_power(n: int, variance: float, difference: float, alpha: float) -> float:
     """Power of the paired t test; differences have twice the variance."""
     shift = math.sqrt(n) * difference / math.sqrt(2 * variance)
-    critical = stats.t.isf(alpha / sided, n - 1)
-    lower = stats.nct.sf(critical, n - 1, -shift) if sided == 2 else 0.0
+    critical = stats.t.isf(alpha / 2, n - 1)
+    lower = stats.nct.sf(critical, n - 1, -shift)
     return float(stats.nct.sf(critical, n - 1, shift) + lower)
 
 
-def t_size(variance: float, difference: float, alpha: float, beta: float, sided: int) -> int:
+def t_size(variance: float, difference: float, alpha: float, beta: float) -> int:
     """Smallest n with enough power, counted up from 2."""
     n = 2
-    while t_power(n, variance, difference, alpha, sided) < 1 - beta:
+    while t_power(n, variance, difference, alpha) < 1 - beta:
         n += 1
     return n
 

@@ -35,7 +35,7 @@ CONFIDENCE = 0.95
 """Of the intervals of numbers of topics."""
 TOPICS_AT_HAND = "topics_at_hand"
 """Attribute of a design: topics that the collection has."""
-DESIGN_OPTIONS = ("method", "mode", "sided")
+DESIGN_OPTIONS = ("method", "mode")
 SMALLEST = float(np.finfo(np.float64).tiny)
 """Stands for a variance of 0, of which no size follows."""
 POINTS = 120

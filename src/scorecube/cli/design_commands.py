@@ -68,22 +68,7 @@ DESIGN = (
     _VARIANCE,
     _numbers("min_diff", None, "Difference in mean score to detect; 0.1 by default."),
     _numbers("width", None, "Widest confidence interval (--method ci); 0.1 by default."),
-    _numbers(
-        "topics",
-        None,
-        "Available numbers of topics, e.g. 50 or 25..100:25: compute the difference they detect, the power with --min-diff, or the width "
-        "with --method ci.",
-        integers_of,
-    ),
     *_SHARED,
-    Option(
-        "Also the topics whose true power is 1 - beta with this probability, e.g. 0.8, as the variance of a STUDY is an estimate.",
-        minimum=0.5,
-        below=1.0,
-        name="assurance",
-        type=float | None,
-        default=None,
-    ),
     Option(
         "anova (best and worst of several systems), t (paired t test) or ci (confidence interval).",
         choices=("anova", "t", "ci"),
@@ -95,9 +80,6 @@ DESIGN = (
         choices=("exact", "sakai"),
         name="mode",
         default="exact",
-    ),
-    Option(
-        "2, or 1 for a one-sided t test.", minimum=1, maximum=2, name="sided", type=int, default=2
     ),
 )
 WCW = (
@@ -129,8 +111,7 @@ def from_variances(
                 for known in (declared, SELECTION)
             )
             check_output(form, figure)
-            variance, assurance = values.pop("variance"), values.pop("assurance", None)
-            found = find_variances(study, variance, selection, assurance)
+            found = find_variances(study, values.pop("variance"), selection)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # notes of results repeat their text
                 results = [
@@ -160,27 +141,9 @@ def design(variances: Any, values: dict[str, Any]) -> xr.Dataset:
 
     from scorecube import design as calculators
 
-    names = ("topics", "min_diff", "width", "beta")
-    topics, difference, width, beta = (values.pop(name) for name in names)
-    if topics is None:
-        of_study = isinstance(variances, xr.Dataset)
-        sizes = calculators.topic_set_size_of_cube if of_study else calculators.topic_set_size
-        return sizes(variances, min_diff=difference, width=width, beta=beta, **values)
-    if "assurance" in getattr(variances, "coords", ()):
-        raise BadPlan(
-            "--assurance is about numbers of topics; leave --topics out", option="assurance"
-        )
-    variances = one_way(variances)
-    if width is not None or (values["method"] == "ci" and difference is not None):
-        flag = "--width" if width is not None else "--min-diff"
-        raise BadPlan(
-            f"--topics with {flag}: the width is computed from the numbers of topics; leave {flag} out"
-        )
-    if values["method"] == "ci":
-        return calculators.expected_width(variances, topics, alpha=values["alpha"])
-    if difference is None:
-        return calculators.detectable_difference(variances, topics, beta=beta, **values)
-    return calculators.achieved_power(variances, difference, topics, **values)
+    of_study = isinstance(variances, xr.Dataset)
+    sizes = calculators.topic_set_size_of_cube if of_study else calculators.topic_set_size
+    return sizes(variances, **values)
 
 
 @from_variances(WCW)
@@ -214,7 +177,7 @@ def one_way(variances: Any) -> Any:
 
 
 def find_variances(
-    study: str | None, variance: Any, selection: Mapping[str, Any], assurance: float | None
+    study: str | None, variance: Any, selection: Mapping[str, Any]
 ) -> list[tuple[Any, dict[str, Any]]]:
     """Return variances with facts of their collection: those of --variance without, else datasets with intervals."""
     if (study is None) == (variance is None):
@@ -223,10 +186,6 @@ def find_variances(
             f"variances come from --variance V or from the scores of a STUDY; found {found}, expected one of them"
         )
     if study is None:
-        if assurance is not None:
-            raise BadPlan(
-                "--assurance takes the uncertainty of a variance from the scores of a STUDY; with --variance leave it out"
-            )
         unused = [name for name, value in selection.items() if value is not None]
         if unused:
             raise BadPlan(
@@ -256,7 +215,7 @@ def find_variances(
             "n_runs": cube.sizes["run"],
             "n_topics": by_group(cube).sizes["topic"],
         }
-        estimated = variance_intervals(cube, assurance=assurance)
+        estimated = variance_intervals(cube)
         for key in ABOUT_TOPICS:
             if key in estimated.attrs:
                 notify(f"{name}: {estimated.attrs[key]}")

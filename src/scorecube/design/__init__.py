@@ -4,7 +4,6 @@ from scorecube.design.power import exact_noncentrality, tool_noncentrality
 from scorecube.design.sizes import (
     METHODS,
     MODES,
-    achieved_power,
     detectable_difference,
     expected_width,
     topic_set_size,
@@ -22,7 +21,6 @@ __all__ = [
     "METHODS",
     "MODES",
     "ROUTES",
-    "achieved_power",
     "design_variances",
     "detectable_difference",
     "exact_noncentrality",

@@ -17,7 +17,7 @@ Numbers = float | Iterable[float] | xr.DataArray | xr.Dataset
 
 METHOD, MODE = "method", "mode"
 VARIANCE, MIN_DIFF, WIDTH, SYSTEMS = "variance", "min_diff", "width", "systems"
-ALPHA, BETA, ASSURANCE = "alpha", "beta", "assurance"
+ALPHA, BETA = "alpha", "beta"
 TOPICS, POWER, ROUTE = "topics", "power", "route"
 NOTES = "notes"
 MAX_TOPICS = 10_000_000
@@ -54,7 +54,6 @@ RULES = {
     WIDTH: Rule(0.0, math.inf, False, False, "a width of confidence intervals, more than 0"),
     SYSTEMS: Rule(2, 100_000, True, True, "a number of systems, a whole number from 2 to 100,000"),
     **dict.fromkeys((ALPHA, BETA), _RATE),
-    ASSURANCE: Rule(0.5, 1.0, True, False, "a probability from 0.5 to below 1"),
     TOPICS: Rule(
         2, MAX_TOPICS, True, True, f"a number of topics, a whole number from 2 to {MAX_TOPICS:,}"
     ),
@@ -72,7 +71,6 @@ VARIABLES = {
             form=".2f",
             alpha="probability of a type I error; 1 - confidence of intervals",
             beta="probability of a type II error",
-            assurance="probability that the true power is reached, over collections like this",
         ),
         *variables((), "condition", "systems", "i", systems="systems that are compared"),
         *variables(

@@ -124,27 +124,20 @@ class PairedT(PowerModel):
     The papers do not describe the approximation of Sakai's tool, so its power is taken to be exact.
 
     alpha, beta: See `PowerModel`.
-    sided: 2, or 1 for a one-sided test.
     """
 
-    sided: int = 2
-
     def power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
-        """Return P(|t'| > t) of the noncentral t, or P(t' > t) if one-sided.
+        """Return P(|t'| > t) of the noncentral t.
 
         The square of t' is a noncentral F of 1 and n - 1 degrees of freedom.
         """
         degrees = n - 1.0
-        if self.sided == 1:
-            critical = -scipy.special.stdtrit(degrees, self.alpha)
-            bounded = np.sqrt(np.minimum(noncentrality, MAX_NONCENTRALITY))
-            return np.asarray(scipy.stats.nct.sf(critical, degrees, bounded), np.float64)
         critical = scipy.special.stdtrit(degrees, self.alpha / 2.0) ** 2
         return _f_power(np.ones_like(degrees), degrees, critical, noncentrality)
 
     def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
         # (z_alpha + z_beta)^2 / g + z_alpha^2 / 2.
-        z_alpha = -scipy.special.ndtri(self.alpha / self.sided)
+        z_alpha = -scipy.special.ndtri(self.alpha / 2)
         return (z_alpha - scipy.special.ndtri(self.beta)) ** 2, z_alpha**2 / 2.0
 
 

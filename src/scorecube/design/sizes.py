@@ -51,7 +51,6 @@ def topic_set_size(
     beta: Numbers = 0.2,
     method: str = "anova",
     mode: str = "exact",
-    sided: int = 2,
     paired: bool = False,
 ) -> xr.Dataset:
     """Return the number of topics that a test collection needs.
@@ -83,8 +82,6 @@ def topic_set_size(
         ``exact``: the smallest number of topics with an exact power of at least 1 - beta. ``sakai``: the
         number in Sakai's spreadsheets, usually one topic less, as they round the power to two decimals.
         ``ci`` is the same in both modes.
-    sided
-        2, or 1 for a one-sided t test.
     paired
         Whether `variance` is the two-way residual variance, of comparisons on the same topics: ``anova`` then has
         n - 1 error degrees of freedom less.
@@ -118,7 +115,7 @@ def topic_set_size(
     >>> topic_set_size([0.0368, 0.0824], width=[0.1, 0.2], method="ci")["topics"].values.tolist()
     [[116, 31], [256, 66]]
     """
-    attrs = _method_attrs(method, mode, sided)
+    attrs = _method_attrs(method, mode)
     variances = labelled_numbers(VARIANCE, variance)
     if (variances.values == 0).any():
         attrs[NOTES].append(
@@ -168,7 +165,6 @@ def detectable_difference(
     beta: Numbers = 0.2,
     method: str = "anova",
     mode: str = "exact",
-    sided: int = 2,
 ) -> xr.Dataset:
     """Return the smallest difference that topics detect with power 1 - beta.
 
@@ -176,7 +172,7 @@ def detectable_difference(
     ----------
     topics
         Number of topics.
-    variance, systems, alpha, beta, method, mode, sided
+    variance, systems, alpha, beta, method, mode
         See `topic_set_size`; method ``anova`` or ``t``. In mode ``sakai`` differences are multiples of 0.001.
 
     Returns
@@ -189,8 +185,9 @@ def detectable_difference(
     >>> [detectable_difference(0.0368, 50, mode=mode)["min_diff"].round(4).item() for mode in ("exact", "sakai")]
     [0.1531, 0.152]
     """
-    attrs = _method_attrs(method, mode, sided)
-    _refuse_intervals(method, "expected_width")
+    attrs = _method_attrs(method, mode)
+    if method == "ci":
+        raise BadPlan(f"{option(METHOD, 'ci')} has no difference to be detected", option=METHOD)
     variances, n = labelled_numbers(VARIANCE, variance), labelled_numbers(TOPICS, topics)
     parameters = [variances, n, *_settings(systems, alpha, beta, attrs).values()]
     if mode == "sakai":
@@ -213,49 +210,6 @@ def detectable_difference(
             variances > 0, 1.0
         )
     return design_result("design", {MIN_DIFF: difference, POWER: power}, parameters, attrs)
-
-
-def achieved_power(
-    variance: Numbers,
-    min_diff: Numbers,
-    topics: Numbers,
-    *,
-    systems: Numbers = 10,
-    alpha: Numbers = 0.05,
-    method: str = "anova",
-    mode: str = "exact",
-    sided: int = 2,
-) -> xr.Dataset:
-    """Return the power with which a number of topics detects a difference.
-
-    Parameters
-    ----------
-    min_diff, topics
-        Difference to be detected, and number of topics.
-    variance, systems, alpha, method, mode, sided
-        See `topic_set_size`; method ``anova`` or ``t``.
-
-    Returns
-    -------
-    powers
-        Dataset: `power`.
-
-    Examples
-    --------
-    >>> achieved_power(0.5, 0.5, 34, method="t")["power"].round(4).item()
-    0.8078
-    """
-    attrs = _method_attrs(method, mode, sided)
-    _refuse_intervals(method, "expected_width")
-    settings = _settings(systems, alpha, 0.5, attrs, with_beta=False)
-    numbers = ((VARIANCE, variance), (MIN_DIFF, min_diff), (TOPICS, topics))
-    parameters = [*(labelled_numbers(name, value) for name, value in numbers), *settings.values()]
-    arrays = _by_name(parameters)
-    v = arrays[VARIANCE].values
-    g = _per_topic(v, arrays[MIN_DIFF].values)
-    model = _model({**arrays, BETA: xr.full_like(arrays[VARIANCE], 0.5)}, attrs)
-    power = np.where(v > 0, _power(model, arrays[TOPICS].values, g, mode), 1.0)
-    return design_result("design", {POWER: arrays[VARIANCE].copy(data=power)}, parameters, attrs)
 
 
 def expected_width(variance: Numbers, topics: Numbers, *, alpha: Numbers = 0.05) -> xr.Dataset:
@@ -288,7 +242,7 @@ def expected_width(variance: Numbers, topics: Numbers, *, alpha: Numbers = 0.05)
     ]
     v, n, alphas = broadcast_numbers(parameters)
     width = v.copy(data=expected_interval_width(n.values, v.values, alphas.values))
-    return design_result("design", {WIDTH: width}, parameters, _method_attrs("ci", "exact", 2))
+    return design_result("design", {WIDTH: width}, parameters, _method_attrs("ci", "exact"))
 
 
 def _per_topic(variance: FloatArray, difference: FloatArray) -> FloatArray:
@@ -363,43 +317,27 @@ def _power(model: PowerModel, n: FloatArray, g: FloatArray, mode: str) -> FloatA
     return model.tool_power(n, n * g) if mode == "sakai" else model.power(n, n * g)
 
 
-def _method_attrs(method: str, mode: str, sided: int) -> dict[str, Any]:
-    for name, value, choices in (
-        (METHOD, method, METHODS),
-        (MODE, mode, MODES),
-        ("sided", sided, (2, 1)),
-    ):
+def _method_attrs(method: str, mode: str) -> dict[str, Any]:
+    for name, value, choices in ((METHOD, method, METHODS), (MODE, mode, MODES)):
         if value not in choices:
-            raise BadPlan(
-                f"{option(name, value)}: choose {' or '.join(map(str, choices))}", option=name
-            )
-    if sided == 1 and method != "t":
-        raise BadPlan(
-            f"{option('sided', 1)} requires {option(METHOD, 't')}; found {option(METHOD, method)}",
-            option="sided",
-        )
-    return {METHOD: method, MODE: mode, "sided": sided, NOTES: []}
+            raise BadPlan(f"{option(name, value)}: choose {' or '.join(choices)}", option=name)
+    return {METHOD: method, MODE: mode, NOTES: []}
 
 
 def _settings(
-    systems: Numbers, alpha: Numbers, beta: Numbers, attrs: dict[str, Any], with_beta: bool = True
+    systems: Numbers, alpha: Numbers, beta: Numbers, attrs: dict[str, Any]
 ) -> dict[str, xr.DataArray]:
     """Return the other parameters of the method; append notes to `attrs`."""
     settings = {SYSTEMS: labelled_numbers(SYSTEMS, systems)} if attrs[METHOD] == "anova" else {}
     settings[ALPHA] = labelled_numbers(ALPHA, alpha)
-    if with_beta:
-        settings[BETA] = labelled_numbers(BETA, beta)
-        check_error_rates(settings[ALPHA], settings[BETA])
+    settings[BETA] = labelled_numbers(BETA, beta)
+    check_error_rates(settings[ALPHA], settings[BETA])
     anova_tool = attrs[METHOD] == "anova" and attrs[MODE] == "sakai"
     if anova_tool:
         attrs[NOTES].append(
             "power is approximated as in Sakai's tool, which rounds it to 2 decimals"
         )
-    if (
-        anova_tool
-        and with_beta
-        and not has_constants(*xr.broadcast(settings[ALPHA], settings[BETA]))
-    ):
+    if anova_tool and not has_constants(*xr.broadcast(settings[ALPHA], settings[BETA])):
         attrs[NOTES].append(
             "Nagata's constants exist for alpha 0.05 or 0.01 with beta 0.2 or 0.1 only; for others the noncentrality is exact"
         )
@@ -412,7 +350,7 @@ def _model(
     alpha, beta = arrays[ALPHA].values, arrays[BETA].values
     if attrs[METHOD] == "anova":
         return Anova(alpha, beta, arrays[SYSTEMS].values, paired)
-    return PairedT(alpha, beta, attrs["sided"])
+    return PairedT(alpha, beta)
 
 
 def _refuse_argument(method: str, required: str, other: str, value: Numbers | None) -> None:
@@ -420,12 +358,4 @@ def _refuse_argument(method: str, required: str, other: str, value: Numbers | No
         raise BadPlan(
             f"{option(METHOD, method)} takes {option(required)}, not {option(other)}; use {option(required)}, or another method",
             option=other,
-        )
-
-
-def _refuse_intervals(method: str, instead: str) -> None:
-    if method == "ci":
-        raise BadPlan(
-            f"{option(METHOD, 'ci')} has no difference to be detected; use {instead} for the width of intervals",
-            option=METHOD,
         )

@@ -20,7 +20,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.topic_groups import by_group
-from scorecube.design.inputs import ASSURANCE, TOPICS, VARIANCE, labelled_numbers
+from scorecube.design.inputs import TOPICS, VARIANCE
 from scorecube.design.sizes import topic_set_size
 from scorecube.design.variance import (
     RESIDUAL,
@@ -36,7 +36,6 @@ CONFIDENCE = 0.95
 FEWEST = 2
 """Number of topics where a variance is 0."""
 ENDS = ("low", "high")
-ASSURED = "assured"
 VARIABLES = tuple(
     each
     for name, meaning in (
@@ -46,11 +45,6 @@ VARIABLES = tuple(
     for each in (
         *schema.variables(schema.CELL, "estimate", **{name: meaning}),
         *schema.limits(name, schema.CELL, "1", f"{{}} limit of the {meaning}"),
-        *schema.variables(
-            schema.CELL,
-            "estimate",
-            **{f"{name}_{ASSURED}": f"{meaning}, exceeded with probability 1 - assurance"},
-        ),
     )
 )
 COUNTS = (
@@ -60,18 +54,11 @@ COUNTS = (
         paired_topics="topics for comparisons on the same topics, by the residual variance",
     ),
     *schema.limits("paired_topics", (), "topics", "its {} limit"),
-    *schema.variables(
-        *((), "count", "topics", "f"),
-        assured_topics="topics that reach the power with the probability `assurance`",
-        assured_paired_topics="the same for comparisons on the same topics",
-    ),
 )
 """Variables that `topic_set_size_of_cube` adds."""
 
 
-def variance_intervals(
-    cube: xr.Dataset, confidence: float = CONFIDENCE, assurance: float | None = None
-) -> xr.Dataset:
+def variance_intervals(cube: xr.Dataset, confidence: float = CONFIDENCE) -> xr.Dataset:
     """Return both variances of every metric and gain setting with intervals over topics and teams.
 
     Parameters
@@ -80,20 +67,17 @@ def variance_intervals(
         Scores (metric, gain, run, topic), NaN for missing. Without teams each run is a team.
     confidence
         Confidence level, between 0 and 1.
-    assurance
-        Confidence level of one-sided upper limits, from 0.5 to below 1, which sizes that are to reach their power with this
-        probability are computed from; None for none.
 
     Returns
     -------
     variances
         Dataset over metric and gain: `variance` (within systems, one-way) and `residual_variance` (two-way), each
-        with ``_low`` and ``_high``, and ``_assured`` with an assurance. Limits are NaN with fewer than 3 topics, and 0 for a variance of 0.
+        with ``_low`` and ``_high``. Limits are NaN with fewer than 3 topics, and 0 for a variance of 0.
 
     Raises
     ------
     BadPlan
-        As `design_variances`, or the assurance is out of range.
+        As `design_variances`.
 
     Examples
     --------
@@ -112,14 +96,9 @@ def variance_intervals(
         values |= dict(
             zip((name, f"{name}_low", f"{name}_high"), (estimate(scores), *limits), strict=True)
         )
-        if assurance is not None:
-            level = float(labelled_numbers(ASSURANCE, assurance))
-            values[f"{name}_{ASSURED}"] = assured_variance(scores, teams, estimate, level)
     result = xr.Dataset(
         {name: (schema.CELL, found) for name, found in values.items()}, one_way.coords
     )
-    if assurance is not None:
-        result = result.assign_coords({ASSURANCE: assurance})
     groups = {key: cube.attrs[key] for key in names.ABOUT_TOPICS if key in cube.attrs}
     return _annotated(result.assign_attrs(one_way.attrs | groups), VARIABLES)
 
@@ -142,74 +121,47 @@ def jackknife_interval(
     confidence: Confidence level.
     """
     value = estimate(scores)
-    reach, _ = _log_jackknife(scores, teams, estimate, (1 + confidence) / 2)
-    factor = np.exp(reach)
+    factor = np.exp(_reach(scores, teams, estimate, (1 + confidence) / 2))
     return np.where(value > 0, value / factor, value), np.where(value > 0, value * factor, value)
 
 
-def assured_variance(
-    scores: FloatArray,
-    teams: Sequence[str],
-    estimate: Callable[[FloatArray], FloatArray],
-    assurance: float,
-) -> FloatArray:
-    """Return a variance that the true one does not exceed with a probability: float64 (...).
-
-    The logarithm is corrected by its jackknife bias and by its skewness, as of the BCa interval: variances are skewed, and most estimates are below the
-    truth.
-
-    scores, teams, estimate: As of `jackknife_interval`.
-    assurance: The probability.
-    """
-    value = estimate(scores)
-    reach, (variance, bias, third) = _log_jackknife(scores, teams, estimate, assurance)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        skewed = 1.0 - np.where(variance > 0, third * reach / (6.0 * variance**2), 0.0)
-        skewed = np.maximum(skewed, 0.5)  # no topic alone more than doubles the reach
-    return np.asarray(np.where(value > 0, value * np.exp(reach / skewed - bias), value))
-
-
-def _log_jackknife(
+def _reach(
     scores: FloatArray,
     teams: Sequence[str],
     estimate: Callable[[FloatArray], FloatArray],
     level: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the reach of a one-sided interval of the logarithm of a variance, and variance, bias and third moment of the logarithm; NaN with fewer than 3 topics."""
+) -> FloatArray:
+    """Return the reach of a one-sided interval of the logarithm of a variance; NaN with fewer than 3 topics."""
     n_topics = scores.shape[-1]
     if n_topics < 3:
-        return np.full(scores.shape[:-2], np.nan), np.full((3, *scores.shape[:-2]), np.nan)
+        return np.full(scores.shape[:-2], np.nan)
     _, team_of = np.unique(np.array(teams, str), return_inverse=True)
     parts = [
         _left_out(scores, estimate, -1, np.arange(n_topics) % MOST_GROUPS),
         _left_out(scores, estimate, -2, team_of % MOST_GROUPS),
     ]
-    moments = np.sum([each for each, _ in parts], axis=0)
-    total = moments[0]
+    total = np.sum([each for each, _ in parts], axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        freedom = total**2 / sum(each[0] ** 2 / (count - 1) for each, count in parts if count > 1)
+        freedom = total**2 / sum(each**2 / (count - 1) for each, count in parts if count > 1)
         quantile = scipy.special.stdtrit(freedom, level)
         # NaN where a variance is 0 without some run or topic, as its logarithm has no jackknife.
-        reach = np.where(total == 0, 0.0, quantile * np.sqrt(total))
-    return reach, moments
+        return np.where(total == 0, 0.0, quantile * np.sqrt(total))
 
 
 def _left_out(
     scores: FloatArray, estimate: Callable[[FloatArray], FloatArray], axis: int, group_of: Any
 ) -> tuple[FloatArray, int]:
-    """Return the jackknife variance, bias and third moment of the logarithm of a variance, and the number of groups; 0 for one group."""
+    """Return the jackknife variance of the logarithm of a variance, and the number of groups; 0 for one group."""
     groups = np.unique(group_of)
     if len(groups) < 2:
-        return np.zeros((3, *scores.shape[:-2])), len(groups)
+        return np.zeros(scores.shape[:-2]), len(groups)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(
             [estimate(np.compress(group_of != group, scores, axis=axis)) for group in groups]
         )
         away = logs.mean(axis=0) - logs
         share = (len(groups) - 1) / len(groups)
-        bias = (len(groups) - 1) * (logs.mean(axis=0) - np.log(estimate(scores)))
-        moments = np.array([share * (away**2).sum(axis=0), bias, share * (away**3).sum(axis=0)])
-    return moments, len(groups)
+        return share * (away**2).sum(axis=0), len(groups)
 
 
 def teams_of_runs(cube: xr.Dataset) -> list[str]:
@@ -232,18 +184,12 @@ def topic_set_size_of_cube(variances: xr.Dataset, **settings: Any) -> xr.Dataset
     sizes
         As of `topic_set_size` for the one-way variance, and `residual_variance`, `topics_low`, `topics_high`,
         `paired_topics`, `paired_topics_low`, `paired_topics_high`. The latter three are for comparisons of systems on
-        the same topics, whose differences have no variance between topics. With an assurance also `assured_topics` and
-        `assured_paired_topics`: their true power is at least 1 - beta for the share `assurance` of collections like this, that of
-        `topics` for about half of them.
+        the same topics, whose differences have no variance between topics.
     """
     result = topic_set_size(variances[VARIANCE], **settings)
     numbers = {f"topics_{end}": (variances[f"{VARIANCE}_{end}"], False) for end in ENDS}
     numbers |= {"paired_topics": (variances[RESIDUAL], True)}
     numbers |= {f"paired_topics_{end}": (variances[f"{RESIDUAL}_{end}"], True) for end in ENDS}
-    if ASSURANCE in variances.coords:
-        numbers |= {"assured_topics": (variances[f"{VARIANCE}_{ASSURED}"], False)}
-        numbers |= {"assured_paired_topics": (variances[f"{RESIDUAL}_{ASSURED}"], True)}
-        result = result.assign_coords({ASSURANCE: variances[ASSURANCE]})
     found = {}
     for name, (variance, paired) in numbers.items():
         known, positive = np.isfinite(variance), variance > 0

@@ -58,28 +58,22 @@ WIDTHS = ("route", "variance", "systems", "alpha", "beta", "topics", "width")
 INTERVALS = (
     *("topics_low", "topics_high", "residual_variance"),
     *("paired_topics", "paired_topics_low", "paired_topics_high"),
-    *("assurance", "assured_topics", "assured_paired_topics"),
 )
 """Columns of designs from the scores of a collection: limits, and topics for comparisons on the same topics."""
-WHOLE = {"systems", "topics", *INTERVALS} - {"residual_variance", "assurance"}
+WHOLE = {"systems", "topics", *INTERVALS} - {"residual_variance"}
 INTERVAL = f"{CONFIDENCE:.0%} intervals"
 EXTRAPOLATED = 2
 """Times the topics at hand, beyond which a number of topics is an extrapolation."""
 COUNT = ",.0f"
 """How numbers of topics are written on cards."""
 DASHES = ("-", "--", ":")
-WORDS = {
-    "topics": "number of topics",
-    "min_diff": "difference to be detected",
-    "width": "width of the confidence interval",
-    "power": "power",
-}
+WORDS = {"min_diff": "difference to be detected", "width": "width of the confidence interval"}
 
 
 def sizes(result: xr.Dataset) -> pd.DataFrame:
     """Numbers of topics, with the requirements; from the scores of a collection also with intervals.
 
-    result: Of `topic_set_size` or one of the inverse questions.
+    result: Of `topic_set_size`.
     """
     return _rows(result, SIZES, (*SIZES, *WHERE, *result.dims, "expected_width", *INTERVALS))
 
@@ -166,17 +160,6 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
             table="sizes",
             short=() if how == same else short,
         )
-        assured = f"assured_{column}"
-        if assured in frame:
-            yield with_number(
-                f"{about(rows[0][assured])} topics{how} by {rows[0]['label']} reach this power in {first['assurance']:.0%} of collections like this, "
-                f"{about(rows[0][column])} in about half of them",
-                f"topics that reach the power with probability {first['assurance']:g}, {rows[0]['label']}{on_collection(rows[0], group.several)}",
-                [rows[0][assured]],
-                "topics",
-                unlimited="is itself a limit",
-                table="sizes",
-            )
 
 
 def _short(frame: pd.DataFrame, at_hand: int) -> tuple[Short, ...]:
@@ -214,7 +197,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
 
 def page_tables(frames: Frames) -> HeadedTables:
     """Return the numbers of topics."""
-    return [("Topics needed", frames["sizes"][[*WHERE, "variance", "topics", *INTERVALS[:-3]]])]
+    return [("Topics needed", frames["sizes"][[*WHERE, "variance", "topics", *INTERVALS]])]
 
 
 def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) -> None:
@@ -302,21 +285,16 @@ def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """
     axes = canvas.panel(FIGURE_SIZE)
     chosen, setting = _at_gain(result)
-    inverse = "topics" not in chosen.data_vars
-    x = "topics" if inverse else "width" if chosen.attrs["method"] == "ci" else "min_diff"
-    y = next(name for name in ("topics", "min_diff", "width", "power") if name in chosen.data_vars)
+    x = "width" if chosen.attrs["method"] == "ci" else "min_diff"
     if x not in chosen.dims:
         chosen = chosen.expand_dims(x, axis=-1)
-    for label, style, line in curves_of(chosen if inverse else with_curves(chosen, x), x):
+    for label, style, line in curves_of(with_curves(chosen, x), x):
         required = np.atleast_1d(line[x].values)
-        found = np.atleast_1d(line[y].values)
-        if inverse:
-            axes.plot(required, found, label=label, marker="o", markersize=4, **style)
-            continue
+        found = np.atleast_1d(line["topics"].values)
         name = f"{label}: {found[0]} topics" if len(required) == 1 else label
         axes.plot(line["nearby"], line["nearby_topics"], linewidth=1.2, label=name, **style)
         axes.plot(required, found, "o", markersize=5, color=style["color"])
-    axes.set(xlabel=WORDS[x], ylabel=WORDS[y], ylim=(0.0, None))
+    axes.set(xlabel=WORDS[x], ylabel="number of topics", ylim=(0.0, None))
     words = [str(chosen.attrs.get(name, "")) for name in (COLLECTION, "method", "mode")]
     words += [
         f"{name} {chosen[name].item():g}"
@@ -370,8 +348,8 @@ DESIGN = View(
         "How many topics would a collection need for the best and the worst of several systems to be separated "
         "with probability 1 - beta at significance level alpha, if their mean scores differ by at least the difference? The papers' variance within systems is "
         "estimated from all runs and topics of the collection (one-way analysis of variance, topics' differences included). The power is that of the estimated variance: the true power of such a "
-        "design is below 1 - beta about as often as above; from 25 topics it was 0.78 to 0.80 on average, and 0.55 to 0.72 or less in one design of 20 "
-        "(an assurance of 0.8 gives the topics that reach it in 80% of cases). Where all systems have the "
+        "design is below 1 - beta about as often as above; from 25 topics it was 0.78 to 0.80 on average, and 0.55 to 0.72 or less in one design of 20. "
+        "Where all systems have the "
         "same topics, differences between topics cancel, and the residual variance (two-way) asks for fewer topics (paired_topics). Intervals leave out "
         "each topic and each team in turn; they are about collections whose topics, teams and pools are like these. A metric that needs fewer "
         "topics for a difference is not better for that reason alone: equal differences mean less on a metric with a wide range."
@@ -379,7 +357,7 @@ DESIGN = View(
     summary=(
         Summary(
             "metric=label difference=min_diff width topics_needed=topics~ "
-            "on_the_same_topics=paired_topics~ assured=assured_topics have=n_topics expected_width=expected_width "
+            "on_the_same_topics=paired_topics~ have=n_topics expected_width=expected_width "
             "systems variance alpha power",
             bar="topics needed",
         ),

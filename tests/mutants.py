@@ -63,7 +63,6 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/pairs", ("tests/kernels/pairs", EXACT, f"{PAIRS}/test_repetitions.py", f"{PAIRS}/test_properties.py")),
     ("kernels/pools/contributing", TEAMS),
     ("kernels/pools", (*TEAMS, "tests/design")),
-    ("kernels/rank/rank_biased", (f"{RANKS}/test_agreement.py",)),
     ("kernels/rank/rank_change", ("tests/kernels/rank", f"{SAMPLES}/test_splits.py", f"{RANKS}/test_agreement.py")),
     ("kernels/rank", ("tests/kernels/rank", f"{RANKS}/test_correlation.py", f"{SAMPLES}/test_splits.py")),
     ("kernels/swap/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),

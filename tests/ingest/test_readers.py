@@ -12,7 +12,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import BadInput
-from scorecube.ingest.judge_labels import read_labels
+from scorecube.ingest.judge_labels import qrels_of_table
 from scorecube.ingest.trec import read_teams, read_topic_groups
 from scorecube.workflow.api import import_scores
 
@@ -39,6 +39,14 @@ def with_run(path: Path) -> Any:
     return sc.read_rankings(runs, path, workers=1)["level_at_rank"].values.tolist()
 
 
+def labels(path: Path) -> Any:
+    found = qrels_of_table(path)
+    documents = [found.document(line) for line in range(len(found.levels))]
+    return str(
+        (found.topics, found.levels.tolist(), documents, [len(each) for each in found.tables])
+    )
+
+
 def scores(layout: str) -> Callable[[Path], Any]:
     def read(path: Path) -> Any:
         cube = import_scores([path], layout=layout, notify=lambda _: None)
@@ -53,7 +61,7 @@ READERS = {
     "qrels": Reader("a.qrels", QRELS, with_run),
     "rel": Reader("1.rel", b"d1 L1\nd2 L2\nd3 L3\n", with_run),
     "res": Reader("1.me.res", b"d2\nd3\nd1\n", with_qrels),
-    "labels": Reader("a.csv", b"topic,document,judge,label\n1,d1,j,2\n1,d2,j,0\n", read_labels),
+    "labels": Reader("a.csv", b"topic,document,judge,label\n1,d1,j,2\n1,d2,j,0\n", labels),
     "teams": Reader("teams.csv", b"run,team\nr1,A\nr2,B\n", read_teams),
     "groups": Reader("groups.csv", b"topic,topic_group\n1,x\n2,y\n", read_topic_groups),
     "matrix": Reader("ap.csv", b"topic,a,b\n1,0.5,0.25\n2,0,1\n", scores("matrix")),
@@ -138,8 +146,8 @@ BAD = [
     ("res", b"d4 L1\n", 4, "2 fields"),
     ("res", b"\nd4\n", 4, "an empty line between documents"),
     ("res", b"d2\n", 4, "stands twice in topic 1, first in line 1"),
-    ("labels", b"1,d3,j,good\n", 4, "relevance level"),
-    ("labels", b"1,d1,j,0\n", 4, "second label"),
+    ("labels", b"1,d3,j,good\n", 4, "level 'good' is not an integer"),
+    ("labels", b"1,d1,j,0\n", 4, "judged twice"),
     ("labels", b"1,,j,0\n", 4, "document is missing"),
     ("teams", b"r3\n", 4, "the run or the team is missing"),
     ("teams", b"r3,\n", 4, "the run or the team is missing"),

@@ -139,7 +139,7 @@ def tau_coverage(truth: Truth, number: int, seed: int) -> Values:
     rows: list[dict[str, Any]] = []
     for sample in samples(truth, number, seed):
         tau = kendall(*np.round(sample.means, 12))
-        found = analyse(cube_of(list(sample.scores)), sc.Correlation(intervals=()))
+        found = analyse(cube_of(list(sample.scores)), sc.Correlation(), trials=2)
         at = found.sel(statistic="tau").isel(comparison=0)
         low, high = float(at["population_low"]), float(at["population_high"])
         rows.append(

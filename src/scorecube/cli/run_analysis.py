@@ -79,8 +79,6 @@ def refuse_too_large(
             notify(f"{subject(task)}: {estimate.text(count)}")
 
 
-
-
 def note(name: str, line: str) -> None:
     """Print a note about a collection."""
     notify(f"{name}: note: {ScorecubeError(line).message()}")

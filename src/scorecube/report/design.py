@@ -279,9 +279,9 @@ def width_curves(canvas: Canvas, result: xr.Dataset) -> None:
 
 
 def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
-    """Topics by difference to be detected, or by interval width, with the requirements marked; or an inverse question.
+    """Topics by difference to be detected, or by interval width, with the requirements marked.
 
-    result: Of `topic_set_size`, `detectable_difference`, `achieved_power` or `expected_width`.
+    result: Of `topic_set_size`.
     """
     axes = canvas.panel(FIGURE_SIZE)
     chosen, setting = _at_gain(result)

@@ -303,7 +303,7 @@ def test_judges_of_a_study(scorecube: Cli, files: Path) -> None:
     for name, qrels in (("nist", "nist.txt"), ("gpt4", "gpt4.csv"), ("llama", "llama.csv")):
         scorecube("evaluate", study, "--name", name, "--runs", files / "runs", "--qrels", files / qrels, "--metrics", "AP,nDCG@10").succeeded()  # fmt: skip
     how = ["judges", study, "--truth", "nist", "--labels", "5,8"]
-    assert "labels of gpt4: kappa" in scorecube(*how, "--verbose").succeeded().stderr
+    scorecube(*how).succeeded()
     rows = json.loads(scorecube("show", study, "judges", "--table", "labels", "--format", "json").succeeded().stdout)  # fmt: skip
     assert [row["judge"] for row in rows] == ["gpt4", "llama"]
     assert [row["n_documents"] for row in rows] == [360, 360]

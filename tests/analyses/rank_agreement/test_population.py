@@ -156,5 +156,3 @@ def test_a_last_part_may_be_shorter_than_a_round_of_the_models(
         np.argsort(np.concatenate(parts), axis=-1, kind="stable"),
         np.argsort(whole, axis=-1, kind="stable"),
     )
-
-

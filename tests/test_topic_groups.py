@@ -135,13 +135,6 @@ def test_groups_are_part_of_the_plan_and_said() -> None:
     assert not any("topic groups" in each.sentence for each in sc.findings(alone))
 
 
-def test_systems_with_repetitions_in_groups() -> None:
-    cube = grouped().assign_coords(system=("run", ["a", "a", "b", "b", "c"]))
-    found = sc.analyse(cube, sc.Leaderboard(by_system=True), trials=50, seed=1)
-    assert found.attrs["n_topics"] == 8
-    assert "topic_groups" in found.attrs
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         MaxT,
         Paired,
         Randomisation,
-        Ranks,
         Reliability,
         Splits,
         Stability,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
         Unpaired,
     )
     from scorecube.analyses.quantities import complete
-    from scorecube.analyses.rank_sets.estimates import rank_sets
+    from scorecube.analyses.rank_sets import rank_sets
     from scorecube.collection.judgement_sets import judgement_sets, many_judgement_sets
     from scorecube.collection.many_collections import join_collections
     from scorecube.collection.pools import removed_when_left_out
@@ -59,7 +58,7 @@ if TYPE_CHECKING:
         read_rankings,
         table,
     )
-    from scorecube.workflow.gate import gate
+    from scorecube.workflow.comparison import compare, gate
     from scorecube.workflow.sweep_file import Entry
     from scorecube.workflow.sweep_run import sweep
 
@@ -71,13 +70,14 @@ _MODULES = {
     "Entry": "scorecube.workflow.sweep_file",
     "ScorecubeError": "scorecube.errors",
     "fetch": "scorecube.ingest.public",
-    "gate": "scorecube.workflow.gate",
+    "compare": "scorecube.workflow.comparison",
+    "gate": "scorecube.workflow.comparison",
     "join_collections": "scorecube.collection.many_collections",
     "judgement_sets": "scorecube.collection.judgement_sets",
     "latex": "scorecube.report.paper_tables",
     "markdown": "scorecube.report.paper_tables",
     "many_judgement_sets": "scorecube.collection.judgement_sets",
-    "rank_sets": "scorecube.analyses.rank_sets.estimates",
+    "rank_sets": "scorecube.analyses.rank_sets",
     "removed_when_left_out": "scorecube.collection.pools",
     "select": "scorecube.collection.selection",
     "standardise": "scorecube.collection.selection",
@@ -100,7 +100,6 @@ __all__ = [
     "MaxT",
     "Paired",
     "Randomisation",
-    "Ranks",
     "Reliability",
     "ScorecubeError",
     "Splits",
@@ -111,6 +110,7 @@ __all__ = [
     "Unpaired",
     "agreement_with_preferences",
     "analyse",
+    "compare",
     "complete",
     "cube_from_scores",
     "doubts",

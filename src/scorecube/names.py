@@ -181,3 +181,4 @@ class Purpose(IntEnum):
     NORMAL_ERRORS = 36
     REPETITIONS = 51
     LABELLED_TOPICS = 53
+    BAGS = 54

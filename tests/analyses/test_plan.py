@@ -20,8 +20,8 @@ from scorecube.testing import simulate_cube
 BASE = Swap(size=10)
 READ_LATER = {
     "swap": {"rule", "confidence"}, "stability": set(), "bootstrap": {"plus_one"},
-    "randomisation": {"plus_one"}, "tukey": {"alphas", "plus_one"}, "maxt": {"alphas", "plus_one"}, "leaderboard": {"alpha", "top", "bounds", "winner", "plus_one"}, "board": {"alpha", "top", "bounds", "winner", "plus_one"}, "ranks": {"alpha", "top"}, "unpaired": {"plus_one"},
-    "paired": {"alphas", "equivalence", "bounds"}, "reliability": {"topic_sizes", "target", "confidence"}, "correlate": {"confidence", "bold"}, "splits": set(),
+    "randomisation": {"plus_one"}, "tukey": {"alphas", "plus_one"}, "maxt": {"alphas", "plus_one"}, "leaderboard": {"alpha"}, "board": {"alpha"}, "unpaired": {"plus_one"},
+    "paired": {"alphas", "equivalence"}, "reliability": {"topic_sizes", "target", "confidence"}, "correlate": {"confidence", "bold"}, "splits": set(),
     "agreement": {"first", "second", "confidence", "alphas"}, "teams": {"confidence"}, "judges": set(),
 }  # fmt: skip
 """Options that only `finalize` reads: digests of stored blocks leave them out."""

@@ -98,7 +98,7 @@ def plain(parts: Sequence[Any], trials: int) -> Any:
 def beside_numpy() -> None:
     """Print the time of a board beside that of its largest statistics in plain NumPy."""
     cubes = {f"c{k:02d}": scores(SYSTEMS, QUESTIONS, k).isel(metric=[1]) for k in range(MANY)}
-    analysis, joined = sc.Board(resampling="gaussian"), sc.join_collections(cubes)
+    analysis, joined = sc.Board(), sc.join_collections(cubes)
     run(make_plan(joined.isel(run=slice(9)), analysis, trials=9, seed=1))  # loads kernels
     parts = [cube["score"].values[0, 0] for cube in cubes.values()]
     work: dict[str, Callable[[], object]] = {

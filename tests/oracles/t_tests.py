@@ -1,10 +1,8 @@
-"""Student's t distribution, and t tests of systems over topics and repetitions, in plain Python."""
+"""Student's t distribution in plain Python."""
 
 from __future__ import annotations
 
 import math
-
-from tests.oracles.repetitions import averaged, mean, variance
 
 STEPS = 2000
 
@@ -29,21 +27,3 @@ def critical_t(alpha: float, freedom: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if t_tail(middle, freedom) > alpha else (low, middle)
     return (low + high) / 2
-
-
-def moments(first: list[list[float]], second: list[list[float]]) -> tuple[float, float, float]:
-    """Return the difference of two systems' means, its standard error over topics and repetitions, and Satterthwaite's degrees of freedom.
-
-    Parameters
-    ----------
-    first, second
-        Repetition -> score of each topic.
-    """
-    z = [a - b for a, b in zip(averaged(first), averaged(second), strict=True)]
-    parts = [(variance(z) / len(z), len(z) - 1)]
-    for runs in (first, second):
-        if len(runs) > 1:
-            parts.append((variance([mean(run) for run in runs]) / len(runs), len(runs) - 1))
-    total = math.fsum(part for part, _ in parts)
-    freedom = total**2 / math.fsum(part**2 / known for part, known in parts)
-    return mean(z), math.sqrt(total), freedom

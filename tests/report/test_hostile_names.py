@@ -258,7 +258,6 @@ def test_figures_of_all_analyses_are_drawn(
             "randomisation",
             "unpaired",
             "maxt",
-            "ranks",
             "reliability",
             "judges",
             "board",  # the figure of a leaderboard

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from scorecube.analyses.pair_tests.gaussian import look
-from scorecube.analyses.rank_sets.leaderboard import OwnMeans
-from scorecube.collection.rows import Rows
 from scorecube.statistics.bounded_means import (
-    LEAST_VARIED,
     SHARES,
     betting_limits,
     bounded_limits,
@@ -62,29 +58,6 @@ def test_equal_scores_have_limits_that_shrink_with_topics() -> None:
 def test_topics_that_vary() -> None:
     scores = np.array([[1, 1, 1, 1], [1, 2, 1, 2], [4, 3, 2, 1], [1, 1, 2, 3]], float)
     assert n_varied(scores).tolist() == [0, 2, 3, 2]
-
-
-def test_limits_are_joined_by_row() -> None:
-    """Those that need spread stand where many topics vary; not beyond bounds, nor where they are missing."""
-    many = np.linspace(0.1, 0.9, 20)
-    few = np.ones(20)
-    few[: LEAST_VARIED - 1] = 0.5
-    scores = np.stack([many, many, many, few])
-    binary = np.arange(20.0) % 2
-    scores = np.stack([many, many, many, few, binary, many])
-    own = OwnMeans(
-        Rows(scores), look(Rows(scores)), scores.mean(axis=1), np.ones(6), np.full(6, 19)
-    )
-    given = [0.4, 0.4, np.nan, 0.7, 0.3, 0.3], [0.6, 1.1, 0.6, 0.9, 0.7, 0.7]
-    low, high = own.join(*given, (0.0, 1.0), 0.025)
-    safe = bounded_limits(scores, (0.0, 1.0), 0.025)
-    trusted = [0, 5]
-    np.testing.assert_array_equal([low[trusted], high[trusted]], np.array(given)[:, trusted])
-    others = [1, 2, 3, 4]
-    np.testing.assert_array_equal([low[others], high[others]], [each[others] for each in safe])
-    # Within wider bounds, what was at a bound is not.
-    assert own.vary((-1.0, 2.0)).tolist() == [True, True, True, False, True, True]
-    assert own.vary((0.0, 1.0)).tolist() == [True, True, True, False, False, True]
 
 
 @pytest.mark.parametrize("p", [0.5, 0.9, 0.99])

@@ -1,110 +1,102 @@
-"""Wilson's interval, effective sizes, Student's quantile and Fieller's interval against other programs and formulas."""
+"""Limits of means and differences beside plain formulas."""
 
 from __future__ import annotations
 
 import math
+import statistics as plain
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
 
-from scorecube.statistics.kendall_tau import fieller, normal_p, null_error
-from scorecube.statistics.proportion_intervals import effective_size, student_quantile, wilson
+from scorecube.statistics.intervals import (
+    Estimate,
+    Sample,
+    difference_limits,
+    estimate,
+    guarded_estimate,
+    mean_limits,
+    n_differing,
+)
 
-
-@pytest.mark.parametrize("n", [1, 2, 10, 1000])
-def test_wilson_intervals_are_those_of_statsmodels(n: int) -> None:
-    successes = np.arange(0, n + 1, max(1, n // 10))
-    low, high = wilson(successes, np.full(len(successes), n))
-    for k, number in enumerate(successes.tolist()):
-        expected = proportion_confint(number, n, method="wilson")
-        np.testing.assert_allclose([low[k], high[k]], expected, rtol=1e-9, atol=1e-12)
-    assert low[0] == 0.0
-    assert high[-1] == 1.0 or successes[-1] < n
+CHANCE = np.random.default_rng(1)
+SCORES = CHANCE.beta(2, 3, 30).round(3)
 
 
-def test_wilson_intervals_take_other_quantiles_and_need_a_trial() -> None:
-    low, high = wilson(np.array([3.0, 0.0]), np.array([10.0, 0.0]), z=np.array([2.5, 2.5]))
-    expected = proportion_confint(3, 10, alpha=2 * stats.norm.sf(2.5), method="wilson")
-    np.testing.assert_allclose([low[0], high[0]], expected, rtol=1e-9)
-    assert math.isnan(low[1])
-    assert math.isnan(high[1])
+def of(scores: Any, weight: float = 1.0) -> Sample:
+    """Return topics as units."""
+    return Sample(weight, np.array(scores, float), np.ones(len(scores)))
 
 
-def plain_size(trials: list[tuple[int, int]], most: float | None) -> tuple[float, float]:
-    """Return the effective size and its degrees of freedom of (comparisons, swaps) by trial."""
-    n, count, swaps = len(trials), sum(c for c, _ in trials), sum(s for _, s in trials)
-    rate, other = swaps / count, count - swaps
-    squares = sum(c * c for c, _ in trials)
-    spread = sum((s - rate * c) ** 2 for c, s in trials) / count
-    effect = spread / (rate * (1 - rate)) * n / (n - 1) if 0 < rate < 1 else 0.0
-    of_swaps, of_others = sum(s * s for _, s in trials), sum((c - s) ** 2 for c, s in trials)
-    clumps = min(
-        swaps**2 / of_swaps if of_swaps else 0.0, other**2 / of_others if of_others else 0.0
-    )
-    clumped = squares / count if most is None else min(squares / count, most)
-    weight = clumps / (clumps + 1) if n > 1 else 0.0
-    design = max(effect, 1.0) ** weight * max(clumped, 1.0) ** (1 - weight)
-    return count / design, max(count**2 / squares - 1, 1.0)
+def t_limits(values: list[float], freedom: int) -> tuple[float, float]:
+    """Return the limits of Student's t with the standard error of some values, in plain Python."""
+    mean, error = plain.mean(values), plain.stdev(values) / math.sqrt(len(values))
+    margin = stats.t.ppf(0.975, freedom) * error
+    return mean - margin, mean + margin
 
 
-@pytest.mark.parametrize("most", [None, 1.0, 2.0])
-@pytest.mark.parametrize("seed", range(8))
-def test_effective_sizes_are_those_of_the_formula(seed: int, most: float | None) -> None:
-    chance = np.random.default_rng(seed)
-    trials = [
-        (int(c), int(chance.integers(0, c + 1)))
-        for c in chance.integers(1, 9, int(chance.integers(2, 12)))
-    ]
-    c, s = (np.array(each) for each in zip(*trials, strict=True))
-    products = np.array([[int(c @ c)], [int(c @ s)], [int(s @ s)]], object)
-    size, freedom = effective_size(
-        np.array([s.sum()]), np.array([c.sum()]), products, len(trials), most=most
-    )
-    np.testing.assert_allclose([size[0], freedom[0]], plain_size(trials, most), rtol=1e-9)
+def test_scores_without_a_range_have_the_limits_of_t() -> None:
+    found = mean_limits([of(SCORES)], None, 0.95)
+    assert found == pytest.approx(tuple(stats.ttest_1samp(SCORES, 0).confidence_interval(0.95)))
 
 
-def test_one_trial_is_worth_one_comparison() -> None:
-    products = np.array([[16], [8], [4]], object)
-    size, freedom = effective_size(np.array([2]), np.array([4]), products, 1)
-    assert (float(size[0]), float(freedom[0])) == (1.0, 1.0)
+def test_bounded_scores_have_the_limits_of_t_on_the_logit_scale() -> None:
+    mean, error = plain.mean(SCORES), plain.stdev(SCORES) / math.sqrt(30)
+    margin = stats.t.ppf(0.975, 29) * error / (mean * (1 - mean))
+    logit = math.log(mean / (1 - mean))
+    expected = tuple(1 / (1 + math.exp(-(logit + sign * margin))) for sign in (-1, 1))
+    assert mean_limits([of(SCORES)], (0, 1), 0.95) == pytest.approx(expected)
+    of_percent = mean_limits([of(100 * SCORES)], (0, 100), 0.95)
+    assert of_percent == pytest.approx([100 * limit for limit in expected])
 
 
-@pytest.mark.parametrize("freedom", [1.0, 4.0, 30.0, 1e9])
-def test_the_quantile_is_the_two_sided_one_of_95_percent(freedom: float) -> None:
-    assert float(student_quantile(freedom)) == pytest.approx(
-        float(stats.t.ppf(0.975, freedom)), rel=1e-9
-    )
+@pytest.mark.parametrize("n_zero", [0, 1, 7])
+def test_scores_that_hardly_differ_have_pseudo_units_at_both_ends(n_zero: int) -> None:
+    scores = [1.0] * (28 - n_zero) + [0.0] * n_zero
+    low, high = t_limits([*scores, 0.0, 1.0], 27)
+    assert mean_limits([of(scores)], (0, 1), 0.95) == pytest.approx((low, min(high, 1.0)))
 
 
-@pytest.mark.parametrize("n_runs", [3, 4, 5, 6, 44])
-def test_intervals_and_errors_of_tau_are_those_of_the_formulas(n_runs: int) -> None:
-    assert null_error(n_runs) == pytest.approx(
-        math.sqrt((4 * n_runs + 10) / (9 * n_runs * (n_runs - 1)))
-    )
-    low, high = fieller(np.array([-0.4, 0.0, 0.9]), n_runs, 1.96)
-    if n_runs < 5:
-        assert np.isnan([low, high]).all()
-        return
-    for k, tau in enumerate((-0.4, 0.0, 0.9)):
-        half = 1.96 * math.sqrt(0.437 / (n_runs - 4))
-        assert float(low[k]) == pytest.approx(math.tanh(math.atanh(tau) - half), rel=1e-12)
-        assert float(high[k]) == pytest.approx(math.tanh(math.atanh(tau) + half), rel=1e-12)
+def test_limits_never_leave_the_range() -> None:
+    for seed in range(50):
+        chance = np.random.default_rng(seed)
+        scores = np.where(chance.random(12) < 0.9, 1.0, chance.random(12))
+        low, high = mean_limits([of(scores)], (0, 1), 0.99)
+        assert 0 <= low < scores.mean() <= high <= 1
 
 
-def test_errors_of_tau_need_three_runs_and_p_values_have_two_sides() -> None:
-    assert math.isnan(null_error(2))
-    z = np.array([[-2.0, 0.0], [1.0, np.nan]])
-    np.testing.assert_allclose(normal_p(z), 2 * stats.norm.sf(np.abs(z)), rtol=1e-12)
+def test_groups_have_the_cluster_robust_standard_error() -> None:
+    sizes = CHANCE.integers(1, 9, 12)
+    scores: list[Any] = [CHANCE.random(m) for m in sizes]
+    every = np.concatenate(scores)
+    residuals = [(x - every.mean()).sum() for x in scores]
+    error = math.sqrt(12 / 11 * sum(r * r for r in residuals)) / len(every)
+    found = estimate([Sample(1.0, np.array([x.sum() for x in scores]), sizes.astype(float))])
+    assert found == pytest.approx((every.mean(), error, 11))
 
 
-def test_a_perfect_tau_has_no_interval_beyond_it() -> None:
-    low, high = fieller(np.array([1.0]), 10, 1.96)
-    assert (float(low[0]), float(high[0])) == (1.0, 1.0)
+def test_units_that_differ_are_counted_within_rounding() -> None:
+    assert n_differing([0.1 + 0.2, 0.3, 0.5, 0.3], 1.0) == 1
+    assert n_differing([1.0, 2.0, 3.0], 1.0) == 2
 
 
-def test_limits_of_all_and_of_nothing_are_exact_for_any_effective_size() -> None:
-    sizes = np.arange(1, 400) / 40
-    assert (wilson(sizes, sizes)[1] == 1.0).all()
-    assert (wilson(np.zeros_like(sizes), sizes)[0] == 0.0).all()
+def test_differences_are_guarded_where_few_differ_and_of_binary_scores_always() -> None:
+    few, many = np.array([0.5] * 3 + [0.0] * 22), CHANCE.normal(0, 0.1, 25)
+    for differences, binary in ((few, False), (many, True)):
+        low, high = t_limits([*differences, -1.0, 1.0], 24)
+        guarded = guarded_estimate([of(differences)], 1.0, binary=binary)
+        assert difference_limits(guarded, 1.0, 0.95) == pytest.approx((low, high))
+    assert guarded_estimate([of(many)], 1.0, binary=False) == estimate([of(many)])
+    assert guarded_estimate([of(few)], None, binary=False) == estimate([of(few)])
+
+
+def test_weighted_means_have_the_degrees_of_freedom_of_satterthwaite() -> None:
+    weights, sizes = (0.5, 0.25, 0.25), (40, 15, 300)
+    scores = [CHANCE.normal(k / 10, 0.1 * (k + 1), n) for k, n in enumerate(sizes)]
+    found = estimate([of(x, w) for x, w in zip(scores, weights, strict=True)])
+    variances = [w * w * x.var(ddof=1) / len(x) for x, w in zip(scores, weights, strict=True)]
+    freedom = sum(variances) ** 2 / sum(v * v / (n - 1) for v, n in zip(variances, sizes, strict=True))  # fmt: skip
+    mean = sum(w * x.mean() for x, w in zip(scores, weights, strict=True))
+    assert found == pytest.approx((mean, math.sqrt(sum(variances)), freedom))
+    assert difference_limits(Estimate(0.9, 0.5, 8), 1.0, 0.95)[1] == 1.0

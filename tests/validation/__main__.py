@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 
-import scorecube as sc
 from tests.validation import boards, designs, judges, rates, reliability, swap, truths, two_metrics
 
 SEED = 37
@@ -133,7 +132,7 @@ def _ranks() -> Rows:
 
 
 def _bounded() -> Rows:
-    within = rates.board_coverage(sc.Leaderboard(bounds=rates.BOUNDS))
+    within = rates.board_coverage()
     for n_topics in (10, 25, 50):
         truth = of(truths.lenient_reciprocal_ranks, LENIENT, n_topics)
         yield f"RR, lenient judge, {n_topics} topics", Row(truth, within, COVERED)

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 import scorecube as sc
 from scorecube.workflow.api import analyse
-from tests.validation.rates import Values, collected, covers, true_ranks
+from tests.validation.rates import ERROR, Values, collected, covers, true_ranks
 from tests.validation.truths import (
     Floats,
     Sample,
@@ -120,7 +120,6 @@ def coverage(board: Board, number: int, seed: int) -> Values:
     rows: list[dict[str, Any]] = []
     for result, part, _ in results(board, number, seed, sc.Board()):
         values = {name: result[name].values[:, 0] for name in result.data_vars if result[name].dims[-1:] == ("run",) and result[name].ndim == 3}  # fmt: skip
-        winner = [result[f"winner_{side}"].values[:, 0] for side in ("low", "high")]
         for place in range(len(part[0])):
             truth = true_means(part, place)[1]
             own = {name: each[place] for name, each in values.items()}
@@ -129,9 +128,10 @@ def coverage(board: Board, number: int, seed: int) -> Values:
             hold = (own["rank_low"] <= low) & (own["rank_high"] >= high)
             rows.append(
                 {
-                    "means": covers(own["mean_low"], own["mean_high"], truth).mean(),
-                    "means, t": covers(own["t_low"], own["t_high"], truth).mean(),
-                    "leader": covers(winner[0][place], winner[1][place], truth[leads]),
+                    "means": np.delete(
+                        covers(own["mean_low"], own["mean_high"], truth), leads
+                    ).mean(),
+                    "leader": covers(own["mean_low"], own["mean_high"], truth)[leads],
                     "all rank sets": hold.all(),
                 }
             )
@@ -139,7 +139,7 @@ def coverage(board: Board, number: int, seed: int) -> Values:
 
 
 def gates(board: Board, number: int, seed: int) -> Values:
-    """Return whether limits of the difference of two runs by a gate hold, of the mean, and whether a gate at the true difference as margin wrongly passes."""
+    """Return whether limits of the difference of two runs hold, of the mean too, and whether a gate whose margin is the true loss wrongly passes."""
     rows: list[dict[str, Any]] = []
     drawn = samples_of(board, number, seed)
     for place in range(number):
@@ -147,18 +147,18 @@ def gates(board: Board, number: int, seed: int) -> Values:
         cubes = {f"c{k:02d}": cube_of([each[0].scores[:2]]) for k, each in enumerate(part)}
         first, second = next(iter(cubes.values()))["run"].values.tolist()
         means, truth = true_means(part, 0)
-        gap = float(truth[0] - truth[1])
-        found = sc.gate(cubes, run=first, baseline=second, margin=abs(gap), require="not-worse")
-        *single, mean = found.comparisons
-        inside = [
-            covers(each.low, each.high, of[0] - of[1])
-            for each, of in zip(single, means, strict=True)
-            if each.low is not None
-        ]
+        gaps = np.append(means[:, 0] - means[:, 1], truth[0] - truth[1])
+        if gaps[-1] > 0:
+            first, second, gaps = second, first, -gaps
+        margin = max(-float(gaps[-1]), 1e-9)
+        found = sc.gate(cubes, first, second, margin=margin).isel(metric=0, gain=0)
+        held = covers(found["low"].values, found["high"].values, gaps)
+        passed = found["verdict"].values[-1] == "pass"
         rows.append(
             {
-                "difference in a collection": np.mean(inside),
-                "difference of means over collections": covers(mean.low, mean.high, gap),
+                "difference in a collection": held[:-1].mean(),
+                "difference of means over collections": held[-1],
+                f"passed at the margin {ERROR}": passed if margin > 1e-9 else np.nan,
             }
         )
     return collected(rows)

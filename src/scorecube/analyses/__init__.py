@@ -9,19 +9,18 @@ from scorecube.analyses.registry import load_class
 
 if TYPE_CHECKING:
     from scorecube.analyses.base import Analysis
+    from scorecube.analyses.board import Board
     from scorecube.analyses.judges.judges import Judges
+    from scorecube.analyses.leaderboard import Leaderboard
     from scorecube.analyses.leave_out.teams import Teams
+    from scorecube.analyses.max_t import MaxT
     from scorecube.analyses.pair_tests.bootstrap import Bootstrap
-    from scorecube.analyses.pair_tests.classical import Paired
-    from scorecube.analyses.pair_tests.maxt import MaxT
     from scorecube.analyses.pair_tests.randomisation import Randomisation
     from scorecube.analyses.pair_tests.tukey import Tukey
     from scorecube.analyses.pair_tests.unpaired import Unpaired
+    from scorecube.analyses.paired import Paired
     from scorecube.analyses.rank_agreement.agreement import Agreement
     from scorecube.analyses.rank_agreement.correlation import Correlation
-    from scorecube.analyses.rank_sets.board import Board
-    from scorecube.analyses.rank_sets.leaderboard import Leaderboard
-    from scorecube.analyses.rank_sets.ranks import Ranks
     from scorecube.analyses.reliability.reliability import Reliability
     from scorecube.analyses.topic_samples.splits import Splits
     from scorecube.analyses.topic_samples.stability import Stability
@@ -38,7 +37,6 @@ __all__ = [
     "MaxT",
     "Paired",
     "Randomisation",
-    "Ranks",
     "Reliability",
     "Splits",
     "Stability",

@@ -150,7 +150,7 @@ def make_plan(cube: xr.Dataset, analysis: Analysis, *, trials: int, seed: int) -
     trials, seed = TRIALS.checked(trials), SEED.checked(seed)
     if not analysis.resamples:
         trials, seed = 1, 0
-    grouped = by_group(cube)
+    grouped = cube if analysis.reads_table else by_group(cube)
     analysis, chosen = analysis.of_cube(grouped)
     prepared, warnings = analysis.prepare_checked(grouped)
     warnings = [

@@ -47,24 +47,17 @@ PACKAGE = "scorecube.analyses"
 BUILT_IN = (
     Entry(
         "leaderboard",
-        f"{PACKAGE}.rank_sets.leaderboard:Leaderboard",
-        "Leaderboard: runs, best first, with intervals of means, rank sets, and groups.",
+        f"{PACKAGE}.leaderboard:Leaderboard",
+        "Leaderboard: runs, best first, with limits of means, rank sets, and groups.",
         references=("mogstad2024",),
-        quantities=f"{PACKAGE}.rank_sets.leaderboard_quantities",
+        quantities=f"{PACKAGE}.leaderboard_quantities",
     ),
     Entry(
         "board",
-        f"{PACKAGE}.rank_sets.board:Board",
+        f"{PACKAGE}.board:Board",
         "Board: one ranking from many collections, with limits, rank sets, and groups.",
         references=("mogstad2024",),
-        quantities=f"{PACKAGE}.rank_sets.board_quantities",
-    ),
-    Entry(
-        "ranks",
-        f"{PACKAGE}.rank_sets.ranks:Ranks",
-        "Confidence sets of the ranks of runs, and of the best runs.",
-        references=("mogstad2024",),
-        quantities=f"{PACKAGE}.rank_sets.rank_quantities",
+        quantities=f"{PACKAGE}.board_quantities",
     ),
     Entry(
         "swap",
@@ -103,7 +96,7 @@ BUILT_IN = (
     ),
     Entry(
         "maxt",
-        f"{PACKAGE}.pair_tests.maxt:MaxT",
+        f"{PACKAGE}.max_t:MaxT",
         "Step-down max-T test of all pairs together, also of runs that vary differently.",
         references=("romano2005",),
         quantities=f"{PACKAGE}.pair_tests.joint_quantities",
@@ -117,10 +110,10 @@ BUILT_IN = (
     ),
     Entry(
         "paired",
-        f"{PACKAGE}.pair_tests.classical:Paired",
+        f"{PACKAGE}.paired:Paired",
         "Paired t, Wilcoxon and sign tests of all pairs of runs.",
         references=("smucker2007",),
-        quantities=f"{PACKAGE}.pair_tests.classical_quantities",
+        quantities=f"{PACKAGE}.paired_quantities",
     ),
     Entry(
         "correlate",

@@ -1,98 +1,133 @@
-"""Command gate: is a system worse than a baseline, for jobs that must fail then?"""
+"""Commands compare and gate: is one system better than another, and must a job fail?"""
 
 import json
-from typing import Annotated, Literal, Optional
+from typing import Annotated, Any, Literal, Optional
 
 import typer
 
 from scorecube.cli import options, terminal
 from scorecube.cli.options import flag
 from scorecube.cli.terminal import echo, echo_table, split
+from scorecube.errors import BadPlan, option
 
+FAILED, UNDECIDED = 3, 4
+"""Exit statuses of a gate."""
 Run = Annotated[str, flag("--run", "System to judge: a run, or a system with repetitions.")]
 Baseline = Annotated[str, flag("--baseline", "System that it is compared with.")]
 Margin = Annotated[
-    float,
-    flag("--margin", "Largest difference that does not matter, in units of the score.", min=0),
+    Optional[float], flag("--margin", "Largest loss that does not matter, in units of the score.")
 ]
 Collections = Annotated[
-    Optional[str],
-    flag("--collections", "Collections, separated by commas; all by default.", "--collection"),
+    Optional[str], flag("--collections", "Collections, separated by commas; all by default.")
 ]
 Metrics = Annotated[Optional[str], flag("--metrics", "Metrics; all by default.")]
-Require = Annotated[
-    Optional[Literal["better", "not-worse", "equivalent"]],
-    flag(
-        "--require",
-        "What every comparison must show; by default none may show that it is worse by more than the margin.",
-    ),
-]
-Against = Annotated[
-    Optional[str],
-    flag(
-        "--against",
-        "Collection with the scores of the baseline, such as last week's snapshot of the same items; or one for each collection, separated by commas.",
-    ),
-]
 Weights = Annotated[
     Optional[str],
     flag("--weights", "Weights of collections in the mean, such as nq=2,fiqa=0.5; 1 for others."),
 ]
-Confidence = Annotated[float, flag("--confidence", "Of the limits.")]
-DropMissing = Annotated[
-    bool, flag("--drop-missing", "Leave out topics with missing scores of either.")
+Confidence = Annotated[float, flag("--confidence", "Of the limits, each by itself.")]
+Missing = Annotated[
+    Literal["refuse", "drop"],
+    flag("--missing", "Topics with missing scores of either: no verdict, or drop them."),
 ]
-ByTopic = Annotated[
-    bool, flag("--by-topic", "Take topics as independent, also those that come in groups.")
+Allow = Annotated[
+    bool, flag("--allow-undecided", "Exit with status 0 where there is no verdict, too.")
 ]
 Form = Annotated[Literal["text", "json"], flag("--format", "text or json.")]
+
+
+def compare(
+    study: options.StudyPath,
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="System: a run, or a system with repetitions.")
+    ],
+    baseline: Annotated[
+        str, typer.Argument(metavar="BASELINE", help="System that it is compared with.")
+    ],
+    metrics: Metrics = None,
+    collections: Collections = None,
+    weights: Weights = None,
+    missing: Missing = "refuse",
+    confidence: Confidence = 0.95,
+    form: Form = "text",
+) -> None:
+    """Compare two systems: differences with limits, wins, ties and losses, by metric, collection and in the mean.
+
+    Example: scorecube compare nightly.zarr ours main
+    """
+    from scorecube.workflow import comparison
+
+    how = _arguments(metrics, weights, missing, confidence)
+    _show(comparison.compare(_scores(study, collections), run, baseline, **how), form)
 
 
 def gate(
     study: options.StudyPath,
     run: Run,
     baseline: Baseline,
-    margin: Margin = 0.01,
+    margin: Margin = None,
     metrics: Metrics = None,
-    require: Require = None,
     collections: Collections = None,
-    against: Against = None,
     weights: Weights = None,
+    missing: Missing = "refuse",
     confidence: Confidence = 0.95,
-    drop_missing: DropMissing = False,
-    by_topic: ByTopic = False,
+    allow_undecided: Allow = False,
     form: Form = "text",
 ) -> None:
-    """Compare a system with a baseline, by metric and collection, and exit with status 3 if it does not pass.
+    """Judge a system against a baseline; exit with status 3 if it fails, 4 without a verdict.
+
+    It passes where the lower limit of its difference is above -margin, and fails where the upper limit is below 0 and the lower one below -margin.
 
     Example: scorecube gate nightly.zarr --run ours --baseline main --margin 0.01
-
-    Example: scorecube gate weekly.zarr --run main --baseline main --collections week48 --against week47
-
-    Example: scorecube gate nightly.zarr --run ours --baseline main --metrics accuracy --require not-worse --format json
     """
-    from scorecube.report.table_rows import STATUS, of_verdicts
-    from scorecube.workflow.gate import gate as compare
+    from scorecube.report.comparison import what_is_shown
+    from scorecube.workflow import comparison
 
-    found = compare(
-        study,
-        run=run,
-        baseline=baseline,
-        margin=margin,
-        metrics=split(metrics),
-        require=require,
-        collections=split(collections),
-        against=split(against),
-        weights=split(weights) or (),
-        confidence=confidence,
-        drop_missing=drop_missing,
-        by_topic=by_topic,
-    )
-    record = found.record()
+    how = _arguments(metrics, weights, missing, confidence)
+    scores = _scores(study, collections)
+    if margin is None:
+        found = comparison.compare(scores, run, baseline, **how)
+        raise BadPlan(f"{option('margin')} is missing; {what_is_shown(found)}", option="margin")
+    judged = comparison.gate(scores, run, baseline, margin=margin, **how)
+    _show(judged, form)
+    verdict = judged.attrs["verdict"]
+    if verdict == comparison.FAIL:
+        raise typer.Exit(FAILED)
+    if verdict == comparison.NO_VERDICT and not allow_undecided:
+        raise typer.Exit(UNDECIDED)
+
+
+def _scores(study: str, collections: Optional[str]) -> Any:
+    """Return the study, or the cubes of some of its collections."""
+    from scorecube.storage import open_study
+
+    opened, chosen = open_study(str(study)), split(collections)
+    return opened if chosen is None else {name: opened[name].cube for name in chosen}
+
+
+def _arguments(
+    metrics: Optional[str], weights: Optional[str], missing: str, confidence: float
+) -> dict[str, Any]:
+    """Return the arguments of a comparison."""
+    from scorecube.analyses.table import read_weights
+
+    return {
+        "metrics": split(metrics),
+        "weights": read_weights(split(weights) or ()),
+        "missing": missing,
+        "confidence": confidence,
+    }
+
+
+def _show(found: Any, form: str) -> None:
+    """Print a comparison."""
+    from scorecube.report import comparison
+
     if form == "json":
-        echo(json.dumps(record, indent=1, allow_nan=False))
+        records = comparison.table_of(found).to_json(orient="records", double_precision=15)
+        echo(json.dumps(json.loads(records), indent=1, allow_nan=False))
     elif not terminal.MESSAGES.quiet:
-        echo_table(of_verdicts(record["comparisons"]), "text")
-        echo(found.sentence())
-    if not found.passed:
-        raise typer.Exit(STATUS)
+        echo_table(comparison.readable(found), "text")
+        for note in found.attrs["notes"]:
+            echo(note)
+        echo(comparison.sentence(found))

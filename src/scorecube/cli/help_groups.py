@@ -7,7 +7,7 @@ from typer.core import TyperCommand
 QUESTIONS = {
     "Begin": ("demo", "evaluate", "import", "fetch", "standardise"),
     "Which systems lead, and which differ?": (
-        *("leaderboard", "board", "gate", "ranks", "maxt", "paired", "bootstrap"),
+        *("leaderboard", "board", "compare", "gate", "maxt", "paired", "bootstrap"),
         *("randomisation", "tukey", "unpaired"),
     ),
     "Which metric separates systems, and how large must a difference be?": (

@@ -334,6 +334,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *(study_commands.standardise, study_commands.preferences),
     *(report_commands.report, report_commands.figure, report_commands.design_curves),
     show_command.show,
+    gate_command.compare,
     gate_command.gate,
     list_commands.list_,
 )

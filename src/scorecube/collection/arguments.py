@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -102,11 +103,15 @@ def check_dataset(value: Any, subject: str, advice: str) -> None:
         raise BadInput(f"{subject}: expected an xarray Dataset, as from {advice}; found {found}")
 
 
-def as_cube(value: Any) -> xr.Dataset:
-    """Return scores as a cube: of one metric or gain setting, as ``cube.sel(metric="AP")`` returns, also where the dim is gone.
+DIMS = (names.METRIC, names.GAIN, names.RUN, names.TOPIC)
+"""Dims of scores, in the order of all arrays."""
 
-    value: A cube, or its array of scores.
-    Raises BadInput: What is no dataset, such as a DataFrame.
+
+def as_cube(value: Any) -> xr.Dataset:
+    """Return scores as a cube: dims in their order, runs and topics sorted by label, labels as texts; a metric or gain setting may be a scalar, or absent.
+
+    value: A cube, or its array of scores, with dims and labels in any order.
+    Raises BadInput: What is no dataset, such as a DataFrame; dims that scores do not have; labels that are repeated.
 
     Examples
     --------
@@ -114,16 +119,41 @@ def as_cube(value: Any) -> xr.Dataset:
     >>> cube = simulate_cube(n_runs=2)
     >>> as_cube(cube.sel(metric="AP")).equals(cube.sel(metric=["AP"])), as_cube(cube) is cube
     (True, True)
+    >>> as_cube(cube.transpose("topic", ...).isel(run=[1, 0])).equals(cube)
+    True
     """
-    if isinstance(value, xr.DataArray) and value.name == names.SCORE:
-        value = value.to_dataset()
+    if isinstance(value, xr.DataArray):
+        value = value.to_dataset(name=names.SCORE)
     check_dataset(value, "the cube", "evaluate or cube_from_scores")
     cube: xr.Dataset = value
-    cell = (names.METRIC, names.GAIN)
-    gone = [dim for dim in cell if dim in cube.coords and dim not in cube.dims]
-    if names.SCORE not in cube or not gone:
+    if names.SCORE not in cube:  # rankings are selected from, too
         return cube
-    whole = cube.expand_dims(gone).transpose(*cell, ...)
+    cube = _with_cells(cube)
+    for dim in DIMS[2:]:
+        labels = list(map(str, cube[dim].values)) if dim in cube.coords else []
+        repeated = [label for label, count in Counter(labels).items() if count > 1]
+        if repeated:
+            raise BadInput(f"the {dim} {repeated[0]!r} is repeated in the cube")
+        if labels != cube[dim].values.tolist():
+            cube = cube.assign_coords({dim: (dim, np.array(labels, object))})
+        if labels != sorted(labels):
+            cube = cube.isel({dim: np.argsort(np.array(labels, object), kind="stable")})
+    return cube if cube[names.SCORE].dims == DIMS else cube.transpose(*DIMS, ...)
+
+
+def _with_cells(cube: xr.Dataset) -> xr.Dataset:
+    """Return a cube with the dims metric and gain: of scalars, or with a label where there is none."""
+    dims = cube[names.SCORE].dims
+    absent = [dim for dim in DIMS if dim not in dims]
+    if {names.RUN, names.TOPIC} & set(absent) or len(dims) + len(absent) > len(DIMS):
+        raise BadInput(
+            f"scores need the dims {', '.join(DIMS)} in any order; found {', '.join(map(str, dims))}"
+        )
+    if not absent:
+        return cube
     of_metric = [name for name in (names.USES_GAINS, names.SUMMARY) if name in cube.coords]
     values = {name: np.atleast_1d(cube.variables[name].values) for name in of_metric}
+    named = {names.METRIC: names.SCORE, names.GAIN: names.AUTO}
+    labels = {dim: [named[dim]] for dim in absent if dim not in cube.coords}
+    whole = cube.expand_dims(labels).expand_dims([dim for dim in absent if dim not in labels])
     return whole.assign_coords({name: (names.METRIC, each) for name, each in values.items()})

@@ -19,11 +19,8 @@ from scorecube.collection.judgement_sets import (
 )
 from scorecube.collection.selection import select, uses_gains, with_labels
 from scorecube.collection.teams import listed
-from scorecube.collection.topic_groups import FREEDOM, by_group
 from scorecube.errors import BadPlan, counted
 
-FREEDOMS = "degrees_of_freedom_by_collection"
-"""Attribute of joined cubes: degrees of freedom of the variance over the topics, or topic groups, of each collection."""
 COLLECTIONS, BETWEEN = "collections", "/"
 
 
@@ -32,8 +29,7 @@ def join_collections(
 ) -> xr.Dataset:
     """Join cubes of the same runs in several collections, for a `scorecube.Board`.
 
-    Runs and metrics are matched by label, and those that a collection lacks are left out. Topics that come in groups become their groups, in each
-    collection by itself.
+    Runs and metrics are matched by label, and those that a collection lacks are left out. Topics that come in groups keep them.
 
     Parameters
     ----------
@@ -79,7 +75,7 @@ def join_collections(
             cube[[names.SCORE, *({names.TOPIC_GROUP} & {*cube.coords})]],
             {names.METRIC: metrics, names.GAIN: settings[name], names.RUN: runs},
         )
-        part = by_group(select(chosen, drop_missing=drop_missing, by_topic=by_topic))
+        part = select(chosen, drop_missing=drop_missing, by_topic=by_topic)
         parts[name] = part
         for key in names.ABOUT_TOPICS:
             if key in part.attrs:
@@ -87,14 +83,7 @@ def join_collections(
     joined = xr.Dataset(
         {names.SCORE: joined_along_topic([part.variables[names.SCORE] for part in parts.values()])},
         _coords(parts, runs, settings),
-        {
-            NOT_COMMON: notes,
-            FREEDOMS: [
-                float(part.attrs.get(FREEDOM, part.sizes[names.TOPIC] - 1))
-                for part in parts.values()
-            ],
-            **about,
-        },
+        {NOT_COMMON: notes, **about},
     )
     if joined.nbytes <= schema.MAX_LOADED_BYTES:
         joined.load()
@@ -148,6 +137,15 @@ def _coords(
         names.COLLECTION: (names.TOPIC, schema.label_array(name for _, name in topics)),
         names.USES_GAINS: (names.METRIC, uses),
     }
+    if any(names.TOPIC_GROUP in part.coords for part in parts.values()):
+        groups = [
+            f"{name}{BETWEEN}{label}"
+            for name, part in parts.items()
+            for label in schema.labels_of(
+                part, names.TOPIC_GROUP if names.TOPIC_GROUP in part.coords else names.TOPIC
+            )
+        ]
+        found[names.TOPIC_GROUP] = (names.TOPIC, schema.label_array(groups))
     for coordinate in (names.SYSTEM, names.TEAM):
         labels = _labels_of_runs(parts, coordinate)
         if labels:

@@ -3,12 +3,13 @@
 from typing import Any
 
 from scorecube.metrics.common import first_relevant, n_relevant, n_scored
-from scorecube.metrics.registry import metric
+from scorecube.metrics.registry import UNIT, metric
 from scorecube.metrics.without_documents.entry_form import Divisor, EntryForm, Total
 
 
 @metric(
     "AP",
+    range=UNIT,
     source="Sakai 2007, eq 1; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
     entry_form=EntryForm(Total.PRECISION, Divisor.CUTOFF_OR_RELEVANT),
 )
@@ -27,6 +28,7 @@ def average_precision(
 
 @metric(
     "P",
+    range=UNIT,
     source="trec_eval P_k: divides by k also where the list is shorter",
     cutoff="required",
     entry_form=EntryForm(Total.COUNT, Divisor.CUTOFF),
@@ -41,6 +43,7 @@ def precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
 
 @metric(
     "Rprec",
+    range=UNIT,
     source="Sakai 2005, section 4.1 (R-Prec); trec_eval Rprec",
     cutoff="none",
     entry_form=EntryForm(Total.COUNT, Divisor.RELEVANT, to_r=True),
@@ -58,6 +61,7 @@ def r_precision(
 
 @metric(
     "RR",
+    range=UNIT,
     source="Sakai 2007, section 1; trec_eval recip_rank",
     entry_form=EntryForm(Total.RECIPROCAL_RANK),
 )
@@ -69,7 +73,12 @@ def reciprocal_rank(
     out[0] = 1.0 / rank if rank > 0 else 0.0
 
 
-@metric("Recall", source="trec_eval recall_k", entry_form=EntryForm(Total.COUNT, Divisor.RELEVANT))
+@metric(
+    "Recall",
+    range=UNIT,
+    source="trec_eval recall_k",
+    entry_form=EntryForm(Total.COUNT, Divisor.RELEVANT),
+)
 def recall(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Share of the relevant documents that are among the first k ranks."""
     relevant = n_relevant(judged)
@@ -81,6 +90,7 @@ def recall(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, o
 
 @metric(
     "Hit",
+    range=UNIT,
     source="trec_eval success_k; its mean is NQcorrect_k (Sakai 2005, section 4.3)",
     cutoff="required",
     entry_form=EntryForm(Total.HIT),

@@ -8,7 +8,7 @@ from typing import Any
 
 from scorecube.kernels.jit import inlined
 from scorecube.metrics.common import first_relevant, ideal_gain, n_relevant, n_scored
-from scorecube.metrics.registry import metric
+from scorecube.metrics.registry import UNIT, metric
 from scorecube.metrics.without_documents.entry_form import Divisor, EntryForm, Total
 
 
@@ -37,6 +37,7 @@ def preferred_rank(levels: Any, n_ranks: int) -> int:
 
 @metric(
     "Q",
+    range=UNIT,
     source="Sakai 2007, eq 1-2; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
     uses_gains=True,
     entry_form=EntryForm(Total.BLENDED, Divisor.CUTOFF_OR_RELEVANT),
@@ -61,6 +62,7 @@ def gain_and_count(levels: Any, gains: Any, rank: int) -> Any:
 
 @metric(
     "Rmeasure",
+    range=UNIT,
     source="Sakai 2004 (R-measure): BR(R)",
     cutoff="none",
     uses_gains=True,
@@ -73,7 +75,12 @@ def r_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
     out[0] = (gain + count) / (ideal_gain(judged, gains, relevant) + relevant)
 
 
-@metric("AWP", source="Sakai 2004 (average weighted precision, Kando et al. 2001)", uses_gains=True)
+@metric(
+    "AWP",
+    range=UNIT,
+    source="Sakai 2004 (average weighted precision, Kando et al. 2001)",
+    uses_gains=True,
+)
 def average_weighted_precision(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
@@ -87,7 +94,7 @@ def average_weighted_precision(
     out[0] = total / (cutoff if 0 < cutoff < relevant else relevant)
 
 
-@metric("RWP", source="Sakai 2004 (R-WP): WP(R)", cutoff="none", uses_gains=True)
+@metric("RWP", range=UNIT, source="Sakai 2004 (R-WP): WP(R)", cutoff="none", uses_gains=True)
 def r_weighted_precision(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
@@ -99,7 +106,11 @@ def r_weighted_precision(
 
 
 @metric(
-    "O", source="Sakai 2007, eq 3", uses_gains=True, entry_form=EntryForm(Total.BLENDED_AT_FIRST)
+    "O",
+    range=UNIT,
+    source="Sakai 2007, eq 3",
+    uses_gains=True,
+    entry_form=EntryForm(Total.BLENDED_AT_FIRST),
 )
 def o_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """O-measure: blended ratio at the first relevant document."""
@@ -111,6 +122,7 @@ def o_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
 
 @metric(
     "P-measure",
+    range=UNIT,
     source="Sakai 2007, eq 6",
     uses_gains=True,
     entry_form=EntryForm(Total.BLENDED_AT_PREFERRED),
@@ -125,6 +137,7 @@ def p_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
 
 @metric(
     "P+",
+    range=UNIT,
     source="Sakai 2007, eq 7",
     uses_gains=True,
     entry_form=EntryForm(Total.MEAN_BLENDED_TO_PREFERRED),

@@ -4,7 +4,7 @@ from typing import Any
 
 from scorecube.kernels.jit import inlined
 from scorecube.metrics.common import n_scored
-from scorecube.metrics.registry import Parameter, metric
+from scorecube.metrics.registry import UNIT, Parameter, metric
 from scorecube.metrics.without_documents.entry_form import Divisor, EntryForm, Total
 
 FORM = Parameter("linear", {"linear": 0.0, "exp2": 1.0})
@@ -49,6 +49,7 @@ def ideal_expected_reciprocal_rank(judged: Any, gains: Any, cutoff: int, form: f
 
 @metric(
     "ERR",
+    range=UNIT,
     source="Chapelle et al. 2009; stop probability gain / (largest gain + 1), as in NTCIREVAL; form=exp2 (2^gain - 1) / 2^(largest gain), as in gdeval",
     uses_gains=True,
     form=FORM,
@@ -61,6 +62,7 @@ def err(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out:
 
 @metric(
     "nERR",
+    range=UNIT,
     source="NTCIREVAL nERR: ERR@l over the ideal list's ERR@l; form=exp2 as in gdeval",
     uses_gains=True,
     form=FORM,
@@ -75,6 +77,7 @@ def nerr(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out
 
 @metric(
     "RBP",
+    range=UNIT,
     source="Moffat and Zobel 2008 with gain g/g_max, as NTCIREVAL; p = 0.95 by default, as there",
     uses_gains=True,
     p=Parameter(0.95, above=0.0, below=1.0),

@@ -8,7 +8,7 @@ import numpy as np
 from scorecube.kernels.jit import inlined
 from scorecube.metrics.cascade import FORM
 from scorecube.metrics.common import ideal_gain, n_relevant
-from scorecube.metrics.registry import Parameter, metric
+from scorecube.metrics.registry import UNIT, Parameter, metric
 from scorecube.metrics.without_documents.entry_form import Divisor, EntryForm, Total
 
 
@@ -72,6 +72,7 @@ def normalised_gain(
 
 @metric(
     "nCG",
+    range=UNIT,
     source="Jarvelin and Kekalainen 2002; Sakai 2005, section 4.1",
     cutoff="required",
     uses_gains=True,
@@ -84,6 +85,7 @@ def ncg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out:
 
 @metric(
     "AnCG",
+    range=UNIT,
     source="Jarvelin and Kekalainen 2002: mean of nCG over ranks 1 to k",
     cutoff="required",
     uses_gains=True,
@@ -95,6 +97,7 @@ def ancg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out
 
 @metric(
     "nG",
+    range=UNIT,
     source="NTCIREVAL nG@1 (= nDCG@1)",
     cutoff="required",
     uses_gains=True,
@@ -111,6 +114,7 @@ def normalised_gain_at(
 
 @metric(
     "AnDCG",
+    range=UNIT,
     source="Jarvelin and Kekalainen 2002: mean of nDCG over ranks 1 to k",
     cutoff="required",
     uses_gains=True,
@@ -123,6 +127,7 @@ def andcg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, ou
 
 @metric(
     "nDCG",
+    range=UNIT,
     source="trec_eval ndcg_cut and NTCIREVAL MSnDCG, log2(r+1); with b: Jarvelin and Kekalainen 2002; form=exp2: gains of 2^gain - 1, as in Burges et al. 2005 and gdeval",
     uses_gains=True,
     b=BASE,

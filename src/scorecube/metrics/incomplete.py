@@ -3,10 +3,10 @@
 from typing import Any
 
 from scorecube.metrics.common import n_relevant
-from scorecube.metrics.registry import metric
+from scorecube.metrics.registry import UNIT, metric
 
 
-@metric("bpref", source="trec_eval bpref; Buckley and Voorhees 2004", cutoff="none")
+@metric("bpref", range=UNIT, source="trec_eval bpref; Buckley and Voorhees 2004", cutoff="none")
 def bpref(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Binary preference: the mean over the R relevant documents of 1 - min(n, R) / min(R, N), of n out of N non-relevant documents above."""
     relevant = n_relevant(judged)

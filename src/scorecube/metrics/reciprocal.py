@@ -4,7 +4,7 @@ from typing import Any
 
 from scorecube.kernels.jit import inlined
 from scorecube.metrics.common import first_relevant, n_scored
-from scorecube.metrics.registry import Parameter, metric
+from scorecube.metrics.registry import UNIT, Parameter, metric
 
 BETA = Parameter((), above=1.0, rising=True)
 """Penalties, highest level first; a lower level has a larger one."""
@@ -33,6 +33,7 @@ def weighted_reciprocal_rank(
 
 @metric(
     "NWRR",
+    range=UNIT,
     source="Sakai 2007, eq 5; M is the highest level among the topic's judged documents",
     beta=BETA,
 )

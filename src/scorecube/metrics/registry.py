@@ -30,6 +30,8 @@ from scorecube.metrics.without_documents.entry_form import EntryForm
 
 MEAN, GEOMETRIC, AREA = SUMMARIES = ("mean", "geo", "area")
 """How scores are summarised over topics: arithmetic mean, geometric mean (``geo:AP``), area measure (``area:AP``)."""
+UNIT = (0.0, 1.0)
+"""Range of most metrics."""
 Value = float | str | tuple[float, ...]
 Cutoff = Literal["none", "optional", "required"]
 EVERY_METRIC = ("rel", "judged_only")
@@ -105,6 +107,8 @@ class Definition:
         By name.
     entry_form
         How scores follow from the relevant entries of a list alone; None if they do not.
+    range
+        Least and greatest score that there can be; None if unknown.
     """
 
     name: str
@@ -114,6 +118,7 @@ class Definition:
     uses_gains: bool
     parameters: Mapping[str, Parameter]
     entry_form: EntryForm | None = None
+    range: tuple[float, float] | None = None
 
     @cached_property
     def kernel(self) -> Callable[..., Any]:
@@ -157,6 +162,7 @@ def metric(
     cutoff: Cutoff = "optional",
     uses_gains: bool = False,
     entry_form: EntryForm | None = None,
+    range: tuple[float, float] | None = None,  # noqa: A002  (as in the documentation of metrics)
     **parameters: Parameter,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of one ranking as the metric `name`.
@@ -175,6 +181,8 @@ def metric(
         Whether scores depend on the gain setting.
     entry_form
         How scores follow from the relevant entries of a list alone, for quick rescoring without some documents; None rescores whole lists.
+    range
+        Least and greatest score that there can be; None if unknown: limits then do not stop at the ends of a range.
     parameters
         By name, in the order in which the function takes them.
 
@@ -190,7 +198,9 @@ def metric(
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
-        register(Definition(name, function, source, cutoff, uses_gains, parameters, entry_form))
+        register(
+            Definition(name, function, source, cutoff, uses_gains, parameters, entry_form, range)
+        )
         return function
 
     return declare

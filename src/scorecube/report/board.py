@@ -114,7 +114,7 @@ def title_of(options: Mapping[str, Any]) -> str:
     return ", ".join([*words, *([f"scores as {how}"] if how != "none" else [])])
 
 
-_BASE = leaderboard.VIEWS["leaderboard"]
+_BASE = leaderboard.VIEW
 VIEW = replace(
     _BASE,
     name="board",
@@ -125,7 +125,6 @@ VIEW = replace(
         "systems": _BASE.tables["systems"],
         "collections": COLLECTIONS,
         "matrix": Table(matrix, rows_along(names.METRIC, names.GAIN, names.RUN), legend=legend),
-        "top": _BASE.tables["top"],
     },
     title=title_of,
     findings=findings,

@@ -15,16 +15,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, Axes, round_ticks
 from scorecube.report.findings import Finding, Short, with_number
-from scorecube.report.phrases import (
-    about_repetitions,
-    by_system,
-    is_known,
-    listed,
-    noun,
-    number_of,
-    own_errors,
-    with_limits,
-)
+from scorecube.report.phrases import is_known, listed, noun, number_of, own_errors, with_limits
 from scorecube.report.tables import COLLECTION, Table, declared, rows_along, where
 from scorecube.report.text_formats import Bold, Marked, with_labels
 from scorecube.report.view import (
@@ -45,32 +36,21 @@ LONGEST = 28
 """Letters of a run's name that are shown."""
 RUNS = declared(
     "metric gain run",
-    "metric gain rank run team repetitions? mean~ rank_low rank_high groups "
-    "top_{k}=in_top best difference~? p_baseline? wins? ties? losses? better? worse? mean_rank?",
+    "metric gain rank run team mean~ rank_low rank_high groups leads "
+    "difference~? p_baseline? wins? ties? losses? better? worse? mean_rank?",
     sort="rank",
     within=2,
     long=True,
 )
-RANKS = declared(
-    "metric gain run", "metric gain run repetitions? mean rank~", sort="rank", within=2, long=True
-)
-"""Runs, best first, with their rank sets, which hold together."""
-TOP = declared("metric gain k", "metric gain k n_systems=n_top runs=top_runs")
-"""Confidence sets of the k best runs: how many runs they have, and which, best first."""
 
 
 def systems(result: xr.Dataset) -> pd.DataFrame:
-    """Runs, best first, with the interval of the mean (bootstrap-t, each run by itself), the rank set (all runs together), and groups.
+    """Runs, best first, with the limits of the mean, the rank set and groups; runs that share a letter of ``groups`` are not separated.
 
-    ``top_k`` says whether a run is in the confidence set of the k best; runs that share a letter of ``groups`` are not
-    separated; ``best`` is the share of trials in which the run has the largest mean. With a baseline also the difference from it
-    with simultaneous limits and adjusted p-value, and on how many topics a run has a higher, the same and a lower score.
+    Limits are for each run by itself; those of runs with ``leads`` hold for whichever run leads. Rank sets hold together. With a baseline also the difference from
+    it with simultaneous limits and adjusted p-value, and on how many topics a run has a better, the same and a worse score.
     """
-    frame = RUNS.make(result).drop(columns=["better", "worse"], errors="ignore")
-    columns = [str(name) for name in frame]
-    if top := [name for name in columns if name.startswith("top_")]:
-        columns.insert(columns.index(top[0]), columns.pop(columns.index("groups")))
-    return frame[columns]
+    return RUNS.make(result).drop(columns=["better", "worse"], errors="ignore")
 
 
 def matrix(result: xr.Dataset) -> pd.DataFrame:
@@ -88,13 +68,13 @@ def matrix(result: xr.Dataset) -> pd.DataFrame:
 
 def joint_legend(attrs: Mapping[str, Any]) -> str:
     """Return what limits and rank sets are about, and which hold together."""
-    percent, one = f"{100 * (1 - attrs['alpha']):g}%", noun(attrs)
-    return f"{percent} limits over infinitely many topics like these, each {one} by itself; {percent} rank sets, all {one}s together"
+    percent = f"{100 * (1 - attrs['alpha']):g}%"
+    return f"{percent} limits for other topics like these, each run by itself, the leader's for whichever run leads; simultaneous {percent} rank sets"
 
 
 def legend(attrs: Mapping[str, Any]) -> str:
     """Return what the marks of `matrix` mean."""
-    bold = f"Bold: largest mean of the metric among these {noun(attrs)}s"
+    bold = "Bold: largest mean of the metric among these runs"
     if attrs.get("baseline") is None:
         return bold
     return (
@@ -113,21 +93,15 @@ def title(options: Mapping[str, Any]) -> str:
     baseline = options.get("baseline")
     return listed(
         f"{100 * (1 - options['alpha']):.4g}% confidence",
-        by_system(options),
         f"baseline {baseline}" if baseline is not None else "",
     )
 
 
 def caption(result: xr.Dataset) -> str:
     """Describe the figure."""
-    percent, compared = f"{100 * (1 - float(result.attrs['alpha'])):g}%", noun(result.attrs)
-    over = "topics" if compared == "run" else "topics and repetitions"
-    counts = f"{counted(int(result.attrs['n_runs']), compared)}, {result.attrs['n_topics']} topics, {result.attrs['trials']:,} trials."
-    points, lines = ", without intervals", ""
-    if "mean_low" in result:
-        points = f" with {percent} intervals over {over}, each by itself"
-        lines = f"; lines at the side: groups of {compared}s that are not separated"
-    return f"{counts} {compared.capitalize()}s by mean score: points{points}; bars: {percent} rank sets, all together{lines}."
+    percent = f"{100 * (1 - float(result.attrs['alpha'])):g}%"
+    counts = f"{counted(int(result.attrs['n_runs']), 'run')}, {result.attrs['n_topics']} topics, {result.attrs['trials']:,} trials."
+    return f"{counts} Runs by mean score: points with {percent} limits for other topics; bars: simultaneous {percent} rank sets; lines at the side: groups of runs that are not separated."
 
 
 def answer(group: ResultGroup) -> Iterator[Finding]:
@@ -142,18 +116,17 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
     largest = max(count / len(rows) for count, rows in zip(may_lead, cells, strict=True))
     alone, cases = may_lead.count(1), counted(len(cells), "case")
     yield with_number(
-        f"in {alone or 'none'} of {cases} (collection and metric) only one run may be the best; in the others up to {largest:.0%} of the "
-        f"runs may be {_confidence(attrs)}",
-        "collections and metrics in which only one run may be the best",
+        f"in {alone or 'none'} of {cases} (collection and metric) only one run could be the best; in the others up to {largest:.0%} of the "
+        f"runs could be {_confidence(attrs)}",
+        "collections and metrics in which only one run could be the best",
         [alone],
         "cases",
     )
 
 
 def _confidence(attrs: Mapping[Any, Any]) -> str:
-    """Return with which confidence rank sets hold, and what they are about."""
-    over = ", over topics and repetitions" if noun(attrs) == "system" else ""
-    return f"[{100 * (1 - float(attrs['alpha'])):g}%, all rank sets at once{over}]"
+    """Return with which confidence rank sets hold."""
+    return f"[{100 * (1 - float(attrs['alpha'])):g}%, simultaneous rank sets]"
 
 
 def of_cell(result: xr.Dataset, row: Any, name: str) -> float:
@@ -164,82 +137,53 @@ def of_cell(result: xr.Dataset, row: Any, name: str) -> float:
     return float(result[name].isel(at)) if name in result else np.nan
 
 
-def leader_limits(result: xr.Dataset, row: Any) -> tuple[float, float] | None:
-    """Return the limits of the mean of the run that leads, which allow for the choice of it; None where there are none."""
-    low, high = (of_cell(result, row, f"winner_{side}") for side in ("low", "high"))
-    return (low, high) if is_known(low) and is_known(high) else None
-
-
 def leader(rows: pd.DataFrame, result: xr.Dataset) -> Finding:
-    """Return which run leads, how many may be the best, and how wide rank sets are: one metric of one collection."""
-    attrs = result.attrs
-    compared, rows = noun(attrs), rows.sort_values("rank", kind="stable")
+    """Return which run leads, and how many could be the best: one metric of one collection."""
+    attrs, rows = result.attrs, rows.sort_values("rank", kind="stable")
     first, label = rows.iloc[0], rows["label"].iloc[0]
-    leaders = rows.loc[rows["rank"] == 1, names.RUN].tolist()
-    lead = (
-        f"{leaders[0]} and {len(leaders) - 1} more lead" if leaders[1:] else f"{leaders[0]} leads"
-    )
-    mean = f"{first['mean']:.3f} on these topics"
-    if "mean_low" in rows and is_known(first["mean_low"]):
-        limits = first["mean_low"], first["mean_high"]
-        mean = with_limits(first["mean"], *limits).replace(")", " by itself)")
-        if (
-            limits[0] == limits[1]
-        ):  # equal scores have no spread, which does not make their mean certain
-            mean = f"{first['mean']:.3f} on every topic"
-    if as_leader := leader_limits(result, first):
-        mean = with_limits(first["mean"], *as_leader).replace(")", ", as leader)")
-    may_lead = int((rows["rank_low"] == 1).sum())
-    others = (
-        f", and no other {compared} may be the best"
-        if may_lead == 1
-        else f", and {may_lead} of {len(rows)} {compared}s may be the best"
-    )
+    more = int((rows["rank"] == 1).sum()) - 1
+    lead = f"{first[names.RUN]} and {more} more lead" if more else f"{first[names.RUN]} leads"
+    mean = f"{first['mean']:.3f}"
+    if is_known(first["mean_low"]) and is_known(first["mean_high"]):
+        mean = with_limits(first["mean"], first["mean_low"], first["mean_high"])
+    could = int((rows["rank_low"] == 1).sum())
+    best = "no other run could be the best"
+    if could > 1:
+        best = f"{could} of {len(rows)} runs could be the best"
     place = f"its rank lies between {first['rank_low']} and {first['rank_high']}"
     place = "its rank is 1" if first["rank_high"] == 1 else place
-    width = (rows["rank_high"] - rows["rank_low"] + 1).median()
-    own = of_cell(result, first, "own_error_pairs") if may_lead > 1 else 0
+    own = of_cell(result, first, "own_error_pairs") if could > 1 else 0
     return with_number(
-        f"{label}: {lead} with {mean}; {place}{others}; the median rank set has {width:.0f} of {len(rows)} ranks {_confidence(attrs)}{own_errors(own)}",
+        f"{label}: {lead} with {mean}; {place}; {best} {_confidence(attrs)}{own_errors(own)}",
         f"rank of {first[names.RUN]} by {label} over infinitely many topics",
         number_of(first, "rank"),
         "rank",
         1 - float(attrs["alpha"]),
-        jointly=f"rank sets of all {compared}s",
-        table="systems" if "best" in rows else "ranks",
-        short=(_short(rows, as_leader),),
-    )
-
-
-def _short(rows: pd.DataFrame, as_leader: tuple[float, float] | None) -> Short:
-    """Return which run leads, with limits that allow for its choice or those of its row, and how many may be the best."""
-    first, more = rows.iloc[0], int((rows["rank"] == 1).sum()) - 1
-    ends = as_leader or (first.get("mean_low"), first.get("mean_high"))
-    alone = int((rows["rank_low"] == 1).sum())
-    may_lead = (
-        f"{alone} of {len(rows)} may be the best" if alone > 1 else "no other may be the best"
-    )
-    return Short(
-        first["label"],
-        f"{first[names.RUN]}{f' and {more} more' if more else ''}",
-        (first["mean"], *ends),
-        words=f"as leader; {may_lead}" if as_leader else may_lead,
+        jointly="rank sets of all runs",
+        table="systems",
+        short=(
+            Short(
+                label,
+                f"{first[names.RUN]}{f' and {more} more' if more else ''}",
+                (first["mean"], first["mean_low"], first["mean_high"]),
+                words=best,
+            ),
+        ),
     )
 
 
 def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield how many runs are significantly better than the baseline, if there is one, and notes."""
-    attrs, one = result.attrs, noun(result.attrs)
-    frame = with_labels((RUNS if "best" in result else RANKS).make(result))
-    cells = [rows for _, rows in frame.groupby("label", sort=False)]
+    attrs = result.attrs
+    cells = [rows for _, rows in with_labels(RUNS.make(result)).groupby("label", sort=False)]
     for rows in cells if "baseline" in attrs else ():
         label, better, worse = rows["label"].iloc[0], rows["better"].sum(), rows["worse"].sum()
         yield with_number(
-            f"{label}: of {len(rows) - 1} {one}s {better} are significantly better than {attrs['baseline']} and {worse} "
+            f"{label}: of {len(rows) - 1} runs {better} are significantly better than {attrs['baseline']} and {worse} "
             f"significantly worse (max-T test, p < {attrs['alpha']:g}, all comparisons with it together)",
-            f"{one}s that are significantly better than {attrs['baseline']}, {label}",
+            f"runs that are significantly better than {attrs['baseline']}, {label}",
             [better],
-            f"{one}s",
+            "runs",
             jointly=f"all comparisons with {attrs['baseline']}",
             table="systems",
         )
@@ -248,40 +192,22 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
 
 def page_tables(frames: Frames) -> HeadedTables:
     """Return the leaderboard of each metric, without what follows from other columns."""
-    name, frame = next(iter(frames.items()))
-    labelled = with_labels(frame)
-    dropped = ["label", names.METRIC, names.GAIN, "sets"]
-    dropped += [column for column in frame.columns if column.startswith("top_")]
+    frame = next(iter(frames.values()))
+    dropped = ["label", names.METRIC, names.GAIN]
     dropped += [COLLECTION] if frame[COLLECTION].nunique() == 1 else []
     return [
-        (
-            f"{'Rank sets' if name == 'ranks' else 'Leaderboard'} by {label}",
-            rows.drop(columns=dropped, errors="ignore"),
-        )
-        for label, rows in labelled.groupby("label", sort=False)
+        (f"Leaderboard by {label}", rows.drop(columns=dropped, errors="ignore"))
+        for label, rows in with_labels(frame).groupby("label", sort=False)
     ]
 
 
 def cautions(result: xr.Dataset, _: Frames) -> Remarks:
     """Yield what intervals and sets are not about."""
     n_topics, n_runs = int(result.attrs["n_topics"]), int(result.attrs["n_runs"])
-    if "repetitions" in result:
-        yield from about_repetitions(result)
-        return
     yield (
-        "Intervals and rank sets are about these runs on other topics of the same kind; not about other judgements, documents or versions of a run.",
+        "Limits and rank sets are about these runs on other topics of the same kind; not about other judgements, documents or versions of a run.",
         f"{counted(n_runs, 'run')}, {counted(n_topics, 'topic')}",
     )
-    yield (
-        "Limits of ranks move with the seed where pairs have p-values close to alpha, by a few ranks where runs are alike; more trials decide.",
-        f"{result.attrs['analysis']}, {result.attrs['trials']:,} trials",
-    )
-    if "mean_low" in result:
-        yield (
-            "The mean of a run that leads is too high on average, as the same topics made it lead: the interval of a mean in the table is for a run that was named "
-            "beforehand; that of the leader in the headline allows for the choice.",
-            f"best of {counted(n_runs, 'run')}",
-        )
 
 
 def leaderboard(canvas: Canvas, result: xr.Dataset) -> None:
@@ -290,7 +216,7 @@ def leaderboard(canvas: Canvas, result: xr.Dataset) -> None:
     order = np.argsort(data["rank"].values, kind="stable")
     n = min(len(order), canvas.most_rows)
     shown = data.isel({names.RUN: order[:n]})
-    groups = brackets_of(shown) if "group_first" in data else []
+    groups = brackets_of(shown)
     figure = canvas.figure((7.2, 1.2 + max(n, 6) * 0.135))  # inches of a row
     n_columns = 1 + max((column for column, _, _ in groups), default=-1)
     ratios = [3.0, 2.4, max(0.4, min(0.07 * n_columns, 1.2))][: 3 if groups else 2]
@@ -365,16 +291,21 @@ def draw_groups(axes: Axes, brackets: list[tuple[int, int, int]]) -> None:
     axes.spines["bottom"].set_visible(False)
 
 
-_RANKS = View(
-    name="ranks",
-    heading="Rank sets",
-    about="The rank set of a run holds its rank by mean score over infinitely many topics: it begins after the runs that are shown to be better and ends before "
-    "those that are shown to be worse, by the step-down max-T test. All sets hold together with the stated confidence. "
-    "The runs whose set begins at k or before may be among the k best.",
-    tables={"ranks": RANKS, "top": TOP},
+LEADERBOARD_VIEW = View(
+    name="leaderboard",
+    heading="Leaderboard",
+    about="Runs by mean score, with limits for other topics like these; those of the leader hold for whichever run leads. The rank set of a run holds its rank by mean "
+    "score over infinitely many topics: it begins after the runs that are shown to be better and ends before those that are shown to be worse, by the step-down "
+    "max-T test of all pairs. Runs that share a group are not separated by that test.",
+    tables={
+        "systems": replace(RUNS, make=systems, legend=joint_legend),
+        "matrix": Table(matrix, rows_along(names.RUN), legend=legend),
+    },
     summary=(
         Summary(
-            "rank run team mean=mean~ may_be_rank=rank_low,rank_high", first_metric=True, bar="mean"
+            "rank run team mean=mean~ could_be_rank=rank_low,rank_high",
+            first_metric=True,
+            bar="mean",
         ),
     ),
     title=title,
@@ -387,18 +318,4 @@ _RANKS = View(
     answers={LEADERBOARD: answer},
     cautions=cautions,
 )
-_LEADERBOARD = replace(
-    _RANKS,
-    name="leaderboard",
-    heading="Leaderboard",
-    about="Runs by mean score. The interval of a mean is about this run (or system, over repetitions) on other topics (bootstrap-t). The rank set of a run holds its rank by mean score over "
-    "infinitely many topics: it begins after the runs that are shown to be better and ends before those that are shown to be worse, by the step-down max-T test of all "
-    "pairs; all rank sets hold together with the stated confidence. Runs that share a group are not separated by that test. "
-    "Best is the share of trials in which the run has the largest mean, not the probability that it is the best.",
-    tables={
-        "systems": replace(RUNS, make=systems, legend=joint_legend),
-        "matrix": Table(matrix, rows_along(names.RUN), legend=legend),
-        "top": TOP,
-    },
-)
-VIEWS = {each.name: each for each in (_LEADERBOARD, _RANKS)}
+VIEW = LEADERBOARD_VIEW

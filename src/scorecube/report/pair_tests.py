@@ -19,8 +19,6 @@ from scorecube.report.figures.style import FIGURE_SIZE, line_style, round_ticks
 from scorecube.report.findings import Finding, Short, with_number
 from scorecube.report.phrases import (
     MOST_NAMED,
-    about_repetitions,
-    by_system,
     first_of,
     first_places,
     labels_by_share,
@@ -155,7 +153,6 @@ def title(options: Mapping[str, Any]) -> str:
     return listed(
         f"alpha {', '.join(f'{each:g}' for each in options['alphas'])}",
         "" if options["plus_one"] else "p = count / B",
-        by_system(options),
         against(options),
     )
 
@@ -342,7 +339,7 @@ def measured(attrs: Mapping[str, Any]) -> str:
     few = attrs.get("n_topics", LEAST_MEASURED) < LEAST_MEASURED
     if attrs.get("analysis") not in MEASURED or few:
         return ""
-    rates = MEASURED["systems" if attrs.get("by_system") else attrs["analysis"]]
+    rates = MEASURED[attrs["analysis"]]
     return f"measured family-wise error rates at 0.05, with 50 topics: {rates}"
 
 
@@ -366,7 +363,6 @@ def family(attrs: Mapping[str, Any]) -> str:
 def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> Remarks:
     """Yield remarks on pairs of runs that the test treats in a special way."""
     frame = frames["power"]
-    yield from about_repetitions(result)
     yield from _near_alpha(result)
     for column, text in (
         (

@@ -25,7 +25,7 @@ from scorecube.report.pair_tests import (
     p_value_curves,
     separated,
 )
-from scorecube.report.phrases import MOST_NAMED, about_repetitions, by_system, listed, noun
+from scorecube.report.phrases import MOST_NAMED, listed, noun
 from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import DISCRIMINATION, Frames, HeadedTables, Remarks, View
@@ -41,7 +41,7 @@ POWER = declared(
 PAIRS = declared(
     "metric gain pair",
     "metric gain run_a run_b mean_difference p_{test}=p_value "
-    "p_{test}_holm=p_value_holm standard_error degrees_of_freedom? "
+    "p_{test}_holm=p_value_holm p_{test}_bh=p_value_bh standard_error "
     "p_equivalence?=equivalence_p_value difference_low difference_high effect_size d_z? "
     "verdict?=verdict_on_pair",
     long=True,
@@ -100,15 +100,13 @@ def equivalences(result: xr.Dataset) -> Iterator[Finding]:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return the tests, whether systems are compared, the run that others are compared with, and the margin."""
-    margin, systems = options.get("equivalence"), by_system(options)
-    tests = ["t"] if systems else options["tests"]
+    margin = options.get("equivalence")
     within = f"equivalence within {margin:g}" if margin is not None else ""
-    return listed(*tests, systems, against(options), within)
+    return listed(*options["tests"], against(options), within)
 
 
 def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
     """Yield remarks on systems with repetitions, and on a test of equivalence."""
-    yield from about_repetitions(result)
     if MARGIN not in result.attrs:
         return
     margin, alpha = result.attrs[MARGIN], float(result[names.ALPHA].max())

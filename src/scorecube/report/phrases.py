@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.errors import counted
 from scorecube.report.columns import decimals_of
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables import COLLECTION, LIMITS
@@ -235,27 +234,6 @@ def topics_and_teams(*attrs: Mapping[str, Any]) -> str:
 def noun(attrs: Mapping[str, Any]) -> str:
     """Return what a result compares: ``run``, or ``system`` where systems have repeated runs."""
     return "system" if attrs.get("by_system") else "run"
-
-
-def by_system(options: Mapping[str, Any]) -> str:
-    """Return that systems are compared, for titles; nothing for runs."""
-    return "systems over their runs" if options.get("by_system") else ""
-
-
-def about_repetitions(result: xr.Dataset) -> Iterator[tuple[str, str]]:
-    """Yield what conclusions about systems with repeated runs are about, for the cautions of a page; nothing for runs."""
-    if "repetitions" not in result:
-        return
-    counts = result["repetitions"].values
-    yield (
-        "Conclusions are about systems: their expected scores over other topics and other repetitions of the same kind, such as seeds; not about the best run of a system.",
-        f"{counted(len(counts), 'system')} of {counts.min()} to {counts.max()} runs",
-    )
-    if single := int((counts == 1).sum()):
-        yield (
-            "Of a system with a single run the variance over repetitions is not known: conclusions are about this run.",
-            counted(single, "system"),
-        )
 
 
 ESTIMATE = ("population", "population_low", "population_high")

@@ -14,7 +14,6 @@ MODULES = {
     "scores": "scores",
     **{entry.name: entry.name for entry in registry.BUILT_IN},
     **dict.fromkeys(("bootstrap", "randomisation", "tukey", "maxt", "unpaired"), "pair_tests"),
-    "ranks": "leaderboard",
     "design": "design",
     "wcw": "design",
 }

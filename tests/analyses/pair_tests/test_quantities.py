@@ -16,7 +16,6 @@ from scorecube.analyses.base import Analysis
 from scorecube.analyses.quantities import declared_variables
 from scorecube.collection.run_pairs import positions_of_pairs
 from scorecube.testing import simulate_cube
-from tests.analyses.pair_tests.test_repetitions import cube_of, scores_of_systems
 
 CUBE = simulate_cube(n_runs=8, seed=4, metrics=("AP", "RR")).isel(topic=slice(12))
 BASELINE = "team02-run1"
@@ -29,11 +28,9 @@ MADE: dict[str, tuple[xr.Dataset, Analysis]] = {
     "unpaired": (CUBE, sc.Unpaired(alphas=ALPHAS)),
     "tukey": (CUBE, sc.Tukey(alphas=ALPHAS)),
     "maxt": (CUBE, sc.MaxT(alphas=ALPHAS)),
-    "maxt of systems": (cube_of(scores_of_systems()), sc.MaxT(by_system=True)),
     "paired": (CUBE, sc.Paired(alphas=ALPHAS)),
     "margin": (CUBE, sc.Paired(alphas=ALPHAS, equivalence=0.1)),
     "margin, baseline": (CUBE, sc.Paired(alphas=ALPHAS, equivalence=0.1, baseline=BASELINE)),
-    "paired systems": (cube_of(scores_of_systems()), sc.Paired(by_system=True, equivalence=0.05)),
 }
 ADJUSTED = ("bootstrap", "baseline", "unpaired", "paired", "margin, baseline")
 
@@ -147,7 +144,7 @@ def test_significant_pairs_are_counted_under_each_adjustment(
     np.testing.assert_array_equal(result["adjusted_share"].sel(adjustment="none"), result["share"])
 
 
-@pytest.mark.parametrize("name", ["maxt", "maxt of systems"])
+@pytest.mark.parametrize("name", ["maxt"])
 def test_simultaneous_limits_and_effect_sizes(results: dict[str, xr.Dataset], name: str) -> None:
     result = results[name]
     for metric in range(result.sizes["metric"]):
@@ -163,7 +160,7 @@ def test_simultaneous_limits_and_effect_sizes(results: dict[str, xr.Dataset], na
                 half = half if name == "tukey" or at["moderated_error"][k] > 0 else math.nan
                 expected = [difference - half, difference + half]
                 assert [float(each) for each in limits] == pytest.approx(expected, nan_ok=True)
-    assert ("d_z" in result) == (name == "maxt")
+    assert "d_z" in result
 
 
 def test_a_difference_without_spread_has_no_interval() -> None:
@@ -214,7 +211,7 @@ def test_p_values_near_alpha_and_differences_that_are_not_significant(
         np.testing.assert_array_equal(at["largest_not_significant"], rest)
 
 
-@pytest.mark.parametrize("name", ["margin", "margin, baseline", "paired systems"])
+@pytest.mark.parametrize("name", ["margin", "margin, baseline"])
 def test_verdicts_and_their_counts(results: dict[str, xr.Dataset], name: str) -> None:
     result = results[name]
     assert result["verdict"].values.tolist() == ["equivalent", "different", "inconclusive"]

@@ -31,7 +31,7 @@ from scorecube.analyses.judges import one_judge
 from scorecube.analyses.judges.judge_quantities import VARIABLES
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
-from scorecube.analyses.pair_tests.classical import seconds_per_pair
+from scorecube.statistics.paired_tests import seconds_per_pair
 from scorecube.analyses.pair_tests.pair_scores import differences_bytes
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.agreement import STATISTICS, TEST, TOP, Agreement

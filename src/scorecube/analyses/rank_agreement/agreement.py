@@ -27,7 +27,6 @@ from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inpu
 from scorecube.analyses.drawn_samples import bootstrapped_topics
 from scorecube.analyses.options import level_field, set_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
-from scorecube.analyses.pair_tests.classical import classical_p_values, seconds_per_pair
 from scorecube.analyses.pair_tests.pair_scores import (
     differences_bytes,
     pairs_at_once,
@@ -51,6 +50,7 @@ from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
 from scorecube.kernels.rank.rank_change import rank_changes, ranks_above
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.statistics.integer_scores import for_orders, in_units, single_scores
+from scorecube.statistics.paired_tests import classical_p_values, seconds_per_pair
 from scorecube.statistics.quantiles import defined_mean, tails
 
 STATISTICS = ("tau", "tau_b", "tau_ap")

@@ -10,7 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from scorecube import names
-from scorecube.analyses.rank_sets.estimates import mean_of_estimates
+from scorecube.analyses.rank_sets import mean_of_estimates
 from scorecube.errors import visible
 from scorecube.report.columns import decimals_of
 from scorecube.report.phrases import is_known

@@ -16,36 +16,25 @@ from scorecube.analyses.pair_tests.pair_quantities import (
     LEVEL,
     OF_ADJUSTMENTS,
     OF_BASELINE,
-    OF_DIFFERENCES,
     PAIR,
-    REPETITIONS,
     RESIDUAL,
     by_method,
     by_row,
-    degrees_of_freedom,
+    d_z,
+    effect_size,
     mean_difference,
     n_tested,
 )
-from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import Derived, derive, limits, variables
 from scorecube.statistics.multiple_testing import adjusted
 
 _CELL = (*CELL, names.TEST)
 _LEVEL = (*_CELL, names.ALPHA)
 LIMITS = (*LEVEL, names.PAIR)
-EQUIVALENCE = (
-    *variables(
-        *(PAIR, "p_value", "1"),
-        equivalence_p_value="p-value of the hypothesis that the means differ by the margin or more",
-        difference_p_value="p-value of the hypothesis that the means do not differ: two-sided paired t test",
-    ),
-    *limits(
-        "mean_difference",
-        LIMITS,
-        "score",
-        "{} limit of the difference of means, confidence 1 - 2 alpha",
-        name="difference",
-    ),
+EQUIVALENCE = variables(
+    *(PAIR, "p_value", "1"),
+    equivalence_p_value="p-value of the hypothesis that the means differ by the margin or more",
+    difference_p_value="p-value of the hypothesis that the means do not differ: two-sided paired t test",
 )
 """Additional variables of results with a margin."""
 VARIABLES = (
@@ -70,22 +59,20 @@ VARIABLES = (
     *variables(
         *(PAIR, "standard_error", "score"),
         of="mean_difference",
-        standard_error="of systems: standard error of the pair's difference of means, over topics and repetitions",
+        standard_error="standard error of the difference of means",
     ),
-    *variables(
-        *(PAIR, "estimate", "1"),
-        degrees_of_freedom="of systems: degrees of freedom of the standard error",
+    *variables(PAIR, "statistic", "1", t="t of the pair, first run minus second"),
+    *limits(
+        "mean_difference",
+        LIMITS,
+        "score",
+        "{} limit of the difference of means, confidence 1 - alpha (1 - 2 alpha with a margin)",
+        name="difference",
     ),
     *RESIDUAL,
     *EQUIVALENCE,
-    *REPETITIONS,
 )
-OPTIONAL = (
-    ("standard_error",),
-    ("degrees_of_freedom",),
-    ("difference_low", "difference_high", "difference_p_value", "equivalence_p_value"),
-    ("repetitions",),
-)
+OPTIONAL = (("difference_p_value", "equivalence_p_value"),)
 VERDICTS = np.array(["equivalent", "different", "inconclusive"], object)
 MARGIN = "equivalence"
 """Attribute of a result with a margin."""
@@ -138,27 +125,11 @@ def verdict_pairs(result: xr.Dataset) -> xr.DataArray:
     return found.assign_coords({names.VERDICT: VERDICTS})
 
 
-@derive(PAIR, "statistic", "1", needs=("p_value",))
-def t(result: xr.Dataset) -> xr.DataArray:
-    """Student's t of the pair, first run minus second, from its p-value; missing without the t test."""
-    from scipy.special import stdtrit
-
-    difference = quantity(result, "mean_difference").variable
-    if "t" not in result[names.TEST]:
-        return xr.DataArray(difference * np.nan)
-    p = result["p_value"].sel({names.TEST: "t"}).variable
-
-    def signed(row: Any, p: Any, freedom: Any) -> Any:
-        return -np.sign(row) * stdtrit(freedom, p / 2)
-
-    return by_row(signed, (names.PAIR,), difference, p, degrees_of_freedom(result))
-
-
 DERIVED = (
     n_tested,
     mean_difference,
-    t,
-    *OF_DIFFERENCES,
+    d_z,
+    effect_size,
     *map(along_tests, (*OF_BASELINE, *OF_ADJUSTMENTS)),
     verdict_on_pair,
     verdict_pairs,

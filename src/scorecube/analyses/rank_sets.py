@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.rank_sets.rank_quantities import VARIABLES
+from scorecube.analyses.leaderboard_quantities import VARIABLES
 from scorecube.errors import BadPlan, doubts_of_levels, meant
 from scorecube.kernels.pairs.pair_order import label_order
 from scorecube.kernels.random.philox import stream_key

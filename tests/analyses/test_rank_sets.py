@@ -1,4 +1,4 @@
-"""Rank sets: an oracle from the papers, published references, coverage."""
+"""Rank sets: published references, parts, and real collections."""
 
 from __future__ import annotations
 
@@ -14,61 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorecube as sc
-from scorecube.analyses.plan import make_plan
 from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
-from scorecube.workflow.api import analyse
-from tests.analyses.pair_tests.test_maxt import cube_of, drawn, odd_scores
-from tests.oracles.step_down import groups, rank_sets
-from tests.validation.rates import board_coverage
-from tests.validation.truths import population, real_scores
+from tests.oracles.step_down import groups
+
+
+def cube_of(path: Path) -> xr.Dataset:
+    """Return the scores of a matrix of topics by runs."""
+    frame = pd.read_csv(path)
+    frame.index = pd.Index([f"t{k:03d}" for k in range(len(frame))])
+    return sc.cube_from_scores({"AP": frame.T})
 
 
 def sets_of(result: xr.Dataset) -> list[tuple[int, int]]:
     low, high = (result[name].values.ravel().tolist() for name in ("rank_low", "rank_high"))
     return list(zip(low, high, strict=True))
-
-
-def test_sets_are_those_of_the_oracle() -> None:
-    scores = [[value + 0.04 * k for value in row] for k, row in enumerate(odd_scores())]
-    result = analyse(cube_of(scores), sc.Ranks(alpha=0.1), trials=150, seed=1)
-    expected = rank_sets(scores, drawn(26, 150), 0.1)
-    assert sets_of(result) == expected
-    assert len(set(expected)) > 2
-
-
-@pytest.mark.data
-@pytest.mark.parametrize(("collection", "runs"), [("adhoc5", 12), ("web2011", 12)])
-def test_sets_of_real_runs(data: Path, collection: str, runs: int) -> None:
-    scores = real_scores(f"{collection}/ap.csv")[:: 60 // runs][:runs]
-    cube = cube_of(scores.tolist())
-    samples = sc.MaxT().samples(cube, 5, 120)
-    result = analyse(cube, sc.Ranks(), trials=120, seed=5)
-    topics = [str(label) for label in cube["topic"].values]
-    picked = [
-        [topics.index(str(label)) for label in row] for row in samples["topic_sample"].values[:, 0]
-    ]
-    assert sets_of(result) == rank_sets(scores.tolist(), picked, 0.05)
-    board = analyse(cube, sc.Leaderboard(), trials=120, seed=5)
-    assert sets_of(board) == sets_of(result)
-
-
-def test_negated_scores_turn_the_order_round() -> None:
-    scores = np.array(odd_scores())
-    up, down = (
-        analyse(cube_of((sign * scores).tolist()), sc.Ranks(), trials=200, seed=1)
-        for sign in (1, -1)
-    )
-    assert [(9 - high, 9 - low) for low, high in sets_of(down)] == sets_of(up)
-
-
-def test_sets_of_the_best_are_counted_and_named() -> None:
-    result = analyse(cube_of(odd_scores()), sc.Ranks(top=(1, 3, 50)), trials=300, seed=1)
-    table = sc.table(result, "top")
-    assert table["k"].tolist() == [1, 3]  # 50 of 8 runs are all runs
-    low, runs = result["rank_low"].values.ravel(), result["run"].values.astype(str)
-    for row in table.to_dict("records"):
-        assert set(row["runs"].split(", ")) == set(runs[low <= row["k"]])
-        assert row["n_systems"] == (low <= row["k"]).sum()
 
 
 # From estimates
@@ -122,16 +81,6 @@ def test_impossible_estimates_are_refused(estimates: Any, covariance: Any, messa
         sc.rank_sets(estimates, covariance)
 
 
-@pytest.mark.data
-def test_trec_8_has_a_wide_set_of_the_best(data: Path) -> None:
-    """INFERENCE D.2 has about 11 and 68 of 129 runs for a normal approximation; moderated max-T 7 and about 78."""
-    cube = cube_of(real_scores("adhoc8/ap.csv").tolist())
-    table = sc.table(analyse(cube, sc.Ranks(), trials=10_000, seed=1), "top")
-    one, _, ten = table["n_systems"].tolist()
-    assert 5 <= one <= 12
-    assert 60 <= ten <= 90
-
-
 # Parts
 
 
@@ -160,22 +109,33 @@ def test_limits_of_nothing_decided_are_all_ranks() -> None:
     assert (low.tolist(), high.tolist()) == ([1, 1, 1], [3, 3, 3])
 
 
-def test_few_topics_are_named() -> None:
-    few = cube_of(odd_scores()).isel(topic=slice(10))
-    (warning,) = make_plan(few, sc.Ranks(), trials=10, seed=1).warnings
-    assert warning.startswith("10 topics: with fewer than 25")
+# Real collections
 
 
-# Coverage
+@pytest.mark.data
+def test_trec_8_has_a_wide_set_of_the_best(data: Path) -> None:
+    """INFERENCE D.2 has about 11 and 68 of 129 runs for a normal approximation; moderated max-T 7 and about 78."""
+    cube = cube_of(data / "adhoc8" / "ap.csv")
+    result = sc.analyse(cube, sc.Leaderboard(), trials=10_000, seed=1)
+    assert 5 <= int((result["rank_low"] == 1).sum()) <= 12
+    assert 60 <= int((result["rank_low"] <= 10).sum()) <= 90
 
 
 @pytest.mark.slow
 @pytest.mark.data
-@pytest.mark.parametrize("runs", [10, 40, 129])
-def test_sets_hold_the_true_ranks(data: Path, runs: int) -> None:
+@pytest.mark.parametrize("n_runs", [10, 40])
+def test_sets_hold_the_true_ranks(data: Path, n_runs: int) -> None:
     """All sets together hold all ranks in the population of topics of adhoc8."""
-    scores = real_scores("adhoc8/ap.csv")
-    order = np.argsort(-scores.mean(axis=1), kind="stable")
-    spread = order[np.unique(np.linspace(0, len(order) - 1, runs).astype(int))]
-    found = board_coverage()(population(scores[spread], 50), 200, 11)
-    assert found["all rank sets"].mean() >= 0.93
+    scores = cube_of(data / "adhoc8" / "ap.csv")["score"].values[0, 0]
+    held, n_topics = 0, scores.shape[1]
+    for replicate in range(60):
+        chance = np.random.default_rng(replicate)
+        runs = chance.choice(len(scores), n_runs, replace=False)
+        true = competition_ranks(scores[runs].mean(axis=1).round(12))
+        drawn = scores[runs][:, chance.integers(0, n_topics, n_topics)]
+        labels = [f"r{k:03d}" for k in range(n_runs)], [f"t{k:03d}" for k in range(n_topics)]
+        cube = sc.cube_from_scores({"AP": drawn}, runs=labels[0], topics=labels[1])
+        result = sc.analyse(cube, sc.Leaderboard(), trials=400, seed=replicate)
+        low, high = (result[name].values.ravel() for name in ("rank_low", "rank_high"))
+        held += bool(((low <= true) & (true <= high)).all())
+    assert held >= 0.93 * 60

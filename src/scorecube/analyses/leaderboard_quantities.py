@@ -1,4 +1,4 @@
-"""What results of `Leaderboard` hold, and what follows from them."""
+"""What results of `Leaderboard` and `Board` hold, and what follows from them."""
 
 from __future__ import annotations
 
@@ -6,45 +6,57 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.quantities import elementwise
-from scorecube.analyses.rank_sets import rank_quantities
 from scorecube.collection.schema import derived, limits, variables
 
-_RUN = (names.METRIC, names.GAIN, names.RUN)
+_CELL = (names.METRIC, names.GAIN)
+_RUN = (*_CELL, names.RUN)
+_OF_COLLECTION = (*_CELL, names.COLLECTION, names.RUN)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 VARIABLES = (
-    *rank_quantities.VARIABLES,
-    *limits("mean", _RUN, "score", "{} limit of the mean, bootstrap-t"),
-    *limits("mean", _RUN, "score", "{} limit of the mean by Student's t", name="t"),
-    *limits(
-        *("mean", (names.METRIC, names.GAIN), "score"),
-        "{} limit of the mean of the run that leads, whichever that is",
-        name="winner",
+    *variables(_RUN, "estimate", "score", mean="mean score of a run"),
+    *limits("mean", _RUN, "score", "{} limit of the mean"),
+    *variables(
+        *(_RUN, "flag"),
+        leads="whether the run leads: its limits hold although it was chosen by its mean",
     ),
     *variables(
-        *((names.METRIC, names.GAIN), "count", "pairs"),
-        own_error_pairs="pairs that are not separated, and would be by their own standard errors alone (t tests, Holm)",
+        *(_RUN, "estimate", "1", "iu"),
+        rank="rank of the mean, 1 for the best; the best rank of ties",
     ),
-    *variables(_RUN, "share", best="share of trials in which the run has the largest mean"),
+    *variables(_RUN, "low", "1", "iu", of="rank", rank_low="best rank of the confidence set"),
+    *variables(_RUN, "high", "1", "iu", of="rank", rank_high="worst rank of the confidence set"),
     *variables(
         *(_RUN, "label", "1", "iu"),
         group_first="first group of runs that are not separated",
         group_last="last group of runs that are not separated",
+    ),
+    *variables(
+        *(_CELL, "count", "pairs"),
+        separated_neighbours="pairs of runs next to each other in the order of means that are separated",
+        own_error_pairs="pairs that are not separated, and would be by their own standard errors alone (t tests, Holm)",
     ),
     *variables(_RUN, "estimate", "score", difference="mean minus that of the baseline"),
     *limits("difference", _RUN, "score", "simultaneous {} limit of the difference"),
     *variables(_RUN, "p_value", p_baseline="adjusted p-value of the difference from the baseline"),
     *variables(
         *(_RUN, "count", "topics"),
-        wins="topics with a higher score than the baseline",
+        wins="topics with a better score than the baseline",
         ties="topics with the baseline's score",
-        losses="topics with a lower score than the baseline",
+        losses="topics with a worse score than the baseline",
+    ),
+)
+BOARD_VARIABLES = (
+    *variables(_OF_COLLECTION, "estimate", "score", collection_mean="mean score in a collection"),
+    *limits("collection_mean", _OF_COLLECTION, "score", "{} limit of the mean in a collection"),
+    *variables((names.COLLECTION,), "share", weight="weight of a collection"),
+    *variables((names.COLLECTION,), "count", "topics", topics="topics of a collection"),
+    *variables(
+        *(_RUN, "estimate", "1"),
+        mean_rank="mean of the ranks in the collections (Borda); no interval is known to hold",
     ),
 )
 OPTIONAL = (
     ("difference", "difference_low", "difference_high", "p_baseline", "wins", "losses", "ties"),
-    ("winner_low", "winner_high"),
-    ("own_error_pairs",),
-    ("repetitions",),
 )
 
 
@@ -65,7 +77,11 @@ def _separated(result: xr.Dataset) -> xr.DataArray:
 
 
 DERIVED = (
-    *rank_quantities.DERIVED,
+    derived(
+        lambda result: result[names.TEAM if names.TEAM in result.coords else names.RUN],
+        *((names.RUN,), "label"),
+        team="team of a run; one without is a team of its own",
+    ),
     derived(
         _groups,
         *(_RUN, "label"),

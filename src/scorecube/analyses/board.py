@@ -1,0 +1,154 @@
+"""Boards: leaderboards of the weighted mean over collections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import ALL_COLLECTIONS, Inputs, Prepared
+from scorecube.analyses.leaderboard import Leaderboard
+from scorecube.analyses.leaderboard_quantities import BOARD_VARIABLES
+from scorecube.analyses.options import option_field
+from scorecube.analyses.table import HIGH, LOW, Table, make_table, read_weights
+from scorecube.collection import schema
+from scorecube.collection.judgement_sets import NOT_COMMON
+from scorecube.collection.selection import standardise as standardised
+from scorecube.errors import BadPlan, option
+from scorecube.statistics.intervals import mean_limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board(Leaderboard):
+    """Board: one ranking from many collections, with limits, rank sets, and groups.
+
+    A leaderboard of the weighted means over collections. Estimand: the weighted mean over these collections of each run's mean score over infinitely many
+    topics of each; topics are drawn within each collection. Runs that a collection lacks are named, and left out. The mean of a run's ranks in the
+    collections (Borda) has no limits, as none are known to hold.
+
+    Examples
+    --------
+    >>> from scorecube import join_collections
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> web, news = simulate_cube(n_runs=6, seed=3), simulate_cube(n_runs=6, seed=4).isel(topic=slice(20))
+    >>> result = analyse(join_collections({"web": web, "news": news}), Board(weights=("web=2",)), trials=200, seed=1)
+    >>> result["collection_mean"].sizes["collection"], result["weight"].values.round(3).tolist()
+    (2, [0.333, 0.667])
+    """
+
+    name: ClassVar[str] = "board"
+    n_collections: ClassVar[int] = ALL_COLLECTIONS
+    examples: ClassVar[tuple[str, ...]] = (
+        "--seed 1",
+        "--collections nq,fiqa --weights nq=2 --baseline RUN --seed 1",
+    )
+    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "trials": {"default": 10_000},
+        "collection": {
+            "help": "Collections that are averaged over, separated by commas; all by default."
+        },
+    }
+
+    collections: tuple[str, ...] = option_field(
+        (), "Collections, in their order.", may_be_empty=True, on_command_line=False
+    )
+    weights: tuple[str, ...] = option_field(
+        (),
+        "Weights of collections, such as nq=2,fiqa=0.5; 1 for others.",
+        detail="Divided by their sum.",
+        may_be_empty=True,
+    )
+    standardise: Literal["none", "z", "std-AB", "rank"] = option_field(
+        "none",
+        "Scores of each topic relative to those of all runs: z, std-AB (0.15 z + 0.5), or rank, the share of other runs with a lower score; or none.",
+        detail="For collections whose scores have different scales.",
+    )
+
+    def table_of(self, cube: xr.Dataset) -> Table:
+        scores = self.standardised(cube)
+        table = make_table(scores, weights=self.weights_of(cube))
+        found = tuple(part.name for part in table.strata)
+        if self.collections and set(self.collections) != set(found):
+            raise BadPlan(
+                f"the collections of the cube are {', '.join(found)}; the plan is for {', '.join(self.collections)}"
+            )
+        return table
+
+    def weights_of(self, cube: xr.Dataset) -> dict[str, float]:
+        """Return the weights that are named."""
+        weights = read_weights(self.weights)
+        known = set(map(str, cube[names.COLLECTION].values))
+        if unknown := sorted(set(weights) - known):
+            raise BadPlan(
+                f"{option('weights')}: no collection {unknown[0]!r}; there are {', '.join(sorted(known))}",
+                option="weights",
+            )
+        return weights
+
+    def standardised(self, cube: xr.Dataset) -> xr.Dataset:
+        """Return the scores that are averaged."""
+        if self.standardise == "none":
+            return cube
+        if self.standardise != "rank":
+            return standardised(cube, self.standardise)
+        from scipy.stats import rankdata  # takes long to import
+
+        axis = cube[names.SCORE].get_axis_num(names.RUN)
+        shares = (rankdata(cube[names.SCORE].values, axis=axis) - 1) / (cube.sizes[names.RUN] - 1)
+        labels = [f"rank:{metric}" for metric in schema.labels_of(cube, names.METRIC)]
+        n_metrics = cube.sizes[names.METRIC]
+        return cube.assign({names.SCORE: (cube[names.SCORE].dims, shares)}).assign_coords(
+            {
+                names.METRIC: schema.label_array(labels),
+                LOW: (names.METRIC, np.zeros(n_metrics)),
+                HIGH: (names.METRIC, np.ones(n_metrics)),
+            }
+        )
+
+    def check(self, prepared: Prepared) -> list[str]:
+        return [*prepared.cube.attrs.get(NOT_COMMON, []), *super().check(prepared)]
+
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
+        table: Table = prepared.shared
+        result, strata = super().finalize(prepared, totals, trials), table.strata
+        means = np.stack([table.means_in(part) for part in strata], axis=1)
+        limits = [
+            [
+                [mean_limits([table.samples(x)[k]], ends, 1 - self.alpha) for x in scores]
+                for k in range(len(strata))
+            ]
+            for scores, ends in zip(table.scores, table.ranges, strict=True)
+        ]
+        weights = np.array([part.weight for part in strata])
+        values = {
+            "collection_mean": means,
+            "collection_mean_low": np.array(limits)[..., 0],
+            "collection_mean_high": np.array(limits)[..., 1],
+            "mean_rank": _mean_ranks(table, means, weights),
+        }
+        values = {name: each[table.cell_of] for name, each in values.items()}
+        sizes = [table.sizes[part.units].sum() for part in strata]
+        values |= {"weight": weights, "topics": np.array(sizes, np.int64)}
+        arrays = {
+            each.name: (each.dims, values[each.name], each.attrs())
+            for each in BOARD_VARIABLES
+            if each.name in values
+        }
+        labels = [part.name for part in strata]
+        found = result.assign(arrays).assign_coords({names.COLLECTION: schema.label_array(labels)})
+        return found.assign_attrs(
+            collections=labels, weights=list(self.weights), standardise=self.standardise
+        )
+
+
+def _mean_ranks(table: Table, means: Any, weights: Any) -> Any:
+    """Return the weighted mean of the ranks in the collections, float64 (cell, run)."""
+    from scipy.stats import rankdata
+
+    sign = np.where(table.higher, -1.0, 1.0)[:, np.newaxis, np.newaxis]
+    return np.average(rankdata(sign * means, axis=-1), axis=1, weights=weights)

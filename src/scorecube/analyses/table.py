@@ -1,0 +1,415 @@
+"""The one road in: what every analysis computes with, prepared once.
+
+Dims and labels by name, a selection, means over repetitions, complete topics, topic groups, bags of topics, distinct cells, the exact grid. No analysis does
+any of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from scorecube import names
+from scorecube.collection import schema
+from scorecube.collection.arguments import DIMS, as_cube
+from scorecube.collection.gaps import about_left_out, which_lack_most
+from scorecube.collection.schema import label_array, labels_of
+from scorecube.collection.selection import distinct_cells, parse_known, select, uses_gains
+from scorecube.collection.topic_means import kinds_of
+from scorecube.errors import BadPlan, counted, option
+from scorecube.metrics import Metric
+from scorecube.names import Purpose
+from scorecube.statistics.grid import MOST_TOPICS, Grid, check_range, make_grid
+from scorecube.statistics.intervals import Sample
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Range = tuple[float, float]
+LOADED_BYTES = 2**28
+"""Larger cubes are read a few runs at a time."""
+BAGS = 1_000
+"""Bags of topics, where there are more topics than `MOST_TOPICS`: the same estimand, and the same standard errors within a few percent."""
+HIGHER_IS_BETTER = "higher_is_better"
+"""Coordinate along metric: whether larger scores are better; of all metrics without it."""
+LOW, HIGH = "score_low", "score_high"
+"""Coordinates along metric: least and greatest score that there can be; NaN where unknown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The part of a cube that is analysed; None keeps a dim whole.
+
+    metrics, gains, runs, topics: Labels to keep.
+    missing: ``refuse`` missing scores, or ``drop`` their topics.
+    bags: Bags that more than 1,400 topics are put into; None for none.
+    """
+
+    metrics: Sequence[Any] | None = None
+    gains: Sequence[str] | None = None
+    runs: Sequence[str] | None = None
+    topics: Sequence[str] | None = None
+    missing: Literal["refuse", "drop"] = "refuse"
+    bags: int | None = BAGS
+
+
+class Stratum(NamedTuple):
+    """A collection whose topics are drawn by themselves: its name, its weight in means, and where its units are."""
+
+    name: str
+    weight: float
+    units: slice
+
+    def size(self) -> int:
+        """Return the number of units."""
+        return int(self.units.stop - self.units.start)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Scores of one collection, or of several with weights, as analyses compute with them.
+
+    A unit is what is drawn: a topic, or a group or bag of topics.
+
+    metrics, gains, runs: Labels; systems take the place of runs that repeat them.
+    cell_of: int64 (metric, gain): position in `scores`; a metric that uses no gains has one cell.
+    scores: float64 (cell, run, unit): mean score over the topics of a unit; units of a collection follow each other.
+    sizes: float64 (unit,): topics in a unit.
+    strata: Collections whose topics are drawn apart, by name, with their weights, which add up to 1, and the place of their units.
+    ranges: Least and greatest score of each cell that there can be; None where unknown.
+    higher: bool (cell,): whether larger scores are better.
+    binary: bool (cell,): whether all scores of topics are 0 or 1.
+    notes: What is to be said of every result, one sentence each.
+    """
+
+    metrics: tuple[str, ...]
+    gains: tuple[str, ...]
+    runs: tuple[str, ...]
+    cell_of: IntArray
+    scores: FloatArray
+    sizes: FloatArray
+    strata: tuple[Stratum, ...]
+    ranges: tuple[Range | None, ...]
+    higher: NDArray[np.bool_]
+    binary: NDArray[np.bool_]
+    notes: tuple[str, ...] = field(default=())
+
+    def labels(self, cube: xr.Dataset) -> xr.Dataset:
+        """Return the labels of the table as coordinates of a cube without scores, with the teams of runs where the cube has them; units are its topics."""
+        coords: dict[str, Any] = {
+            names.METRIC: label_array(self.metrics),
+            names.GAIN: label_array(self.gains),
+            names.RUN: label_array(self.runs),
+            names.TOPIC: np.arange(self.sizes.size).astype(str),
+            names.USES_GAINS: (names.METRIC, uses_gains(cube)),
+        }
+        if names.TEAM in cube.coords and set(self.runs) <= set(labels_of(cube, names.RUN)):
+            coords[names.TEAM] = (names.RUN, cube[names.TEAM].sel(run=list(self.runs)).values)
+        return xr.Dataset(coords=coords)
+
+    @property
+    def n_topics(self) -> int:
+        """Number of topics."""
+        return int(self.sizes.sum())
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """Means over the topics of each collection, weighted: float64 (cell, run)."""
+        return np.asarray(sum(part.weight * self.means_in(part) for part in self.strata))
+
+    def means_in(self, part: Stratum) -> FloatArray:
+        """Return the means over the topics of a collection, float64 (cell, run)."""
+        sizes = self.sizes[part.units]
+        return np.asarray((self.scores[..., part.units] * sizes).sum(axis=-1) / sizes.sum())
+
+    def samples(self, scores: FloatArray) -> list[Sample]:
+        """Return sums, sizes and weights by collection of scores of one system, or of differences, (unit,)."""
+        return [
+            Sample(part.weight, scores[part.units] * self.sizes[part.units], self.sizes[part.units])
+            for part in self.strata
+        ]
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """Values of units whose plain mean is the mean over topics, float64 (cell, run, unit); their spread gives its standard error.
+
+        In a collection M + (G / n) m (x - M) for a unit of m of the n topics with the mean x, of G units; x itself where all units have one size.
+        """
+        if self.equal_sizes:
+            return self.scores
+        values = np.empty_like(self.scores)
+        for part in self.strata:
+            sizes, means = self.sizes[part.units], self.means_in(part)[..., np.newaxis]
+            scores = self.scores[..., part.units]
+            values[..., part.units] = means + sizes / sizes.mean() * (scores - means)
+        return values
+
+    @property
+    def equal_sizes(self) -> bool:
+        """Whether all units of each collection have as many topics."""
+        return all(len(set(self.sizes[part.units].tolist())) == 1 for part in self.strata)
+
+    @cached_property
+    def grids(self) -> tuple[Grid, ...]:
+        """The grid of each cell."""
+        known = self.ranges if self.equal_sizes else [None] * len(self.scores)
+        return tuple(map(make_grid, self.values, known))
+
+    @cached_property
+    def units(self) -> FloatArray:
+        """`values` as integers on the grid of their cell, float64 (cell, run, unit)."""
+        return np.stack([grid.to_units(x) for grid, x in zip(self.grids, self.values, strict=True)])
+
+
+def cubes_of(data: Any) -> dict[str, xr.Dataset]:
+    """Return the cubes of one or several collections by name; the name of a single cube is empty.
+
+    data: A cube, or its scores; a mapping or an `xarray.DataTree` of cubes; a cube with a dim ``collection``.
+    """
+    if isinstance(data, xr.DataTree):
+        nodes = {node.path.strip("/"): node.to_dataset() for node in data.subtree}
+        return {name: cube for name, cube in nodes.items() if names.SCORE in cube}
+    if isinstance(data, Mapping) and not isinstance(data, xr.Dataset):
+        return {str(name): as_cube(cube) for name, cube in data.items()}
+    if isinstance(data, xr.DataArray):
+        data = data.to_dataset(name=names.SCORE)
+    if not isinstance(data, xr.Dataset) or names.COLLECTION not in data.dims:
+        return {"": as_cube(data)}
+    parts = {
+        str(name): data.sel(collection=name, drop=True) for name in data[names.COLLECTION].values
+    }
+    # Collections are joined by label: what one of them lacks is empty.
+    return {
+        name: part.dropna(names.TOPIC, how="all", subset=[names.SCORE]).dropna(
+            names.RUN, how="all", subset=[names.SCORE]
+        )
+        for name, part in parts.items()
+    }
+
+
+def make_table(
+    cube: Any,
+    selection: Selection | None = None,
+    *,
+    weights: Mapping[str, float] | None = None,
+    seed: int = 1,
+) -> Table:
+    """Return the table of one collection, or of several that are joined along topic.
+
+    cube: ``score[metric, gain, run, topic]``, dims and labels in any order, in memory or lazy; a coordinate ``collection`` along topic names strata.
+    selection: What is analysed of it.
+    weights: Weights of collections; 1 for those that it does not name.
+    seed: Of the bags.
+
+    Raises
+    ------
+    BadName, BadInput, BadPlan
+        Labels that the cube does not have, dims that are none, missing scores.
+    """
+    chosen = selection or Selection()
+    cube = as_cube(cube)
+    schema.check(cube, schema.CUBE, "the cube")
+    cube, notes = over_repetitions(select(cube, metrics=chosen.metrics, gains=chosen.gains), chosen)
+    cube = without_gaps(select(cube, topics=chosen.topics), chosen, notes)
+    if any(kind != "mean" for kind in kinds_of(cube)):
+        raise BadPlan("metrics other than means over topics are not compared topic by topic")
+    distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
+    metric_of = np.nonzero(distinct)[0]
+    unit, strata = unit_of_topics(cube, chosen.bags, seed, notes)
+    scores, sizes, seen = unit_scores(cube, distinct, unit)
+    total = sum(float((weights or {}).get(part.name, 1.0)) for part in strata)
+    return Table(
+        tuple(labels_of(cube, names.METRIC)),
+        tuple(labels_of(cube, names.GAIN)),
+        tuple(labels_of(cube, names.RUN)),
+        np.asarray(cell_of, np.int64),
+        scores,
+        sizes,
+        tuple(
+            part._replace(weight=float((weights or {}).get(part.name, 1.0)) / total)
+            for part in strata
+        ),
+        tuple(range_of(cube, int(k), seen[cell]) for cell, k in enumerate(metric_of)),
+        along_metrics(cube, HIGHER_IS_BETTER, True).astype(bool)[metric_of],
+        np.array([each.binary for each in seen]),
+        tuple(notes),
+    )
+
+
+def over_repetitions(cube: xr.Dataset, chosen: Selection) -> tuple[xr.Dataset, list[str]]:
+    """Return the mean scores of systems over their runs on each topic, and the note on it; or the runs, where each is a system of its own."""
+    systems = labels_of(cube, names.SYSTEM) if names.SYSTEM in cube.coords else []
+    wanted = None if chosen.runs is None else list(map(str, chosen.runs))
+    if len(set(systems)) == len(systems) or (wanted and not set(wanted) <= set(systems)):
+        return select(cube, runs=wanted), []
+    if wanted is not None:
+        cube = cube.isel(run=[system in wanted for system in systems])
+    scores = cube[names.SCORE].load()
+    counts = Counter(labels_of(cube, names.SYSTEM))
+    # A repetition without a score leaves its system without one: the others may be of another kind.
+    means = [
+        scores.isel(run=np.flatnonzero(cube[names.SYSTEM].values == name)).mean(
+            names.RUN, skipna=False
+        )
+        for name in counts
+    ]
+    run = xr.Variable(names.RUN, np.array(list(counts), object))
+    joined = xr.concat(means, run).transpose(*DIMS).sortby(names.RUN)
+    others = {name: of for name, of in cube.coords.items() if names.RUN not in of.dims}
+    found = sorted(set(counts.values()))
+    each = f"{found[0]}" if len(found) == 1 else f"{found[0]} to {found[-1]}"
+    note = f"Scores are means over {each} repetitions of a system on each topic; limits are over topics."
+    return xr.Dataset({names.SCORE: joined}, others).assign_attrs(cube.attrs), [note]
+
+
+def without_gaps(cube: xr.Dataset, chosen: Selection, notes: list[str]) -> xr.Dataset:
+    """Return the cube without topics that lack scores, and note it; refuse them by default."""
+    if cube.nbytes <= LOADED_BYTES:
+        cube = cube.assign({names.SCORE: cube[names.SCORE].load()})
+    complete = np.ones(cube.sizes[names.TOPIC], bool)
+    for part in run_slices(cube):
+        complete &= ~np.isnan(cube[names.SCORE].isel(run=part).values).any(axis=(0, 1, 2))
+    if complete.all():
+        return cube
+    if chosen.missing == "refuse" or not complete.any():
+        lacking = np.isnan(cube[names.SCORE].values).any(axis=(0, 1))
+        raise BadPlan(
+            f"scores are missing on {(~complete).sum()} of {counted(len(complete), 'topic')}, most of {which_lack_most(lacking, labels_of(cube, names.RUN))}; "
+            "compute them, or leave these topics out"
+        )
+    notes.append(about_left_out(cube, complete))
+    return cube.isel(topic=np.flatnonzero(complete))
+
+
+def run_slices(cube: xr.Dataset) -> list[slice]:
+    """Return slices of the runs whose scores are read together: of large cubes a few."""
+    n_runs = cube.sizes[names.RUN]
+    step = max(1, int(n_runs * LOADED_BYTES / max(cube.nbytes, 1)))
+    return [slice(low, min(low + step, n_runs)) for low in range(0, n_runs, step)]
+
+
+def along_metrics(cube: xr.Dataset, name: str, default: Any) -> NDArray[Any]:
+    """Return a coordinate along metric, (metric,), or a default where the cube does not have it."""
+    if name in cube.coords:
+        return np.atleast_1d(cube[name].values)
+    return np.full(cube.sizes[names.METRIC], default)
+
+
+class Seen(NamedTuple):
+    """What the scores of topics of a cell are: whether all are 0 or 1, and the least and the greatest one."""
+
+    binary: bool
+    least: float
+    greatest: float
+
+
+def range_of(cube: xr.Dataset, metric: int, seen: Seen) -> Range | None:
+    """Return the range of a metric: as the cube has it, else of a metric of ours, else 0 and 1 of scores that are all 0 or 1.
+
+    Raises
+    ------
+    BadInput
+        Scores outside of it.
+    """
+    low, high = (float(along_metrics(cube, name, np.nan)[metric]) for name in (LOW, HIGH))
+    if not low < high:
+        known = parse_known(labels_of(cube, names.METRIC)[metric])
+        declared = known.definition.range if isinstance(known, Metric) else None
+        low, high = declared or (0.0, 1.0)
+        if declared is None and not seen.binary:
+            return None
+    check_range(np.array([seen.least, seen.greatest]), low, high)
+    return low, high
+
+
+def unit_of_topics(
+    cube: xr.Dataset, bags: int | None, seed: int, notes: list[str]
+) -> tuple[IntArray, list[Stratum]]:
+    """Return the unit of each topic, int64 (topic,), and the collections: a unit is a group, or a bag where there are many; note both."""
+    n_topics = cube.sizes[names.TOPIC]
+    collections = (
+        labels_of(cube, names.COLLECTION) if names.COLLECTION in cube.coords else [""] * n_topics
+    )
+    grouped = names.TOPIC_GROUP in cube.coords
+    labels = np.array(labels_of(cube, names.TOPIC_GROUP if grouped else names.TOPIC), object)
+    strata, of_topic = np.unique(np.array(collections, object), return_inverse=True)
+    unit, start, parts = np.empty(n_topics, np.int64), 0, []
+    for k, name in enumerate(strata):
+        here = np.flatnonzero(of_topic == k)
+        groups, own = np.unique(labels[here], return_inverse=True)
+        n_units = len(groups)
+        where = f"{name}: " if name else ""
+        if n_units < len(here):
+            notes.append(
+                f"{where}{counted(len(here), 'topic')} in {counted(n_units, 'group')}, which are drawn as units."
+            )
+        if bags is not None and n_units > MOST_TOPICS:
+            notes.append(
+                f"{where}{counted(n_units, 'topic')} in {bags:,} random bags, which are drawn as units; means are of all topics."
+            )
+            own, n_units = bag_of(n_units, bags, seed)[own], bags
+        unit[here] = start + own
+        parts.append(Stratum(str(name), 1.0, slice(start, start + n_units)))
+        start += n_units
+    return unit, parts
+
+
+def bag_of(n_units: int, bags: int, seed: int) -> IntArray:
+    """Return the random bag of each unit, int64 (unit,); sizes differ by 1 at most."""
+    words = np.random.Philox(key=[seed, int(Purpose.BAGS)]).random_raw(n_units)
+    place = np.empty(n_units, np.int64)
+    place[np.argsort(words, kind="stable")] = np.arange(n_units)
+    return np.asarray(place * bags // n_units, np.int64)
+
+
+def unit_scores(
+    cube: xr.Dataset, distinct: NDArray[np.bool_], unit: IntArray
+) -> tuple[FloatArray, FloatArray, list[Seen]]:
+    """Return the mean scores of units, float64 (cell, run, unit), how many topics each has, and what the scores of topics are."""
+    sizes = np.bincount(unit)
+    order, starts = np.argsort(unit, kind="stable"), np.cumsum(sizes) - sizes
+    n_cells = int(distinct.sum())
+    found = np.empty((n_cells, cube.sizes[names.RUN], len(sizes)))
+    seen = [Seen(True, np.inf, -np.inf)] * n_cells
+    for part in run_slices(cube):
+        scores = np.asarray(cube[names.SCORE].isel(run=part).values[distinct], float)[..., order]
+        seen = [
+            Seen(
+                before.binary and bool(np.isin(cell, (0.0, 1.0)).all()),
+                min(before.least, float(cell.min())),
+                max(before.greatest, float(cell.max())),
+            )
+            for before, cell in zip(seen, scores, strict=True)
+        ]
+        whole = len(sizes) == len(unit)
+        found[:, part] = scores if whole else np.add.reduceat(scores, starts, axis=-1) / sizes
+    return found, sizes.astype(float), seen
+
+
+def read_weights(words: Sequence[str]) -> dict[str, float]:
+    """Return weights of collections from words such as ``nq=2``.
+
+    Raises
+    ------
+    BadPlan
+        Another form, or a weight that is not above 0.
+    """
+    weights: dict[str, float] = {}
+    for word in words:
+        name, _, number = word.rpartition("=")
+        try:
+            weights[name] = float(number)
+        except ValueError:
+            weights[name] = np.nan
+        if not (name and 0 < weights[name] < np.inf):
+            raise BadPlan(
+                f"{option('weights', word)}: expected a collection and a number above 0, such as nq=2",
+                option="weights",
+            )
+    return weights

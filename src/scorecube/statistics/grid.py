@@ -1,0 +1,111 @@
+"""Scores as integers on one grid, so that sums over topics are exact in any order.
+
+A score x becomes ``rint((x - low) / (high - low) * 2,520,000)``, where low and high bound the scores of its metric. 2,520,000 is divisible by 10,000 and
+by 1 to 10, 12, 14, 15, 16, 20 and 30, so that printed scores, P@k and reciprocal ranks lose nothing; other scores move by at most 2e-7 of the range.
+For up to 1,400 units even the sums of squared differences are below 2**53: any BLAS, tile, order or chunking gives the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scorecube.errors import BadInput
+
+FloatArray = NDArray[np.float64]
+UNITS = 2_520_000
+"""Units in the range of a metric."""
+MOST_TOPICS = 1_400
+"""Topics, or other units, whose second moments are exact: 1,400 * 2,520,000**2 < 2**53."""
+EQUAL = 1e-9
+"""Share of the range within which two scores are equal."""
+LEAST_SPREAD = 100
+"""Fewest units between the least and the greatest score that are not all equal."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The grid of one metric under one gain setting.
+
+    low, high: Scores of 0 and of 2,520,000 units.
+
+    Examples
+    --------
+    >>> Grid(0.0, 1.0).to_units(np.array([0.5, 0.1234, 1 / 3])).tolist()
+    [1260000.0, 310968.0, 840000.0]
+    """
+
+    low: float
+    high: float
+
+    @property
+    def unit(self) -> float:
+        """One unit in scores."""
+        return (self.high - self.low) / UNITS
+
+    def to_units(self, scores: FloatArray) -> FloatArray:
+        """Return scores as integers, float64 of the same shape; NaN stays NaN."""
+        return np.asarray(np.rint((scores - self.low) / (self.high - self.low) * UNITS))
+
+    def rounding(self, scores: FloatArray) -> float:
+        """Return the largest change of a score by rounding."""
+        moved = np.abs(self.low + self.to_units(scores) * self.unit - scores)
+        return float(np.nanmax(moved, initial=0.0))
+
+
+def tightest_range(scores: FloatArray) -> tuple[float, float]:
+    """Return the tightest multiples of a power of ten that hold all scores: the range of a metric that declares none.
+
+    Examples
+    --------
+    >>> tightest_range(np.array([-3.2, 17.0])), tightest_range(np.array([0.25, 0.75]))
+    ((-10.0, 20.0), (0.2, 0.8))
+    """
+    least, most = float(np.nanmin(scores)), float(np.nanmax(scores))
+    if least == most:
+        return least - 0.5, least + 0.5
+    power = math.floor(math.log10(most - least))
+    step = 10.0**power
+    # Dividing by a power of ten above 1 rounds once; multiplying by 0.1 would round twice.
+    low, high = math.floor(least / step), math.ceil(most / step)
+    return (low * step, high * step) if power >= 0 else (low / 10.0**-power, high / 10.0**-power)
+
+
+def check_range(scores: FloatArray, low: float, high: float) -> None:
+    """Refuse scores outside the range of their metric.
+
+    Raises
+    ------
+    BadInput
+        Naming both.
+    """
+    least, most = float(np.nanmin(scores)), float(np.nanmax(scores))
+    room = EQUAL * (high - low)
+    if least < low - room or most > high + room:
+        raise BadInput(
+            f"scores lie between {least:g} and {most:g}, outside the range {low:g} to {high:g} of the metric; declare another range, or import them under another name"
+        )
+
+
+def make_grid(scores: FloatArray, declared: tuple[float, float] | None = None) -> Grid:
+    """Return the grid of the scores of one metric under one gain setting.
+
+    scores: float64 of any shape, NaN for missing.
+    declared: Least and greatest score that there can be; None if unknown.
+
+    Raises
+    ------
+    BadInput
+        Scores outside the declared range, or with differences too small for the grid.
+    """
+    grid = Grid(*(declared or tightest_range(scores)))
+    check_range(scores, grid.low, grid.high)
+    spread = float(np.nanmax(scores) - np.nanmin(scores))
+    if 0 < spread < LEAST_SPREAD * grid.unit:
+        raise BadInput(
+            f"scores differ by up to {spread:.3g}, which is too little of the range {grid.low:g} to {grid.high:g}; rescale them or declare a narrower range"
+        )
+    return grid

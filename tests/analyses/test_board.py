@@ -1,0 +1,235 @@
+"""Boards: an oracle, the leaderboard of one collection, plain means, blocks, repetitions, topic groups, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube import names
+from scorecube.analyses.plan import cube_digest, make_plan
+from scorecube.collection import rows, schema
+from scorecube.collection.joined_scores import JoinedScores, joined_along_topic
+from scorecube.collection.selection import with_labels
+from scorecube.errors import BadPlan
+from scorecube.report.page.board import TO
+from scorecube.storage import datasets, encoding
+from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse, cube_from_scores
+from scorecube.workflow.tasks import ReadCubes, selected_from_all
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+TRIALS, SEED = 120, 4
+SIZES = {"code": 14, "news": 9, "web": 26}
+WEIGHTS = {"code": 0.5, "news": 1.0, "web": 2.0}
+RUNS = ["a", "b", "c", "d", "e", "f"]
+
+
+def scores_of(name: str, decimals: int = 2) -> np.ndarray[Any, Any]:
+    """Return scores (run, topic) of a collection: few decimals, or rounded irrational ones."""
+    chance = np.random.default_rng(len(name) + SIZES[name])
+    topics = chance.uniform(0.2, 0.6, SIZES[name])
+    own = 0.05 * np.arange(len(RUNS))[:, np.newaxis]
+    found = topics + own + 0.15 * chance.standard_normal((len(RUNS), SIZES[name]))
+    return np.asarray(found.round(decimals))
+
+
+def cube_of(scores: Any, runs: list[str] = RUNS, metric: str = "score") -> xr.Dataset:
+    topics = [f"t{k:02d}" for k in range(np.shape(scores)[1])]
+    return cube_from_scores({metric: pd.DataFrame(scores, runs, topics)})
+
+
+def joined(decimals: int = 2) -> xr.Dataset:
+    return sc.join_collections({name: cube_of(scores_of(name, decimals)) for name in SIZES})
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        (0, 0),
+        (0, slice(None), [4, 1], slice(10, 30)),
+        (slice(None), 0, slice(1, 5, 2), slice(14, 23)),
+        (0, 0, 3, slice(None, None, -3)),
+        (0, 0, [0, 5], [40, 2, 13, 14]),
+        (0, 0, slice(None), 48),
+        (0, 0, slice(None), slice(7, 7)),
+    ],
+    ids=str,
+)
+def test_joined_scores_that_are_read_on_use_are_those_of_the_parts(key: Any) -> None:
+    parts = [cube_of(scores_of(name)).variables["score"] for name in sorted(SIZES)]
+    lazy, whole = joined_along_topic(parts), joined()["score"].variable
+    found = lazy[key].values
+    assert not lazy._in_memory
+    np.testing.assert_array_equal(found, whole[key].values)
+
+
+def test_collections_in_another_order_change_no_mean_and_no_rank() -> None:
+    first = analyse(joined(), sc.Board(), trials=50, seed=1)
+    cubes = {name: cube_of(scores_of(name)) for name in reversed(SIZES)}
+    second = analyse(sc.join_collections(cubes), sc.Board(), trials=50, seed=1)
+    for name in ("mean", "rank", "mean_rank"):
+        np.testing.assert_array_equal(first[name], second[name])
+    np.testing.assert_allclose(
+        first["mean_low"][0, 0, :5], second["mean_low"][0, 0, :5], atol=1e-12
+    )
+
+
+def test_systems_and_metrics_that_a_collection_lacks_are_named_and_left_out() -> None:
+    web, news = cube_of(scores_of("web")), cube_of(scores_of("news")[:4], RUNS[:4])
+    board = sc.join_collections({"web": web, "news": news})
+    assert board[names.RUN].values.tolist() == RUNS[:4]
+    prepared = make_plan(board, sc.Board(), trials=10, seed=1)
+    assert "left out, as news lacks them (run): e, f" in prepared.warnings
+    with pytest.raises(BadPlan, match="0 runs in all of 2 collections, 2 are needed"):
+        sc.join_collections({"web": web, "news": cube_of(scores_of("news")[:2], ["x", "y"])})
+    with pytest.raises(BadPlan, match="no metric in common"):
+        sc.join_collections({"web": web, "news": cube_of(scores_of("news"), metric="other")})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"weights": ("web=0",)}, {"weights": ("nothing=1",)}, {"weights": ("web",)}, {"collections": ("news", "web")}, {"baseline": "x"}],
+)  # fmt: skip
+def test_refused_options(options: dict[str, Any]) -> None:
+    with pytest.raises(BadPlan):
+        analyse(joined(), sc.Board(**options), trials=10)
+
+
+def test_metrics_with_and_without_gain_settings_have_a_matrix() -> None:
+    cubes = {name: simulate_cube(n_runs=5, seed=seed, gains=("3:2:1", "1:1:1")) for seed, name in enumerate("xy")}  # fmt: skip
+    result = analyse(sc.join_collections(cubes), sc.Board(), trials=50, seed=1)
+    shown = sc.table(result, "matrix")
+    assert shown["metric"].unique().tolist() == ["AP", "nDCG@10 (3:2:1)", "nDCG@10 (1:1:1)"]
+    said = [each for each in sc.findings(result) if "neighbouring" in each.sentence]
+    assert len(said) >= 3
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """Return a study of three collections; code lacks the run f, and has a missing score."""
+    path = tmp_path / "boards.zarr"
+    opened = sc.open_study(path, mode="a")
+    for name in SIZES:
+        scores, runs = scores_of(name), RUNS
+        if name == "code":
+            scores, runs = scores[:5].copy(), RUNS[:5]
+            scores[0, 3] = np.nan
+        opened.add(name, cube=cube_of(scores, runs))
+    return path
+
+
+def test_a_board_of_a_study(study: Path, tmp_path: Path, scorecube: Cli) -> None:
+    refused = scorecube("board", study, "--seed", 1)
+    assert refused.status == 1
+    assert "scores are missing on 1 of 14 topics, most of a (1)" in refused.stderr
+    command = ("board", study, "--drop-missing", "--weights", "web=2", "--seed", 1, "--trials", 300)
+    done = scorecube(*command).succeeded()
+    assert "left out, as code lacks them (run): f" in done.stderr
+    assert "mean over 3 collections, score: e leads" in " ".join(done.stdout.split())
+    assert "of 4 neighbouring pairs are separated" in " ".join(done.stdout.split())
+    assert "code and 2 more" in done.stdout
+    assert "already there" in scorecube(*command).succeeded().stderr
+    rows = json.loads(scorecube("show", study, "board", "--table", "collections", "--format", "json").succeeded().stdout)  # fmt: skip
+    assert {row["collection"]: row["topics"] for row in rows} == {"code": 13, "news": 9, "web": 26}
+    latex = scorecube("show", study, "board", "--table", "matrix", "--format", "latex").succeeded()
+    assert "mean over collections" in latex.stdout
+    assert "code & news & web" in latex.stdout
+    scorecube("figure", study, "board", "--out", tmp_path / "board.svg").succeeded()
+    assert (tmp_path / "board.svg").stat().st_size > 1000
+
+
+def test_collections_that_are_large_together_are_read_on_use_and_each_chunk_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each fits into memory by itself; a stored chunk holds three of the six runs, a part that is read at a time without chunks one."""
+    cubes = {name: cube_of(np.tile(scores_of(name), 8)) for name in SIZES}
+    limit = 5 * max(cube.nbytes for cube in cubes.values()) // 4
+    expected = make_plan(sc.join_collections(cubes), sc.Board(), trials=9, seed=1).plan.cube_digest
+    for name, cube in cubes.items():
+        with monkeypatch.context() as patched:
+            patched.setattr(encoding, "MAX_CHUNK_BYTES", 3 * 8 * cube.sizes["topic"])
+            sc.open_study(tmp_path / "s", mode="a").add(name, cube=cube)
+    for module in (datasets, schema):
+        monkeypatch.setattr(module, "MAX_LOADED_BYTES", limit)
+    monkeypatch.setattr(datasets, "MAX_DIRECT_BYTES", 0)
+    monkeypatch.setattr(rows, "AT_ONCE", 1)
+    study = sc.open_study(tmp_path / "s")
+    assert study["web"].cube["score"].variable._in_memory
+    joined = selected_from_all(study, list(SIZES), {}, ReadCubes(len(SIZES)))
+    assert not rows.is_loaded(joined)
+    read: list[Any] = []
+    whole = JoinedScores._read
+
+    def noted(self: JoinedScores, key: tuple[Any, ...]) -> Any:
+        read.append(key)
+        return whole(self, key)
+
+    monkeypatch.setattr(JoinedScores, "_read", noted)
+    assert cube_digest(joined) == expected
+    assert sorted(runs for _, _, runs, _ in read) == [slice(0, 3, 1), slice(3, 6, 1)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "place"), [("bcd", slice(1, 4)), ("abdf", [0, 1, 3, 5]), ("ca", [2, 0]), ("", [])]
+)
+def test_labels_that_follow_each_other_are_read_as_a_slice(labels: str, place: Any) -> None:
+    cube = cube_of(scores_of("web"))
+    lazy = cube.assign(score=joined_along_topic([cube.variables["score"]]))
+    found = with_labels(lazy, {"run": [*labels]})
+    xr.testing.assert_equal(found.load(), cube.isel(run=place))
+
+
+def test_blocks_of_a_board_are_resumed(study: Path, scorecube: Cli) -> None:
+    options = ("--collections", "web,news", "--trials", 40, "--seed", 1)
+    scorecube("board", study, *options, block_units=10).succeeded()
+    more = scorecube("board", study, "--collections", "web,news", "--trials", 80, "--seed", 1).succeeded()  # fmt: skip
+    assert "40 trials are recorded already; 40 to go" in more.stderr
+    opened = sc.open_study(study)
+    result = next(each for each in opened["news"].results("board") if each.attrs["trials"] == 80)
+    cubes = {name: opened[name].cube for name in ("web", "news")}
+    direct = analyse(sc.join_collections(cubes), sc.Board(), trials=80, seed=1)
+    for name, values in direct.data_vars.items():
+        np.testing.assert_array_equal(result[name].values, values.values)
+
+
+def test_replaced_scores_of_any_collection_are_computed_anew(study: Path, scorecube: Cli) -> None:
+    command = ("board", study, "--collections", "web,news", "--trials", 40, "--seed", 1)
+    first = scorecube(*command).succeeded().stdout
+    sc.open_study(study, mode="a").add("news", cube=cube_of(scores_of("news")[::-1].copy()), replace=True)  # fmt: skip
+    second = scorecube(*command).succeeded()
+    assert "already there" not in second.stderr
+    assert second.stdout != first
+
+
+def test_the_page_of_a_study_with_a_board_opens_with_systems_by_collections(
+    study: Path, tmp_path: Path, scorecube: Cli
+) -> None:
+    page = tmp_path / "report.html"
+    scorecube("leaderboard", study, "--drop-missing", "--trials", 50, "--seed", 1).succeeded()
+    scorecube("report", study, "--out", page).succeeded()
+    before = page.read_text(encoding="utf-8")
+    assert before.index('id="leaderboard"') < before.index('id="collections"')
+    scorecube("board", study, "--drop-missing", "--trials", 300, "--seed", 1).succeeded()
+    scorecube("report", study, "--out", page).succeeded()
+    text = page.read_text(encoding="utf-8")
+    assert text.index('id="collections"') < text.index('id="leaderboard"')
+    assert "mean of these 3" in text
+    assert "all rank sets hold together" in text
+    (card,) = [part for part in text.split('<div class="card">')[1:] if "Who leads?" in part]
+    assert '<p class="big">e ' in card
+    rows = text[text.index('class="matrix"') :].partition("</table>")[0].split("<tr>")[2:]
+    result = sc.open_study(study)["code"].result("board")
+    order = np.argsort(result["rank"].values[0, 0], kind="stable")
+    for row, run in zip(rows, order, strict=True):
+        sets = {int(result[name][0, 0, run]): 0 for name in ("rank_low", "rank_high")}
+        assert f'<td class="n">{TO.join(map(str, sets))}</td>' in row
+        assert f'<th scope="row">{result["run"].values[run]}</th>' in row

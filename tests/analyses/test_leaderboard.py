@@ -1,0 +1,293 @@
+"""Leaderboards and boards: plain Python as oracle, the same bits however they are cut, forms of cubes, groups, bags, direction, refusals."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy.stats import rankdata
+
+import scorecube as sc
+from scorecube import names
+from scorecube.analyses.base import Accumulator
+from scorecube.analyses.plan import make_plan
+from scorecube.analyses.step_down import n_varied
+from scorecube.analyses.table import HIGHER_IS_BETTER
+from scorecube.errors import BadPlan
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.random.resampling import bootstrap_samples
+from scorecube.statistics.intervals import Sample, mean_limits
+from scorecube.statistics.rank_sets import competition_ranks
+from scorecube.testing import simulate_cube
+from tests.oracles import boards
+from tests.oracles.step_down import groups
+from tests.oracles.varied_pairs import adjusted
+
+TRIALS, SEED, FEW = 199, 4, 8
+SIZES = {"code": 14, "news": 9, "web": 26}
+WEIGHTS = {"code": 0.5, "news": 1.0, "web": 2.0}
+RUNS = ["a", "b", "c", "d", "e", "f", "g"]
+
+
+def scores_of(name: str, decimals: int = 2) -> np.ndarray[Any, Any]:
+    """Return scores (run, topic) between 0 and 1: few decimals, or rounded to the grid; f is almost a copy of e, and g is one of d."""
+    chance = np.random.default_rng(len(name) + SIZES[name])
+    topics = chance.uniform(0.2, 0.5, SIZES[name])
+    own = 0.05 * np.arange(7)[:, np.newaxis]
+    found = topics + own + 0.12 * chance.standard_normal((7, SIZES[name]))
+    found[5], found[6] = found[4], found[3]
+    found[5, :2] += 0.1
+    return np.asarray(found.clip(0, 1).round(decimals))
+
+
+def cube_of(scores: Any, metric: str = "AP", runs: list[str] = RUNS) -> xr.Dataset:
+    topics = [f"t{k:05d}" for k in range(np.shape(scores)[1])]
+    return sc.cube_from_scores({metric: pd.DataFrame(scores, runs[: len(scores)], topics)})
+
+
+def joined(decimals: int = 2) -> xr.Dataset:
+    return sc.join_collections({name: cube_of(scores_of(name, decimals)) for name in SIZES})
+
+
+def drawn(sizes: list[int], trials: int = TRIALS) -> boards.Samples:
+    """Return the samples of the seed: topics of each collection from a stream of its own."""
+    parts = [
+        bootstrap_samples(stream_key(SEED, names.Purpose.BOOTSTRAP_TOPICS, k), n, 0, trials)[:, 0]
+        for k, n in enumerate(sizes)
+    ]
+    return [[part[trial].tolist() for part in parts] for trial in range(trials)]
+
+
+@pytest.mark.parametrize("decimals", [2, 15], ids=["on the grid", "rounded to it"])
+def test_a_board_is_that_of_the_oracle(decimals: int) -> None:
+    analysis = sc.Board(weights=("web=2", "code=0.5"), baseline="c", alpha=0.1)
+    result = sc.analyse(joined(decimals), analysis, trials=TRIALS, seed=SEED)
+    result = result.isel(metric=0, gain=0)
+    scores = [scores_of(name, decimals).tolist() for name in SIZES]
+    weights = [weight / sum(WEIGHTS.values()) for weight in WEIGHTS.values()]
+    samples, pairs = drawn(list(SIZES.values())), list(combinations(range(7), 2))
+    p = adjusted(scores, weights, samples, pairs)
+    assert p[4, 5] == p[3, 6] == 1.0
+    means = [round(boards.weighted([of[k] for of in scores], weights), 12) for k in range(7)]
+    for run, one in enumerate(result.isel(run=k) for k in range(7)):
+        assert float(one["mean"]) == pytest.approx(means[run], abs=1e-12)
+        decided = [sum(pair) - run for pair in pairs if run in pair and p[pair] < 0.1]
+        better = sum(means[other] > means[run] for other in decided)
+        worse = sum(means[other] < means[run] for other in decided)
+        assert (int(one["rank_low"]), int(one["rank_high"])) == (1 + better, 7 - worse)
+        if means[run] < max(means):
+            rows = [np.array(of[run]) for of in scores]
+            of_run = [Sample(w, x, np.ones(len(x))) for w, x in zip(weights, rows, strict=True)]
+            limits = float(one["mean_low"]), float(one["mean_high"])
+            assert limits == pytest.approx(mean_limits(of_run, (0, 1), 0.9), abs=1e-12)
+    against = adjusted(scores, weights, samples, [pair for pair in pairs if 2 in pair])
+    for pair, expected in against.items():
+        assert float(result["p_baseline"][sum(pair) - 2]) == pytest.approx(expected, abs=1e-12)
+        gap = boards.weighted(boards.differences(scores, (sum(pair) - 2, 2)), weights)
+        assert float(result["difference"][sum(pair) - 2]) == pytest.approx(gap, abs=1e-12)
+    order = sorted(range(7), key=lambda run: -means[run])
+    separated = {frozenset(pair) for pair in pairs if p[pair] < 0.1}
+    last = int(result["group_last"].max())
+    spans = [
+        {k for k in range(7) if result["group_first"][k] <= g <= result["group_last"][k]}
+        for g in range(1, last + 1)
+    ]
+    assert spans == groups(order, separated)
+
+
+def test_the_leader_has_the_limits_of_the_largest_t_over_runs() -> None:
+    scores = scores_of("web")
+    result = sc.analyse(cube_of(scores), sc.Leaderboard(), trials=TRIALS, seed=SEED)
+    means, largest = scores.mean(axis=1), []
+    for (places,) in drawn([26]):
+        sample = scores[:, places]
+        share, error = sample.mean(axis=1), sample.std(axis=1, ddof=1) / math.sqrt(26)
+        moved = np.log(share / (1 - share)) - np.log(means / (1 - means))
+        largest.append(np.abs(moved * share * (1 - share) / error).max())
+    critical = sorted(largest)[math.ceil(0.95 * 200) - 1]
+    leader = int(means.argmax())
+    mean, error = means[leader], scores[leader].std(ddof=1) / math.sqrt(26)
+    margin = critical * error / (mean * (1 - mean))
+    logit = math.log(mean / (1 - mean))
+    expected = [1 / (1 + math.exp(-(logit + sign * margin))) for sign in (-1, 1)]
+    one = result.isel(metric=0, gain=0, run=leader)
+    assert [float(one["mean_low"]), float(one["mean_high"])] == pytest.approx(expected, abs=1e-9)
+    assert result["leads"].values.ravel().tolist() == [run == leader for run in range(7)]
+
+
+def test_a_leader_that_hardly_varies_has_pseudo_topics_at_both_ends() -> None:
+    scores = scores_of("web")
+    scores[0] = [1.0] * 25 + [0.5]
+    result = sc.analyse(cube_of(scores), sc.Leaderboard(), trials=99, seed=1)
+    sample = Sample(1.0, scores[0], np.ones(26))
+    expected = mean_limits([sample], (0, 1), 1 - 0.05 / 7)
+    found = result.isel(metric=0, gain=0, run=0)
+    assert (float(found["mean_low"]), float(found["mean_high"])) == pytest.approx(expected)
+
+
+def test_limits_stay_within_the_range() -> None:
+    chance = np.random.default_rng(5)
+    scores = np.where(chance.random((6, 12)) < 0.8, chance.choice([0.0, 1.0], (6, 1)), 0.5)
+    for metric in ("AP", "Recall@10", "P+"):
+        result = sc.analyse(cube_of(scores, metric), sc.Leaderboard(), trials=199, seed=1)
+        assert ((result["mean_low"] >= 0) & (result["mean_high"] <= 1)).all()
+
+
+@pytest.mark.parametrize("length", [1, 7, 64])
+def test_every_cut_gives_the_same_bits(length: int) -> None:
+    plan = make_plan(joined(15), sc.Board(baseline="b"), trials=150, seed=SEED)
+    analysis, prepared = plan.plan.analysis, plan.prepared
+    inputs, outputs = analysis.inputs(prepared, 150, SEED), analysis.outputs(prepared)
+    found = []
+    for step in (150, length):
+        totals = Accumulator(outputs, 150)
+        for low in reversed(range(0, 150, step)):
+            high = min(low + step, 150)
+            totals.add(low, high, analysis.block(inputs, low, high))
+        found.append(analysis.finalize(prepared, totals.arrays, 150))
+    xr.testing.assert_identical(*found)
+
+
+def test_a_board_of_one_collection_is_its_leaderboard() -> None:
+    cube = cube_of(scores_of("web"))
+    how: Any = {"trials": 300, "seed": 3}
+    board = sc.analyse(sc.join_collections({"web": cube}), sc.Board(baseline="b"), **how)
+    leaderboard = sc.analyse(cube, sc.Leaderboard(baseline="b"), **how)
+    for name, expected in leaderboard.data_vars.items():
+        np.testing.assert_array_equal(board[name].values, expected.values, err_msg=str(name))
+    np.testing.assert_array_equal(board["collection_mean"][:, :, 0], leaderboard["mean"])
+    np.testing.assert_array_equal(board["mean_rank"][0, 0, :3], leaderboard["rank"][0, 0, :3])
+
+
+FORMS: dict[str, Callable[[xr.Dataset], xr.Dataset]] = {
+    "transposed": lambda cube: cube.transpose("topic", "run", "gain", "metric"),
+    "reversed": lambda cube: cube.isel(run=slice(None, None, -1), topic=slice(None, None, -1)),
+    "lazy": lambda cube: cube.chunk({"topic": 5}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_form_of_a_cube_does_not_matter(form: str) -> None:
+    cube = simulate_cube(n_runs=6, seed=3)
+    expected, found = (
+        sc.analyse(each, sc.Leaderboard(baseline="team02-run1"), trials=99, seed=1)
+        for each in (cube, FORMS[form](cube))
+    )
+    for name in expected.data_vars:
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=str(name))
+
+
+def test_smaller_scores_lead_where_they_are_better() -> None:
+    scores = scores_of("web")
+    up = sc.analyse(cube_of(1 - scores), sc.Leaderboard(baseline="c"), trials=99, seed=1)
+    turned = cube_of(scores).assign_coords({HIGHER_IS_BETTER: ("metric", [False])})
+    down = sc.analyse(turned, sc.Leaderboard(baseline="c"), trials=99, seed=1)
+    for name in ("rank", "rank_low", "rank_high", "group_first", "wins", "losses", "p_baseline"):
+        np.testing.assert_array_equal(up[name], down[name], err_msg=name)
+    np.testing.assert_allclose(down["difference"], -up["difference"], atol=1e-12)
+
+
+def test_repetitions_count_by_their_mean() -> None:
+    scores = scores_of("web")
+    cube = cube_of(scores[:6]).assign_coords(system=("run", ["x", "x", "y", "y", "z", "z"]))
+    by_system = sc.analyse(cube, sc.Leaderboard(), trials=99, seed=1)
+    means = cube_of(scores[:6].reshape(3, 2, -1).mean(axis=1), runs=["x", "y", "z"])
+    by_mean = sc.analyse(means, sc.Leaderboard(), trials=99, seed=1)
+    for name in by_mean.data_vars:
+        np.testing.assert_allclose(by_system[name], by_mean[name], atol=1e-7, err_msg=str(name))
+    assert any("2 repetitions" in note for note in by_system.attrs["warnings"])
+
+
+def test_groups_of_equal_size_count_as_their_means() -> None:
+    chance = np.random.default_rng(1)
+    scores = chance.random((5, 60)) * 0.5 + 0.1 * np.arange(5)[:, np.newaxis]
+    labels = [f"g{k % 20:02d}" for k in range(60)]
+    grouped = cube_of(scores).assign_coords(topic_group=("topic", labels))
+    means = np.stack([scores[:, [k, k + 20, k + 40]].mean(axis=1) for k in range(20)], axis=1)
+    found = sc.analyse(grouped, sc.Leaderboard(), trials=199, seed=1)
+    expected = sc.analyse(cube_of(means), sc.Leaderboard(), trials=199, seed=1)
+    for name in ("mean", "mean_low", "mean_high", "rank_low", "rank_high"):
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-6, err_msg=name)
+    assert found.attrs["n_topics"] == 60
+
+
+def test_a_board_draws_the_groups_of_each_collection() -> None:
+    chance = np.random.default_rng(7)
+    scores = {name: chance.random((5, n)) for name, n in {"one": 40, "two": 60}.items()}
+    grouped = {
+        name: cube_of(x).assign_coords(topic_group=("topic", [f"g{k // 4:02d}" for k in range(x.shape[1])]))
+        for name, x in scores.items()
+    }  # fmt: skip
+    means = {name: cube_of(x.reshape(5, -1, 4).mean(axis=2)) for name, x in scores.items()}
+    found, expected = (
+        sc.analyse(sc.join_collections(cubes), sc.Board(), trials=99, seed=1)
+        for cubes in (grouped, means)
+    )
+    for name in ("mean", "mean_low", "rank_low", "rank_high", "collection_mean_high"):
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-6, err_msg=name)
+    assert found["topics"].values.tolist() == [40, 60]
+
+
+def test_bags_of_many_topics_keep_means_ranks_and_widths() -> None:
+    chance = np.random.default_rng(2)
+    scores = chance.beta(2, 3, (5, 6_000)) + 0.05 * np.arange(5)[:, np.newaxis]
+    found = sc.analyse(cube_of(scores, "utility"), sc.Leaderboard(), trials=499, seed=1)
+    np.testing.assert_allclose(found["mean"].values.ravel(), scores.mean(axis=1), rtol=1e-12)
+    assert found["rank_low"].values.tolist() == found["rank"].values.tolist()
+    half = 1.96 * scores.std(axis=1, ddof=1) / math.sqrt(6_000)
+    ratio = (found["mean_high"] - found["mean_low"]).values.ravel()[:4] / 2 / half[:4]
+    assert np.abs(ratio - 1).max() < 0.1
+    assert any("1,000 random bags" in note for note in found.attrs["warnings"])
+
+
+def test_topics_that_differ_are_counted_within_a_unit() -> None:
+    chance = np.random.default_rng(3)
+    z = np.asarray(chance.integers(-3, 4, (200, 15)) * 1000.0, np.float64)
+    noisy = z + chance.integers(0, 2, z.shape).astype(float)
+    expected = [min(FEW, 15 - max(Counter(row).values())) for row in z.tolist()]
+    assert n_varied(z).tolist() == expected
+    assert n_varied(noisy).tolist() == expected
+
+
+@pytest.mark.parametrize("how", ["z", "std-AB", "rank"])
+def test_standardised_scores_and_ranks(how: Any) -> None:
+    cube = joined()
+    result = sc.analyse(cube, sc.Board(standardise=how), trials=99, seed=1)
+    assert result.attrs["standardise"] == how
+    if how == "rank":
+        shares = (rankdata(cube["score"].values, axis=2) - 1) / 6
+        expected = cube["score"].copy(data=shares)
+    else:
+        expected = sc.standardise(cube, how)["score"]
+    means = expected.groupby("collection").mean("topic").mean("collection")
+    np.testing.assert_allclose(result["mean"].values, means.values, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("analysis", "cube"),
+    [
+        (sc.Leaderboard(baseline="x"), cube_of(scores_of("web"))),
+        (sc.Leaderboard(), cube_of(scores_of("web")[:1])),
+        (sc.Leaderboard(), cube_of(scores_of("web")[:, :1])),
+        (sc.Leaderboard(), cube_of((scores_of("web")[:, :5] > 0.5).astype(float))),
+        (sc.Board(weights=("x=1",)), joined()),
+        (sc.Board(weights=("web=-1",)), joined()),
+    ],
+)
+def test_what_cannot_be_computed_is_refused(analysis: Any, cube: xr.Dataset) -> None:
+    with pytest.raises(BadPlan):
+        sc.analyse(cube, analysis, trials=10, seed=1)
+
+
+def test_ranks_of_ties_are_the_best_of_them() -> None:
+    result = sc.analyse(cube_of(scores_of("web")), sc.Leaderboard(), trials=99, seed=1)
+    rank = result["rank"].values.ravel()
+    assert rank[3] == rank[6]
+    np.testing.assert_array_equal(rank, competition_ranks(scores_of("web").sum(axis=1).round(9)))

@@ -1,0 +1,206 @@
+"""The one road in: the same table from any form of a cube; means, gaps, groups, bags and ranges beside plain NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses.table import HIGHER_IS_BETTER, Selection, Table, cubes_of, make_table
+from scorecube.collection.arguments import as_cube
+from scorecube.errors import BadInput, BadName, BadPlan
+from scorecube.testing import simulate_cube
+
+CHANCE = np.random.default_rng(2)
+CUBE = simulate_cube(n_runs=5, seed=4)
+
+
+def scores_of(values: Any, metric: str = "utility", **coords: Any) -> xr.Dataset:
+    """Return a cube of one metric, with runs r0, r1, ... and topics t0000, ..."""
+    n_runs, n_topics = np.shape(values)
+    runs, topics = [f"r{k}" for k in range(n_runs)], [f"t{k:05d}" for k in range(n_topics)]
+    return sc.cube_from_scores({metric: values}, runs=runs, topics=topics).assign_coords(coords)
+
+
+def same(first: Table, second: Table) -> None:
+    """Check that two tables have the same labels, and the same scores to the bit."""
+    for name in ("metrics", "gains", "runs", "ranges", "notes"):
+        assert getattr(first, name) == getattr(second, name)
+    for name in ("cell_of", "scores", "sizes", "higher", "binary", "units"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+
+
+FORMS: dict[str, Callable[[xr.Dataset], Any]] = {
+    "transposed": lambda cube: cube.transpose("topic", "gain", "run", "metric"),
+    "reversed runs": lambda cube: cube.isel(run=slice(None, None, -1)),
+    "shuffled topics": lambda cube: cube.isel(topic=CHANCE.permutation(cube.sizes["topic"])),
+    "lazy": lambda cube: cube.chunk({"topic": 7}),
+    "array": lambda cube: cube["score"].assign_coords(uses_gains=cube["uses_gains"]),
+    "array without gain": lambda cube: cube["score"].isel(gain=0),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_form_of_a_cube_does_not_matter(form: str) -> None:
+    same(make_table(FORMS[form](CUBE)), make_table(CUBE))
+
+
+def test_collections_come_in_a_dict_a_tree_or_a_dim() -> None:
+    parts = {"nq": CUBE, "fiqa": CUBE.isel(topic=slice(0, 20), run=slice(1, 5))}
+    joined = xr.concat(list(parts.values()), xr.Variable("collection", list(parts)), join="outer")
+    for form in (parts, xr.DataTree.from_dict(parts), joined):
+        cubes = cubes_of(form)
+        assert cubes.keys() == parts.keys()
+        for name, part in parts.items():
+            same(make_table(cubes[name]), make_table(part))
+    assert cubes_of(CUBE).keys() == {""}
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (lambda cube: cube.rename(score="value"), BadInput),
+        (lambda cube: cube.rename(run="model"), BadInput),
+        (lambda cube: cube.isel(run=[0, 0, 1]), BadInput),
+        (lambda cube: cube.expand_dims(fold=2), BadInput),
+    ],
+)
+def test_what_is_no_cube_is_refused(change: Callable[[Any], Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        make_table(change(CUBE))
+
+
+def test_labels_that_a_cube_does_not_have_are_refused() -> None:
+    for selection in (Selection(metrics=["Q"]), Selection(runs=["x"]), Selection(topics=["x"])):
+        with pytest.raises(BadName):
+            make_table(CUBE, selection)
+
+
+def test_metrics_without_gains_have_one_cell() -> None:
+    cube = xr.concat([CUBE, CUBE.assign_coords(gain=["1:1:1"])], "gain")
+    cube["score"][{"metric": 1, "gain": 1}] *= 0.5
+    table = make_table(cube.assign_coords(uses_gains=CUBE["uses_gains"]))
+    assert table.cell_of.tolist() == [[0, 0], [1, 2]]
+    assert table.scores.shape[0] == 3
+
+
+def test_repetitions_become_their_mean_on_each_topic() -> None:
+    values = CHANCE.random((5, 30))
+    systems = ["b", "a", "a", "b", "a"]
+    table = make_table(scores_of(values, system=("run", systems)))
+    assert table.runs == ("a", "b")
+    np.testing.assert_allclose(table.scores[0, 0], values[[1, 2, 4]].mean(axis=0), rtol=1e-15)
+    assert len(table.notes) == 1
+    assert "2 to 3 repetitions" in table.notes[0]
+    chosen = make_table(scores_of(values, system=("run", systems)), Selection(runs=["b"]))
+    assert chosen.runs == ("b",)
+    by_run = make_table(scores_of(values, system=("run", systems)), Selection(runs=["r1", "r2"]))
+    assert by_run.runs == ("r1", "r2")
+
+
+def test_a_repetition_without_a_score_leaves_a_gap() -> None:
+    values = CHANCE.random((4, 10))
+    values[1, 3] = np.nan
+    cube = scores_of(values, system=("run", ["a", "a", "b", "b"]))
+    with pytest.raises(BadPlan, match="missing"):
+        make_table(cube)
+    assert make_table(cube, Selection(missing="drop")).n_topics == 9
+
+
+def test_gaps_are_refused_or_dropped_with_a_note() -> None:
+    values = CHANCE.random((3, 20))
+    values[2, [4, 5]] = np.nan
+    cube = scores_of(values)
+    with pytest.raises(BadPlan, match="missing"):
+        make_table(cube)
+    table = make_table(cube, Selection(missing="drop"))
+    np.testing.assert_array_equal(table.scores[0], np.delete(values, [4, 5], axis=1))
+    assert "18 of 20" in table.notes[0]
+    assert make_table(cube, Selection(runs=["r0", "r1"])).n_topics == 20
+    with pytest.raises(BadPlan, match="missing"):
+        make_table(scores_of(np.where(np.arange(3)[:, None] == 1, np.nan, values)), Selection(missing="drop"))  # fmt: skip
+
+
+@pytest.mark.parametrize("n_groups", [4, 15])
+def test_topics_of_a_group_are_one_unit(n_groups: int) -> None:
+    values, group = CHANCE.random((4, 60)), CHANCE.integers(0, n_groups, 60)
+    group[:n_groups] = np.arange(n_groups)
+    table = make_table(scores_of(values, topic_group=("topic", [f"g{g:02d}" for g in group])))
+    assert table.scores.shape[2] == n_groups
+    assert table.n_topics == 60
+    np.testing.assert_allclose(table.means[0], values.mean(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(table.values.mean(axis=2)[0], values.mean(axis=1), rtol=1e-14)
+    means = values.mean(axis=1, keepdims=True)
+    residuals = np.stack([(values - means)[:, group == g].sum(axis=1) for g in range(n_groups)], 1)
+    error = np.sqrt(n_groups / (n_groups - 1) * (residuals**2).sum(axis=1)) / 60
+    np.testing.assert_allclose(
+        table.values[0].std(axis=1, ddof=1) / np.sqrt(n_groups), error, rtol=1e-12
+    )
+    assert np.ptp(table.units) <= 2_520_000
+
+
+def test_many_topics_become_bags_with_the_same_means_and_standard_errors() -> None:
+    values = CHANCE.beta(2, 3, (3, 20_011))
+    table = make_table(scores_of(values))
+    assert table.scores.shape[2] == 1_000
+    assert set(table.sizes) == {20, 21}
+    np.testing.assert_allclose(table.means[0], values.mean(axis=1), rtol=1e-13)
+    ratio = table.values[0].std(axis=1, ddof=1) / np.sqrt(1_000)
+    ratio /= values.std(axis=1, ddof=1) / np.sqrt(values.shape[1])
+    assert np.abs(ratio - 1).max() < 0.08
+    same(make_table(scores_of(values).isel(topic=slice(None, None, -1))), table)
+    other = make_table(scores_of(values), seed=2)
+    assert (other.scores != table.scores).any()
+    assert make_table(scores_of(values), Selection(bags=None)).scores.shape[2] == 20_011
+
+
+def test_groups_go_into_bags_whole() -> None:
+    values = CHANCE.random((2, 6_000))
+    labels = [f"g{k // 3:04d}" for k in range(6_000)]
+    table = make_table(scores_of(values, topic_group=("topic", labels)), Selection(bags=500))
+    assert table.scores.shape[2] == 500
+    assert set(table.sizes) == {12}
+
+
+def test_ranges_are_declared_by_the_cube_or_the_metric() -> None:
+    values = CHANCE.random((3, 12)).round(3)
+    known = {"AP": (0, 1), "Recall@10": (0, 1), "P+": (0, 1), "Hit@5": (0, 1), "nDCG(b=2)@10": (0, 1)}  # fmt: skip
+    for metric in known:
+        assert make_table(scores_of(values, metric)).ranges == (known[metric],)
+    assert make_table(scores_of(values, "WRR")).ranges == (None,)
+    assert make_table(scores_of(values)).ranges == (None,)
+    assert make_table(scores_of((values > 0.5).astype(float))).ranges == ((0, 1),)
+    declared = scores_of(100 * values, score_low=("metric", [0.0]), score_high=("metric", [100.0]))
+    assert make_table(declared).ranges == ((0, 100),)
+    with pytest.raises(BadInput, match="outside the range"):
+        make_table(scores_of(100 * values, "Recall@10"))
+
+
+def test_every_metric_of_ours_but_wrr_declares_a_range_that_holds_its_scores() -> None:
+    from scorecube.metrics import DEFINITIONS
+
+    unbounded = {name for name, definition in DEFINITIONS.items() if definition.range is None}
+    assert unbounded == {"WRR"}
+
+
+def test_the_grid_of_a_metric_does_not_depend_on_a_third_run() -> None:
+    values = CHANCE.random((3, 25))
+    cube = scores_of(values, "AP")
+    two = make_table(cube, Selection(runs=["r0", "r1"]))
+    np.testing.assert_array_equal(two.units[0], make_table(cube).units[0, :2])
+
+
+def test_direction_is_an_attribute_of_the_metric() -> None:
+    cube = scores_of(CHANCE.random((2, 9)), "latency")
+    assert make_table(cube).higher.tolist() == [True]
+    turned = cube.assign_coords({HIGHER_IS_BETTER: ("metric", [False])})
+    assert make_table(turned).higher.tolist() == [False]
+
+
+def test_labels_are_texts_and_sorted() -> None:
+    cube = scores_of(CHANCE.random((2, 3))).assign_coords(run=["10", "9"], topic=[3, 1, 2])
+    assert as_cube(cube)["topic"].values.tolist() == ["1", "2", "3"]

@@ -1,0 +1,89 @@
+"""The grid: sums and second moments of scores are integers, the same in any order, split and product."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scorecube.errors import BadInput
+from scorecube.statistics.grid import MOST_TOPICS, UNITS, Grid, make_grid, tightest_range
+
+EXACT = [Fraction(k, 10_000) for k in range(0, 10_001, 37)] + [
+    Fraction(k, n) for n in (*range(1, 11), 12, 14, 15, 16, 20, 30) for k in range(n + 1)
+]
+
+
+def test_printed_scores_precisions_and_reciprocal_ranks_are_exact() -> None:
+    units = Grid(0.0, 1.0).to_units(np.array(EXACT, float))
+    assert units.tolist() == [score * UNITS for score in EXACT]
+
+
+def test_largest_second_moment_is_exact_in_float64() -> None:
+    assert MOST_TOPICS * UNITS**2 < 2**53 < (MOST_TOPICS + 20) * UNITS**2
+
+
+@given(st.integers(0, 2**32), st.integers(2, 9), st.integers(2, 60), st.integers(1, 59))
+def test_sums_and_second_moments_equal_integers_however_they_are_added(
+    seed: int, n_runs: int, n_topics: int, cut: int
+) -> None:
+    chance = np.random.default_rng(seed)
+    scores = chance.random((n_runs, n_topics))
+    units = make_grid(scores, (0.0, 1.0)).to_units(scores)
+    counts = chance.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=7).T.astype(float)
+    whole = [[int(x) for x in row] for row in units]
+    sums = [[sum(x * int(c) for x, c in zip(row, column, strict=True)) for column in counts.T] for row in whole]  # fmt: skip
+    differences = units[0] - units[1]
+    squares = [sum(int(d) ** 2 * int(c) for d, c in zip(differences, column, strict=True)) for column in counts.T]  # fmt: skip
+    order, cut = chance.permutation(n_topics), min(cut, n_topics)
+    forms: list[tuple[Any, Any]] = [(units, counts), (units[:, order], counts[order])]
+    for x, c in forms:
+        assert (x @ c).tolist() == sums
+        assert (x[:, :cut] @ c[:cut] + x[:, cut:] @ c[cut:]).tolist() == sums
+        assert ((x[0] - x[1]) ** 2 @ c).tolist() == squares
+        assert np.asfortranarray(x).dot(np.asfortranarray(c)).tolist() == sums
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sums_over_1400_topics_of_extreme_scores_are_exact(seed: int) -> None:
+    scores = np.random.default_rng(seed).integers(0, 2, (4, MOST_TOPICS)).astype(float)
+    units = Grid(0.0, 1.0).to_units(scores)
+    difference = units[0] - units[1]
+    assert (difference**2).sum() == sum(int(d) ** 2 for d in difference)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [([-3.2, 17.0], (-10, 20)), ([0.25, 0.75], (0.2, 0.8)), ([0.0, 100.0], (0, 100)), ([54.3, 61.8], (54, 62)), ([0.003, 0.0071], (0.003, 0.008)), ([5.0, 5.0], (4.5, 5.5))],
+)  # fmt: skip
+def test_ranges_that_nobody_declared_are_tight_multiples_of_a_power_of_ten(
+    scores: list[float], expected: tuple[float, float]
+) -> None:
+    assert tightest_range(np.array(scores)) == expected
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=20))
+def test_no_difference_exceeds_the_units_of_the_range(scores: list[float]) -> None:
+    try:
+        grid = make_grid(np.array(scores))
+    except BadInput:
+        return
+    units = grid.to_units(np.array(scores))
+    assert np.ptp(units) <= UNITS
+    assert grid.rounding(np.array(scores)) <= 0.5000001 * grid.unit + 1e-6
+
+
+@pytest.mark.parametrize("scores", [[0.5, 1.1], [-0.1, 0.5]])
+def test_scores_outside_a_declared_range_are_refused(scores: list[float]) -> None:
+    with pytest.raises(BadInput, match="0 to 1"):
+        make_grid(np.array(scores), (0.0, 1.0))
+
+
+def test_scores_too_close_for_the_grid_are_refused_and_equal_ones_are_not() -> None:
+    with pytest.raises(BadInput, match="rescale"):
+        make_grid(np.array([0.5, 0.500001]), (0.0, 1.0))
+    assert make_grid(np.array([0.5, 0.5]), (0.0, 1.0)).unit == 1 / UNITS

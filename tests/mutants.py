@@ -68,7 +68,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/swap/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),
     ("kernels/swap/by_group", (f"{SAMPLES}/test_swap_limits.py", f"{SAMPLES}/test_swap_intervals.py")),
     ("kernels/swap", ("tests/kernels/swap", SWAP, f"{SAMPLES}/test_swap_options.py")),
-    ("statistics/(effect_posterior|replicate_limits|bounded_means|winner_limits)", ("tests/statistics",)),
+    ("statistics/(effect_posterior|replicate_limits)", ("tests/statistics",)),
     ("statistics/proportion", ("tests/statistics/test_intervals.py", f"{SAMPLES}/test_swap_intervals.py")),
     ("statistics/required", ("tests/statistics/test_required_difference.py", "tests/statistics/test_isotonic.py")),
     ("statistics/quantiles", ("tests/statistics/test_quantiles.py", f"{RANKS}/test_correlation.py")),

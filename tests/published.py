@@ -301,7 +301,9 @@ def reliability() -> Iterator[Row]:
     """TREC-3 ad hoc, 30 of 40 runs: README, manual and vignette of gt4ireval."""
     frame = pd.read_csv(DATA / "adhoc3" / "ap.csv").T
     frame.columns = pd.Index([str(column) for column in frame.columns])
-    result = sc.analyse(sc.cube_from_scores({"AP": frame}), sc.Reliability(drop=0.25), trials=1)
+    # gt4ireval drops the quarter of the runs with the lowest means.
+    frame = frame.loc[frame.mean(axis=1).nlargest(len(frame) - len(frame) // 4).index]
+    result = sc.analyse(sc.cube_from_scores({"AP": frame}), sc.Reliability(), trials=1)
     (row,) = sc.table(result).to_dict("records")
     printed = {
         "erho2": "0.93265",

@@ -121,8 +121,8 @@ def test_decisions_are_those_of_single_tests(
 
 @pytest.mark.parametrize(("n_runs", "n_warnings"), [(9, 1), (10, 0)])
 def test_fewer_runs_than_the_top_are_warned_of(n_runs: int, n_warnings: int) -> None:
-    cubes = [simulate_cube(n_runs=n_runs, seed=seed) for seed in (1, 2)]
-    warnings = make_plan(sc.judgement_sets(*cubes), Agreement(), trials=2, seed=1).warnings
+    first, second = (simulate_cube(n_runs=n_runs, seed=seed) for seed in (1, 2))
+    warnings = make_plan(sc.judgement_sets(first, second), Agreement(), trials=2, seed=1).warnings
     assert sum("there are only" in line for line in warnings) == n_warnings
 
 

@@ -80,7 +80,7 @@ def test_observed_values_are_exact(cube: xr.Dataset, tenths: dict[str, Scores]) 
         at = result.isel(comparison=k)
         a, b = sums[at["metric_a"].item()], sums[at["metric_b"].item()]
         for statistic in STATISTICS:
-            expected = FUNCTIONS[statistic](a, b)  # type: ignore[operator]
+            expected = FUNCTIONS[statistic](a, b)
             assert at[statistic].item() == pytest.approx(expected, abs=1e-12), statistic
         counts = oracle.count(a, b)
         assert at["tied_pairs"].item() == counts.tied_a + counts.tied_b - counts.tied_both
@@ -100,7 +100,7 @@ def test_every_trial_is_exact(cube: xr.Dataset, tenths: dict[str, Scores]) -> No
         for chosen in topics:
             a, b = ([sum(row[topic] for topic in chosen) for row in rows] for rows in pair)
             for statistic, function in FUNCTIONS.items():
-                found[statistic].append(function(a, b))  # type: ignore[operator]
+                found[statistic].append(function(a, b))
         for statistic, values in found.items():
             bounds = at.sel(resampled="topics", statistic=statistic)
             expected = oracle.percentile_interval(values, Fraction(8, 10))

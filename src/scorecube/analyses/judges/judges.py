@@ -31,7 +31,6 @@ from scorecube.analyses.judges import one_judge
 from scorecube.analyses.judges.judge_quantities import VARIABLES
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
-from scorecube.statistics.paired_tests import seconds_per_pair
 from scorecube.analyses.pair_tests.pair_scores import differences_bytes
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.agreement import STATISTICS, TEST, TOP, Agreement
@@ -39,6 +38,7 @@ from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON, judged_scores
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
 from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients, label_intervals
+from scorecube.statistics.paired_tests import seconds_per_pair
 
 ALL_SHARED = 0
 """Number of labelled topics that stands for all topics that the truth and the judge share."""

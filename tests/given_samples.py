@@ -20,7 +20,7 @@ from scorecube.workflow.api import analyse
 DRAWS = {
     "topic_samples.base": ("topic_counts",),
     "pair_tests.bootstrap": ("bootstrap_samples",),
-    "pair_tests.step_down": ("bootstrap_samples", "normal_deviates"),
+    "max_tests": ("bootstrap_samples",),
     "pair_tests.randomisation": ("sign_columns",),
     "pair_tests.tukey": ("null_ranges",),
     "pair_tests.unpaired": ("topic_samples",),

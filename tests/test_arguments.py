@@ -42,7 +42,6 @@ def rankings() -> xr.Dataset:
         ({"workers": "2"}, "workers: expected a whole number of at least 1; found '2'"),
         ({"block_units": 1.5}, "block_units: expected a whole number of at least 1; found 1.5"),
         ({"memory": "4GB"}, "memory: expected a whole number of at least 1; found '4GB'"),
-        ({"samples": [1, 2]}, "samples: expected an xarray Dataset, as from the method samples of an analysis; found a list"),
     ],
 )  # fmt: skip
 def test_analyse_refuses_other_types(

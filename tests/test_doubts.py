@@ -127,7 +127,6 @@ def test_forged_doubts_of_results_are_refused(forged: Any) -> None:
         ),
         ("design --variance .04 --alpha 5", "; did you mean 0.05?"),
         ("design --variance .04 --alpha 95", "; did you mean 0.05?"),
-        ("reliability STUDY --drop 25", "; did you mean 0.25?"),
     ],
 )
 def test_levels_of_other_commands_are_doubted(

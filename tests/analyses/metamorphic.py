@@ -63,7 +63,7 @@ class Case:
             found = analyse(
                 combined(self.name, self.cubes), registry.load(self.name)(**options), trials=TRIALS, seed=SEED, workers=1
             )  # fmt: skip
-        return found.drop_attrs().reset_coords(["summary"], drop=True)
+        return found.drop_attrs().drop_vars("summary", errors="ignore")
 
     def changed(self, change: Callable[[xr.Dataset], xr.Dataset], **options: Any) -> Case:
         """Return the case with changed cubes, and other options."""
@@ -229,16 +229,11 @@ def _turned(name: str, draw: Callable[..., Any], turned: str) -> Callable[..., A
     def teams(*of: Any) -> Any:
         return np.ascontiguousarray(draw(*of)[..., ::-1]) if turned == "team" else draw(*of)
 
-    def deviates(*of: Any) -> Any:
-        drawn = draw(*of)  # of runs; those of repetitions are scores
-        return drawn[:, ::-1] if turned == "run" else -drawn if turned == NEGATED else drawn
-
     others: dict[str, Callable[..., Any]] = {
         "topic_counts": counts,
         "null_ranges": ranges,
         "sign_columns": signs,
         "draw_teams": teams,
-        "normal_deviates": deviates,
     }
     return others.get(name, positions)
 
@@ -281,6 +276,10 @@ def in_label_order(result: xr.Dataset) -> xr.Dataset:
     for name in ("t",):
         if name in result:
             found[name] = result[name].where(~turned, -result[name]).transpose(*result[name].dims)
+    if "difference_low" in result:
+        for one, other in (("low", "high"), ("high", "low")):
+            mine, theirs = result[f"difference_{one}"], result[f"difference_{other}"]
+            found[mine.name] = mine.where(~turned, -theirs).transpose(*mine.dims)
     if "first_better" in result:
         for one, other in (("first_better", "second_better"), ("second_better", "first_better")):
             found[one] = result[one].where(~turned, result[other]).transpose(*result[one].dims)
@@ -316,10 +315,10 @@ RENAMED = {
     "run": backwards(RUNS),
     "topic": backwards(TOPICS),
     "team": backwards(TEAMS),
-    "metric": {"m1": "p", "m2": "q", "m3": "r"},
+    "metric": {"m1": "n1", "m2": "n2", "m3": "n3"},
 }
 COPIED, COPY = RUNS[1], RUNS[1] + "-copy"
-TWICE, NEGATED = "topic twice", "scores negated"
+TWICE = "topic twice"
 
 
 def rename(dim: str) -> Callable[[Case], Case]:

@@ -18,9 +18,7 @@ def binary(n_topics: int) -> xr.Dataset:
     return sc.cube_from_scores({"Success@5": pd.DataFrame(scores, *labels)})
 
 
-@pytest.mark.parametrize(
-    "analysis", [sc.MaxT(), sc.Ranks(), sc.Leaderboard(), sc.Bootstrap(), sc.Paired()]
-)
+@pytest.mark.parametrize("analysis", [sc.MaxT(), sc.Leaderboard(), sc.Bootstrap(), sc.Paired()])
 def test_binary_scores_of_few_topics_are_refused_or_warned_of(analysis: Analysis) -> None:
     """Families of pairs of runs with equal means erred in .22 to .88 with 3 to 5 topics."""
     for n_topics in (3, 5):

@@ -17,7 +17,7 @@ from scorecube.analyses.plan import cube_digest, make_plan
 from scorecube.collection import rows, schema
 from scorecube.collection.joined_scores import JoinedScores, joined_along_topic
 from scorecube.collection.selection import with_labels
-from scorecube.errors import BadPlan
+from scorecube.errors import BadName, BadPlan
 from scorecube.report.page.board import TO
 from scorecube.storage import datasets, encoding
 from scorecube.testing import simulate_cube
@@ -100,7 +100,7 @@ def test_systems_and_metrics_that_a_collection_lacks_are_named_and_left_out() ->
     [{"weights": ("web=0",)}, {"weights": ("nothing=1",)}, {"weights": ("web",)}, {"collections": ("news", "web")}, {"baseline": "x"}],
 )  # fmt: skip
 def test_refused_options(options: dict[str, Any]) -> None:
-    with pytest.raises(BadPlan):
+    with pytest.raises((BadPlan, BadName)):
         analyse(joined(), sc.Board(**options), trials=10)
 
 

@@ -20,7 +20,7 @@ from scorecube.analyses.base import Accumulator
 from scorecube.analyses.plan import make_plan
 from scorecube.analyses.step_down import n_varied
 from scorecube.analyses.table import HIGHER_IS_BETTER
-from scorecube.errors import BadPlan
+from scorecube.errors import BadName, BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples
 from scorecube.statistics.intervals import Sample, mean_limits
@@ -282,7 +282,7 @@ def test_standardised_scores_and_ranks(how: Any) -> None:
     ],
 )
 def test_what_cannot_be_computed_is_refused(analysis: Any, cube: xr.Dataset) -> None:
-    with pytest.raises(BadPlan):
+    with pytest.raises((BadPlan, BadName)):
         sc.analyse(cube, analysis, trials=10, seed=1)
 
 

@@ -8,13 +8,12 @@ STEPS = 2000
 
 
 def t_tail(t: float, freedom: float) -> float:
-    """Return P(T >= t) of Student's t: its density, integrated by Simpson's rule."""
+    """Return P(T >= t) of Student's t: its density over the angle with tangent t / sqrt(freedom), integrated by Simpson's rule."""
     if t < 0:
         return 1.0 - t_tail(-t, freedom)
-    log = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
-    scale = math.exp(log) / math.sqrt(freedom * math.pi)
-    step = t / STEPS
-    heights = [(1 + (k * step) ** 2 / freedom) ** (-(freedom + 1) / 2) for k in range(STEPS + 1)]
+    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+    step = math.atan(t / math.sqrt(freedom)) / STEPS
+    heights = [math.cos(k * step) ** (freedom - 1) for k in range(STEPS + 1)]
     weights = [1, *[4, 2] * (STEPS // 2 - 1), 4, 1]
     area = math.fsum(w * h for w, h in zip(weights, heights, strict=True)) * step / 3
     return 0.5 - scale * area

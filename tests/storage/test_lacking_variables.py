@@ -85,10 +85,10 @@ def test_a_result_without_a_variable_is_shown_or_ends_in_one_message(
 
 
 def test_a_group_is_whole_or_absent() -> None:
-    group = max(registry.optional("correlate"), key=len)
+    group = max(registry.optional("leaderboard"), key=len)
     cube = simulate_cube(metrics=("AP", "RR"), n_runs=6, seed=1)
-    result = sc.analyse(cube, sc.Correlation(), trials=5, seed=1)
+    result = sc.analyse(cube, sc.Leaderboard(baseline=str(cube["run"].values[0])), trials=5, seed=1)
     whole = result.drop_vars([name for name in group if name in result.variables])
-    assert not is_refused(result, "correlate")
-    assert not is_refused(whole, "correlate")
-    assert is_refused(result.drop_vars(group[0]), "correlate")
+    assert not is_refused(result, "leaderboard")
+    assert not is_refused(whole, "leaderboard")
+    assert is_refused(result.drop_vars(group[0]), "leaderboard")

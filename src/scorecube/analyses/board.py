@@ -82,7 +82,7 @@ class Board(Leaderboard):
     def weights_of(self, cube: xr.Dataset) -> dict[str, float]:
         """Return the weights that are named."""
         weights = read_weights(self.weights)
-        known = set(map(str, cube[names.COLLECTION].values))
+        known = set(np.unique(cube.coords.get(names.COLLECTION, "")).tolist())
         if unknown := sorted(set(weights) - known):
             raise BadPlan(
                 f"{option('weights')}: no collection {unknown[0]!r}; there are {', '.join(sorted(known))}",

@@ -279,8 +279,10 @@ def without_gaps(cube: xr.Dataset, chosen: Selection, notes: list[str]) -> xr.Da
         return cube
     if chosen.missing == "refuse" or not complete.any():
         lacking = np.isnan(cube[names.SCORE].values).any(axis=(0, 1))
+        of_topic = np.broadcast_to(cube.coords.get(names.COLLECTION, ""), complete.shape)
+        concerned = np.isin(of_topic, of_topic[~complete])
         raise BadPlan(
-            f"scores are missing on {(~complete).sum()} of {counted(len(complete), 'topic')}, most of {which_lack_most(lacking, labels_of(cube, names.RUN))}; "
+            f"scores are missing on {(~complete).sum()} of {counted(int(concerned.sum()), 'topic')}, most of {which_lack_most(lacking, labels_of(cube, names.RUN))}; "
             "compute them, or leave these topics out"
         )
     notes.append(about_left_out(cube, complete))

@@ -180,6 +180,11 @@ def detectable_difference(
     differences
         Dataset: `min_diff`, and the `power` to detect it.
 
+    Raises
+    ------
+    BadPlan
+        With method ``ci``.
+
     Examples
     --------
     >>> [detectable_difference(0.0368, 50, mode=mode)["min_diff"].round(4).item() for mode in ("exact", "sakai")]

@@ -46,7 +46,8 @@ def cube_of(scores: Matrix) -> xr.Dataset:
         [f"r{k:03d}" for k in range(len(scores))],
         [f"t{k:03d}" for k in range(scores.shape[1])],
     )
-    return cube_from_scores({"AP": pd.DataFrame(scores, *labels)})
+    cube = cube_from_scores({"AP": pd.DataFrame(scores, *labels)})
+    return cube.assign_coords(score_low=("metric", [-1.0]), score_high=("metric", [2.0]))
 
 
 @pytest.mark.parametrize("n_topics", [2, 3, 7, 14, 30, 50, 51])

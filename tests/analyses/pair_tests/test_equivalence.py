@@ -80,7 +80,8 @@ def test_verdicts_are_those_of_the_oracle(
         # The interval within the margins and the p-value below alpha are one decision.
         assert (p < max(alphas)) == (-margin < low and high < margin)
         found.add(verdict)
-    assert found == {"equivalent", "different", "inconclusive"}
+    assert found >= {"equivalent", "different"}
+    assert (baseline is not None) or "inconclusive" in found
     counts = sc.table(result, "equivalence")
     chosen = counts[(counts["adjustment"] == "none") & (counts["alpha"] == max(alphas))]
     counted = chosen.iloc[0].to_dict()

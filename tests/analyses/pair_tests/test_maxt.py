@@ -26,7 +26,8 @@ from tests.validation.truths import erratic, population, real_scores
 
 def cube_of(scores: Scores) -> xr.Dataset:
     labels = [f"r{k:02d}" for k in range(len(scores))], [f"t{k:02d}" for k in range(len(scores[0]))]
-    return cube_from_scores({"AP": pd.DataFrame(scores, *labels)})
+    cube = cube_from_scores({"AP": pd.DataFrame(scores, *labels)})
+    return cube.assign_coords(score_low=("metric", [-1.0]), score_high=("metric", [2.0]))
 
 
 def labelled_pairs(result: xr.Dataset) -> list[tuple[int, int]]:

@@ -109,7 +109,7 @@ def test_resampling_finds_what_the_t_test_finds(analysis: Any, case: str) -> Non
     assert not any("equal" in note for note in result.attrs.get("notes", []))
 
 
-def test_what_sums_cannot_hold_is_refused_and_compared_topic_by_topic() -> None:
+def test_what_sums_cannot_hold_is_refused() -> None:
     scores = two_runs(200, 1.0, 0.0, 0.01, 5.0, 1)
     scores[0, 0] = 1e9
     cube = cube_from_scores({"M": pd.DataFrame(scores, index=["a", "b"])})
@@ -117,10 +117,6 @@ def test_what_sums_cannot_hold_is_refused_and_compared_topic_by_topic() -> None:
     for analysis in (Bootstrap(), Randomisation(), Tukey()):
         with pytest.raises(BadPlan, match=message):
             analyse(cube, analysis, trials=20, seed=1, workers=1)
-    differences = scores[0] - scores[1]
-    expected = scipy.stats.wilcoxon(differences, method="asymptotic").pvalue
-    p = analyse(cube, Paired(tests=("wilcoxon",)))["p_value"].item()
-    assert p == pytest.approx(expected, rel=1e-9)
 
 
 def test_runs_that_differ_by_rounding_alone_are_equal() -> None:

@@ -36,11 +36,11 @@ OFFERED = {
         *("variances", "removed_when_left_out"),
     ),
     "Analyse": (
-        *("analyse", "list_analyses", "Entry", "sweep", "gate", "rank_sets"),
+        *("analyse", "list_analyses", "Entry", "sweep", "compare", "gate", "rank_sets"),
         "agreement_with_preferences",
     ),
     "Analyses: which systems lead, and which differ": (
-        *("Leaderboard", "Board", "Ranks", "MaxT", "Paired", "Bootstrap", "Randomisation"),
+        *("Leaderboard", "Board", "MaxT", "Paired", "Bootstrap", "Randomisation"),
         *("Tukey", "Unpaired"),
     ),
     "Analyses: metrics and required differences": (*("Swap", "Stability", "Correlation"),),

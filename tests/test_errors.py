@@ -40,7 +40,6 @@ flag_of = flags_of(commands.build("bootstrap"))
         ("alphas", (0.05, 0.01), "alphas=(0.05, 0.01)", "--alpha 0.05,0.01"),
         ("level_map", ">=0.5:1", "level_map='>=0.5:1'", "--levels '>=0.5:1'"),
         ("memory", "", "memory=''", "--memory ''"),
-        ("by_system", False, "by_system=False", "--by-run"),
     ],
 )
 def test_an_argument_is_shown_as_python_and_as_the_command_line_spell_it(

@@ -24,8 +24,6 @@ CONTROL = re.compile(
 """Characters that give orders to a terminal, break lines or turn their direction, and bytes that are no text."""
 FLAGS_OF_SWEEPS = ("replace",)
 """Arguments that are said once, on the command line of a sweep, not in its file."""
-OPPOSITES = {"by_system": "by_run"}
-"""Argument whose value False has a flag of its own -> the name of that flag."""
 
 
 def option(name: str, value: object = None) -> str:
@@ -152,7 +150,6 @@ class ScorecubeError(Exception):
 
         def on_command_line(found: re.Match[str]) -> str:
             name, *value = found[1].split(SEPARATOR)
-            name = OPPOSITES.get(name, name) if value[:1] == ["False"] else name
             return " ".join(filter(None, [flag_of(name), *value[1:]]))
 
         return MARKED.sub(on_command_line, self.marked)

@@ -247,7 +247,7 @@ RELATIONS: dict[str, Relation] = {
         f"Scores + {SHIFT}: means grow by it, differences do not change.",
         scores_changed(lambda scores: np.rint((scores + SHIFT) * 1000) / 1000), same,
         laws(
-            grown("mean"), maxt=grown("mean", close=["t", "standard_error"]), stability=Law(), splits=Law(), teams=FIXED, reliability=Law(close=RELIABILITY),
+            grown("mean"), maxt=grown("mean", close=["t", "standard_error", "moderated_error"]), stability=Law(), splits=Law(), teams=FIXED, reliability=Law(close=RELIABILITY),
             leaderboard=grown(*LIMITS_OF_MEANS), board=grown(*OF_BOARDS), swap=grown("max_performance", free=["relative_difference"]), agreement=grown("mean_first", "mean_second"),
             judges=grown(*JUDGED, free=["slope"], close=JUDGED_DIFFERENCES),  # sums of squares cancel
         ),
@@ -256,7 +256,7 @@ RELATIONS: dict[str, Relation] = {
         "A number is added to all scores of a topic, on each topic another: differences of runs do not change.",
         scores_changed(lambda scores: np.rint((scores + EASIER) * 1000) / 1000), without_topics,
         laws(
-            Law(free=["mean"]), maxt=Law(free=["mean"], close=["t", "standard_error", "residual_variance"]), paired=Law(free=["mean", *OF_PAIRED]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=["max_performance", "relative_difference"]), reliability=Law(close=RELIABILITY),
+            Law(free=["mean"]), maxt=Law(free=["mean"], close=["t", "standard_error", "moderated_error", "residual_variance"]), paired=Law(free=["mean", *OF_PAIRED]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=["max_performance", "relative_difference"]), reliability=Law(close=RELIABILITY),
             agreement=Law(free=["mean_first", "mean_second"]), judges=Law(free=[*JUDGED, "slope"], close=JUDGED_DIFFERENCES),
             unpaired=OTHER_TOPICS, teams=FIXED,
         ),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -204,3 +205,19 @@ def test_direction_is_an_attribute_of_the_metric() -> None:
 def test_labels_are_texts_and_sorted() -> None:
     cube = scores_of(CHANCE.random((2, 3))).assign_coords(run=["10", "9"], topic=[3, 1, 2])
     assert as_cube(cube)["topic"].values.tolist() == ["1", "2", "3"]
+
+
+def test_effect_sizes_of_bags_are_those_of_topics() -> None:
+    """A bag's mean varies less than a topic's score, by a known factor."""
+    chance = np.random.default_rng(8)
+    scores = chance.beta(2, 3, (3, 6000)).round(3)
+    cube = sc.cube_from_scores({"m": pd.DataFrame(scores, index=["a", "b", "c"])})
+    differences = scores[0] - scores[1]
+    expected = differences.mean() / differences.std(ddof=1)
+    for analysis in (sc.MaxT(), sc.Paired()):
+        found = sc.table(sc.analyse(cube, analysis, trials=50, seed=1), "pairs").iloc[0]
+        assert (found["run_a"], found["run_b"]) == ("a", "b")
+        assert found["d_z"] == pytest.approx(expected, rel=0.1)
+        residual = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
+        spread = np.sqrt((residual**2).sum() / (2 * 5999))
+        assert found["effect_size"] == pytest.approx(differences.mean() / spread, rel=0.1)

@@ -180,7 +180,8 @@ def edge_cube(scale: float) -> xr.Dataset:
         str(metric): cube["score"].sel(metric=metric).isel(gain=0).to_pandas()
         for metric in cube["metric"].values
     }
-    frames["AP"] *= scale / np.abs(frames["AP"].to_numpy()).max()
+    frames["m"] = frames.pop("AP")  # a name without a range
+    frames["m"] *= scale / np.abs(frames["m"].to_numpy()).max()
     return with_rankings(cube_from_scores(frames), rankings)
 
 

@@ -33,7 +33,9 @@ METRICS = ("AP", "RR", "nDCG@10")
 def made(name: str, n_metrics: int = 3, n_runs: int = 7) -> xr.Dataset:
     labels = [*METRICS, *(f"P@{k}" for k in range(1, 30))][:n_metrics]
     cube = simulate_cube(n_runs=n_runs, seed=2, metrics=tuple(labels), gains=("3:2:1",))
-    return sc.analyse(cube, registry.load(name)(), trials=90, seed=1).assign_attrs(collection="c")
+    tests = {"tests": ("t", "wilcoxon", "sign")} if name == "paired" else {}
+    found = sc.analyse(cube, registry.load(name)(**tests), trials=90, seed=1)
+    return found.assign_attrs(collection="c")
 
 
 @pytest.fixture(scope="module")

@@ -164,11 +164,6 @@ class Analysis(Described, metaclass=_Named):
     """Whether there are trials; if not, the number of trials and the seed are not used."""
 
     @property
-    def reads_by_run(self) -> bool:
-        """Whether the scores of a stored cube are read a few runs at a time, and never all together."""
-        return False
-
-    @property
     def uses_teams(self) -> bool:
         """Whether results depend on the teams of the runs, of cubes without rankings, too."""
         return False

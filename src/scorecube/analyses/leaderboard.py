@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -56,6 +57,10 @@ class Leaderboard(MaxStatistics):
     baseline: str | None = option_field(
         None, "Run that all others are compared with; none by default."
     )
+
+    def n_compared(self, cube: xr.Dataset) -> int:
+        n_runs = cube.sizes[names.RUN]
+        return math.comb(n_runs, 2) + (0 if self.baseline is None else n_runs - 1)
 
     def families_of(self, table: Table, cell: int) -> list[Family]:
         every = observe(table, cell, all_pairs(len(table.runs)))

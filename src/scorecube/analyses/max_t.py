@@ -83,13 +83,13 @@ class MaxT(MaxStatistics):
         equal = [family.difference == 0 for family in families]
         values = {
             "mean": table.means,
-            "residual_variance": residual_variances(table.values),
+            "residual_variance": table.in_bag * residual_variances(table.values),
             "t": np.array(t),
             "degenerate_pairs": np.array([(a & b).sum() for a, b in zip(flat, equal, strict=True)]),
             "constant_pairs": np.array([(a & ~b).sum() for a, b in zip(flat, equal, strict=True)]),
             **self.errors(table, families, totals["largest"]),
         }
-        attrs: dict[str, Any] = {"trials": trials, "plus_one": int(self.plus_one)}
+        attrs: dict[str, Any] = {"trials": trials, "plus_one": int(self.plus_one), **table.facts}
         return pair_result(
             table.labels(prepared.cube),
             np.array(reached, np.int32),

@@ -46,7 +46,10 @@ class MaxStatistics(Analysis):
     def prepare(self, cube: xr.Dataset) -> Prepared:
         table = self.table_of(cube)
         if len(table.runs) < 2 or min(part.size() for part in table.strata) < 2:
-            raise BadPlan(f"{self.name} needs 2 runs, and 2 topics of each collection")
+            raise BadPlan(
+                f"{self.name} needs 2 runs, and 2 topics or groups of topics of each collection; found {counted(len(table.runs), 'run')} and "
+                f"{counted(min(part.size() for part in table.strata), 'topic')}"
+            )
         baseline = getattr(self, "baseline", None)
         if baseline is not None and baseline not in table.runs:
             raise BadName(

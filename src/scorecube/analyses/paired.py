@@ -18,7 +18,7 @@ from scorecube.analyses.paired_quantities import VARIABLES
 from scorecube.analyses.step_down import all_pairs, pairs_with
 from scorecube.analyses.table import Table, make_table
 from scorecube.collection.score_range import LARGEST_SCORE
-from scorecube.errors import BadName, BadPlan, nearest, option
+from scorecube.errors import BadName, BadPlan, counted, nearest, option
 from scorecube.statistics.grid import EQUAL
 from scorecube.statistics.intervals import guarded_estimates
 from scorecube.statistics.paired_tests import classical_p_values, seconds_per_pair
@@ -76,7 +76,9 @@ class Paired(Analysis):
     def prepare(self, cube: xr.Dataset) -> Prepared:
         table = make_table(cube)
         if len(table.runs) < 2 or table.sizes.size < 2:
-            raise BadPlan("a paired test needs 2 runs and 2 topics")
+            raise BadPlan(
+                f"a paired test needs 2 runs and 2 topics; found {counted(len(table.runs), 'run')} and {counted(table.sizes.size, 'topic')}"
+            )
         if self.baseline is not None and self.baseline not in table.runs:
             raise BadName(
                 f"no run {self.baseline!r} in the scores; nearest: {nearest(self.baseline, list(table.runs))}",
@@ -161,7 +163,7 @@ class Paired(Analysis):
             "significant": significant,
             "share": significant / p.shape[-1],
             "mean": table.means,
-            "residual_variance": residual_variances(table.values),
+            "residual_variance": table.in_bag * residual_variances(table.values),
             "standard_error": error,
             "t": t,
             **self.limits(table, totals["moments"]),
@@ -172,7 +174,11 @@ class Paired(Analysis):
             if each.name in values
         }
         coords = pair_coords(table.labels(prepared.cube), self.alphas, self.pairs(table))
-        facts: dict[str, Any] = {"n_runs": len(table.runs), "n_topics": table.sizes.size}
+        facts: dict[str, Any] = {
+            "n_runs": len(table.runs),
+            "n_topics": table.sizes.size,
+            **table.facts,
+        }
         facts |= {} if self.baseline is None else {"baseline": self.baseline}
         facts |= {} if self.equivalence is None else {"equivalence": self.equivalence}
         result = xr.Dataset(arrays, coords, {"trials": 0, **facts})

@@ -85,6 +85,7 @@ class Table:
     ranges: Least and greatest score of each cell that there can be; None where unknown.
     higher: bool (cell,): whether larger scores are better.
     binary: bool (cell,): whether all scores of topics are 0 or 1.
+    in_bag: Mean number of topics, or of groups, of a bag; 1 without bags. A variance over bags is that of topics divided by it.
     notes: What is to be said of every result, one sentence each.
     """
 
@@ -98,6 +99,7 @@ class Table:
     ranges: tuple[Range | None, ...]
     higher: NDArray[np.bool_]
     binary: NDArray[np.bool_]
+    in_bag: float = 1.0
     notes: tuple[str, ...] = field(default=())
 
     def labels(self, cube: xr.Dataset) -> xr.Dataset:
@@ -112,6 +114,11 @@ class Table:
         if names.TEAM in cube.coords and set(self.runs) <= set(labels_of(cube, names.RUN)):
             coords[names.TEAM] = (names.RUN, cube[names.TEAM].sel(run=list(self.runs)).values)
         return xr.Dataset(coords=coords)
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """Attributes of results: the mean size of bags, where there are any."""
+        return {"in_bag": self.in_bag} if self.in_bag > 1 else {}
 
     @property
     def n_topics(self) -> int:
@@ -217,11 +224,14 @@ def make_table(
     schema.check(cube, schema.CUBE, "the cube")
     cube, notes = over_repetitions(select(cube, metrics=chosen.metrics, gains=chosen.gains), chosen)
     cube = without_gaps(select(cube, topics=chosen.topics), chosen, notes)
-    if any(kind != "mean" for kind in kinds_of(cube)):
-        raise BadPlan("metrics other than means over topics are not compared topic by topic")
+    for metric, kind in zip(labels_of(cube, names.METRIC), kinds_of(cube), strict=True):
+        if kind != "mean":
+            raise BadPlan(
+                f"{metric} is no mean over topics, so it is not compared topic by topic; compare it by scorecube unpaired"
+            )
     distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
     metric_of = np.nonzero(distinct)[0]
-    unit, strata = unit_of_topics(cube, chosen.bags, seed, notes)
+    unit, strata, in_bag = unit_of_topics(cube, chosen.bags, seed, notes)
     scores, sizes, seen = unit_scores(cube, distinct, unit)
     total = sum(float((weights or {}).get(part.name, 1.0)) for part in strata)
     return Table(
@@ -238,6 +248,7 @@ def make_table(
         tuple(range_of(cube, int(k), seen[cell]) for cell, k in enumerate(metric_of)),
         along_metrics(cube, HIGHER_IS_BETTER, True).astype(bool)[metric_of],
         np.array([each.binary for each in seen]),
+        in_bag,
         tuple(notes),
     )
 
@@ -283,7 +294,7 @@ def without_gaps(cube: xr.Dataset, chosen: Selection, notes: list[str]) -> xr.Da
         concerned = np.isin(of_topic, of_topic[~complete])
         raise BadPlan(
             f"scores are missing on {(~complete).sum()} of {counted(int(concerned.sum()), 'topic')}, most of {which_lack_most(lacking, labels_of(cube, names.RUN))}; "
-            "compute them, or leave these topics out"
+            f"compute them, or leave their topics out with {option('drop_missing', True)}"
         )
     notes.append(about_left_out(cube, complete))
     return cube.isel(topic=np.flatnonzero(complete))
@@ -332,8 +343,8 @@ def range_of(cube: xr.Dataset, metric: int, seen: Seen) -> Range | None:
 
 def unit_of_topics(
     cube: xr.Dataset, bags: int | None, seed: int, notes: list[str]
-) -> tuple[IntArray, list[Stratum]]:
-    """Return the unit of each topic, int64 (topic,), and the collections: a unit is a group, or a bag where there are many; note both."""
+) -> tuple[IntArray, list[Stratum], float]:
+    """Return the unit of each topic, int64 (topic,), the collections, and the mean size of bags: a unit is a group, or a bag where there are many; note both."""
     n_topics = cube.sizes[names.TOPIC]
     collections = (
         labels_of(cube, names.COLLECTION) if names.COLLECTION in cube.coords else [""] * n_topics
@@ -341,11 +352,12 @@ def unit_of_topics(
     grouped = names.TOPIC_GROUP in cube.coords
     labels = np.array(labels_of(cube, names.TOPIC_GROUP if grouped else names.TOPIC), object)
     strata, of_topic = np.unique(np.array(collections, object), return_inverse=True)
-    unit, start, parts = np.empty(n_topics, np.int64), 0, []
+    unit, start, parts, drawn = np.empty(n_topics, np.int64), 0, [], 0
     for k, name in enumerate(strata):
         here = np.flatnonzero(of_topic == k)
         groups, own = np.unique(labels[here], return_inverse=True)
         n_units = len(groups)
+        drawn += n_units
         where = f"{name}: " if name else ""
         if n_units < len(here):
             notes.append(
@@ -353,13 +365,13 @@ def unit_of_topics(
             )
         if bags is not None and n_units > MOST_TOPICS:
             notes.append(
-                f"{where}{counted(n_units, 'topic')} in {bags:,} random bags, which are drawn as units; means are of all topics."
+                f"{where}{counted(n_units, 'topic')} in {bags:,} random bags, which are drawn as units, and counted as wins, ties and losses; means are of all topics."
             )
             own, n_units = bag_of(n_units, bags, seed)[own], bags
         unit[here] = start + own
         parts.append(Stratum(str(name), 1.0, slice(start, start + n_units)))
         start += n_units
-    return unit, parts
+    return unit, parts, drawn / start
 
 
 def bag_of(n_units: int, bags: int, seed: int) -> IntArray:

@@ -203,7 +203,7 @@ def estimate(
         if program > allowed / 2:  # freed memory counts where the limit may bind
             release_memory()
             program = program_bytes(type(analysis))
-    if not (is_loaded(cube) or analysis.reads_by_run):
+    if not is_loaded(cube):
         program += cube[SCORE].nbytes
     needs = _memory(prepared, cost, workers, program)
     check_memory(needs, block_units or 1, allowed)

@@ -110,8 +110,8 @@ def mean_limits(
     Examples
     --------
     >>> ones = Sample(1.0, np.array([1.0] * 19 + [0.0]), np.ones(20))
-    >>> [round(limit, 3) for limit in mean_limits([ones], (0, 1), 0.95)]
-    [0.771, 1.0]
+    >>> [round(limit, 3) for limit in mean_limits([ones], (0.0, 1.0), 0.95)]
+    [0.778, 1.0]
     """
     found = estimate(samples)
     if ends is None:

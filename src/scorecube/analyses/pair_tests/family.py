@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 import xarray as xr
 
@@ -24,18 +22,6 @@ def baseline_field() -> str | None:
         None,
         "Compare this run with every other one; all pairs by default.",
         detail="With one, p - 1 pairs are tested.",
-    )
-
-
-def by_system_field(also: str = "") -> bool | None:
-    """Declare whether systems are compared instead of runs, by default if any has several; with what else that means for a test."""
-    return option_field(
-        cast("bool | None", None),
-        "Compare systems by the mean over their runs (repetitions, such as seeds), over other topics and other repetitions, or runs; "
-        "by default systems, if any has several runs.",
-        detail="All estimands are then about expected scores over infinitely many topics and infinitely many repetitions of each system, "
-        f"see `pair_tests.repetitions`. {also}".strip(),
-        opposite="by-run",
     )
 
 

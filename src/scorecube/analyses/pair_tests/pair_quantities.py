@@ -137,7 +137,8 @@ def mean_difference(result: xr.Dataset) -> xr.DataArray:
 def d_z(result: xr.Dataset) -> xr.DataArray:
     """Difference in units of the standard deviation of the pair's differences over topics."""
     paired = 1.0 if result.attrs["analysis"] != "unpaired" else math.nan
-    t, n = quantity(result, "t").variable, degrees_of_freedom(result) + 1
+    n_units = degrees_of_freedom(result) + 1
+    t, n = quantity(result, "t").variable, n_units * result.attrs.get("in_bag", 1.0)
     return by_row(lambda t, n: paired * t / np.sqrt(n), (names.PAIR,), t, n)
 
 

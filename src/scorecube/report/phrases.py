@@ -44,7 +44,8 @@ def own_errors(number: float) -> str:
     """
     if not number > 0:
         return ""
-    return f"; by their own standard errors alone (t tests, Holm) {number:,.0f} more pairs would be separated"
+    pairs = "pair" if number == 1 else "pairs"
+    return f"; by their own standard errors alone (t tests, Holm) {number:,.0f} more {pairs} would be separated"
 
 
 def value_range(values: Iterable[Any], form: str) -> str:

@@ -16,7 +16,7 @@ from scorecube.analyses.pair_tests.base import alphas_field, pair_coords, residu
 from scorecube.analyses.pair_tests.family import baseline_field
 from scorecube.analyses.paired_quantities import VARIABLES
 from scorecube.analyses.step_down import all_pairs, pairs_with
-from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.table import Selection, Table, make_table
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
 from scorecube.statistics.grid import EQUAL
@@ -74,7 +74,7 @@ class Paired(Analysis):
     )
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
-        table = make_table(cube)
+        table = make_table(cube, Selection(bags=None))
         if len(table.runs) < 2 or table.sizes.size < 2:
             raise BadPlan(
                 f"a paired test needs 2 runs and 2 topics; found {counted(len(table.runs), 'run')} and {counted(table.sizes.size, 'topic')}"

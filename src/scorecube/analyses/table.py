@@ -26,7 +26,7 @@ from scorecube.collection.topic_means import kinds_of
 from scorecube.errors import BadPlan, counted, option
 from scorecube.metrics import Metric
 from scorecube.names import Purpose
-from scorecube.statistics.grid import MOST_TOPICS, Grid, check_range, make_grid
+from scorecube.statistics.grid import MOST_TOPICS, Grid, check_differences, check_range, make_grid
 from scorecube.statistics.intervals import Sample
 
 FloatArray = NDArray[np.float64]
@@ -233,6 +233,9 @@ def make_table(
     metric_of = np.nonzero(distinct)[0]
     unit, strata, in_bag = unit_of_topics(cube, chosen.bags, seed, notes)
     scores, sizes, seen = unit_scores(cube, distinct, unit)
+    ranges = tuple(range_of(cube, int(k), seen[cell]) for cell, k in enumerate(metric_of))
+    for cell, ends in zip(scores, ranges, strict=True):
+        check_differences(cell, ends)
     total = sum(float((weights or {}).get(part.name, 1.0)) for part in strata)
     return Table(
         tuple(labels_of(cube, names.METRIC)),
@@ -245,7 +248,7 @@ def make_table(
             part._replace(weight=float((weights or {}).get(part.name, 1.0)) / total)
             for part in strata
         ),
-        tuple(range_of(cube, int(k), seen[cell]) for cell, k in enumerate(metric_of)),
+        ranges,
         along_metrics(cube, HIGHER_IS_BETTER, True).astype(bool)[metric_of],
         np.array([each.binary for each in seen]),
         in_bag,

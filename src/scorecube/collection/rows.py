@@ -12,7 +12,6 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.selection import distinct_cells, uses_gains
 from scorecube.kernels.threads import on_threads
 
 AT_ONCE = 2**20
@@ -85,14 +84,6 @@ def row_parts(n_rows: int, n_values: int, together: int = 1) -> list[slice]:
 def is_loaded(cube: xr.Dataset) -> bool:
     """Whether the scores of a cube are in memory."""
     return bool(cube.variables[names.SCORE]._in_memory)
-
-
-def rows_of_cells(cube: xr.Dataset) -> list[Rows]:
-    """Return the scores of each cell of `selection.cells`, read on use."""
-    distinct, _ = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
-    scores = cube.variables[names.SCORE]
-    values: Any = scores.values if is_loaded(cube) else scores
-    return [Rows(values[metric, gain]) for metric, gain in np.argwhere(distinct).tolist()]
 
 
 def score_blocks(cube: xr.Dataset) -> Iterator[Any]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan, nearest, option
 from scorecube.report.columns import KEYS
-from scorecube.report.phrases import with_limits
 
 DESCENDING = ":desc"
 CONFIDENCE = "confidence"
@@ -118,23 +116,3 @@ def _known(name: str, column: pd.Series, values: Sequence[object]) -> Sequence[o
                 f"{option(name)}: no {value!r} in this table; it has: {shown}", option=name
             )
     return values
-
-
-STATUS = 3
-"""Exit status of a gate that is not passed."""
-
-
-def of_verdicts(comparisons: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the comparisons of a gate as a terminal shows them, with reasons if there are any."""
-    rows = [
-        {
-            **{name: each[name] for name in ("collection", "metric")},
-            "difference": "-"
-            if each["low"] is None
-            else with_limits(each["difference"], each["low"], each["high"]),
-            **{name: each[name] for name in ("topics", "verdict", "reason")},
-        }
-        for each in comparisons
-    ]
-    frame = pd.DataFrame(rows)
-    return frame if frame["reason"].any() else frame.drop(columns="reason")

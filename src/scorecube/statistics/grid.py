@@ -22,6 +22,8 @@ MOST_TOPICS = 1_400
 """Topics, or other units, whose second moments are exact: 1,400 * 2,520,000**2 < 2**53."""
 EQUAL = 1e-9
 """Share of the range within which two scores are equal."""
+ROUNDING = 2.0**-46
+"""Relative difference of the same score, computed in two ways."""
 LEAST_SPREAD = 100
 """Fewest units between the least and the greatest score that are not all equal."""
 
@@ -87,6 +89,25 @@ def check_range(scores: FloatArray, low: float, high: float) -> None:
     if least < low - room or most > high + room:
         raise BadInput(
             f"scores lie between {least:g} and {most:g}, outside the range {low:g} to {high:g} of the metric; declare another range, or import them under another name"
+        )
+
+
+def check_differences(scores: FloatArray, declared: tuple[float, float] | None = None) -> None:
+    """Refuse scores of which the runs differ, but on no unit by 100 units of the grid: topics differ too much beside them.
+
+    scores: float64 (run, unit).
+    declared: As of `make_grid`.
+
+    Raises
+    ------
+    BadInput
+        Naming the largest difference and the range. Differences that may come of rounding are none.
+    """
+    low, high = declared or (float(scores.min()), float(scores.max()))
+    apart = float(np.ptp(scores, axis=0).max())
+    if ROUNDING * float(np.abs(scores).max()) < apart < LEAST_SPREAD * (high - low) / UNITS:
+        raise BadInput(
+            f"runs differ by up to {apart:.3g} on a topic, which is too little of the range {low:g} to {high:g}; subtract what all runs have in common on a topic, or declare a narrower range"
         )
 
 

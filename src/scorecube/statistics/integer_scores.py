@@ -74,10 +74,6 @@ class Units:
         """Number of topics."""
         return int(self.values.shape[1])
 
-    def whole_of(self, runs: slice) -> FloatArray:
-        """Return `whole` of some runs."""
-        return self.whole[runs]
-
     @property
     def totals(self) -> FloatArray:
         """Sums of `whole`: float64 (run,)."""
@@ -218,11 +214,6 @@ def _worth_trying(scores: FloatArray) -> list[float]:
     few = scores[:: max(1, len(scores) // PROBES), np.newaxis]
     found: list[float] = _TRIED[is_integral(few, _TRIED).all(axis=0)].tolist()
     return found
-
-
-def first_denominator(scores: FloatArray) -> float:
-    """Return the first of `DENOMINATORS` whose numerators are exact; 0 if there is none."""
-    return next((d for d in _worth_trying(scores) if is_integral(scores, d).all()), 0.0)
 
 
 def is_integral(scores: FloatArray, denominator: FloatArray | float) -> NDArray[np.bool_]:

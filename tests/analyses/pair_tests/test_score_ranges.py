@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scorecube.analyses import Bootstrap, Paired, Randomisation, Tukey, registry
 from scorecube.analyses.pair_tests.base import observed_statistics
 from scorecube.collection.score_range import LARGEST_SCORE
-from scorecube.errors import BadPlan, ScorecubeError
+from scorecube.errors import BadInput, BadPlan, ScorecubeError
 from scorecube.statistics.integer_scores import BLIND, comparable_scores, in_units
 from scorecube.workflow.api import analyse, cube_from_scores
 
@@ -67,10 +67,15 @@ def check(scores: Floats) -> None:
     found = observed_statistics(scores[np.newaxis], SECOND, FIRST)[0][0, 0]
     assert found == pytest.approx(t.statistic, rel=0.01, abs=0.01)
     cube = cube_from_scores({"M": pd.DataFrame(scores, index=["a", "b"])})
-    p = analyse(cube, Paired())["p_value"].squeeze().to_series()
+    try:
+        result = analyse(cube, Paired(tests=("t", "wilcoxon", "sign")))
+    except BadInput:
+        assert np.ptp(scores, axis=0).max() < 1e-4 * np.ptp(scores)
+        return
+    p = result["p_value"].squeeze().to_series()
     assert p["t"] == pytest.approx(t.pvalue, rel=0.05, abs=1e-300)
     sign = scipy.stats.binomtest(int((differences > 0).sum()), int((differences != 0).sum()))
-    assert p["sign"] == pytest.approx(sign.pvalue, rel=1e-9, abs=1e-300)
+    assert p["sign"] == pytest.approx(sign.pvalue, rel=1e-3, abs=1e-300)
     if n > 50:
         wilcoxon = scipy.stats.wilcoxon(differences, method="asymptotic").pvalue
         assert p["wilcoxon"] == pytest.approx(wilcoxon, rel=0.05, abs=1e-300)

@@ -22,7 +22,7 @@ MOST_TOPICS = 1_400
 """Topics, or other units, whose second moments are exact: 1,400 * 2,520,000**2 < 2**53."""
 EQUAL = 1e-9
 """Share of the range within which two scores are equal."""
-ROUNDING = 2.0**-46
+ROUNDING = 2.0**-40
 """Relative difference of the same score, computed in two ways."""
 LEAST_SPREAD = 100
 """Fewest units between the least and the greatest score that are not all equal."""

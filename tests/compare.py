@@ -43,6 +43,7 @@ GONE: dict[str, str] = {
 MEANT: dict[str, str] = {
     r"/(maxt|paired) ": "one grid of scores; pairs that differ on fewer than 8 topics have p = 1; bags of topics above 1,400",
     r"/(leaderboard|board) .*([/.]difference|p_baseline|wins|ties|losses|/topics)$": "the same",
+    r"/leaderboard .*[/.]mean$": "sums of bags, 6e-17",
     r"/gate": "the gate's table",
     r"/(leaderboard|board) .*(mean_(low|high|limits)|difference_(low|high)|difference_limits)$": "limits of means on the logit scale",
 }

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.alone, pytest.mark.slow]
 KILLS, TRIALS, SEED, BLOCK_UNITS = 20, 200, 1, 3
 ANALYSES: dict[str, tuple[Analysis, int]] = {
     "bootstrap": (Bootstrap(), KILLS),
-    "leaderboard": (Leaderboard(baseline="team01-run1"), 3),
+    "leaderboard": (Leaderboard(baseline="team01"), 3),
     "swap": (Swap(size=20), 3),
     "tukey": (Tukey(), 3),
     "correlate": (Correlation(), 3),

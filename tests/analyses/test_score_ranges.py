@@ -38,7 +38,7 @@ REFUSED, COARSE = 6.0, 2.5
 ON_GRID = ("maxt", "leaderboard", "board", "paired")
 APART = 3 * BLIND
 """Standard errors between the means of two runs: each may be rounded by `BLIND` of one."""
-CLOSE, MOVED = 1e-5, 0.1
+CLOSE, MOVED = 1e-6, 0.1
 """Relative difference of numbers that are close, and the largest share of values that may be missing on one side only."""
 STEPS = ("required_", "share", "open_bin")
 """Variables that one comparison of two runs can move from one bin to another."""

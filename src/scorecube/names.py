@@ -180,3 +180,4 @@ class Purpose(IntEnum):
     REPETITIONS = 51
     LABELLED_TOPICS = 53
     BAGS = 54
+    LEFT_OUT = 55

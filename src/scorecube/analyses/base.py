@@ -235,8 +235,13 @@ class Analysis(Described, metaclass=_Named):
         """Return the declared outputs of a block."""
 
     @abstractmethod
-    def block(self, inputs: Inputs, start: int, stop: int) -> Arrays:
+    def block(self, inputs: Any, start: int, stop: int) -> Any:
         """Compute the units start .. stop-1."""
+
+    def compute(self, inputs: Inputs, start: int, stop: int) -> Arrays:
+        """Compute the units start .. stop-1 for the engine."""
+        arrays: Arrays = self.block(inputs, start, stop)
+        return arrays
 
     def rehearsal(self, inputs: Arrays) -> Arrays:
         """Return inputs of a small part of the work: one unit of them is computed, and discarded, to load kernels."""

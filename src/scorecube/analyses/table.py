@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -24,6 +24,7 @@ from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import distinct_cells, parse_known, select, uses_gains
 from scorecube.collection.topic_means import kinds_of
 from scorecube.errors import BadPlan, counted, option
+from scorecube.kernels.random.philox import stream_key
 from scorecube.metrics import Metric
 from scorecube.names import Purpose
 from scorecube.statistics.grid import MOST_TOPICS, Grid, check_differences, check_range, make_grid
@@ -36,6 +37,8 @@ LOADED_BYTES = 2**28
 """Larger cubes are read a few runs at a time."""
 BAGS = 1_000
 """Bags of topics, where there are more topics than `MOST_TOPICS`: the same estimand, and the same standard errors within a few percent."""
+GROUPS_LEFT_OUT, LEAST_LEFT_OUT = 10, 5
+"""Groups of units that are left out, and the least number of units of which any are."""
 HIGHER_IS_BETTER = "higher_is_better"
 """Coordinate along metric: whether larger scores are better; of all metrics without it."""
 LOW, HIGH = "score_low", "score_high"
@@ -87,6 +90,10 @@ class Table:
     binary: bool (cell,): whether all scores of topics are 0 or 1.
     in_bag: Mean number of topics, or of groups, of a bag; 1 without bags. A variance over bags is that of topics divided by it.
     notes: What is to be said of every result, one sentence each.
+    uses_gains: bool (metric,): whether the scores of a metric depend on the gain setting.
+    teams: Team of each run; empty where unknown.
+    trials, seed: Of the plan.
+    kept_grids: Grids of the table that this one is a part of.
     """
 
     metrics: tuple[str, ...]
@@ -101,6 +108,11 @@ class Table:
     binary: NDArray[np.bool_]
     in_bag: float = 1.0
     notes: tuple[str, ...] = field(default=())
+    uses_gains: NDArray[np.bool_] = field(default_factory=lambda: np.ones(0, bool))
+    teams: tuple[str, ...] = ()
+    trials: int = 1
+    seed: int = 1
+    kept_grids: tuple[Grid, ...] | None = None
 
     def labels(self, cube: xr.Dataset) -> xr.Dataset:
         """Return the labels of the table as coordinates of a cube without scores, with the teams of runs where the cube has them; units are its topics."""
@@ -114,6 +126,83 @@ class Table:
         if names.TEAM in cube.coords and set(self.runs) <= set(labels_of(cube, names.RUN)):
             coords[names.TEAM] = (names.RUN, cube[names.TEAM].sel(run=list(self.runs)).values)
         return xr.Dataset(coords=coords)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the scores."""
+        return int(self.scores.nbytes)
+
+    def key(self, purpose: Purpose, stratum: int = 0) -> NDArray[np.uint64]:
+        """Return the key of the random words for a purpose, uint64 (2,), of a collection."""
+        return stream_key(self.seed, purpose, stratum)
+
+    def dataset(
+        self,
+        variables: Sequence[schema.Variable],
+        values: Mapping[str, Any],
+        coords: Mapping[str, Any] | None = None,
+        attrs: Mapping[str, Any] | None = None,
+    ) -> xr.Dataset:
+        """Return a labelled result: values (cell, ...) become (metric, gain, ...), with runs and teams where a variable has the dim run.
+
+        variables: Declarations; those without values are left out, those of other dims are taken as they are.
+        values: Arrays by name.
+        coords, attrs: Further coordinates, and attributes.
+        """
+        found = {}
+        for each in variables:
+            if each.name in values:
+                array = np.asarray(values[each.name])
+                by_cell = each.dims[:2] == (names.METRIC, names.GAIN)
+                found[each.name] = (
+                    each.dims,
+                    array[self.cell_of] if by_cell else array,
+                    each.attrs(),
+                )
+        labels: dict[str, Any] = {
+            names.METRIC: label_array(self.metrics),
+            names.GAIN: label_array(self.gains),
+            names.USES_GAINS: (names.METRIC, self.uses_gains),
+        }
+        if any(names.RUN in dims for dims, _, _ in found.values()):
+            labels[names.RUN] = label_array(self.runs)
+            if self.teams:
+                labels[names.TEAM] = (names.RUN, label_array(self.teams))
+        facts = {"trials": self.trials, "n_runs": len(self.runs), "n_topics": self.n_topics}
+        return xr.Dataset(
+            found, labels | dict(coords or {}), facts | self.facts | dict(attrs or {})
+        )
+
+    def without(self, units: NDArray[np.bool_]) -> Table:
+        """Return the table without some units, bool (unit,); each collection keeps some."""
+        strata, start = [], 0
+        for part in self.strata:
+            n_kept = int((~units[part.units]).sum())
+            strata.append(part._replace(units=slice(start, start + n_kept)))
+            start += n_kept
+        kept = np.flatnonzero(~units)
+        return replace(
+            self,
+            scores=np.ascontiguousarray(self.scores[..., kept]),
+            sizes=self.sizes[kept],
+            strata=tuple(strata),
+            # A score is the same number with and without other topics.
+            kept_grids=self.grids if self.equal_sizes else None,
+        )
+
+    @cached_property
+    def tables_left_out(self) -> tuple[Table, ...]:
+        """The table without each of 10 random groups of units, of as many of each collection; each unit by itself where a collection has fewer than 10, nothing where it has fewer than 5."""
+        smallest = min(part.size() for part in self.strata)
+        if smallest < LEAST_LEFT_OUT:
+            return ()
+        n_groups = min(GROUPS_LEFT_OUT, smallest)
+        group = np.empty(self.sizes.size, np.int64)
+        for stratum, part in enumerate(self.strata):
+            words = np.random.Philox(key=stream_key(1, Purpose.LEFT_OUT, stratum))
+            order = np.argsort(words.random_raw(part.size()), kind="stable")
+            group[part.units][order] = np.arange(part.size()) % n_groups
+        return tuple(self.without(group == k) for k in range(n_groups))
 
     @property
     def facts(self) -> dict[str, float]:
@@ -165,6 +254,8 @@ class Table:
     @cached_property
     def grids(self) -> tuple[Grid, ...]:
         """The grid of each cell."""
+        if self.kept_grids is not None:
+            return self.kept_grids
         known = self.ranges if self.equal_sizes else [None] * len(self.scores)
         return tuple(map(make_grid, self.values, known))
 
@@ -253,6 +344,8 @@ def make_table(
         np.array([each.binary for each in seen]),
         in_bag,
         tuple(notes),
+        uses_gains(cube),
+        tuple(labels_of(cube, names.TEAM)) if names.TEAM in cube.coords else (),
     )
 
 

@@ -36,7 +36,7 @@ class Blocks:
     def __call__(self, interval: Interval) -> Arrays:
         """Return the outputs of an interval of units."""
         with one_blas_thread():
-            return self.analysis.block(self.inputs, *interval)
+            return self.analysis.compute(self.inputs, *interval)
 
 
 @dataclass(frozen=True)

@@ -31,5 +31,5 @@ def rehearse(
     kind = type(analysis)
     if kind in _LOADED:
         return
-    analysis.block(analysis.rehearsal(dict(inputs)), start, start + 1)
+    analysis.compute(analysis.rehearsal(dict(inputs)), start, start + 1)
     _LOADED.add(kind)

@@ -1,0 +1,206 @@
+"""The protocol of analyses on a table: options, blocks of units, and the result of all blocks.
+
+`TableAnalysis` carries it into the engine that plans, runs and records blocks.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import xarray as xr
+
+from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
+from scorecube.analyses.table import Table, make_table
+
+TRIALS_LEFT_OUT = 10
+"""Trials for one trial without each group of units."""
+TIMED_UNITS = 16
+"""Most units that are computed to know how long a unit takes."""
+LONG_SECONDS = 0.1
+"""A unit that takes longer is timed alone."""
+TABLE, COST = "table", "cost"
+"""Keys of `Prepared.kept`, and of the inputs of blocks."""
+
+
+class Sum(NamedTuple):
+    """Integers that are added over units."""
+
+    array: Array
+
+
+class Max(NamedTuple):
+    """Integers of which the largest over units is kept."""
+
+    array: Array
+
+
+class Concat(NamedTuple):
+    """Numbers of units: one place of the last axis each."""
+
+    array: Array
+
+
+Part = Sum | Max | Concat
+_COMBINE = {Sum: Combine.ADD, Max: Combine.MAX, Concat: Combine.CONCAT}
+
+
+class Totals(dict[str, Array]):
+    """Combined arrays of all blocks by name, and those without each group of units.
+
+    left_out: In the order of `Table.tables_left_out`; empty where nothing is left out.
+    """
+
+    def __init__(self, arrays: Mapping[str, Array], left_out: list[dict[str, Array]]) -> None:
+        super().__init__(arrays)
+        self.left_out = left_out
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableAnalysis(Analysis):
+    """Base of analyses on a table: a frozen record whose fields are its options."""
+
+    reads_table: ClassVar[bool] = True
+    jackknife: ClassVar[bool] = False
+    """Whether blocks are computed without each group of units, too, with a tenth of the trials."""
+
+    def table(self, cube: xr.Dataset) -> Table:
+        """Return what blocks and results are computed from."""
+        return make_table(cube)
+
+    def notes(self, table: Table) -> list[str]:
+        """Return what is to be said of the result.
+
+        Raises
+        ------
+        BadPlan
+            Options that are impossible for the table.
+        """
+        return list(table.notes)
+
+    def n_units(self, table: Table) -> int:
+        """Return the number of units: trials, unless `unit` says otherwise."""
+        return table.trials
+
+    @abstractmethod
+    def block(self, table: Any, start: int, stop: int) -> Mapping[str, Part]:
+        """Return the named parts of the units start .. stop-1; an empty block declares their shapes and dtypes."""
+
+    @abstractmethod
+    def result(self, table: Any, totals: Totals) -> xr.Dataset:
+        """Return the complete result of the combined parts of all blocks."""
+
+    def block_bytes(self, table: Table) -> float:
+        """Return the memory of computing a block."""
+        return 4.0 * table.nbytes
+
+    # What follows carries the protocol into the engine.
+
+    def prepare(self, cube: xr.Dataset) -> Prepared:
+        return Prepared(cube, shared=self.table(cube))
+
+    def check(self, prepared: Prepared) -> list[str]:
+        return self.notes(prepared.shared)
+
+    def units(self, prepared: Prepared, trials: int) -> int:
+        return self.n_units(table_of(prepared, trials))
+
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
+        inputs: Any = {TABLE: table_of(prepared, trials, seed)}
+        return inputs
+
+    def compute(self, inputs: Inputs, start: int, stop: int) -> Arrays:
+        table: Any = inputs[TABLE]
+        arrays: Arrays = {n: part.array for n, part in self.parts(table, start, stop).items()}
+        return arrays
+
+    def parts(self, table: Table, start: int, stop: int) -> dict[str, Part]:
+        """Return the parts of a block, and those without each group of units by names that end with its number."""
+        parts: dict[str, Part] = dict(self.block(table, start, stop))
+        if self.jackknife:
+            trials = -(-start // TRIALS_LEFT_OUT), -(-stop // TRIALS_LEFT_OUT)
+            for group, kept in enumerate(table.tables_left_out):
+                for name, part in self.block(kept, *trials).items():
+                    if isinstance(part, Concat):
+                        continue
+                    parts[left_out_name(name, group)] = part
+        return parts
+
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
+        return tuple(_declared(self.parts(table_of(prepared), 0, 0)))
+
+    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
+        table = table_of(prepared, trials)
+        n_groups = len(table.tables_left_out) if self.jackknife else 0
+        left_out: list[dict[str, Array]] = [{} for _ in range(n_groups)]
+        names_left_out = set()
+        for group, arrays in enumerate(left_out):
+            for name in totals:
+                if left_out_name(name, group) in totals:
+                    arrays[name] = totals[left_out_name(name, group)]
+                    names_left_out.add(left_out_name(name, group))
+        whole = {name: array for name, array in totals.items() if name not in names_left_out}
+        return self.result(table, Totals(whole, left_out))
+
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
+        table = table_of(prepared, trials)
+        if COST not in prepared.kept:
+            prepared.kept[COST] = self.timed(table)
+        fixed, seconds = prepared.kept[COST]
+        return Cost(
+            seconds=seconds,
+            bytes=0.0,
+            fixed_bytes=self.block_bytes(table),
+            fixed_seconds=fixed,
+            result_bytes=2.0 * table.nbytes,
+            input_bytes=2.0 * table.nbytes,
+        )
+
+    def timed(self, table: Table) -> tuple[float, float]:
+        """Return the seconds of a block beside those of its units, and of a unit, of blocks that are computed and discarded."""
+        n_units = self.n_units(table)
+        self.parts(table, 0, min(1, n_units))
+        one = _seconds(self, table, min(1, n_units))
+        n_timed = min(TIMED_UNITS, n_units)
+        if one > LONG_SECONDS or n_timed < 2:
+            return 0.0, one
+        several = _seconds(self, table, n_timed)
+        unit = max((several - one) / (n_timed - 1), several / n_timed / 8, 1e-9)
+        return max(one - unit, 0.0), unit
+
+
+def table_of(prepared: Prepared, trials: int = 1, seed: int | None = None) -> Table:
+    """Return the table of a plan with its trials and its seed, made once; that of the inputs where no seed is given."""
+    known: Table | None = prepared.kept.get(TABLE)
+    if known is None or known.trials != trials or seed not in (None, known.seed):
+        known = replace(prepared.shared, trials=trials, seed=1 if seed is None else seed)
+        prepared.kept[TABLE] = known
+    return known
+
+
+def left_out_name(name: str, group: int) -> str:
+    """Return the name of a part without a group of units."""
+    return f"{name}_without_{group}"
+
+
+def _declared(parts: Mapping[str, Part]) -> list[Output]:
+    """Return the declarations of the parts of an empty block."""
+    return [
+        Output(
+            name,
+            part.array.shape[:-1] if isinstance(part, Concat) else part.array.shape,
+            _COMBINE[type(part)],
+            part.array.dtype.str,
+        )
+        for name, part in parts.items()
+    ]
+
+
+def _seconds(analysis: TableAnalysis, table: Table, n_units: int) -> float:
+    """Return how long the first units take."""
+    start = time.perf_counter()
+    analysis.parts(table, 0, n_units)
+    return time.perf_counter() - start

@@ -1,0 +1,119 @@
+"""The protocol of analyses: any cut of blocks, groups of topics left out, tables with trials and seed."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from scorecube.analyses.jackknife import limits
+from scorecube.analyses.plan import make_plan
+from scorecube.analyses.protocol import Concat, Max, Part, Sum, TableAnalysis, Totals
+from scorecube.analyses.table import Table, make_table
+from scorecube.collection.arguments import as_cube
+from scorecube.collection.schema import Variable
+from scorecube.execute.executor import Executor
+from scorecube.execute.run import run
+from scorecube.kernels.random.philox import stream_key
+from scorecube.names import Purpose
+
+
+def random_cube(n_runs: int, n_topics: int, seed: int) -> xr.Dataset:
+    """Return scores of two metrics."""
+    scores = np.random.default_rng(seed).random((2, 1, n_runs, n_topics)).round(4)
+    coords = {
+        "metric": ["AP", "nDCG@10"],
+        "gain": ["3:2:1"],
+        "run": [f"r{k}" for k in range(n_runs)],
+        "topic": [f"t{k:03}" for k in range(n_topics)],
+    }
+    return as_cube(xr.DataArray(scores, coords, ("metric", "gain", "run", "topic")))
+
+
+VARIABLES = (
+    Variable("total", ("metric", "gain", "run"), "i", "1", "sum over trials", "count"),
+    Variable(
+        "left_out", ("metric", "gain", "group"), "i", "1", "the same without a group", "count"
+    ),
+    Variable("highest", ("metric", "gain"), "i", "1", "largest score that is drawn", "count"),
+    Variable("drawn", ("metric", "gain", "trial"), "f", "1", "score of the first run", "estimate"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn(TableAnalysis):
+    """Draws a topic in each trial."""
+
+    name: ClassVar[str] = "drawn"
+    jackknife: ClassVar[bool] = True
+
+    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
+        words = np.random.Philox(key=table.key(Purpose.SWAP_TOPICS)).random_raw(table.trials)
+        topic = words[start:stop] % np.uint64(table.sizes.size)
+        scores = table.units[..., topic.astype(int)]
+        highest = scores.max(axis=(1, 2), initial=0).astype(np.int64)
+        return {
+            "total": Sum(scores.sum(axis=2).astype(np.int64)),
+            "highest": Max(highest),
+            "drawn": Concat(scores[:, 0]),
+        }
+
+    def result(self, table: Table, totals: Totals) -> xr.Dataset:
+        left_out = np.stack([each["total"][:, 0] for each in totals.left_out], axis=-1)
+        return table.dataset(VARIABLES, {**totals, "left_out": left_out})
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, None])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_any_cut_of_blocks_gives_the_same_bits(block: int | None, workers: int) -> None:
+    cube = random_cube(n_runs=4, n_topics=23, seed=3)
+    plan = make_plan(cube, Drawn(), trials=50, seed=7)
+    result = run(plan, executor=Executor(workers=workers), block_units=block)
+    table = make_table(cube)
+    words = np.random.Philox(key=stream_key(7, Purpose.SWAP_TOPICS))
+    topics = (words.random_raw(50) % np.uint64(23)).astype(int)
+    expected = table.units[..., topics]
+    np.testing.assert_array_equal(result["drawn"].values, expected[:, 0][table.cell_of])
+    np.testing.assert_array_equal(result["total"].values, expected.sum(axis=2)[table.cell_of])
+    np.testing.assert_array_equal(
+        result["highest"].values, expected.max(axis=(1, 2))[table.cell_of]
+    )
+    assert result["left_out"].shape == (2, 1, 10)
+
+
+@pytest.mark.parametrize(("n_topics", "groups"), [(50, 10), (23, 10), (7, 7), (5, 5), (4, 0)])
+def test_groups_left_out_part_the_topics(n_topics: int, groups: int) -> None:
+    table = make_table(random_cube(n_runs=3, n_topics=n_topics, seed=1))
+    tables = table.tables_left_out
+    assert len(tables) == groups
+    sizes = [n_topics - each.n_topics for each in tables]
+    assert sum(sizes) == (n_topics if groups else 0)
+    assert max(sizes, default=0) - min(sizes, default=0) <= 1
+    left = sum(table.units.sum(axis=2) - each.units.sum(axis=2) for each in tables)
+    if groups:
+        np.testing.assert_array_equal(left, table.units.sum(axis=2))
+
+
+def test_groups_left_out_are_of_each_collection() -> None:
+    cube = random_cube(n_runs=3, n_topics=40, seed=1)
+    cube = cube.assign_coords(collection=("topic", ["a"] * 30 + ["b"] * 10))
+    for each in make_table(cube).tables_left_out:
+        assert [part.size() for part in each.strata] == [27, 9]
+
+
+def test_limits_of_means_are_those_of_the_formula() -> None:
+    scores = np.array([0.2, 0.4, 0.9, 0.5, 0.3, 0.8, 0.1, 0.6])
+    replicates = np.array([np.delete(scores, k).mean() for k in range(len(scores))])
+    low, high = limits(np.array(scores.mean()), replicates)
+    error = scores.std(ddof=1) / np.sqrt(len(scores))
+    assert (low, high) == pytest.approx(
+        (scores.mean() - 2.3646 * error, scores.mean() + 2.3646 * error), abs=1e-4
+    )
+
+
+@pytest.mark.parametrize(("scale", "impossible"), [("log", 0.0), ("logit", 1.0), ("atanh", 1.0)])
+def test_no_limits_where_a_replicate_has_none(scale: Any, impossible: float) -> None:
+    low, high = limits(np.array([0.5, 0.5]), np.array([[0.4, 0.4], [0.6, impossible]]), scale)
+    assert np.isfinite([low[0], high[0]]).all()
+    assert np.isnan([low[1], high[1]]).all()

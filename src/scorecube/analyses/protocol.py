@@ -108,13 +108,14 @@ class TableAnalysis(Analysis):
     def units(self, prepared: Prepared, trials: int) -> int:
         return self.n_units(table_of(prepared, trials))
 
-    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Arrays:
-        inputs: Any = {TABLE: table_of(prepared, trials, seed)}
-        return inputs
+    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Any:
+        return {TABLE: table_of(prepared, trials, seed)}
 
     def compute(self, inputs: Inputs, start: int, stop: int) -> Arrays:
         table: Any = inputs[TABLE]
-        arrays: Arrays = {n: part.array for n, part in self.parts(table, start, stop).items()}
+        arrays: Arrays = {}
+        for name, part in self.parts(table, start, stop).items():
+            arrays[name] = part.array
         return arrays
 
     def parts(self, table: Table, start: int, stop: int) -> dict[str, Part]:

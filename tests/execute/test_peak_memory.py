@@ -128,8 +128,8 @@ def test_a_limit_is_kept(name: str, tmp_path: Path, tree: Callable[[Path], Tree]
     assert abs(done.peak / estimate - 1) <= TOLERANCE
 
 
-def test_scores_of_many_topics_are_held_at_most_twice(tmp_path: Path) -> None:
-    """Stored scores of 640 MB: they are held once, and a part of them on the way to bags."""
+def test_scores_of_many_topics_are_not_held_as_a_whole(tmp_path: Path) -> None:
+    """Stored scores of 640 MB: those of a few runs at a time are put into bags."""
     peaks = []
     for n_topics in (50, 400_000):
         study, chance = tmp_path / f"{n_topics}.zarr", np.random.default_rng(1)
@@ -147,7 +147,7 @@ def test_scores_of_many_topics_are_held_at_most_twice(tmp_path: Path) -> None:
         assert done.peak < (1 + TOLERANCE) * estimate
         peaks.append(done.peak)
         print(f"\n{n_topics} topics: {estimate:,.0f} MB of {done.peak:,.0f}")
-    assert peaks[1] - peaks[0] < 2.0 * scores.nbytes / 1e6
+    assert peaks[1] - peaks[0] < 0.5 * scores.nbytes / 1e6
 
 
 @pytest.mark.parametrize("name", ["swap", "stability", "splits"])

@@ -34,7 +34,9 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Range = tuple[float, float]
 LOADED_BYTES = 2**28
-"""Larger cubes are read a few runs at a time."""
+"""Larger cubes are not loaded as a whole."""
+PART_BYTES = 2**25
+"""Scores that are read, and put into bags, at a time: those of a few runs."""
 BAGS = 1_000
 """Bags of topics, where there are more topics than `MOST_TOPICS`: the same estimand, and the same standard errors within a few percent."""
 GROUPS_LEFT_OUT, LEAST_LEFT_OUT = 10, 5
@@ -357,7 +359,7 @@ def over_repetitions(cube: xr.Dataset, chosen: Selection) -> tuple[xr.Dataset, l
         return select(cube, runs=wanted), []
     if wanted is not None:
         cube = cube.isel(run=[system in wanted for system in systems])
-    scores = cube[names.SCORE].load()
+    scores = cube[names.SCORE]
     counts = Counter(labels_of(cube, names.SYSTEM))
     # A repetition without a score leaves its system without one: the others may be of another kind.
     means = [
@@ -377,7 +379,7 @@ def over_repetitions(cube: xr.Dataset, chosen: Selection) -> tuple[xr.Dataset, l
 
 def without_gaps(cube: xr.Dataset, chosen: Selection, notes: list[str]) -> xr.Dataset:
     """Return the cube without topics that lack scores, and note it; refuse them by default."""
-    if cube.nbytes <= LOADED_BYTES:
+    if cube[names.SCORE].nbytes <= LOADED_BYTES:
         cube = cube.assign({names.SCORE: cube[names.SCORE].load()})
     complete = np.ones(cube.sizes[names.TOPIC], bool)
     for part in run_slices(cube):
@@ -397,9 +399,9 @@ def without_gaps(cube: xr.Dataset, chosen: Selection, notes: list[str]) -> xr.Da
 
 
 def run_slices(cube: xr.Dataset) -> list[slice]:
-    """Return slices of the runs whose scores are read together: of large cubes a few."""
+    """Return slices of the runs whose scores are read together."""
     n_runs = cube.sizes[names.RUN]
-    step = max(1, int(n_runs * LOADED_BYTES / max(cube.nbytes, 1)))
+    step = max(1, int(n_runs * PART_BYTES / max(cube[names.SCORE].nbytes, 1)))
     return [slice(low, min(low + step, n_runs)) for low in range(0, n_runs, step)]
 
 

@@ -102,7 +102,9 @@ def _scores(study: str, collections: Optional[str]) -> Any:
     from scorecube.storage import open_study
 
     opened, chosen = open_study(str(study)), split(collections)
-    return opened if chosen is None else {name: opened[name].cube for name in chosen}
+    if chosen is None:
+        return opened
+    return {name: opened[name].cube_among(len(chosen)) for name in chosen}
 
 
 def _arguments(

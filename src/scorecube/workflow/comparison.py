@@ -203,7 +203,8 @@ def _cubes(scores: Any) -> dict[str, xr.Dataset]:
     if isinstance(scores, str | os.PathLike):
         scores = open_study(str(scores))
     if isinstance(scores, Study):
-        scores = {name: scores[name].cube for name in scores}
+        found = list(scores)
+        scores = {name: scores[name].cube_among(len(found)) for name in found}
     cubes = cubes_of(scores)
     if not cubes:
         raise BadPlan("no collection to compare in")

@@ -6,6 +6,7 @@ Names in `__all__` are imported when they are first used, so that importing the 
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -149,6 +150,7 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         from scorecube.analyses.registry import load_class
 
+        _load_plugins()
         found = load_class(name) or getattr(
             import_module(_MODULES.get(name, "scorecube.workflow.api")), name
         )
@@ -172,6 +174,14 @@ def _register_accessor() -> None:
     if "xarray" in sys.modules and not _accessor:
         _accessor.append("scorecube")
         import_module("scorecube.workflow.accessor").register()
+
+
+def _load_plugins() -> None:
+    """Load what other packages add, and warn of what cannot be loaded."""
+    from scorecube.workflow.plugins import load_plugins
+
+    for problem in load_plugins():
+        warnings.warn(problem, stacklevel=3)
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -16,13 +15,12 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import registry as analyses
-from scorecube.report import views
 from scorecube.report.findings import Finding
 from scorecube.report.page.writing import write_page
 from scorecube.report.results import headline
 from scorecube.report.tables import Source, Table
 from scorecube.report.view import QUESTIONS, View
-from scorecube.report.views import register_view, view_names, view_of
+from scorecube.report.views import view_names, view_of
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api
 
@@ -51,7 +49,7 @@ def toy_study(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def toy_view() -> Iterator[View]:
+def toy_view(monkeypatch: pytest.MonkeyPatch) -> None:
     """A view with little more than what it must have."""
 
     def errors(result: xr.Dataset) -> pd.DataFrame:
@@ -67,9 +65,10 @@ def toy_view() -> Iterator[View]:
         caption=lambda _: "A caption of the toy.",
         findings=lambda result: [Finding(f"{result.attrs['n_runs']} runs are a toy")],
     )
-    register_view(view)
-    yield view
-    del views._added["toy"]
+    monkeypatch.setattr(analyses, "_ENTRIES", dict(analyses._ENTRIES))
+    monkeypatch.setattr(analyses, "_CLASSES", {})
+    monkeypatch.setattr(sys.modules[__name__], "VIEW", view, raising=False)
+    analyses.register(Toy)
 
 
 def imported(code: str, *modules: str) -> list[str]:

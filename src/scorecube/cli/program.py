@@ -36,11 +36,11 @@ from scorecube.cli.completion import Commands, CommandSource
 from scorecube.cli.flags import flags_of
 from scorecube.cli.import_command import describe
 from scorecube.cli.options import check_choice, flag
-from scorecube.cli.plugins import load_plugins
 from scorecube.cli.terminal import discard_stdout, echo, notify, track_progress, wrap_lines
 from scorecube.errors import CorruptStudy, ScorecubeError, counted
 from scorecube.ingest.options import EVALUATE
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
+from scorecube.workflow.plugins import load_plugins
 
 CHUNK_DAMAGED = "decompression error"
 """Message of the decompressor for damaged bytes of a large result, which is read chunk by chunk."""
@@ -50,7 +50,8 @@ class Program(Commands):
     """All commands: those of this package, and one per analysis."""
 
     def find_sources(self) -> dict[str, CommandSource]:
-        load_plugins()
+        for problem in load_plugins():
+            notify(f"note: {problem}")
         analyses = {
             entry.name: CommandSource(entry.summary, partial(analysis_command, entry.name))
             for entry in registry.entries()

@@ -18,24 +18,12 @@ MODULES = {
     "wcw": "design",
 }
 """Modules of views by name: of what is computed from scores and not stored, too."""
-_added: dict[str, View] = {}
-
-
-def register_view(view: View) -> None:
-    """Add the view of an analysis, or replace the one that it has.
-
-    Parameters
-    ----------
-    view
-        Its name is that of the analysis.
-    """
-    _added[view.name] = view
 
 
 def view_names() -> list[str]:
     """Return the names of all that can be shown, in the order of the report."""
     first, *others = MODULES
-    return list(dict.fromkeys([first, *registry.names(), *others, *_added]))
+    return list(dict.fromkeys([first, *registry.names(), *others]))
 
 
 def unstored_names() -> list[str]:
@@ -56,12 +44,13 @@ def view_of(analysis: str) -> View:
     view
         The record that tables, figures and the report are made from.
     """
-    if analysis in _added:
-        return _added[analysis]
     if analysis in MODULES:
         module = import_module(f"scorecube.report.{MODULES[analysis]}")
         view: View = getattr(module, "VIEWS", {}).get(analysis) or module.VIEW
         return view
     from scorecube.report.view import View
 
-    return View(analysis, analysis)
+    # A plugin may declare one beside its class.
+    known = analysis in registry.names()
+    home = import_module(registry.load(analysis).__module__) if known else None
+    return getattr(home, "VIEW", None) or View(analysis, analysis)

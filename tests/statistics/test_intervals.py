@@ -91,6 +91,21 @@ def test_differences_are_guarded_where_few_differ_and_of_binary_scores_always() 
     assert guarded_estimate([of(few)], None, binary=False) == estimate([of(few)])
 
 
+def test_what_was_not_seen_is_a_topic_also_where_topics_are_in_bags() -> None:
+    """20,000 items of 0 and 1 that differ on 2 %: limits are those of the items, and not of bags of 20 that no one saw (1.7 times as wide)."""
+    items = np.zeros(20_000)
+    items[::50], items[25::50] = 1.0, -1.0
+    sums = CHANCE.permutation(items).reshape(1000, 20).sum(axis=1)
+    bags = Sample(1.0, sums, np.full(1000, 20.0), 20.0)
+    low, high = difference_limits(guarded_estimate([bags], 1.0, binary=True), 1.0, 0.95)
+    plain = guarded_estimate([of(items)], 1.0, binary=True)
+    own = difference_limits(plain, 1.0, 0.95)
+    assert (high - low) / (own[1] - own[0]) == pytest.approx(1.0, abs=0.08)
+    one = mean_limits([Sample(1.0, np.full(1000, 20.0), np.full(1000, 20.0), 20.0)], (0.0, 1.0), 0.95)  # fmt: skip
+    topics = mean_limits([of(np.ones(20_000))], (0.0, 1.0), 0.95)
+    assert one == pytest.approx(topics, abs=1e-5)
+
+
 def test_weighted_means_have_the_degrees_of_freedom_of_satterthwaite() -> None:
     weights, sizes = (0.5, 0.25, 0.25), (40, 15, 300)
     scores = [CHANCE.normal(k / 10, 0.1 * (k + 1), n) for k, n in enumerate(sizes)]

@@ -65,11 +65,12 @@ class Selection:
 
 
 class Stratum(NamedTuple):
-    """A collection whose topics are drawn by themselves: its name, its weight in means, and where its units are."""
+    """A collection whose topics are drawn by themselves: its name, its weight in means, where its units are, and how many topics or groups a bag has; 1 without bags."""
 
     name: str
     weight: float
     units: slice
+    in_bag: float = 1.0
 
     def size(self) -> int:
         """Return the number of units."""
@@ -228,10 +229,11 @@ class Table:
 
     def samples(self, scores: FloatArray) -> list[Sample]:
         """Return sums, sizes and weights by collection of scores of one system, or of differences, (unit,)."""
-        return [
-            Sample(part.weight, scores[part.units] * self.sizes[part.units], self.sizes[part.units])
-            for part in self.strata
-        ]
+        found = []
+        for part in self.strata:
+            sizes = self.sizes[part.units]
+            found.append(Sample(part.weight, scores[part.units] * sizes, sizes, part.in_bag))
+        return found
 
     @cached_property
     def values(self) -> FloatArray:
@@ -454,8 +456,8 @@ def unit_of_topics(
     for k, name in enumerate(strata):
         here = np.flatnonzero(of_topic == k)
         groups, own = np.unique(labels[here], return_inverse=True)
-        n_units = len(groups)
-        drawn += n_units
+        n_units = n_drawn = len(groups)
+        drawn += n_drawn
         where = f"{name}: " if name else ""
         if n_units < len(here):
             notes.append(
@@ -467,7 +469,8 @@ def unit_of_topics(
             )
             own, n_units = bag_of(n_units, bags, seed)[own], bags
         unit[here] = start + own
-        parts.append(Stratum(str(name), 1.0, slice(start, start + n_units)))
+        place = slice(start, start + n_units)
+        parts.append(Stratum(str(name), 1.0, place, n_drawn / n_units))
         start += n_units
     return unit, parts, drawn / start
 

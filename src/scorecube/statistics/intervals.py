@@ -21,11 +21,15 @@ FEW = 8
 
 
 class Sample(NamedTuple):
-    """Units of one collection: its weight in the mean, the sum of the scores of each unit, and its number of topics."""
+    """Units of one collection: its weight in the mean, the sum of the scores of each unit, and its number of topics.
+
+    in_bag: Topics, or groups of topics, of a unit that is a bag of them; 1 of others.
+    """
 
     weight: float
     sums: FloatArray
     sizes: FloatArray
+    in_bag: float = 1.0
 
     @property
     def means(self) -> FloatArray:
@@ -53,7 +57,7 @@ def estimate(samples: Sequence[Sample], pseudo: tuple[float, float] | None = Non
     Standard errors are linearised (Cochran 1977, section 6.3), degrees of freedom units - 1 of one collection, and Satterthwaite's of several.
 
     samples: One a collection, drawn independently.
-    pseudo: Scores of two further units of mean size in each collection; they add no degrees of freedom.
+    pseudo: Scores of two further topics, or groups of mean size, in each collection; they add no degrees of freedom.
 
     Examples
     --------
@@ -61,10 +65,10 @@ def estimate(samples: Sequence[Sample], pseudo: tuple[float, float] | None = Non
     Estimate(mean=1.0, error=0.5773502691896257, freedom=2.0)
     """
     mean, variances, freedoms = 0.0, [], []
-    for weight, sums, sizes in samples:
+    for weight, sums, sizes, in_bag in samples:
         freedoms.append(len(sums) - 1.0)
         if pseudo is not None:
-            size = sizes.mean()
+            size = sizes.mean() / in_bag  # bags are none of the topics: what was not seen is one
             sums = np.append(sums, np.multiply(pseudo, size))
             sizes = np.append(sizes, [size, size])
         n_units, n_topics = len(sums), sizes.sum()

@@ -16,6 +16,7 @@ from scorecube.statistics.intervals import (
     difference_limits,
     estimate,
     guarded_estimate,
+    guarded_estimates,
     mean_limits,
     n_differing,
 )
@@ -76,9 +77,25 @@ def test_groups_have_the_cluster_robust_standard_error() -> None:
     assert found == pytest.approx((every.mean(), error, 11))
 
 
-def test_units_that_differ_are_counted_within_rounding() -> None:
+def test_units_that_differ_are_counted_beside_those_that_are_alike() -> None:
+    """Within a thousandth of the range, as in plain Python, for one and for many."""
     assert n_differing([0.1 + 0.2, 0.3, 0.5, 0.3], 1.0) == 1
     assert n_differing([1.0, 2.0, 3.0], 1.0) == 2
+    assert n_differing([0.0, 0.0004, 0.0008, 0.0012], 1.0) == 1
+    for width, n in ((1.0, 12), (100.0, 30), (1.0, 6)):
+        rows = width * CHANCE.choice([0.0, 0.0005, 0.001, 0.3], (40, n), p=[0.4, 0.2, 0.2, 0.2])
+        counts = [n - max(sum(x <= y <= x + 0.001 * width for y in row) for x in row) for row in rows.tolist()]  # fmt: skip
+        assert [n_differing(row, width) for row in rows] == counts
+        found = guarded_estimates(rows, np.ones(n), width, binary=False)
+        guarded = [guarded_estimate([of(row)], width, binary=False) for row in rows]
+        assert found.error == pytest.approx([each.error for each in guarded])
+
+
+def test_one_topic_that_decides_is_not_hidden_by_tiny_scores() -> None:
+    """A broken run: scores below .001 on all topics but one, which may or may not be in the sample."""
+    scores = np.append(CHANCE.random(49) * 0.0009, 0.1)
+    low, high = mean_limits([of(scores)], (0.0, 1.0), 0.95)
+    assert (low, high) == pytest.approx((0.0, t_limits([*scores, 0.0, 1.0], 49)[1]))
 
 
 def test_differences_are_guarded_where_few_differ_and_of_binary_scores_always() -> None:

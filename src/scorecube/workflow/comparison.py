@@ -65,7 +65,7 @@ def compare(
     """Compare two systems by each metric, in each collection and in the weighted mean over them.
 
     Estimand: the difference of both means over infinitely many topics of each collection. Limits are those of Student's t; where fewer than 8 topics have
-    another difference than the most frequent one, and for scores of 0 and 1, after adding two pseudo-topics at plus and minus the width of the range.
+    another difference than most, and for scores of 0 and 1, after adding two pseudo-topics at plus and minus the width of the range.
     Those of the mean use Satterthwaite's degrees of freedom.
 
     Parameters

@@ -49,11 +49,10 @@ JUDGES, RELIABILITY = (
     "tests/analyses/reliability/test_reliability.py",
 )
 TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("kernels/(jit|threads|workspace|code_cache|compilation)", ("tests/kernels/test_threads.py", "tests/kernels/test_jit.py", "tests/kernels/test_code_cache.py", "tests/kernels/random")),
-    ("kernels/(machine_code|intrinsics|registers)", ("tests/kernels/test_intrinsics.py", "tests/kernels/random/test_philox.py", "tests/kernels/parsing", "tests/kernels/linalg", "tests/kernels/rank")),
+    ("kernels/(jit|threads|workspace)", ("tests/kernels/test_threads.py", "tests/kernels/test_jit.py", "tests/kernels/random")),
+    ("kernels/bits", ("tests/kernels/test_bits.py",)),
     ("kernels/parsing/(byte_words|split_lines)", ("tests/kernels/parsing", "tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_ntcireval.py", "tests/ingest/test_in_memory_runs.py")),
     ("kernels/parsing", ("tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_in_memory_runs.py", "tests/kernels/parsing")),
-    ("kernels/random/philox_vector", ("tests/kernels/random", EXACT)),
     ("kernels/random", ("tests/kernels/random", EXACT, SWAP)),
     ("kernels/linalg", ("tests/kernels/linalg", EXACT)),
     ("kernels/pairs/unpaired|analyses/pair_tests/unpaired", (f"{PAIRS}/test_unpaired.py",)),
@@ -116,9 +115,9 @@ ANALYSES = (
     ("analyses/leave_out|kernels/pools", "teams"),
     ("analyses/pair_tests/unpaired|kernels/pairs/unpaired", "unpaired"),
     ("analyses/paired", "paired"),
-    ("analyses/pair_tests/tukey|kernels/pairs/tukey|kernels/random/philox_vector", "tukey"),
+    ("analyses/pair_tests/tukey|kernels/pairs/tukey", "tukey"),
     ("analyses/pair_tests|kernels/pairs", "bootstrap or randomisation or tukey or maxt or unpaired"),
-    ("kernels/(random|linalg|machine|intrinsics|jit)|analyses/[a-z_]+.py", "test_relation"),
+    ("kernels/(random|linalg|bits|jit)|analyses/[a-z_]+.py", "test_relation"),
 )  # fmt: skip
 """Analyses whose relations (`RELATIONS`) are tested last, by the first pattern that a module's path matches."""
 
@@ -366,8 +365,8 @@ def preload() -> str:
     code = (
         f"import sys; sys.path.insert(0, {str(REPO / 'src')!r})\n"
         "import pytest, hypothesis, scorecube, scorecube.workflow.api, scorecube.cli.program, scorecube.metrics, scorecube.execute.clients\n"
-        "from scorecube.kernels import code_cache\n"
-        "print(code_cache.source_digest())\n"
+        "from scorecube.kernels import jit\n"
+        "print(jit.source_digest())\n"
         "print('\\n'.join(n for n in sys.modules if not n.startswith(('scorecube', 'tests', '__'))))"
     )
     listed = subprocess.run(
@@ -385,23 +384,12 @@ def keep_machine_code(uncached: set[str], digest: str) -> None:
 
     Tests have kernels too, around those they test.
     """
-    from numba.core.caching import Cache
+    from scorecube.kernels import jit
 
-    from scorecube.kernels import code_cache
+    def is_unchanged(function: Callable[..., Any]) -> bool:
+        return function.__module__ not in uncached and not function.__module__.startswith("tests.")
 
-    def unless_changed(method: Callable[..., Any]) -> Callable[..., Any]:
-        def call(self: Any, *arguments: Any) -> Any:
-            module = self._py_func.__module__
-            again = module in uncached or module.startswith("tests.")
-            return None if again else method(self, *arguments)
-
-        return call
-
-    kinds: tuple[Any, ...] = (Cache, code_cache.KernelCache)
-    for each in kinds:
-        each.load_overload = unless_changed(each.load_overload)
-        each.save_overload = unless_changed(each.save_overload)
-    vars(code_cache)["source_digest"] = lambda: digest
+    vars(jit).update(source_digest=lambda: digest, is_cached=is_unchanged)
 
 
 def run_tests(copy: Path, uncached: set[str], digest: str, tests: list[str], analyses: str) -> int:

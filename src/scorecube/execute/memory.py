@@ -90,11 +90,11 @@ def resident_bytes() -> int:
 def program_bytes(analysis: type) -> int:
     """Return the memory of this process without any work: interpreter, libraries, loaded data, and kernels.
 
-    analysis: Class whose kernels will be loaded from numba's cache, or compiled.
+    analysis: Class whose kernels will be loaded or compiled.
     """
     if is_loaded(analysis):
         return resident_bytes()
-    import_module("scorecube.kernels.code_cache")  # and numba, which takes memory, too
+    import_module("numba")  # takes memory, too
     return resident_bytes() + KERNEL_BYTES
 
 

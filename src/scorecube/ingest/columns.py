@@ -21,7 +21,7 @@ from scorecube.ingest.files import (
     refuse_binary,
     refuse_unprintable,
 )
-from scorecube.kernels.parsing.byte_words import PADDING, address
+from scorecube.kernels.parsing.byte_words import PADDING, read_only
 from scorecube.kernels.parsing.split_lines import (
     GOOD,
     LONG_LINE,
@@ -194,11 +194,11 @@ def split_columns(
     space = workspace or Workspace()
     length = len(text) - PADDING
     # A line that is kept has a letter and a blank for each field, so that empty lines need no memory.
-    base = address(text)
-    n_lines = min(int(count_lines(base, length)), length // (2 * layout.width) + 1)
+    view = read_only(text)
+    n_lines = min(int(count_lines(view)), length // (2 * layout.width) + 1)
     lines, tag = _room(space, n_lines, with_ranks), np.zeros(2, np.int64)
     status, bad_line, n, n_topics = parse_lines(
-        base,
+        view,
         length,
         layout.columns(with_ranks),
         one_tag,

@@ -1,13 +1,19 @@
-"""Decorators that compile functions, so that all kernels have the same options.
+"""The decorator of all kernels, which compiles a function at its first call and keeps its machine code on the disk.
 
-All of them release the interpreter lock and keep machine code on the disk (`code_cache`). None uses fastmath: results must not depend on
-how the compiler reorders floating-point operations.
+Kernels release the interpreter lock. None uses fastmath: results must not depend on how the compiler reorders
+floating-point operations. The import of numba, which takes longer than many commands, waits for the first kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, cached_property, update_wrapper
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -15,123 +21,59 @@ from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Ufunc = Callable[..., NDArray[Any]]
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-HELPER: dict[str, Any] = {"inline": "never", "no_cpython_wrapper": True}
-"""Without the code that takes Python objects apart, a tenth less is compiled."""
-BORROWING: dict[str, Any] = OPTIONS | {"borrows": True}
-"""Arrays are borrowed from the caller, their references are not counted, and none can be made; see `code_cache.dispatcher`.
-
-Without it, leaving teams out takes 1.5 times as long (40 runs, 3 metrics: 378 ms instead of 245 ms), as the kernel takes
-many short slices.
-"""
+PACKAGE = Path(__file__).parents[1]
+FOLDERS = ("kernels", "metrics", "analyses/leave_out")
+"""All folders with functions that are compiled."""
+KEPT = 4
+"""Versions of the sources whose machine code is kept."""
+RANKING_SIGNATURE = "(int8[:], int64[:], float64[:], int64, float64[:], float64[:])"
+RANKING_LAYOUT = "(rank),(level),(level),(),(parameter)->()"
+_COMPILING, _SETTINGS = threading.RLock(), threading.RLock()
+"""The second is also taken while numba compiles, for the functions that a kernel calls."""
 
 
 def compiled(function: Function) -> Function:
-    """Compile a kernel at its first call with each combination of argument types."""
-    return cast("Function", Kernel(function, OPTIONS))
+    """Compile a function at its first call with each combination of argument types."""
+    return cast("Function", Kernel(function))
 
 
-def inlined(function: Function) -> Function:
-    """Compile a helper that other kernels call; Python cannot call it."""
-    return cast("Function", Kernel(function, OPTIONS | HELPER))
-
-
-def borrowing(function: Function) -> Function:
-    """Compile a kernel that makes no arrays and many slices; see `BORROWING`."""
-    return cast("Function", Kernel(function, BORROWING))
-
-
-def merged(function: Function) -> Function:
-    """Compile a helper that is inlined into every `borrowing` kernel that calls it.
-
-    Without ``forceinline`` leaving teams out takes 4 % longer; the time to compile is the same.
-    """
-    return cast("Function", Kernel(function, BORROWING | HELPER | {"forceinline": True}))
-
-
-def instruction(function: Function) -> Function:
-    """Declare a machine instruction; see `Instruction`."""
-    return cast("Function", Instruction(function))
+inlined = borrowing = merged = compiled
 
 
 class Kernel:
-    """A function that is compiled, or loaded from the disk, when it is first called.
-
-    Until then numba is not imported. Other kernels may call it; of helpers, they alone.
+    """A function that is compiled, or loaded from the disk, when it is called; other kernels may call it.
 
     function: What is compiled.
-    options: Of `scorecube.kernels.code_cache.dispatcher`.
     """
 
-    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
-        self.py_func, self.options = function, options
+        self.py_func = function
+        defaults = function.__defaults__ or ()
+        required = function.__code__.co_argcount - len(defaults)
+        self._defaults = (None,) * required + defaults
+        self._forms: set[tuple[Any, ...]] = set()
 
     @cached_property
     def dispatcher(self) -> Any:
-        """The Dispatcher of numba, which compiles for each combination of argument types."""
-        from scorecube.kernels.code_cache import dispatcher
-
-        return dispatcher(self.py_func, self.options)
-
-    @property
-    def signatures(self) -> list[Any]:
-        """Combinations of argument types that are compiled or loaded in this process."""
-        return self.dispatcher.signatures if "dispatcher" in vars(self) else []
-
-    @property
-    def _numba_type_(self) -> Any:
-        """What compiled callers call."""
-        return self.dispatcher._numba_type_
+        """What numba makes of the function."""
+        options = {"nogil": True, "error_model": "numpy", "cache": is_cached(self.py_func)}
+        with _in_cache_folder():
+            return _numba().njit(**options)(self.py_func)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the compiled function.
-
-        Raises
-        ------
-            TypeError: the kernel is a helper, which has no entry for Python.
-        """
-        if "no_cpython_wrapper" in self.options:
-            raise TypeError(f"{self.py_func.__name__} is called by compiled functions only")
+        """Call the compiled function."""
+        arguments += self._defaults[len(arguments) :]
+        forms = tuple(map(_form, arguments))
+        if forms not in self._forms:
+            with _one_process():
+                self.dispatcher.compile(tuple(map(_numba().typeof, arguments)))
+            self._forms.add(forms)
         return self.dispatcher(*arguments)
 
     def __reduce__(self) -> str:
         """Pickle by name."""
         return self.py_func.__qualname__
-
-
-class Instruction:
-    """A machine instruction: plain Python, which compiled callers replace by the code in `machine_code`."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        update_wrapper(self, function)
-        self.py_func = function
-
-    @cached_property
-    def intrinsic(self) -> Any:
-        """Numba's function."""
-        from numba.extending import intrinsic
-
-        from scorecube.kernels import machine_code
-
-        return intrinsic(machine_code.INSTRUCTIONS[self.py_func.__name__])
-
-    @property
-    def _numba_type_(self) -> Any:
-        """What compiled callers call."""
-        from numba.core.registry import cpu_target
-
-        made, context = self.intrinsic, cpu_target.typing_context
-        context.refresh()  # so that it knows a new one
-        return context.resolve_value_type(made)
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Call the plain function."""
-        return self.py_func(*arguments)
-
-
-RANKING_SIGNATURE = "(int8[:], int64[:], float64[:], int64, float64[:], float64[:])"
-RANKING_LAYOUT = "(rank),(level),(level),(),(parameter)->()"
 
 
 def over_lists(function: Callable[..., None]) -> Ufunc:
@@ -147,16 +89,105 @@ def over_lists(function: Callable[..., None]) -> Ufunc:
     return call
 
 
-def _compile(function: Callable[..., None], signature: str, layout: str) -> Ufunc:
-    import numba
-
-    from scorecube.kernels.code_cache import one_process
-
-    with one_process(function):  # numba keeps it in two files, which must be of one process
-        made: Ufunc = numba.guvectorize([signature], layout, nopython=True, cache=True)(function)
-    return made
-
-
 def over_rankings(function: Callable[..., None]) -> Ufunc:
     """Compile a metric of one ranking into a ufunc over gains, runs and topics."""
     return _compile(function, RANKING_SIGNATURE, RANKING_LAYOUT)
+
+
+def _compile(function: Callable[..., None], signature: str, layout: str) -> Ufunc:
+    options = {"nopython": True, "cache": is_cached(function)}
+    with _one_process(), _in_cache_folder():
+        made: Ufunc = _numba().guvectorize([signature], layout, **options)(function)
+    return made
+
+
+@cache
+def cache_folder() -> Path | None:
+    """Return the folder of machine code, None if none can be written.
+
+    It lies in ``NUMBA_CACHE_DIR``, else beside the package, else in the user's cache, and is named by the sources of
+    all kernels: numba does not notice that a function changed which a cached kernel calls. Folders of other sources
+    are removed, but for those used last.
+    """
+    places = [PACKAGE / "__pycache__"]
+    with suppress(RuntimeError):  # no home
+        places.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scorecube"))
+    if given := os.environ.get("NUMBA_CACHE_DIR"):
+        places = [Path(given)]
+    for place in places:
+        folder = place / f"kernels-{source_digest()}"
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "used").touch()
+            folders = place.glob("kernels-*/used")
+            for other in sorted(folders, key=lambda path: path.stat().st_mtime)[:-KEPT]:
+                shutil.rmtree(other.parent, ignore_errors=True)
+            return folder
+    return None
+
+
+def source_digest() -> str:
+    """Return twelve hexadecimal digits that depend on every file that holds kernels."""
+    digest = sha256()
+    for path in sorted(path for folder in FOLDERS for path in (PACKAGE / folder).rglob("*.py")):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(PACKAGE)} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:12]
+
+
+def is_cached(function: Callable[..., Any]) -> bool:
+    """Return whether the machine code of a function is kept: that of a metric typed into a console is not."""
+    return cache_folder() is not None and Path(function.__code__.co_filename).is_file()
+
+
+@contextmanager
+def _in_cache_folder() -> Iterator[None]:
+    """Have numba keep the machine code of what is decorated meanwhile in `cache_folder`."""
+    config = _numba().config
+    with _SETTINGS:
+        before, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder() or "")
+        try:
+            yield
+        finally:
+            config.CACHE_DIR = before
+
+
+@contextmanager
+def _one_process() -> Iterator[None]:
+    """Keep other processes from compiling or loading meanwhile, where the system has locks of files.
+
+    numba numbers the files of a function: where two processes store code for different types at a time, its index may
+    name the code of the other process, which then ends the process that calls it.
+    """
+    folder = cache_folder()
+    with _COMPILING, ExitStack() as stack:
+        with suppress(ImportError, OSError):
+            from fcntl import LOCK_EX, LOCK_UN, flock
+
+            if folder is not None:
+                file = stack.enter_context((folder / "used").open("ab"))
+                flock(file, LOCK_EX)
+                stack.callback(flock, file, LOCK_UN)  # child processes have the open file, too
+        yield
+
+
+@cache
+def _numba() -> Any:
+    """Return numba, which then knows how kernels call each other."""
+    import numba
+    from numba.extending import typeof_impl
+
+    @typeof_impl.register(Kernel)
+    def typeof_kernel(kernel: Kernel, context: Any) -> Any:
+        return typeof_impl(kernel.dispatcher, context)
+
+    return numba
+
+
+def _form(argument: Any) -> Any:
+    """Return what the compiled type of an argument depends on."""
+    if isinstance(argument, np.ndarray):
+        return argument.dtype, argument.ndim, argument.flags.num
+    if isinstance(argument, tuple):
+        return type(argument), *map(_form, argument)
+    return type(argument)

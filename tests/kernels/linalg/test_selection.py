@@ -6,29 +6,16 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.kernels import machine_code
 from scorecube.kernels.linalg import selection
-from scorecube.kernels.linalg.selection import FEW, MANY, STRIDE, keep_from
-from scorecube.kernels.registers import has_wide_registers
-from tests.kernels.entry import entry
+from scorecube.kernels.linalg.selection import FEW, MANY, STRIDE
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-bracket, count_from, first_equal = (
-    entry(selection.bracket),
-    entry(selection.count_from),
-    entry(selection.first_equal),
-)
-gather, narrow, nth_largest = (
-    entry(selection.gather),
-    entry(selection.narrow),
-    entry(selection.nth_largest),
-)
+bracket, count_from, first_equal = (selection.bracket, selection.count_from, selection.first_equal)
+gather, narrow, nth_largest = (selection.gather, selection.narrow, selection.nth_largest)
 BOUNDS = st.sampled_from([-math.inf, math.inf, 0.0, -1.0, 1.0]) | st.floats(-20, 20)
 
 
@@ -141,10 +128,8 @@ def test_few_values_are_left_where_the_guess_is_good() -> None:
                 assert count_from(found, low) - above <= FEW
 
 
-@pytest.mark.parametrize("wide", sorted({False, has_wide_registers()}))
-def test_what_is_kept_is_in_order(wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_code, "has_wide_registers", lambda: wide)
-    keep = compiled_anew(keep_from)
+def test_what_is_kept_is_in_order() -> None:
+    keep = selection.keep_from
     chance = np.random.default_rng(2)
     for n in (1, STRIDE - 1, STRIDE, STRIDE + 1, 1000):
         for low in (-1.0, 0.0, 0.7, 5.0):
@@ -160,11 +145,6 @@ def test_what_is_kept_is_in_order(wide: bool, monkeypatch: pytest.MonkeyPatch) -
                 *found[expected].tolist(),
                 *[-math.inf] * STRIDE,
             ]
-
-
-def compiled_anew(kernel: Any) -> Any:
-    """Return a kernel compiled for the processor as it is said to be now."""
-    return numba.njit(kernel.py_func)
 
 
 def test_the_bracket_is_narrow_for_statistics_as_they_occur() -> None:

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from scorecube.kernels.pairs.tiled_tail import candidates
-from tests.kernels.entry import entry
 
 TIE = 1e-3
-find = entry(candidates)
+find = candidates
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -1,4 +1,4 @@
-"""Splitting lines and reading numbers many bytes at a time, against Python's own split and float."""
+"""Splitting lines and reading numbers, against Python's own split and float."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from scorecube.kernels.arrays import Integer
 from scorecube.kernels.parsing import byte_words, split_lines
-from scorecube.kernels.parsing.byte_words import PADDING, address
-from tests.kernels.entry import entry
+from scorecube.kernels.parsing.byte_words import PADDING
 
-read_number = entry(byte_words.read_number)
-split_line = entry(split_lines.split_line)
-same_bytes = entry(byte_words.same_bytes)
+read_number = byte_words.read_number
+split_line = split_lines.split_line
+same_bytes = byte_words.same_bytes
 
 
 def padded(content: bytes) -> Any:
@@ -26,7 +25,7 @@ def padded(content: bytes) -> Any:
 
 def read(text: str) -> Any:
     buffer = padded(b"!" + text.encode() + b" 1.5")
-    return read_number(address(buffer), 1, 1 + len(text))
+    return read_number(buffer, 1, 1 + len(text))
 
 
 def lines_of(content: bytes, width: int) -> list[list[bytes]]:
@@ -36,7 +35,7 @@ def lines_of(content: bytes, width: int) -> list[list[bytes]]:
     places = np.empty((width, 2), np.int64)
     while place < len(content):
         line = content[place:].split(b"\n")[0]
-        found, place, more = split_line(address(buffer), place, len(content), places)
+        found, place, more = split_line(buffer, place, len(content), places)
         blanks = bytes([9, 11, 12, 13, 32])
         fields = line.translate(bytes.maketrans(blanks, b" " * 5)).split(b" ")
         assert more == (len([field for field in fields if field]) > width)
@@ -48,10 +47,10 @@ def lines_of(content: bytes, width: int) -> list[list[bytes]]:
 def test_texts_are_equal_if_all_bytes_are(length: int) -> None:
     text = bytes(range(65, 65 + length))
     first, second = padded(text + b"x"), padded(text + b"y")
-    assert same_bytes(address(first), address(second), length)
+    assert same_bytes(first, 0, second, 0, length)
     for place in range(length):
         other = np.where(np.arange(second.size) == place, second ^ 1, second)
-        assert not same_bytes(address(first), address(other), length)
+        assert not same_bytes(first, 0, other, 0, length)
 
 
 DIGITS = st.text("0123456789", max_size=12)

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from scorecube.kernels.random import philox as helpers
 from scorecube.kernels.random.philox import STREAM_VERSION, stream_key
 from scorecube.names import Purpose
-from tests.kernels.entry import entry
 
-below, fill_words = entry(helpers.below), entry(helpers.fill_words)
+below, fill_words = helpers.below, helpers.fill_words
 LARGEST = 2**64 - 1
 seeds = st.integers(0, LARGEST) | st.integers(0, 100)
 purposes = st.sampled_from(Purpose)

@@ -36,7 +36,6 @@ from scorecube.kernels.pairs.tail_counts import (
 from scorecube.kernels.pairs.tiled_tail import tail_tiles
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, count_draws
-from scorecube.kernels.registers import has_wide_registers
 
 FEW_TOPICS = 25
 """Topics below which a warning is printed."""
@@ -128,7 +127,7 @@ class Bootstrap(PairTest):
         )
 
     def seconds_per_trial(self, n_topics: int) -> float:
-        return 2.6e-9 + 6.6e-11 * n_topics / (2 if has_wide_registers() else 1)
+        return 2.6e-9 + 6.6e-11 * n_topics
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, topic labels; one half."""

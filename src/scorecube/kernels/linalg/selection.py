@@ -7,17 +7,9 @@ import math
 import numpy as np
 
 from scorecube.kernels.arrays import Float64Array1, Integer, IntegerArray1
-from scorecube.kernels.intrinsics import (
-    compress,
-    mask_between,
-    steps_reached,
-    trailing_zeros,
-    wide_registers,
-)
 from scorecube.kernels.jit import inlined
-from scorecube.kernels.registers import STEPS
 
-FEW = 16
+FEW, STEPS = 16, 16
 """Number of candidates for the K-th largest below which each is examined."""
 ROUNDS = 40
 """Largest number of thresholds tried; what is left of the bracket then is searched value by value."""
@@ -47,18 +39,8 @@ def gather(
     values: Float64Array1, low: float, high: float, kept: Float64Array1, places: IntegerArray1
 ) -> int:
     """Write values in [low, high) to `kept`, their indices to `places`; count them."""
-    k: Integer
-    n, size, address = 0, values.shape[0], values.ctypes.data
-    whole = size - size % STRIDE
-    for start in range(0, whole, STRIDE):
-        # One bit for each value: the loop visits only the values that are wanted.
-        wanted = mask_between(np.uint64(address + start * values.itemsize), low, high)
-        while wanted != 0:
-            k = start + trailing_zeros(wanted)
-            wanted &= wanted - np.uint64(1)
-            kept[n], places[n] = values[k], k
-            n += 1
-    for k in range(whole, size):
+    n = 0
+    for k in range(values.shape[0]):
         if low <= values[k] < high:
             kept[n], places[n] = values[k], k
             n += 1
@@ -157,13 +139,14 @@ def narrow(
         middle = 0.5 * (low + high)
         below = count_from(values, middle) >= rank
         low, high = middle if below else low, high if below else middle
-    address, bottom, top = np.uint64(values.ctypes.data), low, high
-    size = (values.shape[0] + STEPS - 1) // STEPS * STEPS
+    bottom, top = low, high
     guess = guess if guess > 0.0 else 0.0  # steps go up
     base, step, first = NEAR * guess, NEAR_STEP * guess, True
     rounds = 0 if halvings > 0 else 2
     while rounds > 0:
-        reached = steps_reached(address, size, base, step, rank)
+        reached = 0
+        while reached < STEPS and count_from(values, base + (reached + 1) * step) >= rank:
+            reached += 1
         top = top if reached == STEPS else base + (reached + 1) * step
         bottom = bottom if reached == 0 else base + reached * step
         # If the guess was far off, more steps follow.
@@ -180,25 +163,9 @@ def keep_from(values: Float64Array1, low: float, kept: Float64Array1, places: In
     room for `STRIDE` elements more than are kept. So many times -inf is written behind the values.
     """
     n = 0
-    if wide_registers():
-        address, kept_address, places_address = (
-            values.ctypes.data,
-            kept.ctypes.data,
-            places.ctypes.data,
-        )
-        n = int(
-            compress(
-                np.uint64(address),
-                values.shape[0],
-                low,
-                np.uint64(kept_address),
-                np.uint64(places_address),
-            )
-        )
-    else:
-        for k in range(values.shape[0]):
-            kept[n], places[n] = values[k], k
-            n += values[k] >= low
+    for k in range(values.shape[0]):
+        kept[n], places[n] = values[k], k
+        n += values[k] >= low
     for k in range(n, n + STRIDE):
         kept[k] = -math.inf
     return n

@@ -17,9 +17,8 @@ from scorecube.kernels.arrays import (
     Int32Array1,
     Int64Array1,
 )
-from scorecube.kernels.intrinsics import wide_registers
 from scorecube.kernels.jit import compiled, inlined
-from scorecube.kernels.linalg.panel_product import multiply, multiply_wide, room_for_product
+from scorecube.kernels.linalg.panel_product import multiply, room_for_product
 from scorecube.kernels.linalg.selection import (
     STRIDE,
     bracket,
@@ -41,7 +40,6 @@ from scorecube.kernels.pairs.tail_counts import (
     exact_ratios,
     ratios,
 )
-from scorecube.kernels.registers import ROWS, has_wide_registers
 
 UPPER = 0.8
 """Ratios from this share of the previous pair's K-th largest ratio on are kept in an array of their own."""
@@ -100,9 +98,6 @@ def tail_tiles(
         np.empty((3, n_trials)),
     )
     widest = int(levels.ranks.argmax())
-    if has_wide_registers():
-        _tail_tiles(weights, resamples, pairs, comparison, levels, widest, tails, room)
-        return
     for low in range(0, n, tile):  # the library's product cannot be called from compiled code
         part, out = _part(pairs, tails, low, min(low + tile, n))
         # A view of some columns is an array of another type, which would be compiled for itself.
@@ -110,9 +105,9 @@ def tail_tiles(
         squared_differences(
             resamples.centred, part.first, part.second, comparison.snap, room.squares
         )
-        rows = -(-len(part.first) // ROWS) * ROWS
+        rows = len(part.first)
         multiply(room.squares[:rows], weights, products[:rows])
-        _tail_tiles(weights, resamples, part, comparison, levels, widest, out, room)
+        _tail_tiles(resamples, part, comparison, levels, widest, out, room)
         tails.totals[:, low : low + tile] = out.totals
 
 
@@ -130,7 +125,6 @@ def _part(pairs: ObservedPairs, tails: Tails, low: int, high: int) -> tuple[Obse
 
 @compiled
 def _tail_tiles(
-    weights: Float64Array3,
     resamples: Resamples,
     pairs: ObservedPairs,
     comparison: Comparison,
@@ -139,18 +133,15 @@ def _tail_tiles(
     tails: Tails,
     room: Room,
 ) -> None:
-    """Do what `tail_tiles` does; without wide registers for one tile with its products."""
+    """Do what `tail_tiles` does for one tile with its products."""
     (centred, sums, counts), (guard, snap) = resamples, comparison
     first, second, observed, exact, ties = pairs
     (ranks, guesses), (reached, totals, degenerate) = levels, tails
-    squares, products, padded, kept, places, upper, upper_places, terms = room
+    _, products, padded, kept, places, upper, upper_places, terms = room
     n_topics, values, tie = centred.shape[1], padded[: kept.shape[0]], 2.0 * (guard + EQUAL)
     snap_sum, infinite, ceiling = n_topics * snap, n_topics * (1.0 - tie), 2.0 * n_topics
     for pair in range(first.shape[0]):
         row = pair % products.shape[0]
-        if wide_registers() and row == 0:
-            squared_differences(centred, first[pair:], second[pair:], snap, squares)
-            multiply_wide(squares, weights, products[: first.shape[0] - pair])
         x, y = centred[first[pair]], centred[second[pair]]
         sums_x, sums_y = sums[first[pair]], sums[second[pair]]
         edge = observed[pair] - ties[pair] * abs(observed[pair])

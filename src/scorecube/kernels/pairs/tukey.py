@@ -13,11 +13,9 @@ from scorecube.kernels.arrays import (
     Integer,
     UInt32Array1,
     UInt64Array1,
-    UInt64Array2,
 )
 from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.random.philox import fill_words
-from scorecube.kernels.random.philox_vector import LANES, fill_many
 
 TOGETHER = 4
 """Topics that are shuffled together: each step of a shuffle waits for the one before, but not for those of other
@@ -194,7 +192,6 @@ def null_ranges(
         ranges,
         words,
         words.view(np.uint32),
-        np.empty((4, LANES), np.uint64),
         np.empty((TOGETHER, n_runs), np.int32),
         np.empty((TOGETHER, n_runs)),
         np.empty((n_cells, n_runs)),
@@ -210,7 +207,6 @@ def _null_ranges(
     ranges: Float64Array2,
     words: UInt64Array1,
     chosen: UInt32Array1,
-    state: UInt64Array2,
     together: Int32Array2,
     rest: Float64Array2,
     sums: Float64Array2,
@@ -223,7 +219,7 @@ def _null_ranges(
     whole = n_topics - n_topics % TOGETHER
     several, one = np.int64(TOGETHER), np.int64(1)  # literals would make two signatures
     for trial in range(start, stop):
-        fill_many(key, trial, words, state)
+        fill_words(key, trial, words)
         choose_places(chosen, n_topics, n_runs)
         clear(sums)
         for topic in range(0, whole, TOGETHER):

@@ -23,12 +23,12 @@ from scorecube.kernels.arrays import (
     UInt8Array1,
     UInt64Array2,
 )
-from scorecube.kernels.jit import borrowing, compiled, inlined
+from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.parsing.byte_words import (
-    address,
     hash_text,
     is_before,
     masked_word,
+    read_only,
     same_bytes,
 )
 from scorecube.kernels.workspace import Workspace
@@ -107,38 +107,41 @@ class LineGroups(NamedTuple):
 
 
 @inlined
-def same_document(base: Integer, documents: Int32Array2, a: Integer, b: Integer) -> bool | np.bool:
+def same_document(
+    text: UInt8Array1, documents: Int32Array2, a: Integer, b: Integer
+) -> bool | np.bool:
     """Return whether two lines have the same document id."""
     size = np.int64(documents[a, 1] - documents[a, 0])
     return size == documents[b, 1] - documents[b, 0] and same_bytes(
-        base + documents[a, 0], base + documents[b, 0], size
+        text, documents[a, 0], text, documents[b, 0], size
     )
 
 
 @inlined
-def id_word(place: Integer, size: Integer, number: Integer) -> np.uint64:
+def id_word(text: UInt8Array1, place: Integer, size: Integer, number: Integer) -> np.uint64:
     """Return eight bytes of an id, with zeros after its end."""
     left = size - 8 * number
-    return masked_word(place + 8 * number, left) if left > 0 else _EMPTY
+    return masked_word(text, place + 8 * number, left) if left > 0 else _EMPTY
 
 
 @inlined
 def find_entry(
+    text: UInt8Array1,
     place: Integer,
     size: Integer,
     slot: Integer,
     start: Integer,
     mask: Integer,
-    judged_base: Integer,
+    judged_text: UInt8Array1,
     judged_documents: Int32Array2,
     entries: UInt64Array2,
 ) -> np.int64:
     """Return the entry of the table of a topic that holds an id, or the empty entry for it.
 
-    place, size: Address and length of the id.
+    text, place, size: Where the id is, and its length.
     slot: Where it is looked for first, within the table.
     start, mask: First entry of the table, and its length - 1.
-    judged_base, judged_documents, entries: Of the judgements.
+    judged_text, judged_documents, entries: Of the judgements.
     """
     n_words = entries.shape[1] - 1
     while True:
@@ -148,18 +151,20 @@ def find_entry(
             return entry
         if np.int64(head >> _HALF) == size:
             number = np.int64(0)
-            while number < n_words and entries[entry, 1 + number] == id_word(place, size, number):
+            while number < n_words and entries[entry, 1 + number] == id_word(
+                text, place, size, number
+            ):
                 number += 1
             if number == n_words:
-                judged = judged_base + judged_documents[np.int64(head & LINE) - 1, 0]
-                if size <= 8 * n_words or same_bytes(place, judged, size):
+                judged = judged_documents[np.int64(head & LINE) - 1, 0]
+                if size <= 8 * n_words or same_bytes(text, place, judged_text, judged, size):
                     return entry
         slot = (slot + 1) & mask
 
 
-@borrowing
+@compiled
 def fill_tables(
-    base: Integer,
+    text: UInt8Array1,
     documents: Int32Array2,
     topic_of: Int32Array1,
     bounds: Int64Array2,
@@ -170,19 +175,19 @@ def fill_tables(
     Returns repeated: A line that repeats a document of its topic, -1 for none.
     """
     for line in range(topic_of.shape[0]):
-        place = base + documents[line, 0]
+        place = np.int64(documents[line, 0])
         size = np.int64(documents[line, 1] - documents[line, 0])
         start = bounds[topic_of[line], 0]
         mask = bounds[topic_of[line], 1] - start - 1
-        slot = (hash_text(place, size) >> 20) & mask
+        slot = (hash_text(text, place, size) >> 20) & mask
         entry = np.int64(start + slot)
         if entries[entry, 0] != 0:
-            entry = find_entry(place, size, slot, start, mask, base, documents, entries)
+            entry = find_entry(text, place, size, slot, start, mask, text, documents, entries)
             if entries[entry, 0] != 0:
                 return line
         entries[entry, 0] = (np.uint64(size) << _HALF) | np.uint64(line + 1)
         for number in range(entries.shape[1] - 1):
-            entries[entry, 1 + number] = id_word(place, size, number)
+            entries[entry, 1 + number] = id_word(text, place, size, number)
     return -1
 
 
@@ -209,13 +214,13 @@ def judgement_tables(
     longest = int((documents[:, 1] - documents[:, 0]).max(initial=1))
     n_words = min((longest + 7) // 8, MOST_WORDS)
     entries = np.zeros((int(lengths.sum()), 1 + n_words), np.uint64)
-    repeated = fill_tables(address(text), documents, topic_of, bounds, entries)
+    repeated = fill_tables(read_only(text), documents, topic_of, bounds, entries)
     return entries, bounds, repeated
 
 
 @inlined
 def is_ranked_before(
-    base: Integer,
+    text: UInt8Array1,
     documents: Int32Array2,
     keys: Float64Array1,
     rules: RankingRules,
@@ -233,16 +238,17 @@ def is_ranked_before(
     if rules.order == BY_SCORE_DESCENDING:
         a, b = b, a
     return is_before(
-        base + documents[a, 0],
+        text,
+        np.int64(documents[a, 0]),
         np.int64(documents[a, 1] - documents[a, 0]),
-        base + documents[b, 0],
+        np.int64(documents[b, 0]),
         np.int64(documents[b, 1] - documents[b, 0]),
     )
 
 
 @inlined
 def sort_lines(
-    base: Integer,
+    text: UInt8Array1,
     documents: Int32Array2,
     keys: Float64Array1,
     rules: RankingRules,
@@ -257,7 +263,7 @@ def sort_lines(
     """
     sorted_up_to = start + 1
     while sorted_up_to < stop and is_ranked_before(
-        base, documents, keys, rules, lines[sorted_up_to - 1], lines[sorted_up_to]
+        text, documents, keys, rules, lines[sorted_up_to - 1], lines[sorted_up_to]
     ):
         sorted_up_to += 1
     if sorted_up_to >= stop:
@@ -273,7 +279,7 @@ def sort_lines(
             for k in range(low, high):
                 if left < middle and (
                     right >= high
-                    or is_ranked_before(base, documents, keys, rules, lines[left], lines[right])
+                    or is_ranked_before(text, documents, keys, rules, lines[left], lines[right])
                 ):
                     spare[k - start] = lines[left]
                     left += 1
@@ -288,7 +294,7 @@ def sort_lines(
 
 @inlined
 def first_lines(
-    base: Integer,
+    text: UInt8Array1,
     documents: Int32Array2,
     hashes: Int64Array1,
     lines: Int64Array1,
@@ -314,7 +320,7 @@ def first_lines(
         place = (hashes[line] >> 20) & mask
         other = seen[place]
         while other >= 0 and not (
-            hashes[other] == hashes[line] and same_document(base, documents, np.int64(other), line)
+            hashes[other] == hashes[line] and same_document(text, documents, np.int64(other), line)
         ):
             place = (place + 1) & mask
             other = seen[place]
@@ -327,9 +333,9 @@ def first_lines(
     return end, repeated, first
 
 
-@borrowing
+@compiled
 def rank_lines(
-    base: Integer,
+    text: UInt8Array1,
     documents: Int32Array2,
     topic_of: Int32Array1,
     keys: Float64Array1,
@@ -343,7 +349,7 @@ def rank_lines(
 ) -> tuple[Integer, Integer]:
     """Group lines by topic, look for repeated documents, sort the lines of every topic, and number their documents.
 
-    base, documents, topic_of, keys: See `RunColumns`.
+    text, documents, topic_of, keys: See `RunColumns`; the text is of `read_only`.
     rules: How documents are ranked.
     judged_topic: int64 (topic,): negative for a topic whose lines need not be sorted.
     groups: Its `lines` and `stops` are written.
@@ -363,21 +369,21 @@ def rank_lines(
         stops[topic] += 1
     for line in range(hashes.shape[0]):
         hashes[line] = hash_text(
-            base + documents[line, 0], np.int64(documents[line, 1] - documents[line, 0])
+            text, np.int64(documents[line, 0]), np.int64(documents[line, 1] - documents[line, 0])
         )
     for topic in range(stops.shape[0]):
         start, stop = starts[topic], stops[topic]
         if rules.repeats != KEEP:
-            stop, repeated, first = first_lines(base, documents, hashes, lines, seen, start, stop)
+            stop, repeated, first = first_lines(text, documents, hashes, lines, seen, start, stop)
             if rules.repeats == REFUSE and repeated >= 0:
                 return repeated, first
             stops[topic] = stop
         if rules.order != BY_FILE and judged_topic[topic] >= 0:
-            sort_lines(base, documents, keys, rules, lines, spare, start, stop)
+            sort_lines(text, documents, keys, rules, lines, spare, start, stop)
         if numbers.shape[0] > 0:
             number = -1
             for k in range(start, stop):
-                if k == start or not same_document(base, documents, lines[k - 1], lines[k]):
+                if k == start or not same_document(text, documents, lines[k - 1], lines[k]):
                     number += 1
                 numbers[lines[k]] = number
     return -1, -1
@@ -407,7 +413,7 @@ def document_numbers(
     rules = RankingRules(False, BY_SCORE_ASCENDING, KEEP, 0)
     keys, numbers = np.zeros(len(topic_of)), np.empty_like(topic_of)
     rank_lines(
-        address(text),
+        read_only(text),
         documents,
         topic_of,
         keys,
@@ -422,13 +428,14 @@ def document_numbers(
     return numbers
 
 
-@borrowing
+@compiled
 def look_up(
+    text: UInt8Array1,
     documents: Int32Array2,
     hashes: Int64Array1,
     groups: LineGroups,
     judged_topic: Int64Array1,
-    bases: Int64Array1,
+    judged_text: UInt8Array1,
     judged_documents: Int32Array2,
     judged_levels: Int16Array1,
     entries: UInt64Array2,
@@ -441,14 +448,12 @@ def look_up(
 ) -> None:
     """Write the levels and numbers of the documents of a run.
 
-    documents, hashes, groups: Of the run, as `rank_lines` leaves them.
+    text, documents, hashes, groups: Of the run, as `rank_lines` leaves them.
     judged_topic: See `judge_run`.
-    bases: int64 (2,): addresses of the text of the run and of the judgements.
-    judged_documents, judged_levels, entries, bounds, numbers: See `JudgedDocuments`.
+    judged_text, judged_documents, judged_levels, entries, bounds, numbers: See `JudgedDocuments`.
     levels, found, lengths: Results of `judge_run`, written; the first two are -1 before.
     judged_lines: int64 of the length of the longest topic, overwritten.
     """
-    base, judged_base = bases[0], bases[1]
     lines, starts, stops = groups
     for topic in range(judged_topic.shape[0]):
         row = judged_topic[topic]
@@ -469,12 +474,13 @@ def look_up(
                 continue
             line = lines[begin + k]
             entry = find_entry(
-                base + documents[line, 0],
+                text,
+                np.int64(documents[line, 0]),
                 np.int64(documents[line, 1] - documents[line, 0]),
                 (hashes[line] >> 20) & mask,
                 start,
                 mask,
-                judged_base,
+                judged_text,
                 judged_documents,
                 entries,
             )
@@ -512,10 +518,10 @@ def judge_run(
     found = np.full((n_topics, longest), -1, np.int32)
     lengths = np.zeros(n_topics, np.int32)
     groups, spare, seen = _room(space, counts)
-    bases = np.array([address(run.text), address(judged.text)])
+    text = read_only(run.text)
     hashes = space.array("document_hashes", len(run.topic_of), "int64")
     repeated, first = rank_lines(
-        bases[0],
+        text,
         run.documents,
         run.topic_of,
         run.keys,
@@ -529,11 +535,12 @@ def judge_run(
     )
     if repeated < 0:
         look_up(
+            text,
             run.documents,
             hashes,
             groups,
             judged_topic,
-            bases,
+            read_only(judged.text),
             *judged[1:],
             levels,
             found,

@@ -14,17 +14,10 @@ from scorecube.kernels.arrays import (
     Int64Array1,
     Int64Array2,
     Integer,
+    UInt8Array1,
 )
-from scorecube.kernels.intrinsics import (
-    bytes_below,
-    bytes_equal,
-    count_ones,
-    load_byte,
-    load_word,
-    trailing_zeros,
-)
-from scorecube.kernels.jit import borrowing, inlined
-from scorecube.kernels.parsing.byte_words import hash_text, read_number, same_bytes
+from scorecube.kernels.jit import compiled, inlined
+from scorecube.kernels.parsing.byte_words import hash_text, load_word, read_number, same_bytes
 from scorecube.kernels.workspace import Workspace
 
 GOOD, SHORT_LINE, OTHER_TAG, LONG_LINE = 0, 1, 2, 3
@@ -37,8 +30,8 @@ KINDS[10] = NEWLINE
 """Kind of each byte: letters of fields, blanks between fields, ends of lines."""
 SYSDESC = np.uint64(0x5359533C)
 """The letters <SYS, as a word."""
-_FIRST, _FOUR, _BELOW = np.uint64(0xFF), np.uint64(0xFFFFFFFF), np.uint8(33)
-_NEWLINE, _NO_BREAK = np.uint8(10), np.uint64(0)
+_FOUR = np.uint64(0xFFFFFFFF)
+_BELOW, _HIGH_BITS = (np.uint64(0x0101010101010101 * k) for k in (33, 128))
 
 
 class LineColumns(NamedTuple):
@@ -61,62 +54,53 @@ class LineColumns(NamedTuple):
     numbers: Int32Array1
 
 
-@borrowing
-def count_lines(base: Integer, length: int) -> Integer:
-    """Return the number of newlines among the first `length` bytes of a padded text, plus one."""
-    total: Integer
-    total, place = 1, 0
-    while place < length:
-        total += count_ones(bytes_equal(base + place, _NEWLINE))
-        place += 64
+@compiled
+def count_lines(text: UInt8Array1) -> int:
+    """Return the number of newlines in a text, plus one."""
+    total = 1
+    for k in range(text.shape[0]):
+        total += text[k] == 10
     return total
 
 
 @inlined
-def next_break(
-    base: Integer, place: Integer, origin: Integer, breaks: np.uint64
-) -> tuple[Integer, Integer, np.uint64]:
-    """Find the first byte below 33 from `place` on.
-
-    base: Address of the text.
-    place: First position.
-    origin, breaks: Start of the 64 bytes examined last, and one bit for each of them that is below 33.
-    Returns place, origin, breaks: Position of the byte, and the 64 bytes that hold it.
-    """
-    ahead = place - origin
-    left = breaks >> np.uint64(ahead) if ahead < 64 else _NO_BREAK
-    while left == 0:
-        origin = place if ahead >= 64 else origin + 64
-        breaks = bytes_below(base + origin, _BELOW)
-        place, ahead, left = origin, 0, breaks
-    return place + trailing_zeros(left), origin, breaks
+def next_break(text: UInt8Array1, start: Integer) -> Integer:
+    """Return the first place from `start` on whose byte is below 33; the padding of a text has some."""
+    place = start
+    word = load_word(text, place)
+    # The high bit of each byte below 33, and perhaps of bytes above the first of them (Anderson, Bit Twiddling Hacks).
+    while (word - _BELOW) & ~word & _HIGH_BITS == 0:
+        place += 8
+        word = load_word(text, place)
+    while text[np.uint64(place)] > 32:
+        place += 1
+    return place
 
 
 @inlined
 def split_line(
-    base: Integer, start: Integer, length: int, fields: Int64Array2
+    text: UInt8Array1, start: Integer, length: int, fields: Int64Array2
 ) -> tuple[int, Integer, bool]:
     """Split a line into fields.
 
-    base, length: Address of the text, and its number of bytes.
+    text, length: Padded text, and its number of bytes without the padding.
     start: First byte of the line.
     fields: int64 (field, 2), written: start and end of as many fields as it has room for.
     Returns found, place, more: Number of these fields that the line has; where the next line begins; whether the line
         has further fields.
     """
     place, found, more = start, 0, False
-    origin, breaks = start, bytes_below(base + start, _BELOW)
     while True:
-        kind = KINDS[load_byte(base + place)]
+        kind = KINDS[text[np.uint64(place)]]
         while kind == BLANK:
             place += 1
-            kind = KINDS[load_byte(base + place)]
+            kind = KINDS[text[np.uint64(place)]]
         if place >= length or kind == NEWLINE:
             return found, place + 1, more
         begin = place
         while kind == LETTER and place < length:
-            place, origin, breaks = next_break(base, place + 1, origin, breaks)
-            kind = KINDS[load_byte(base + place)]
+            place = next_break(text, place + 1)
+            kind = KINDS[text[np.uint64(place)]]
         if found < fields.shape[0]:
             fields[found, 0], fields[found, 1] = begin, place if place < length else length
             found += 1
@@ -125,15 +109,16 @@ def split_line(
 
 
 @inlined
-def is_skipped(base: Integer, start: Integer, stop: Integer) -> bool:
+def is_skipped(text: UInt8Array1, start: Integer, stop: Integer) -> bool:
     """Return whether a first field marks a line without data: #, <SYSDESC> (NTCIR)."""
-    word = load_word(base + start)
-    return bool(word & _FIRST == 35 or (stop - start >= 8 and word & _FOUR == SYSDESC))
+    return bool(
+        text[start] == 35 or (stop - start >= 8 and load_word(text, start) & _FOUR == SYSDESC)
+    )
 
 
 @inlined
 def number_topic(
-    base: Integer,
+    text: UInt8Array1,
     start: Integer,
     size: Integer,
     topics: Int64Array2,
@@ -148,14 +133,14 @@ def number_topic(
     mask = FEWEST_SLOTS - 1
     while mask + 1 < 2 * n_topics:
         mask = 2 * mask + 1
-    hashed = hash_text(base + start, size)
+    hashed = hash_text(text, start, size)
     slot = (hashed >> 20) & mask
     while slots[slot] >= 0:
         k = slots[slot]
         if (
             hashes[k] == hashed
             and topics[k, 1] - topics[k, 0] == size
-            and same_bytes(base + topics[k, 0], base + start, size)
+            and same_bytes(text, topics[k, 0], text, start, size)
         ):
             return np.int64(k)
         slot = (slot + 1) & mask
@@ -173,9 +158,9 @@ def number_topic(
     return np.int64(n_topics)
 
 
-@borrowing
+@compiled
 def parse_lines(
-    base: Integer,
+    text: UInt8Array1,
     length: int,
     columns: Int64Array1,
     one_tag: bool,
@@ -187,7 +172,7 @@ def parse_lines(
 ) -> tuple[int, int, int, Integer]:
     """Read the lines of a run or of judgements.
 
-    base: Address of the text, which is padded: see `byte_words`.
+    text: Padded, see `byte_words`; of `read_only`.
     length: Number of bytes without the padding.
     columns: int64 (5,): the fields (from 0) with the topic, the document, the run tag (-1 for none) and the numbers:
         score or level, and, if `lines` has room for it, the rank.
@@ -208,8 +193,8 @@ def parse_lines(
     n_rows, line, status = 0, 0, GOOD
     while place < length:
         line += 1
-        found, place, longer = split_line(base, place, length, fields)
-        if found == 0 or is_skipped(base, fields[0, 0], fields[0, 1]):
+        found, place, longer = split_line(text, place, length, fields)
+        if found == 0 or is_skipped(text, fields[0, 0], fields[0, 1]):
             continue
         if found < fields.shape[0] or (longer and not more):
             status = SHORT_LINE if found < fields.shape[0] else LONG_LINE
@@ -219,7 +204,7 @@ def parse_lines(
             if n_rows == 0:
                 tag[0], tag[1] = start, start + size
             elif one_tag and not (
-                size == tag[1] - tag[0] and same_bytes(base + tag[0], base + start, size)
+                size == tag[1] - tag[0] and same_bytes(text, tag[0], text, start, size)
             ):
                 status = OTHER_TAG
                 break
@@ -227,16 +212,16 @@ def parse_lines(
         if (
             n_topics == 0
             or topics[current, 1] - topics[current, 0] != size
-            or not same_bytes(base + topics[current, 0], base + start, size)
+            or not same_bytes(text, topics[current, 0], text, start, size)
         ):
-            current = number_topic(base, start, size, topics, hashes, slots, n_topics)
+            current = number_topic(text, start, size, topics, hashes, slots, n_topics)
             n_topics += current == n_topics
         topic_of[n_rows], numbers[n_rows] = current, line
         documents[n_rows, 0] = fields[document_at, 0]
         documents[n_rows, 1] = fields[document_at, 1]
         for k in range(values.shape[0]):
             value_at = columns[3 + k]
-            value, exact = read_number(base, fields[value_at, 0], fields[value_at, 1])
+            value, exact = read_number(text, fields[value_at, 0], fields[value_at, 1])
             values[k, n_rows] = value if exact else math.nan
         n_rows += 1
     return status, line, n_rows, n_topics

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from scorecube.kernels.arrays import Integer, UInt64Array1
-from scorecube.kernels.intrinsics import multiply_high
+from scorecube.kernels.bits import multiply_high
 from scorecube.kernels.jit import inlined
 from scorecube.names import Purpose
 

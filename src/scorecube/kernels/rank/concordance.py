@@ -38,7 +38,7 @@ from scorecube.kernels.arrays import (
     UInt64Array2,
     UInt64Array3,
 )
-from scorecube.kernels.intrinsics import count_ones
+from scorecube.kernels.bits import count_ones
 from scorecube.kernels.jit import borrowing, merged
 
 Counts = NDArray[np.integer[Any]] | int

@@ -170,7 +170,7 @@ def test_commands_make_the_record(
     )
     assert made[0][0] == analysis
     assert made[0][1]["metrics"] == ("AP", "nERR(form=exp2,rel=2)@10")
-    assert made[0][1]["trials"] == (10 if name == "teams" else 1000)
+    assert made[0][1]["trials"] == type(analysis).default_trials
 
 
 def test_option_tables_name_every_flag() -> None:

@@ -22,6 +22,7 @@ from scorecube.report.text_formats import render
 from scorecube.report.text_layout import CUT
 from scorecube.report.views import view_names, view_of
 from scorecube.workflow.api import open_study
+from tests.conftest import trials_of
 from tests.terminal import WIDTH, on_terminal, program
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def test_a_dry_run_changes_no_file(
     sets = {"agreement": [], "judges": ["--truth", "small"]}
     chosen = sets.get(name, ["--collection", "small"])
     outcome = scorecube(
-        name, analysed_study, *chosen, "--trials", 7, "--seed", 2, "--dry-run"
+        name, analysed_study, *chosen, *trials_of(name, 7), "--seed", 2, "--dry-run"
     ).succeeded()
     assert outcome.stderr
     assert outcome.stdout == ""

@@ -23,6 +23,10 @@ PAIR_TESTS = [*RESAMPLING, "paired"]
 OPTIONS = ("--trials", 60, "--seed", 4)
 
 
+def drawn(name: str) -> tuple[object, ...]:
+    return OPTIONS if name in RESAMPLING else OPTIONS[2:]
+
+
 def newest(study: Path, name: str) -> xr.Dataset:
     return max(
         open_study(study)["small"].results(name), key=lambda result: str(result.attrs["finished"])
@@ -58,7 +62,7 @@ def test_every_analysis_is_listed_with_one_line(scorecube: Cli, name: str) -> No
 
 @pytest.mark.parametrize("name", PAIR_TESTS)
 def test_a_dry_run_stores_nothing(scorecube: Cli, study: Path, name: str) -> None:
-    stderr = scorecube(name, study, *OPTIONS, "--dry-run").succeeded().stderr
+    stderr = scorecube(name, study, *drawn(name), "--dry-run").succeeded().stderr
     assert "small: " in stderr
     assert "15 comparisons" in stderr or "45 comparisons" in stderr or "75 comparisons" in stderr
     assert list(open_study(study)["small"].results(name)) == []
@@ -66,7 +70,7 @@ def test_a_dry_run_stores_nothing(scorecube: Cli, study: Path, name: str) -> Non
 
 @pytest.mark.parametrize("name", PAIR_TESTS)
 def test_levels_are_those_of_the_option(scorecube: Cli, study: Path, name: str) -> None:
-    scorecube(name, study, *OPTIONS, "--alpha", "0.3,0.02,0.3").succeeded()
+    scorecube(name, study, *drawn(name), "--alpha", "0.3,0.02,0.3").succeeded()
     assert newest(study, name)["alpha"].values.tolist() == [0.3, 0.02]
 
 
@@ -144,7 +148,7 @@ def refused(scorecube: Cli) -> Callable[..., str]:
 def test_impossible_pair_tests_are_refused(
     refused: Callable[..., str], study: Path, command: str, options: str, message: str
 ) -> None:
-    assert message in refused(study, command, *options.split(), "--trials", 5)
+    assert message in refused(study, command, *options.split(), *drawn(command))
 
 
 @pytest.mark.parametrize(
@@ -176,8 +180,8 @@ def test_missing_scores_name_what_to_do(
     matrix, study = tmp_path / "ap.csv", tmp_path / "s"
     matrix.write_text("topic,a,b\n1,0.5,1\n2,,0.5\n3,1,0\n4,0.5,0.5\n5,0.25,0.5\n")
     scorecube("import", study, "--name", "x", matrix).succeeded()
-    assert "leave their topics out with --drop-missing" in refused(study, command, "--trials", 5)
-    scorecube(command, study, "--trials", 5, "--drop-missing").succeeded()
+    assert "leave their topics out with --drop-missing" in refused(study, command, *drawn(command))
+    scorecube(command, study, *drawn(command), "--drop-missing").succeeded()
 
 
 @pytest.mark.parametrize("command", [name for name in PAIR_TESTS if name != "unpaired"])
@@ -187,7 +191,7 @@ def test_tests_of_means_point_to_the_test_of_other_summaries(
     matrix, study = tmp_path / "ap.csv", tmp_path / "s"
     matrix.write_text("topic,a,b\n1,0.5,1\n2,0.1,0.5\n3,1,0\n")
     scorecube("import", study, "--name", "x", "--metric", "geo:AP", matrix).succeeded()
-    stderr = refused(study, command, "--trials", 5)
+    stderr = refused(study, command, *drawn(command))
     assert "geo:AP is no mean" in stderr
     assert stderr.endswith("scorecube unpaired")
     scorecube("unpaired", study, "--trials", 5).succeeded()

@@ -20,7 +20,7 @@ from scorecube.storage.manifest import DIGEST, MANIFEST, OUTDATED, decode, diges
 from scorecube.storage.merge import merge
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube
-from tests.conftest import Cli
+from tests.conftest import Cli, trials_of
 
 HOSTILE: tuple[Any, ...] = (
     "..",
@@ -294,7 +294,7 @@ def test_forged_results_are_shown_or_end_in_a_message(
         shutil.rmtree(study, ignore_errors=True)
         shutil.copytree(analysed_study, study)
         analysis = forge_result(study, random)
-        again = () if analysis == "judges" else ((analysis, study, "--trials", 5, "--seed", 1),)
+        again = () if analysis == "judges" else ((analysis, study, *trials_of(analysis, 5)),)
         report = () if number % 4 else (("report", study, "--out", tmp_path / "page.html"),)
         for words in (
             ("info", study),

@@ -54,7 +54,7 @@ def test_a_grid_gives_one_plan_for_each_combination(tmp_path: Path) -> None:
     assert (bootstrap.analysis, bootstrap.trials, bootstrap.seed) == (
         Bootstrap(alphas=(0.1,)),
         70,
-        None,
+        1,
     )
 
 

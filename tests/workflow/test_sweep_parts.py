@@ -141,13 +141,6 @@ def test_a_part_without_collections_does_nothing(scorecube: Cli, tmp_path: Path)
     assert not list(tmp_path.glob("*.zarr"))
 
 
-def test_parts_without_a_seed_are_told_so(scorecube: Cli, tmp_path: Path) -> None:
-    file = write_matrices(tmp_path, 2)
-    file.write_text(file.read_text().replace("seed = 1\n", ""))
-    said = scorecube("sweep", file, "--part", "1/2", "--dry-run").succeeded().stderr
-    assert "has no seed, so each part draws seeds of its own" in said
-
-
 def test_the_study_and_its_collections_can_be_chosen(scorecube: Cli, tmp_path: Path) -> None:
     file = write_matrices(tmp_path, 4)
     other = tmp_path / "other.zarr"

@@ -162,6 +162,8 @@ class Analysis(Described, metaclass=_Named):
     """Whether `prepare` takes the scores as they are, topics in groups too, by way of `table.make_table`."""
     resamples: ClassVar[bool] = True
     """Whether there are trials; if not, the number of trials and the seed are not used."""
+    default_trials: ClassVar[int] = 1_000
+    """Trials where none are asked for, in Python and on the command line."""
 
     @property
     def uses_teams(self) -> bool:

@@ -48,10 +48,9 @@ class Board(Leaderboard):
         "--collections nq,fiqa --weights nq=2 --baseline RUN --seed 1",
     )
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "trials": {"default": 10_000},
         "collection": {
             "help": "Collections that are averaged over, separated by commas; all by default."
-        },
+        }
     }
 
     collections: tuple[str, ...] = option_field(

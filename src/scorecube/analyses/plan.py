@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,8 +24,7 @@ from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import STREAM_VERSION
 
 DIGEST_LENGTH = 16
-SEED_BITS = 32
-TRIALS, SEED = SHARED["trials"], replace(SHARED["seed"], type=int)
+TRIALS, SEED = replace(SHARED["trials"], type=int), SHARED["seed"]
 
 
 @dataclass(frozen=True)
@@ -115,12 +113,10 @@ class PreparedPlan:
         """Number of units: trials, or pairs of runs."""
         return self.plan.analysis.units(self.prepared, self.plan.trials)
 
-    def with_seed(self, seed: int) -> PreparedPlan:
-        """Return a copy with another seed."""
-        return replace(self, plan=replace(self.plan, seed=seed))
 
-
-def make_plan(cube: xr.Dataset, analysis: Analysis, *, trials: int, seed: int) -> PreparedPlan:
+def make_plan(
+    cube: xr.Dataset, analysis: Analysis, *, trials: int | None = None, seed: int = 1
+) -> PreparedPlan:
     """Check options against a cube and return the prepared plan.
 
     Parameters
@@ -130,7 +126,7 @@ def make_plan(cube: xr.Dataset, analysis: Analysis, *, trials: int, seed: int) -
     analysis
         Analysis with its options.
     trials
-        Number of trials, at least 1.
+        Number of trials, at least 1; None for the default of the analysis.
     seed
         Seed, 0 .. 2**64 - 1.
 
@@ -147,7 +143,8 @@ def make_plan(cube: xr.Dataset, analysis: Analysis, *, trials: int, seed: int) -
     check_analysis(analysis)
     cube = as_cube(cube)
     schema.check(cube, schema.CUBE, "the cube")
-    trials, seed = TRIALS.checked(trials), SEED.checked(seed)
+    trials = TRIALS.checked(analysis.default_trials if trials is None else trials)
+    seed = SEED.checked(seed)
     if not analysis.resamples:
         trials, seed = 1, 0
     grouped = cube if analysis.reads_table else by_group(cube)
@@ -189,11 +186,6 @@ def check_analysis(analysis: Any) -> None:
         f"{option('analysis')}: expected an analysis with its options, such as {example}; found {shown(analysis)}",
         option="analysis",
     )
-
-
-def new_seed() -> int:
-    """Return a random seed of the operating system."""
-    return secrets.randbits(SEED_BITS)
 
 
 def cube_digest(cube: xr.Dataset) -> str:

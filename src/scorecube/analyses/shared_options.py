@@ -34,15 +34,10 @@ class SharedOptions(Described):
     by_topic: bool = option_field(
         False, "Take topics as independent, also those that come in groups."
     )
-    trials: int = option_field(
-        1000, "Resampling trials; more trials later extend a result.", minimum=1
+    trials: int | None = option_field(
+        None, "Resampling trials; more trials later extend a result.", minimum=1
     )
-    seed: int | None = option_field(
-        None,
-        "Seed of the random streams; drawn and reported by default.",
-        minimum=0,
-        maximum=2**64 - 1,
-    )
+    seed: int = option_field(1, "Seed of the random streams.", minimum=0, maximum=2**64 - 1)
     workers: int | None = option_field(None, "Cores to use; all by default.", minimum=1)
     cluster: Path | None = option_field(None, "Cluster profile, e.g. cluster/processes.yaml.")  # noqa: RUF009
     scheduler: str | None = option_field(None, "Address of a running dask scheduler.")

@@ -10,8 +10,7 @@ from scorecube.analyses.options import options_of
 from scorecube.analyses.shared_options import SHARED
 from scorecube.cli import options
 
-OF_RESAMPLING = ("trials", "seed")
-"""Shared options that analyses without resampling do not use."""
+TRIALS, TOP = "trials", "top"
 
 
 def analysis_command(name: str) -> Callable[..., None]:
@@ -19,8 +18,12 @@ def analysis_command(name: str) -> Callable[..., None]:
     kind = registry.load(name)
     own = {key: option for key, option in options_of(kind).items() if option.on_command_line}
     shared = {
-        key: replace(option, **kind.changed_options.get(key, {})) for key, option in SHARED.items()
+        key: replace(option, **kind.changed_options.get(key, {}))
+        for key, option in SHARED.items()
+        if kind.resamples or key != TRIALS
     }
+    if kind.resamples:
+        shared[TRIALS] = replace(shared[TRIALS], default=kind.default_trials)
 
     def command(**parsed: Any) -> None:
         from scorecube.cli.run_analysis import run_analysis
@@ -30,18 +33,15 @@ def analysis_command(name: str) -> Callable[..., None]:
         }
         run_analysis(
             kind(**{key: values[key] for key in own}),
-            {key: values[key] for key in ("study", *shared)},
+            {TRIALS: None} | {key: values[key] for key in ("study", *shared, TOP)},
         )
 
-    parameters = {"study": (options.StudyPath, inspect.Parameter.empty)}
+    parameters: dict[str, tuple[Any, Any]] = {"study": (options.StudyPath, inspect.Parameter.empty)}
     parameters |= {key: options.parameter(option) for key, option in own.items()}
-    drawn = {key: options.parameter(option) for key, option in shared.items()}
-    if kind.resamples is False:
-        # Nothing is drawn: scripts may pass these flags to all analyses, but this one has no use for them.
-        for key in OF_RESAMPLING:
-            drawn[key][0].__metadata__[0].hidden = True
+    parameters |= {key: options.parameter(option) for key, option in shared.items()}
+    parameters[TOP] = options.Top, None
     command.__doc__ = _help(name)
-    return options.with_parameters(command, parameters | drawn)
+    return options.with_parameters(command, parameters)
 
 
 def _help(name: str) -> str:

@@ -40,6 +40,7 @@ RunFiles = Annotated[
 QrelsFile = Annotated[
     Path, flag("--qrels", "Judgements: a file, or the directory of NTCIREVAL's <topic>.rel files.")
 ]
+Top = Annotated[Optional[int], flag("--top", "Rows to show, the first of each metric.", min=1)]
 Format = Annotated[
     str,
     flag(

@@ -58,7 +58,8 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
             assert executor is not None
             limited = dataclasses.replace(executor, memory=memory or executor.memory)
             results[task.collection.name] = run_task(task, limited, common)
-    echo_results([result for result in results.values() if result is not None], study)
+    found = [result for result in results.values() if result is not None]
+    echo_results(found, study, values["top"])
 
 
 def refuse_too_large(

@@ -31,7 +31,6 @@ Columns = Annotated[
         "Columns to show, separated by commas; intervals by names such as mean_limits and rank_set.",
     ),
 ]
-Top = Annotated[Optional[int], flag("--top", "The first rows of each metric only.", min=1)]
 Form = Annotated[
     Optional[str],
     flag(
@@ -64,7 +63,7 @@ def show(
     sampling: Samplings = None,
     sort: Sort = None,
     columns: Columns = None,
-    top: Top = None,
+    top: options.Top = None,
     form: Form = None,
     out: Out = None,
     all_results: AllResults = False,

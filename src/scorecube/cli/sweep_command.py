@@ -189,18 +189,12 @@ def write_example(path: Path) -> None:
 
 
 def part_notes(sweep: SweepFile, part: Part | None) -> list[str]:
-    """Return lines on a part of a sweep that has no collections, or that draws seeds of its own."""
+    """Return lines on a part of a sweep, or that it has no collections."""
     if part is None:
         return []
     if not sweep.sources:
         return [f"{sweep.path}: part {part} has no collections; nothing to do"]
-    lines = [f"{sweep.path}: part {part}, into {sweep.study}"]
-    if any(entry.seed is None and entry.analysis.resamples for entry in sweep.entries):
-        lines.append(
-            f"note: {sweep.path} has no seed, so each part draws seeds of its own; with one (seed = 1) results are those of a sweep "
-            "without parts"
-        )
-    return lines
+    return [f"{sweep.path}: part {part}, into {sweep.study}"]
 
 
 def planned_in_processes(

@@ -85,18 +85,19 @@ def echo_table(frame: Any, form: str, **how: Any) -> None:
         )
 
 
-def echo_results(results: Sequence[Any], study: str = "") -> None:
+def echo_results(results: Sequence[Any], study: str = "", top: int | None = None) -> None:
     """Print what a terminal shows of results of one analysis: tables, what may be concluded, and the next commands.
 
     results: With equal options, one a collection.
     study: Path or address of the study that holds them; empty for none.
+    top: Rows of each table; None for as many as each table declares.
     """
     from scorecube.report.text_summary import sentence, summaries
 
     if MESSAGES.quiet:
         return
     width = shutil.get_terminal_size().columns
-    for shown in summaries(results, width, bars=sys.stdout.isatty()):
+    for shown in summaries(results, width, bars=sys.stdout.isatty(), top=top):
         echo("\n".join(shown.head) + "\n")
         echo(shown.table[0], "head")
         echo("\n".join([*shown.table[1:], *shown.below]) + "\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ GAP = "undescribed"
 """Fact of a result: the error that kept its view from making its table."""
 MOST_BYTES, MOST_INDEXED = 2**14, 200
 """Bytes and rows of a table in the index."""
+TYPES = re.compile(r"u?int\d+|float\d+|bool|object|str")
+"""Types of its columns."""
 
 
 def result_facts(result: xr.Dataset) -> dict[str, Any]:
@@ -73,6 +76,8 @@ def decode(tables: Sequence[tuple[str, Mapping[str, Any]]]) -> pd.DataFrame:
     """
     try:
         columns, types = tables[0][1]["columns"], tables[0][1]["types"]
+        if unknown := [dtype for dtype in types if not TYPES.fullmatch(dtype)]:
+            raise ValueError(f"no type of a column: {unknown[0]!r}")
         joined: dict[str, list[Any]] = {name: [] for name in columns}
         for collection, table in tables:
             for name, values in zip(columns, table["values"], strict=True):
@@ -83,7 +88,7 @@ def decode(tables: Sequence[tuple[str, Mapping[str, Any]]]) -> pd.DataFrame:
                 for name, dtype in zip(columns, types, strict=True)
             }
         )
-    except (KeyError, TypeError, ValueError, NotImplementedError) as error:  # the last from pandas
+    except (KeyError, TypeError, ValueError) as error:
         raise CorruptStudy(unreadable("a table in the facts of a result", error)) from None
 
 

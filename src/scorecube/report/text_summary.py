@@ -43,12 +43,15 @@ class Shown:
     below: list[str]
 
 
-def summaries(results: Sequence[xr.Dataset], width: int, *, bars: bool = False) -> list[Shown]:
+def summaries(
+    results: Sequence[xr.Dataset], width: int, *, bars: bool = False, top: int | None = None
+) -> list[Shown]:
     """Return the small tables of results of one analysis with equal options, one a collection.
 
     results: Of one collection or of several; of several only the first table is shown.
     width: Columns of the terminal.
     bars: Draw limits where there is room.
+    top: Rows of each table; None for as many as it declares.
     """
     view = view_of_result(results[0])
     declared = view.summary or (_beginning(view, results[0]),)
@@ -64,7 +67,7 @@ def summaries(results: Sequence[xr.Dataset], width: int, *, bars: bool = False) 
             label = frames[0][LABEL].iloc[0]
             where, gap, rest = title.partition("  ")  # the metric behind the collection
             title = f"{title}, {label}" if own else f"{where}{gap}{label}{gap}{rest}"
-        found.append(_shown(textwrap.wrap(title, width), frames, summary, width, bars))
+        found.append(_shown(textwrap.wrap(title, width), frames, summary, width, bars, top))
     return found
 
 
@@ -94,6 +97,8 @@ def _conditions(view: View, results: Sequence[xr.Dataset]) -> str:
     options = [str(attrs[0][key]) for key in ("method", "mode") if key in attrs[0]]
     if "plan" in attrs[0]:
         options = [view.title(options_of_result(attrs[0]))]
+    if int(attrs[0].get("trials", 1)) > 1:
+        options.append(f"{int(attrs[0]['trials']):,} trials, seed {attrs[0]['seed']}")
     return visible("  ".join(filter(None, [where, ", ".join(sizes + options)])))
 
 
@@ -125,11 +130,17 @@ def _distance(wanted: Any, value: Any) -> float:
 
 
 def _shown(
-    head: list[str], frames: Sequence[pd.DataFrame], summary: Summary, width: int, bars: bool
+    head: list[str],
+    frames: Sequence[pd.DataFrame],
+    summary: Summary,
+    width: int,
+    bars: bool,
+    top: int | None,
 ) -> Shown:
-    """Return a table whose rows are shared among collections."""
-    most = summary.most if len(frames) == 1 else 12  # rows of several collections
-    frame = combine([rows.head(max(1, most // len(frames))) for rows in frames]).head(most)
+    """Return a table of the first rows of each collection: of several as many as fit, unless a number is asked for."""
+    most = summary.most if len(frames) == 1 else 12
+    frame = combine([rows.head(top or max(1, most // len(frames))) for rows in frames])
+    frame = frame if top else frame.head(most)
     frame.attrs = dict(frames[0].attrs)
     columns = ({COLLECTION: COLLECTION} if len(frames) > 1 else {}) | dict(summary.by_heading)
     columns = {

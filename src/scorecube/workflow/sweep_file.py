@@ -117,13 +117,15 @@ class Entry:
     """
 
     analysis: Analysis
-    trials: int = 1000
-    seed: int | None = None
+    trials: int | None = None
+    seed: int = 1
     collections: tuple[str, ...] = ("*",)
     selection: Table = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_analysis(self.analysis)
+        if self.trials is None:
+            object.__setattr__(self, "trials", self.analysis.default_trials)
         for name in ("trials", "seed"):
             object.__setattr__(self, name, SHARED[name].checked(getattr(self, name)))
         object.__setattr__(self, "collections", tuple(labels("collections", self.collections)))
@@ -433,8 +435,10 @@ def _read_entry(
         raise BadPlan(f"{location[0]}:{location[1]}: {kind.name}: {said}") from None
     return Entry(
         analysis,
-        trials=settings.get("trials") or content.get("trials", SHARED["trials"].default),
-        seed=settings.get("seed", content.get("seed")),
+        trials=settings.get("trials", content.get("trials")),
+        seed=settings["seed"]
+        if "seed" in settings
+        else content.get("seed", SHARED["seed"].default),
         collections=tuple(values.get("collections", ("*",))),
         selection={key: settings[key] for key in SELECTION if key in settings},
     )

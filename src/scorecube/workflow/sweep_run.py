@@ -202,7 +202,7 @@ def sweep(
     study
         A study opened for writing, or its path.
     plans
-        Analyses, to run on all collections with 1,000 trials, or entries with their own settings, e.g.
+        Analyses, to run on all collections with their usual trials, or entries with their own settings, e.g.
         ``sc.Entry(sc.Swap(size=25), trials=10_000, seed=1, collections=("trec*",), selection={"top_runs": 30})``.
     client
         A `distributed.Client`; None uses local threads.

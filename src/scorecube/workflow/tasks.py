@@ -12,14 +12,7 @@ from typing import Any
 import xarray as xr
 
 from scorecube.analyses.base import ALL_COLLECTIONS, ANY_NUMBER, Analysis
-from scorecube.analyses.plan import (
-    Plan,
-    PreparedPlan,
-    check_analysis,
-    cube_digest,
-    make_plan,
-    new_seed,
-)
+from scorecube.analyses.plan import Plan, PreparedPlan, check_analysis, cube_digest, make_plan
 from scorecube.collection.arguments import labels
 from scorecube.collection.judgement_sets import judgement_sets, many_judgement_sets
 from scorecube.collection.many_collections import in_board_order, join_collections
@@ -33,7 +26,6 @@ from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
 from scorecube.report.stored_tables import GAP, result_facts
 from scorecube.storage import Collection, NewResult, Study, Writer
 from scorecube.storage.blocks import BlockStore, select_disjoint
-from scorecube.storage.fact_types import plan_of
 
 LOGGER = logging.getLogger("scorecube")
 REQUEST = "request"
@@ -248,8 +240,8 @@ def plan_in_study(
     analysis: Analysis,
     *,
     collections: Sequence[str] | None = None,
-    trials: int = 1000,
-    seed: int | None = None,
+    trials: int | None = None,
+    seed: int = 1,
     cubes: ReadCubes | None = None,
     **selection: Any,
 ) -> list[Task]:
@@ -258,9 +250,7 @@ def plan_in_study(
     study: Study that holds the collections.
     analysis: Record with its options.
     collections: Names; by default all of the study.
-    trials: As of `scorecube.analyse`.
-    seed: Without a seed, the seed of a stored result that differs at most in the number of trials is used, so that a
-        repeated command finds its result; otherwise a new one is drawn.
+    trials, seed: As of `scorecube.analyse`.
     cubes: Cubes that several calls share.
     selection: Arguments of `scorecube.collection.selection.select`.
     Returns tasks: One per collection; one in total for an analysis that compares collections.
@@ -272,15 +262,12 @@ def plan_in_study(
     cache = ReadCubes(len(chosen)) if cubes is None else cubes
     analysis, used, selected = _readers(study, analysis, chosen, collections is not None, selection)
     tasks = []
-    new = new_seed() if seed is None else seed
     for name, read in selected.items():
         collection, cube = study[name], read(cache)
         try:
-            prepared = make_plan(cube, analysis, trials=trials, seed=new)
+            prepared = make_plan(cube, analysis, trials=trials, seed=seed)
         except BadPlan as error:
             raise BadPlan(f"{name}: {error.marked}", option=error.option) from None
-        if seed is None:
-            prepared = prepared.with_seed(_seed_of_stored(collection, prepared.plan))
         versions = tuple((study[each], cache.version(study[each])) for each in used or [name])
         known = {dim: labels_of(cube, dim) for dim in (METRIC, GAIN, RUN, TOPIC)}
         origin = Origin(versions, read, known, prepared.plan.cube_digest)
@@ -422,16 +409,3 @@ def select_from_both(
                 )
         cube = cube.isel({GAIN: [k for k, setting in enumerate(settings) if setting in set(gains)]})
     return select(cube, **selection)
-
-
-def _seed_of_stored(collection: Collection, plan: Plan) -> int:
-    """Return the seed of the newest stored result of the same plan, else the plan's own seed."""
-
-    def comparable(record: dict[str, Any]) -> dict[str, Any]:
-        return {key: value for key, value in record.items() if key not in ("seed", "trials")}
-
-    for attributes in reversed(collection.result_attributes(plan.analysis.name)):
-        stored = plan_of(attributes)
-        if comparable(stored) == comparable(plan.record()) and stored.get("seed"):
-            return int(stored["seed"])
-    return plan.seed

@@ -94,11 +94,9 @@ class Teams(Analysis):
     )
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "topics": ONLY_TOPICS,
-        "trials": {
-            "default": 10,
-            "help": "Trials for each number of teams; more trials later extend a result.",
-        },
+        "trials": {"help": "Trials for each number of teams; more trials later extend a result."},
     }
+    default_trials: ClassVar[int] = 10
     uses_rankings: ClassVar[bool] = True
 
     leave: tuple[int, ...] | None = option_field(

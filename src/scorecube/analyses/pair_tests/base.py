@@ -85,6 +85,7 @@ class PairTest(Analysis):
     """Base of tests of pairs of runs by resampling."""
 
     unit: ClassVar[str] = "pairs"
+    default_trials: ClassVar[int] = 10_000
     means_only: ClassVar[bool] = True
     """Whether metrics with a summary other than the mean over topics are refused."""
     bytes_per_draw: ClassVar[float] = 16.0

@@ -57,6 +57,7 @@ class Tukey(Analysis):
     """
 
     name: ClassVar[str] = "tukey"
+    default_trials: ClassVar[int] = 10_000
     examples: ClassVar[tuple[str, ...]] = ("--trials 5000 --alpha 0.05 --seed 1",)
 
     alphas: tuple[float, ...] = alphas_field(finalize=True, family_wise=True)

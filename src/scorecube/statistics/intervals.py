@@ -52,13 +52,16 @@ class Estimate(NamedTuple):
         return float(stdtrit(self.freedom, (1 + confidence) / 2))
 
 
-def estimate(samples: Sequence[Sample], pseudo: tuple[float, float] | None = None) -> Estimate:
+def estimate(
+    samples: Sequence[Sample], pseudo: tuple[float, float] | None = None, number: float = 1.0
+) -> Estimate:
     """Return the weighted mean over collections of means over topics.
 
     Standard errors are linearised (Cochran 1977, section 6.3), degrees of freedom units - 1 of one collection, and Satterthwaite's of several.
 
     samples: One a collection, drawn independently.
-    pseudo: Scores of two further topics, or groups of mean size, in each collection; they add no degrees of freedom.
+    pseudo: Scores of further topics, or groups of mean size, in each collection; they add no degrees of freedom.
+    number: How many there are of each score.
 
     Examples
     --------
@@ -68,15 +71,16 @@ def estimate(samples: Sequence[Sample], pseudo: tuple[float, float] | None = Non
     mean, variances, freedoms = 0.0, [], []
     for weight, sums, sizes, in_bag in samples:
         freedoms.append(len(sums) - 1.0)
+        counts = np.ones(len(sums))
         if pseudo is not None:
             size = sizes.mean() / in_bag  # bags are none of the topics: what was not seen is one
             sums = np.append(sums, np.multiply(pseudo, size))
-            sizes = np.append(sizes, [size, size])
-        n_units, n_topics = len(sums), sizes.sum()
-        own = sums.sum() / n_topics
+            sizes, counts = np.append(sizes, [size, size]), np.append(counts, [number, number])
+        n_units, n_topics = counts.sum(), (counts * sizes).sum()
+        own = (counts * sums).sum() / n_topics
         residuals = sums - own * sizes
         mean += weight * own
-        error = np.sqrt(n_units / (n_units - 1) * (residuals**2).sum()) / n_topics
+        error = np.sqrt(n_units / (n_units - 1) * (counts * residuals**2).sum()) / n_topics
         variances.append(float(weight * error) ** 2)
     total = sum(variances)
     if len(samples) == 1 or total == 0:
@@ -112,7 +116,7 @@ def mean_limits(
     """Return limits of a mean: estimand, the mean over infinitely many topics of each collection.
 
     Bounded scores: t on the logit scale if at least 8 units have another score than most, else t after adding two pseudo-units at the
-    ends of the range. Others: t.
+    ends of the range; at another confidence than .95, as many more as t^2 is larger (as Agresti and Coull 1998 add z^2). Others: t.
 
     samples: As of `estimate`.
     ends: Least and greatest score that there can be; None if unknown.
@@ -131,7 +135,8 @@ def mean_limits(
     low, width = ends[0], ends[1] - ends[0]
     if not few_differ(samples, width) and ends[0] < found.mean < ends[1]:
         return logit_limits(found.mean, found.error, found.t(confidence), ends)
-    found = estimate(samples, ends)
+    number = (found.t(confidence) / found.t(0.95)) ** 2
+    found = estimate(samples, ends, number)
     margin = found.t(confidence) * found.error
     return max(found.mean - margin, low), min(found.mean + margin, ends[1])
 
@@ -209,12 +214,13 @@ def guarded_estimates(
     ends = np.broadcast_to(np.array([-width, width]), (len(differences), 2))
     padded = np.concatenate([differences, ends], axis=1)
     guarded = _ratios(padded, np.append(sizes, [sizes.mean()] * 2))
-    few = np.full(len(differences), True)
+    few: NDArray[np.bool_] = np.full(len(differences), True)
     if not binary:
         ordered = np.sort(differences, axis=1)
         alike = differences.shape[1] - FEW + 1  # units that are alike where few differ
         if alike > 0:
-            few = (ordered[:, alike - 1 :] <= ordered[:, :FEW] + ALIKE * width).any(axis=1)
+            near = ordered[:, alike - 1 :] <= ordered[:, :FEW] + ALIKE * width
+            few = np.asarray(near.any(axis=1))
     mean, error = (np.where(few, a, b) for a, b in zip(guarded, plain, strict=True))
     return Estimates(mean, error, freedom)
 

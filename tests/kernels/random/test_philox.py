@@ -67,6 +67,13 @@ def test_long_trial_equals_numpy() -> None:
     assert words(LARGEST, 10**9, 100_003) == numpy_words(LARGEST, 10**9, 100_003)
 
 
+@pytest.mark.parametrize("length", [0, 1, 127, 128, 129, 725, 1024])
+def test_many_words_are_the_same_words(length: int) -> None:
+    found = np.full(length, 12345, np.uint64)
+    helpers.fill_many(stream_key(3, Purpose.SWAP_TOPICS), 10**9, found)
+    assert found.tolist() == numpy_words(3, 10**9, length)
+
+
 def test_golden_words() -> None:
     assert words(42, 7, 6) == [
         0x197A7450ADC08111,

@@ -15,7 +15,7 @@ from scorecube.kernels.arrays import (
     UInt64Array1,
 )
 from scorecube.kernels.jit import compiled, inlined
-from scorecube.kernels.random.philox import fill_words
+from scorecube.kernels.random.philox import fill_many
 
 TOGETHER = 4
 """Topics that are shuffled together: each step of a shuffle waits for the one before, but not for those of other
@@ -85,7 +85,7 @@ def permutations(
     words = np.empty((n_topics * (n_runs - 1) + 1) // 2, np.uint64)
     chosen = words.view(np.uint32)
     for trial in range(start, stop):
-        fill_words(key, trial, words)
+        fill_many(key, trial, words)
         choose_places(chosen, n_topics, n_runs)
         for topic in range(n_topics):
             shuffle(chosen, topic, np.int64(1), drawn[trial - start, topic : topic + 1])
@@ -219,7 +219,7 @@ def _null_ranges(
     whole = n_topics - n_topics % TOGETHER
     several, one = np.int64(TOGETHER), np.int64(1)  # literals would make two signatures
     for trial in range(start, stop):
-        fill_words(key, trial, words)
+        fill_many(key, trial, words)
         choose_places(chosen, n_topics, n_runs)
         clear(sums)
         for topic in range(0, whole, TOGETHER):

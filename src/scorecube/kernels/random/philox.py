@@ -23,6 +23,9 @@ MULTIPLIER_0 = np.uint64(0xD2E7470EE14C6C93)
 MULTIPLIER_1 = np.uint64(0xCA5A826395121157)
 WEYL_0 = np.uint64(0x9E3779B97F4A7C15)
 WEYL_1 = np.uint64(0xBB67AE8584CAA73B)
+LANES = 32
+"""Counters whose words `fill_many` computes together."""
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 def stream_key(seed: int, purpose: Purpose, part: int = 0) -> UInt64Array1:
@@ -61,6 +64,48 @@ def fill_words(
             words[first + 2] = c2
         if first + 3 < n:
             words[first + 3] = c3
+
+
+@inlined
+def fill_many(key: UInt64Array1, trial: int, words: UInt64Array1) -> None:
+    """Do what `fill_words` does, twice as fast for hundreds of words.
+
+    Each round depends on the one before, so the loop over counters is inside that over rounds.
+    """
+    state = np.empty((4, LANES), np.uint64)
+    low_0, high_0 = MULTIPLIER_0 & _LOW, MULTIPLIER_0 >> _HALF
+    low_1, high_1 = MULTIPLIER_1 & _LOW, MULTIPLIER_1 >> _HALF
+    done = words.shape[0] - words.shape[0] % (4 * LANES)
+    for first in range(0, done, 4 * LANES):
+        for lane in range(LANES):
+            state[0, lane], state[1, lane] = np.uint64(first // 4 + lane + 1), np.uint64(trial)
+            state[2, lane], state[3, lane] = np.uint64(0), np.uint64(0)
+        key_0, key_1 = key[0], key[1]
+        for _ in range(10):
+            for lane in range(LANES):
+                c0, c1, c2, c3 = state[0, lane], state[1, lane], state[2, lane], state[3, lane]
+                state[0, lane] = _upper_half(low_1, high_1, c2) ^ c1 ^ key_0
+                state[1, lane] = MULTIPLIER_1 * c2
+                state[2, lane] = _upper_half(low_0, high_0, c0) ^ c3 ^ key_1
+                state[3, lane] = MULTIPLIER_0 * c0
+            key_0 += WEYL_0
+            key_1 += WEYL_1
+        for lane in range(LANES):
+            for k in range(4):
+                words[first + 4 * lane + k] = state[k, lane]
+    fill_words(key, trial, words[done:], 0, done)
+
+
+@inlined
+def _upper_half(low: np.uint64, high: np.uint64, word: np.uint64) -> np.uint64:
+    """Return the upper 64 bits of the product of a word and a factor, given by its 32-bit halves.
+
+    Compilers make one instruction of `multiply_high`, of which there is none for vectors.
+    """
+    word_low, word_high = word & _LOW, word >> _HALF
+    crossed = low * word_high
+    middle = ((low * word_low) >> _HALF) + (crossed & _LOW) + high * word_low
+    return high * word_high + (crossed >> _HALF) + (middle >> _HALF)
 
 
 @inlined

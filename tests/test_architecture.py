@@ -60,7 +60,7 @@ LIBRARIES = {
     "analyses": "numpy xarray scipy",
     "ingest": "numpy xarray pandas pooch pyarrow requests ir_datasets",
     "storage": "numpy xarray zarr numcodecs obstore",
-    "execute": "numpy xarray dask distributed dask_jobqueue cryptography threadpoolctl yaml",
+    "execute": "numpy xarray dask distributed threadpoolctl yaml",
     "report": "numpy xarray pandas matplotlib jinja2 markupsafe",
     "workflow": "numpy xarray pandas",
     "testing": "numpy xarray",
@@ -70,9 +70,7 @@ LIBRARIES = {
 }
 """What each room may import beside the standard library."""
 HOMES = {
-    "cryptography": ("execute/certificates.py",),
     "dask": ("execute/graph.py", "execute/clusters.py"),
-    "dask_jobqueue": ("execute/job_queues.py",),
     "jinja2": ("report/page/",),
     "markupsafe": ("report/page/",),
     "matplotlib": ("report/figures/",),
@@ -83,7 +81,7 @@ HOMES = {
     "pyarrow": ("ingest/tables.py",),
     "ir_datasets": ("ingest/tool_objects.py",),
     "requests": ("ingest/public.py",),
-    "yaml": ("execute/profiles.py",),
+    "yaml": ("execute/cluster_files.py",),
 }
 """Libraries that live in fewer files than their room has."""
 TYPING_ONLY = {"distributed.Client", "matplotlib.axes.Axes", "matplotlib.figure.Figure"}

@@ -237,7 +237,7 @@ def test_a_name_that_is_no_name(refused: Refused, target: Path, files: Files, na
         ("--by P@5 --top-runs 2", "no metric 'P@5' in the cube"),
         (
             "--cluster {tmp}/none.yaml",
-            "{tmp}/none.yaml: cannot read the cluster profile: No such file or directory",
+            "{tmp}/none.yaml: cannot read the cluster file: No such file or directory",
         ),
         ("--scheduler nowhere", "nowhere"),
     ],

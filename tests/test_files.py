@@ -204,7 +204,7 @@ def test_files_of_a_folder_move_together_and_others_stay(tmp_path: Path) -> None
 def test_every_file_outside_of_studies_is_written_here() -> None:
     """Other rooms create no files but those of studies, of certificates (exclusively, too), of machine code and of temporary folders."""
     source = Path(sc.__file__).parent
-    own = {"files.py", "execute/certificates.py", "kernels/__main__.py", "cli/sweep_command.py"}
+    own = {"files.py", "execute/clusters.py", "kernels/__main__.py", "cli/sweep_command.py"}
     found = {
         str(path.relative_to(source))
         for path in source.rglob("*.py")

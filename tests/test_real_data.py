@@ -209,12 +209,11 @@ def test_counts_are_the_same_on_processes(
     assert rates(scorecube, other) == rates(scorecube, swapped)
 
 
-@pytest.mark.parametrize("kind", ["threads", "processes"])
-def test_a_profile_sets_the_number_of_workers(
-    scorecube: Cli, swapped: Path, tmp_path: Path, kind: str
+def test_a_cluster_file_sets_the_number_of_workers(
+    scorecube: Cli, swapped: Path, tmp_path: Path
 ) -> None:
     profile = tmp_path / "three.yaml"
-    profile.write_text(f"kind: {kind}\nworkers: 3\n")
+    profile.write_text("class: distributed.LocalCluster\nscale: {n: 3}\n")
     done = scorecube(
         "swap", swapped, *SWAP, "--seed", 9, "--cluster", profile, "--dry-run"
     ).succeeded()

@@ -1,4 +1,4 @@
-"""What is imported from where, and where profiles of one machine listen."""
+"""What is imported from where, and where clusters of one machine listen."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from scorecube.execute.cluster_files import make_spec, read_spec
 from scorecube.execute.clusters import open_executor
-from scorecube.execute.profiles import read_profile
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study
 
-PROFILES = Path(__file__).parents[1] / "cluster"
+FILES = Path(__file__).parents[1] / "cluster"
 
 
 def addresses() -> set[str]:
@@ -37,7 +37,7 @@ def test_dask_imports_from_a_scratch_folder_of_its_own(
     shared = tmp_path / "dask-scratch-space"  # as another user may have made it
     shared.mkdir()
     shared.chmod(0o777)
-    with open_executor(read_profile(PROFILES / "processes.yaml")) as executor:
+    with open_executor(read_spec(FILES / "processes.yaml")) as executor:
         assert executor.client is not None
         paths = {*sys.path, *executor.client.run(eval, "__import__('sys').path").popitem()[1]}
         scratch = {Path(each) for each in paths if shared.name in each}
@@ -59,7 +59,7 @@ def test_programs_import_nothing_from_the_current_directory(tmp_path: Path) -> N
         (place / name / "__init__.py").write_text(f"open({str(tmp_path / 'trace')!r}, 'w')")
     program = Path(sys.executable).with_name("scorecube")
     for words in (
-        ("swap", str(study), "--cluster", str(PROFILES / "processes.yaml"), "--trials", "100"),
+        ("swap", str(study), "--cluster", str(FILES / "processes.yaml"), "--trials", "100"),
         ("report", str(study), "--out", str(tmp_path / "page.html")),
     ):
         ended = subprocess.run(
@@ -70,22 +70,15 @@ def test_programs_import_nothing_from_the_current_directory(tmp_path: Path) -> N
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("name", "listens", "secure"),
-    [("processes.yaml", {"127.0.0.1"}, False), ("local.yaml", {"127.0.0.1"}, True)],
-)
-def test_profiles_of_one_machine_listen_on_loopback(
-    name: str, listens: set[str], secure: bool
-) -> None:
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_clusters_of_one_machine_listen_on_loopback(encrypted: bool) -> None:
     before = addresses()
     assert before <= {"127.0.0.1"}
-    with open_executor(read_profile(PROFILES / name)) as executor:
-        assert addresses() == before | listens
-        if not secure:
-            return
+    options = {"protocol": "tls://", "security": True} if encrypted else {}
+    spec = make_spec({"class": "distributed.LocalCluster", "options": {"n_workers": 1, **options}})
+    with open_executor(spec) as executor:
+        assert addresses() == before | {"127.0.0.1"}
         assert executor.client is not None
-        assert executor.client.scheduler_info()["address"].startswith("tls://")
-        key = Path(executor.client.security.tls_client_key)
-        modes = [stat.S_IMODE(path.stat().st_mode) for path in (key, key.parent, key.parent.parent)]
-        assert modes == [0o600, 0o700, 0o700]
-    assert not key.parent.parent.exists()
+        assert executor.client.scheduler_info()["address"].startswith(
+            "tls://" if encrypted else "tcp://"
+        )

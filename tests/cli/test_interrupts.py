@@ -37,7 +37,7 @@ with blocks_of(1000):
 TRIALS, BLOCK = 120_000, 1000
 """Some 5 s of one core: long enough for signals to fall into it."""
 WORDS = ["--size", "20", "--trials", str(TRIALS), "--seed", "3"]
-TLS = "kind: processes\nworkers: 1\ntls: true\n"
+TLS = "class: distributed.LocalCluster\nworkers: 1\noptions: {threads_per_worker: 1, protocol: tls://, security: true}\n"
 ENDS = [
     (signal.SIGINT, 130, ""),
     (signal.SIGTERM, 143, " by SIGTERM"),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import xarray as xr
@@ -30,6 +31,8 @@ ENVIRONMENT = {
     "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin",
     "PYTHONWARNINGS": "ignore",
 }
+LOCAL = {"class": "distributed.LocalCluster", "options": {"threads_per_worker": 1}}
+"""A cluster file with one process per core."""
 QUIET = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
 
 
@@ -49,6 +52,34 @@ def wait_until(what: str, true: Callable[[], bool], seconds: float = 60) -> None
     while not true():
         assert time.monotonic() < end, f"waited {seconds:.0f} s for: {what}"
         time.sleep(0.1)
+
+
+AUTHORITY, CERTIFICATE, KEY = "ca.crt", "tls.crt", "tls.key"
+
+
+def write_certificates(folder: Path) -> Path:
+    """Write certificates of dask for a scheduler that is started by itself."""
+    from distributed import Security
+
+    made: Any = Security.temporary()
+    folder.mkdir(parents=True)
+    parts = {
+        AUTHORITY: made.tls_ca_file,
+        CERTIFICATE: made.tls_client_cert,
+        KEY: made.tls_client_key,
+    }
+    for name, text in parts.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def security_of(folder: Path) -> dict[str, str]:
+    """Return what a cluster file says of such certificates."""
+    return {
+        "tls_ca_file": str(folder / AUTHORITY),
+        "tls_client_cert": str(folder / CERTIFICATE),
+        "tls_client_key": str(folder / KEY),
+    }
 
 
 @dataclass(frozen=True)

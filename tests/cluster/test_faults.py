@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -25,18 +24,18 @@ from scorecube.analyses import Swap
 from scorecube.errors import ClusterFailed
 from scorecube.execute import clients
 from scorecube.execute.clients import call_on_client, open_client, translate_errors
-from scorecube.execute.clusters import choose_profile, open_executor, quiet_connection_losses
+from scorecube.execute.cluster_files import choose_cluster
+from scorecube.execute.clusters import open_executor, quiet_connection_losses
 from scorecube.execute.executor import Blocks
 from scorecube.execute.worker_plugin import CompileKernels
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
-from tests.cluster.lab import ENVIRONMENT, QUIET, is_loopback, wait_until
+from tests.cluster.lab import ENVIRONMENT, LOCAL, QUIET, is_loopback, wait_until
 
 if TYPE_CHECKING:
     from distributed import Client
 
 pytestmark = pytest.mark.process
-PROFILES = Path(__file__).parents[2] / "cluster"
 HOW: dict[str, Any] = {"trials": 4000, "seed": 3, "block_units": 100}
 TASK_BYTES = 2000
 
@@ -70,7 +69,7 @@ def test_data_is_sent_once_per_worker_and_tasks_are_small() -> None:
     cube = simulate_cube(metrics=("AP", "RR", "nDCG@10"), n_runs=120, seed=5)
     inputs = sum(array.nbytes for array in Swap().inputs(Swap().prepare(cube), 1, 3).values())
     sizes: list[int] = []
-    with open_client({"kind": "processes", "workers": 2}) as client:
+    with open_client(LOCAL, None, 2) as client:
         assert client is not None
 
         def look(done: int, total: int) -> None:
@@ -90,7 +89,7 @@ def test_the_last_holder_of_the_data_may_be_lost(
     small: xr.Dataset, on_one_core: xr.Dataset
 ) -> None:
     killed: list[int] = []
-    with open_client({"kind": "processes", "workers": 1}) as client:
+    with open_client(LOCAL, None, 1) as client:
         assert client is not None
 
         def kill(done: int, total: int) -> None:
@@ -106,7 +105,7 @@ def test_the_last_holder_of_the_data_may_be_lost(
 
 
 def test_workers_come_and_go_with_the_work(small: xr.Dataset, on_one_core: xr.Dataset) -> None:
-    settings = {"kind": "processes", "adapt": {"minimum": 0, "maximum": 2}}
+    settings = {**LOCAL, "adapt": {"minimum": 0, "maximum": 2}}
     with open_client(settings) as client:
         assert client is not None
         assert not client.scheduler_info(n_workers=-1)["workers"]
@@ -121,10 +120,12 @@ def test_workers_come_and_go_with_the_work(small: xr.Dataset, on_one_core: xr.Da
     xr.testing.assert_identical(result.drop_attrs(), on_one_core)
 
 
-def test_the_rehearsal_profile_is_encrypted_and_gives_the_same(
+def test_an_encrypted_cluster_listens_on_loopback_and_gives_the_same(
     small: xr.Dataset, on_one_core: xr.Dataset
 ) -> None:
-    with open_executor(choose_profile(PROFILES / "local.yaml", None, 2)) as executor:
+    encrypted = {"threads_per_worker": 2, "protocol": "tls://", "security": True}
+    file = {"class": "distributed.LocalCluster", "options": encrypted}
+    with open_executor(choose_cluster(file, None, 2)) as executor:
         assert executor.client is not None
         assert executor.workers == 2
         (worker,) = executor.client.scheduler_info(n_workers=-1)["workers"].values()
@@ -142,7 +143,7 @@ def test_the_rehearsal_profile_is_encrypted_and_gives_the_same(
 def test_workers_that_come_later_have_compiled_before_their_first_task(small: xr.Dataset) -> None:
     blocks = Blocks(Swap(), Swap().inputs(Swap().prepare(small), 1, 3))
     plugin = CompileKernels(blocks, (0, 1))
-    with open_client({"kind": "processes", "workers": 1}) as client:
+    with open_client(LOCAL, None, 1) as client:
         assert client is not None
         before = client.run(eval, MODULES).popitem()[1]
         client.register_plugin(plugin, name=plugin.name)
@@ -283,8 +284,8 @@ def test_a_frozen_process_is_named_and_an_interruption_ends_the_run(
             os.kill(os.getpid(), signal.SIGINT)
 
     own = bare_scheduler() if frozen == "scheduler" else nullcontext((None, None))
-    profile = None if frozen == "scheduler" else {"kind": "processes", "workers": 1}
-    with own as (process, address), open_client(profile, address) as client:
+    cluster = None if frozen == "scheduler" else {**LOCAL, "scale": {"n": 1}}
+    with own as (process, address), open_client(cluster, address) as client:
         assert client is not None
         pid = process.pid if process is not None else client.run(os.getpid).popitem()[1]
         watcher = threading.Thread(target=interrupt)
@@ -325,7 +326,7 @@ def fail(item: int) -> int:
 
 def test_an_error_that_cannot_be_sent_ends_the_run_with_a_message() -> None:
     message = r"^the worker at tcp://.* failed with Unpicklable: disk 7 failed\. The error cannot"
-    with open_client({"kind": "processes", "workers": 1}) as client:
+    with open_client(LOCAL, None, 1) as client:
         assert client is not None
         with pytest.raises(ClusterFailed, match=message):
             call_on_client(client, fail, [0], lambda *_: None)

@@ -16,29 +16,32 @@ import psutil
 import pytest
 import xarray as xr
 
-from scorecube.execute.certificates import AUTHORITY, CERTIFICATE, KEY, write_authority
 from tests.cluster.lab import (
+    AUTHORITY,
+    CERTIFICATE,
     ENVIRONMENT,
+    KEY,
     QUIET,
     Study,
     end_of,
     is_loopback,
     listeners,
     run_quietly,
+    security_of,
     wait_until,
     with_words,
+    write_certificates,
 )
 
 pytestmark = pytest.mark.netns
 HOSTS = ("head", "one", "two")
-TIMEOUTS = {"tcp": "12s", "connect": "10s", "worker_ttl": "15s"}
-"""As short as dask allows, so that the test is."""
 SETTINGS = {
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "12s",
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s",
     "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "15s",
     "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "5",
 }
+"""As short as dask allows, so that the test is."""
 DASK = [sys.executable, "-m", "dask"]
 SUPERVISE = 'while true; do "$@" || true; sleep 1; done'
 """As Kubernetes' Deployment or systemd's Restart=always: started again whatever the status."""
@@ -50,12 +53,12 @@ class Network:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.names = {host: f"sc{os.getpid()}{host}" for host in (*HOSTS, "switch")}
-        self.tls = write_authority(folder / "tls")
+        self.tls = write_certificates(folder / "tls")
         self.address = {host: f"10.99.0.{number}" for number, host in enumerate(HOSTS, 1)}
         self.scheduler = f"tls://{self.address['head']}:8786"
         self.profile = folder / "cluster.yaml"
         self.profile.write_text(json.dumps(
-            {"kind": "scheduler", "address": self.scheduler, "tls": str(self.tls), "timeouts": TIMEOUTS, "workers": 2}
+            {"address": self.scheduler, "security": security_of(self.tls), "workers": 2}
         ))  # fmt: skip
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -172,7 +175,9 @@ def network(netns_tools: None, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @contextmanager
 def inside(network: Network, study: Study, **settings: object) -> Iterator[subprocess.Popen[str]]:
-    with study.driver(*network.on("head"), cluster=network.profile, **settings) as driver:
+    with study.driver(
+        *network.on("head"), cluster=network.profile, **SETTINGS, **settings
+    ) as driver:
         try:
             yield driver
         except AssertionError as error:
@@ -257,7 +262,7 @@ def test_every_listener_is_on_loopback_or_asks_for_a_certificate(
 ) -> None:
     network.keep_scheduler()
     wait_until("both workers", lambda: len(registered(network)) == 2)
-    stranger = write_authority(tmp_path / "stranger")
+    stranger = write_certificates(tmp_path / "stranger")
     outside = 0
     for host in HOSTS:
         found = listeners(*network.on(host))
@@ -278,13 +283,10 @@ def test_every_listener_is_on_loopback_or_asks_for_a_certificate(
 
 REFUSED: dict[str, tuple[dict[str, object], str]] = {
     "another run's certificate": (
-        {"tls": "{stranger}"},
+        {"security": "{stranger}"},
         "cannot connect to the dask scheduler at tls://10.99.0.1:8786",
     ),
-    "no certificate": (
-        {},
-        "needs certificates: use a profile of kind scheduler with 'tls: DIRECTORY'",
-    ),
+    "no certificate": ({}, "needs certificates"),
     "not encrypted": (
         {"address": "tcp://10.99.0.1:8786"},
         "is not on this machine and its connections are not encrypted",
@@ -299,19 +301,18 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
 def test_a_client_without_the_certificate_is_refused(
     network: Network, study: Study, tmp_path: Path
 ) -> None:
-    stranger = write_authority(tmp_path / "stranger")
+    stranger = write_certificates(tmp_path / "stranger")
     with ExitStack() as stack:
         drivers = {}
         for number, (what, (settings, _)) in enumerate(REFUSED.items()):
-            told = {
-                "kind": "scheduler",
-                "address": network.scheduler,
-                "timeouts": TIMEOUTS,
-                **settings,
-            }
+            told = {"address": network.scheduler, **settings}
+            if "security" in told:
+                told["security"] = security_of(stranger)
             profile = tmp_path / f"{number}.yaml"
-            profile.write_text(json.dumps(told).replace("{stranger}", str(stranger)))
-            drivers[what] = stack.enter_context(study.driver(*network.on("head"), cluster=profile))
+            profile.write_text(json.dumps(told))
+            drivers[what] = stack.enter_context(
+                study.driver(*network.on("head"), cluster=profile, **SETTINGS)
+            )
         for what, driver in drivers.items():
             status, said = end_of(driver, 90)
             assert status == 1, f"{what}: {said}"

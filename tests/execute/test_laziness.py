@@ -18,6 +18,7 @@ from scorecube.analyses import Swap
 from scorecube.execute.clients import open_client
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
+from tests.cluster.lab import LOCAL
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -90,17 +91,13 @@ def test_work_in_many_blocks_on_threads_needs_no_cluster() -> None:
 
 
 def test_threads_need_no_client() -> None:
-    with (
-        open_client({"kind": "threads"}, None, 2) as from_profile,
-        open_client(None, None, 2) as from_nothing,
-    ):
-        assert from_profile is None
+    with open_client(None, None, 2) as from_nothing:
         assert from_nothing is None
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    with open_client({"kind": "processes"}, None, 2) as opened:
+    with open_client(LOCAL, None, 2) as opened:
         assert opened is not None
         yield opened
 
@@ -136,7 +133,7 @@ def test_everything_a_cluster_opens_is_on_loopback(client: Client) -> None:
 @pytest.mark.process
 def test_a_cluster_is_gone_after_use() -> None:
     before = listeners()
-    with open_client({"kind": "processes"}, None, 1) as opened:
+    with open_client(LOCAL, None, 1) as opened:
         assert opened is not None
         assert listeners() != before
     after = listeners()

@@ -18,13 +18,14 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
+from scorecube.execute.cluster_files import make_spec
 from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import Executor
-from scorecube.execute.profiles import Profile
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow.sweep_run import sweep
 from scorecube.workflow.tasks import plan_in_study
+from tests.cluster.lab import LOCAL
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 TRIALS = 800
@@ -117,12 +118,14 @@ def in_study(
 
 
 def on_processes(study: Study, progress: Callable[..., None]) -> object:
-    with open_executor(Profile(kind="processes", workers=2)) as executor:
+    with open_executor(make_spec({**LOCAL, "workers": 2})) as executor:
         return in_study(study, progress, executor)
 
 
 def on_local_cluster(study: Study, progress: Callable[..., None]) -> object:
-    with open_executor(Profile(kind="local", workers=2, tls=True)) as executor:
+    options = {"threads_per_worker": 2, "protocol": "tls://", "security": True}
+    spec = make_spec({"class": "distributed.LocalCluster", "options": options, "workers": 2})
+    with open_executor(spec) as executor:
         return in_study(study, progress, executor)
 
 

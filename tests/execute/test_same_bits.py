@@ -19,6 +19,7 @@ from scorecube.analyses.base import Accumulator, Arrays
 from scorecube.execute.clients import open_client
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, digest, select
+from tests.cluster.lab import LOCAL
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -42,7 +43,7 @@ def cube() -> xr.Dataset:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    with open_client({"kind": "processes"}, None, 2) as opened:
+    with open_client(LOCAL, None, 2) as opened:
         assert opened is not None
         yield opened
 

@@ -39,8 +39,8 @@ class SharedOptions(Described):
     )
     seed: int = option_field(1, "Seed of the random streams.", minimum=0, maximum=2**64 - 1)
     workers: int | None = option_field(None, "Cores to use; all by default.", minimum=1)
-    cluster: Path | None = option_field(None, "Cluster profile, e.g. cluster/processes.yaml.")  # noqa: RUF009
-    scheduler: str | None = option_field(None, "Address of a running dask scheduler.")
+    cluster: Path | None = option_field(None, "Cluster file, e.g. cluster/processes.yaml.")  # noqa: RUF009
+    scheduler: str | None = option_field(None, "Address of a running dask scheduler, or its file.")
     memory: str | None = option_field(
         None,
         "Limit of the resident memory, e.g. 4GB; four fifths of that of the machine, container or job by default.",

@@ -6,13 +6,11 @@ from typing import Any
 from scorecube.errors import default_flag
 
 FLAGS = {
-    "address": "--scheduler",
     "base": "--from",
     "collections": "--collection",
     "dialect": "--qrels-format",
     "folder": "--out",
     "level_map": "--levels",
-    "profile": "--cluster",
 }
 """Argument -> flag, for arguments of functions that commands name differently."""
 

@@ -182,15 +182,16 @@ def evaluate(
 
     Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --metrics AP,nDCG@20 --gains 2:1,1:1
     """
-    from scorecube.execute.clusters import choose_profile, open_executor
+    from scorecube.execute.cluster_files import choose_cluster
+    from scorecube.execute.clusters import open_executor
     from scorecube.workflow import api
 
     opened = api.open_study(study, mode="a")
     api.check_names(name, values["metrics"])
     reading, scoring = api.arguments_of(values)
-    profile = choose_profile(cluster, scheduler, workers)
+    chosen = choose_cluster(cluster, scheduler, workers)
     noted: list[str] = []
-    with open_executor(profile) as executor, track_progress("reading runs", "files") as progress:
+    with open_executor(chosen) as executor, track_progress("reading runs", "files") as progress:
         rankings = api.read_rankings(
             runs,
             qrels,

@@ -11,10 +11,10 @@ from scorecube.analyses.base import ALL_COLLECTIONS, Analysis
 from scorecube.analyses.shared_options import SELECTION
 from scorecube.cli.terminal import echo_results, notify, track_progress
 from scorecube.errors import ScorecubeError, counted
-from scorecube.execute.clusters import choose_profile, open_executor
+from scorecube.execute.cluster_files import ClusterSpec, choose_cluster
+from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import Executor
 from scorecube.execute.memory import parse_memory
-from scorecube.execute.profiles import Profile
 from scorecube.storage import exists, open_study
 from scorecube.storage.encoding import pairs_as_labels
 from scorecube.workflow.estimates import estimate_tasks
@@ -32,7 +32,7 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
     """
     study: str = values["study"]
     memory = None if values["memory"] is None else parse_memory(values["memory"])
-    profile = choose_profile(values["cluster"], values["scheduler"], values["workers"])
+    cluster = choose_cluster(values["cluster"], values["scheduler"], values["workers"])
     read_only = values["dry_run"] or not exists(study)
     opened = open_study(study, mode="r" if read_only else "a")
     selection = {key: values[key] for key in SELECTION}
@@ -44,7 +44,7 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
         seed=values["seed"],
         **selection,
     )
-    refuse_too_large(tasks, profile, memory, values)
+    refuse_too_large(tasks, cluster, memory, values)
     if values["dry_run"]:
         return
     results = {task.collection.name: find_stored(task) for task in tasks}
@@ -53,7 +53,7 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
     for line in dict.fromkeys(line for task in pending for line in task.warnings if line in common):
         note(f"all {counted(len(pending), 'collection')}", line)
     with ExitStack() as stack:
-        executor = stack.enter_context(open_executor(profile)) if pending else None
+        executor = stack.enter_context(open_executor(cluster)) if pending else None
         for task in pending:  # without any, no cluster is started
             assert executor is not None
             limited = dataclasses.replace(executor, memory=memory or executor.memory)
@@ -63,16 +63,16 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
 
 
 def refuse_too_large(
-    tasks: Sequence[Task], profile: Profile, memory: int | None, values: dict[str, Any]
+    tasks: Sequence[Task], cluster: ClusterSpec, memory: int | None, values: dict[str, Any]
 ) -> None:
     """Estimate all tasks that will run before any work; a dry run prints the estimates.
 
     Raises BadPlan: A task needs more memory than is allowed.
     """
     chosen = [task for task in tasks if values["dry_run"] or not task.is_stored()]
-    count = profile.threads
+    count = cluster.threads
     estimates = estimate_tasks(
-        chosen, count, memory or profile.total_memory(), profile.program_bytes()
+        chosen, count, memory or cluster.total_memory(), cluster.program_bytes()
     )
     if values["dry_run"]:
         for task, estimate in zip(chosen, estimates, strict=True):

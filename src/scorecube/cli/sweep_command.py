@@ -25,9 +25,9 @@ from scorecube.errors import BadOutput, SweepFailed, counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from scorecube.execute.cluster_files import ClusterSpec
     from scorecube.execute.estimate import Estimate
     from scorecube.execute.executor import Executor
-    from scorecube.execute.profiles import Profile
     from scorecube.storage import Study
     from scorecube.workflow.sweep_file import SweepFile
     from scorecube.workflow.sweep_journal import Journal
@@ -93,7 +93,7 @@ def sweep(
 
     Example: scorecube sweep sweep.toml --workers 8 --memory 16GB
     """
-    from scorecube.execute.clusters import choose_profile
+    from scorecube.execute.cluster_files import choose_cluster
     from scorecube.workflow.sweep_file import read_sweep
     from scorecube.workflow.sweep_journal import Journal
     from scorecube.workflow.sweep_parts import narrowed, parse_part
@@ -121,21 +121,19 @@ def sweep(
     given |= {"scheduler": scheduler, "memory": memory}
     expected = sum(source.kind != "study" for source in settings.sources)
     journal = Journal(repeat_command(file, given), settings.study, part or "", expected)
-    profile = cluster or (None if settings.cluster is None else Path(settings.cluster))
+    named = cluster or (None if settings.cluster is None else Path(settings.cluster))
     # A dry run starts no cluster, but it reads collections, because plans depend on their sizes.
     run_file(
         replace(settings, memory=memory or settings.memory),
-        choose_profile(
-            None if dry_run else profile,
-            None if dry_run else scheduler,
-            workers or settings.workers,
+        choose_cluster(
+            None if dry_run else named, None if dry_run else scheduler, workers or settings.workers
         ),
         journal,
         dry_run=dry_run,
     )
 
 
-def run_file(settings: SweepFile, profile: Profile, journal: Journal, *, dry_run: bool) -> None:
+def run_file(settings: SweepFile, cluster: ClusterSpec, journal: Journal, *, dry_run: bool) -> None:
     """Add the collections of a sweep, plan it, print its plans, and run it unless that is a dry run.
 
     Raises SweepFailed: Collections that failed, with the messages and the commands that repeat them; the others are
@@ -155,7 +153,7 @@ def run_file(settings: SweepFile, profile: Profile, journal: Journal, *, dry_run
         stack.callback(notify_failures, journal)
         if not dry_run:
             stack.enter_context(published(journal, opened.location))
-        executor = replace(stack.enter_context(open_executor(profile)), memory=limit)
+        executor = replace(stack.enter_context(open_executor(cluster)), memory=limit)
         names = add_collections(
             opened,
             settings.sources,

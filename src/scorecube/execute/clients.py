@@ -17,9 +17,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scorecube.errors import ClusterFailed
-from scorecube.execute.clusters import choose_profile, open_executor
+from scorecube.execute.cluster_files import ClusterSpec, choose_cluster
+from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import Blocks, OnResult
-from scorecube.execute.profiles import Profile
 from scorecube.execute.worker_versions import (
     check_versions,
     stated,
@@ -50,17 +50,17 @@ RESUME_HINT = "Recorded blocks are kept; rerun the same command to resume"
 
 @contextmanager
 def open_client(
-    profile: Profile | Mapping[str, Any] | str | os.PathLike[str] | None,
+    cluster: ClusterSpec | Mapping[str, Any] | str | os.PathLike[str] | None,
     address: str | None = None,
     workers: int | None = None,
 ) -> Iterator[Client | None]:
-    """Yield a client for a profile or a scheduler's address; None for local threads.
+    """Yield a client for a cluster or a scheduler's address; None for local threads.
 
-    profile: A profile, its settings, e.g. ``{"kind": "processes", "workers": 4}``, or the path of its file.
+    cluster: A specification, the content of a file, e.g. ``{"class": "distributed.LocalCluster"}``, or its path.
     address: Of a running scheduler, e.g. ``tcp://127.0.0.1:8786``.
-    workers: Number of blocks at a time; overrides that of the profile.
+    workers: Number of blocks at a time; in place of what the cluster says.
     """
-    with open_executor(choose_profile(profile, address, workers)) as executor:
+    with open_executor(choose_cluster(cluster, address, workers)) as executor:
         yield executor.client
 
 
@@ -277,7 +277,7 @@ def translate_errors(client: Client) -> Iterator[None]:
     except KilledWorker as error:
         raise ClusterFailed(
             f"{error.allowed_failures + 1} workers ended while they computed the same block, the last at {error.last_worker.address}: "
-            f"perhaps they lack memory (memory in the profile), their log says more. {RESUME_HINT}"
+            f"perhaps they lack memory (memory in the cluster file), their log says more. {RESUME_HINT}"
         ) from None
     except (NoWorkerError, NoValidWorkerError) as error:
         seconds = error.timeout

@@ -1,39 +1,48 @@
-"""Starting or connecting to the cluster of a profile.
+"""Starting or connecting to the cluster of a specification.
 
-Processes listen on loopback unless a profile says otherwise, and then only with certificates (see `certificates.py`): whoever reaches
-a scheduler's port can run any code. dask's web pages do not support certificates and always stay on loopback.
+Whoever reaches a scheduler's port can run any code: what is started listens on loopback, or asks
+for a certificate of this run (`distributed.Security.temporary`), unless a file says otherwise.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
-from collections.abc import Callable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from importlib import import_module
 from multiprocessing import resource_tracker
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from scorecube.errors import BadPlan, option
-from scorecube.execute.certificates import check_files, security_from, security_of
+from scorecube.errors import BadPlan
+from scorecube.execute.cluster_files import ClusterSpec
 from scorecube.execute.executor import Executor
-from scorecube.execute.job_queues import ONE_THREAD, SubmissionRefused, start_jobs
 from scorecube.execute.memory import WORKER_BYTES
-from scorecube.execute.profiles import BATCH, Profile, make_profile, read_profile
-from scorecube.storage.network import is_loopback
 
 if TYPE_CHECKING:
     from distributed import Client
 
-LOOPBACK = "127.0.0.1"
-ALLOWED_FAILURES = 5
-"""Workers that may be lost while they compute the same block before the run fails."""
+ANY_PORT = "127.0.0.1:0"
+"""Address of dask's pages, which know no certificates, unless options name another."""
 CLOSE_SECONDS = 2.0
 """Longest wait for a running scheduler to say goodbye."""
+RUNS = "scorecube-runs"
+"""Folder of certificates and logs of jobs, in the current one, on a file system of all nodes."""
+SETTINGS = {
+    "distributed.comm.timeouts.tcp": "20s",
+    "distributed.comm.timeouts.connect": "20s",
+    "distributed.scheduler.worker-ttl": "60s",
+    "distributed.scheduler.allowed-failures": 5,
+    "distributed.deploy.lost-worker-timeout": "60s",
+    "distributed.admin.large-graph-warning-threshold": "1TB",
+    # Errors of workers are raised here, too.
+    "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical",
+}
+"""Of dask during a run, where its files and environment say nothing."""
 LOGGER = logging.getLogger("scorecube")
 TASK_LOGGERS = (
     *("asyncio", "tornado.application"),
@@ -44,33 +53,224 @@ DASK_LOGGERS = ("asyncio", "tornado", "tornado.application", "distributed", "dis
 """Loggers with a level of their own, which holds for those below them."""
 
 
+class SubmissionRefused(Exception):
+    """A job that the queueing system refused; the text is its message."""
+
+
 @contextmanager
-def open_executor(profile: Profile) -> Iterator[Executor]:
-    """Start, or connect to, the cluster of a profile; what was started is stopped."""
-    if profile.kind == "threads":
-        yield Executor(workers=profile.threads)
+def open_executor(spec: ClusterSpec) -> Iterator[Executor]:
+    """Start, or connect to, a cluster; what was started is stopped."""
+    spec.check_protected()
+    if spec.local_threads:
+        yield Executor(workers=spec.threads)
         return
     import dask
-    import distributed  # noqa: F401  # before the settings: its own defaults would be removed with them at the end
+    import distributed  # noqa: F401  # before the settings: its defaults would be removed with them
 
-    own_place = None if profile.kind in BATCH else profile.local_directory
-    # During the run only: other users of dask in this process keep their settings.
+    said = dask.config.collect()
+    settings = {key: value for key, value in SETTINGS.items() if _unset(key, said)}
+    parent = dask.config.get("temporary-directory", None)
     with (
-        # dask imports from its scratch folder, which in a shared directory may be another user's; this one has mode 0700.
-        TemporaryDirectory(
-            prefix="scorecube-",
-            dir=own_place or dask.config.get("temporary-directory", None),
-            ignore_cleanup_errors=True,
+        # dask imports from its scratch folder, so that nobody else may write there (mode 0700).
+        tempfile.TemporaryDirectory(
+            prefix="scorecube-", dir=parent, ignore_cleanup_errors=True
         ) as scratch,
-        dask.config.set({**configuration(profile), "temporary-directory": scratch}),
+        dask.config.set({**settings, "temporary-directory": scratch}),
         quiet_connection_losses() as silence,
         ExitStack() as stack,
     ):
         try:
-            yield _executor_of(_open_client(profile, stack), profile)
+            yield _connected(spec, stack) if spec.address else _started(spec, stack)
         except BaseException:
             silence()
             raise
+
+
+def _unset(key: str, config: Any) -> bool:
+    """Whether a configuration of dask says nothing of a setting."""
+    import dask
+
+    return dask.config.get(key, None, config=config) is None
+
+
+def _started(spec: ClusterSpec, stack: ExitStack) -> Executor:
+    """Start a cluster, and return its executor."""
+    from distributed import Client
+
+    kind = _class_of(spec)
+    jobs = hasattr(kind, "job_cls")
+    options = dict(spec.options)
+    if jobs:
+        options = _job_options(spec, kind, stack)
+    elif spec.kind.endswith("LocalCluster"):
+        pages = {"scheduler_kwargs": {"dashboard": False}, "dashboard_address": ANY_PORT}
+        options = {**({} if "dashboard_address" in options else pages), **options}
+        options["n_workers"] = spec.adapt.get("minimum", spec.n_workers)
+    try:
+        with interrupts_blocked():
+            cluster = stack.enter_context(kind(**options))
+    except (TypeError, ValueError, OSError, RuntimeError) as error:
+        raise BadPlan(f"{spec.kind} does not start with its options: {_first(error)}") from None
+    if jobs:
+        _submit(spec, cluster)
+    elif spec.adapt:
+        cluster.adapt(**spec.adapt)
+    elif spec.scale or spec.workers:
+        cluster.scale(**({"n": spec.n_workers} if spec.workers else spec.scale))
+    if "dashboard_address" in spec.options:
+        LOGGER.warning("dashboard: %s", cluster.dashboard_link)
+    client: Client = stack.enter_context(Client(cluster, set_as_default=False))
+    return Executor(client, spec.threads, spec.total_memory(), program=spec.program_bytes())
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return the error that others are about."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _class_of(spec: ClusterSpec) -> Any:
+    """Return the class of a specification."""
+    from distributed.deploy.cluster import Cluster
+
+    module, _, name = spec.kind.rpartition(".")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        package = module.partition(".")[0].replace("_", "-")
+        raise BadPlan(
+            f"no class {spec.kind} ({error}); is {package or 'its package'} installed?"
+        ) from None
+    if not (isinstance(found, type) and issubclass(found, Cluster)):
+        raise BadPlan(f"{spec.kind} is no class of dask clusters")
+    return found
+
+
+def _job_options(spec: ClusterSpec, kind: Any, stack: ExitStack) -> dict[str, Any]:
+    """Return the options of jobs of dask-jobqueue, with certificates and logs in a folder of this run."""
+    parent = Path(spec.options.get("shared_temp_directory", RUNS)).expanduser().absolute()
+    parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=parent))  # of mode 0700
+    pages = {"dashboard": False, "dashboard_address": ANY_PORT}
+    options = {
+        "log_directory": str(folder),
+        "worker_extra_args": ["--no-dashboard", "--dashboard-address", ANY_PORT],
+        **spec.options,
+        "scheduler_options": pages | dict(spec.options.get("scheduler_options", {})),
+        "job_cls": refusing(kind.job_cls),
+    }
+    if options.get("security") is True:
+        stack.callback(shutil.rmtree, folder / "tls", ignore_errors=True)
+        options["security"] = write_certificates(folder / "tls")
+    return options
+
+
+def write_certificates(folder: Path) -> Any:
+    """Write certificates of dask for one run, and return its settings with their paths, which jobs read."""
+    from distributed import Security
+
+    made: Any = Security.temporary()
+    folder.mkdir(mode=0o700)
+    paths = {}
+    for name in ("tls_ca_file", "tls_client_cert", "tls_client_key"):
+        paths[name] = folder / f"{name.removeprefix('tls_')}.pem"
+        handle = os.open(paths[name], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(getattr(made, name))
+    authority, certificate, key = map(str, paths.values())
+    roles = ("client", "scheduler", "worker")
+    return Security(
+        require_encryption=True,
+        tls_ca_file=authority,
+        **{f"tls_{role}_cert": certificate for role in roles},
+        **{f"tls_{role}_key": key for role in roles},
+    )
+
+
+def _submit(spec: ClusterSpec, cluster: Any) -> None:
+    """Submit the first jobs; lost ones are replaced.
+
+    Raises
+    ------
+    BadPlan
+        The queueing system refuses a job; with its own message.
+    """
+    n_jobs = -(-spec.n_workers // int(spec.options.get("processes", 1)))
+    limits: dict[str, Any] = {
+        "minimum_jobs": n_jobs,
+        "maximum_jobs": n_jobs,
+        "interval": "2s",
+    } | dict(spec.adapt)
+    cluster.scale(jobs=max(int(limits["minimum_jobs"]), 1))
+    with suppress(SubmissionRefused):  # raised here, or in the callback that submits the jobs
+        cluster.sync(cluster._correct_state)
+    if refusals := cluster.job_cls.refusals:
+        raise BadPlan(
+            f"{spec.kind}: a job was refused: {refusals[0]}; correct the cluster file and run the "
+            "same command again"
+        )
+    cluster.job_cls.running = True
+    cluster.adapt(**limits)
+
+
+def refusing(job: Any) -> Any:
+    """Return a class of jobs of dask-jobqueue that raises `SubmissionRefused` in place of errors that hold a whole job script.
+
+    Later refusals, of jobs that replace lost ones, are logged once.
+    """
+    from distributed.core import Status
+
+    class Job(job):  # type: ignore[misc]
+        running: ClassVar[bool] = False
+        refusals: ClassVar[list[str]] = []
+
+        async def start(self) -> None:
+            try:
+                await super().start()
+            except (RuntimeError, ValueError, OSError) as error:
+                text = str(error).partition("stderr:")[2].strip() or str(error).strip()
+                message = " ".join(text.split())
+                if self.running and message not in self.refusals:
+                    LOGGER.warning("another job was refused, the others go on: %s", message)
+                self.refusals.append(message)
+                self.status = Status.failed
+                raise SubmissionRefused(message) from None
+
+    return Job
+
+
+def _connected(spec: ClusterSpec, stack: ExitStack) -> Executor:
+    """Connect to a running scheduler, and return its executor."""
+    from distributed import Client, Security
+
+    place = {"scheduler_file" if spec.address.endswith(".json") else "address": spec.address}
+    security = None
+    if spec.security or spec.address.startswith("tls:"):
+        security = Security(**{"require_encryption": True, **spec.security})
+        if not security.get_tls_config_for_role("client")["ca_file"]:
+            raise BadPlan(
+                f"{spec.address} needs certificates: name them under security in a cluster file, "
+                "or in dask's configuration"
+            )
+    try:
+        client = Client(**place, security=security, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise BadPlan(
+            f"cannot connect to the dask scheduler at {spec.address} ({error}); check its address, "
+            "and the certificates of a tls:// address"
+        ) from None
+    stack.callback(_close, client)
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    threads, memory = (sum(each[of] for each in workers) for of in ("nthreads", "memory_limit"))
+    n_blocks = spec.workers or threads or spec.threads
+    return Executor(client, n_blocks, memory or None, program=float(len(workers) * WORKER_BYTES))
+
+
+def _close(client: Client) -> None:
+    """Close a client, whose scheduler may be frozen."""
+    with suppress(TimeoutError):
+        client.close(timeout=CLOSE_SECONDS)
 
 
 @contextmanager
@@ -108,31 +308,6 @@ def quiet_connection_losses() -> Iterator[Callable[[], None]]:
             logging.getLogger(name).setLevel(level)
 
 
-def configuration(profile: Profile) -> dict[str, Any]:
-    """Return dask's settings for a profile.
-
-    No warning about large graphs: they contain the cube on purpose.
-    """
-    settings: dict[str, Any] = {
-        "distributed.comm.timeouts.tcp": profile.timeout("tcp"),
-        "distributed.comm.timeouts.connect": profile.timeout("connect"),
-        "distributed.scheduler.worker-ttl": profile.timeout("worker_ttl"),
-        "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
-        "distributed.scheduler.no-workers-timeout": profile.timeout("no_workers"),
-        "distributed.scheduler.idle-timeout": profile.timeout("idle"),
-        "distributed.deploy.lost-worker-timeout": profile.timeout("lost_worker"),
-        "distributed.admin.large-graph-warning-threshold": "1TB",
-    }
-    # Errors of workers are raised here, too; their own log would show each of them once more, with tracebacks.
-    environment: dict[str, Any] = {"DASK_LOGGING__DISTRIBUTED": "critical"}
-    if profile.cache_directory is not None:
-        environment["NUMBA_CACHE_DIR"] = str(Path(profile.cache_directory).absolute())
-        environment |= dict.fromkeys(ONE_THREAD, 1)
-    return settings | {
-        f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in environment.items()
-    }
-
-
 @contextmanager
 def interrupts_blocked() -> Iterator[None]:
     """Start threads, and processes started by them, that Ctrl-C does not reach.
@@ -149,135 +324,3 @@ def interrupts_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _executor_of(client: Client, profile: Profile) -> Executor:
-    if profile.kind != "scheduler":
-        return Executor(
-            client, profile.threads, profile.total_memory(), program=profile.program_bytes()
-        )
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    threads, memory = (
-        sum(worker[what] for worker in workers) for what in ("nthreads", "memory_limit")
-    )
-    n_blocks = profile.workers or threads or profile.threads
-    return Executor(client, n_blocks, memory or None, program=float(len(workers) * WORKER_BYTES))
-
-
-def _open_client(profile: Profile, stack: ExitStack) -> Client:
-    from distributed import Client
-
-    if profile.kind == "scheduler":
-        return _connect(profile, stack)
-    cluster = (start_jobs if profile.kind in BATCH else _start_local)(profile, stack)
-    if profile.dashboard:
-        LOGGER.warning("dashboard: %s", cluster.dashboard_link)
-    client: Client = stack.enter_context(Client(cluster, set_as_default=False))
-    return client
-
-
-def _start_local(profile: Profile, stack: ExitStack) -> Any:
-    from distributed import LocalCluster
-
-    low, high = (
-        (profile.adapt["minimum"], profile.adapt["maximum"]) if profile.adapt else (None, None)
-    )
-    processes = profile.kind == "processes"
-    security = security_of(profile, stack, private=True)
-    with interrupts_blocked():
-        cluster = stack.enter_context(
-            # Workers start by importing the main module of the caller.
-            LocalCluster(
-                n_workers=low if low is not None else profile.threads if processes else 1,
-                threads_per_worker=1 if processes else profile.threads,
-                host=LOOPBACK,
-                protocol="tcp://" if security is None else "tls://",
-                security=security,
-                dashboard_address=f"{LOOPBACK}:0",
-                scheduler_kwargs={"dashboard": profile.dashboard},
-                memory_limit=profile.memory or "auto",
-            )
-        )
-    if profile.adapt:
-        cluster.adapt(minimum=low, maximum=high)
-    return cluster
-
-
-def _connect(profile: Profile, stack: ExitStack) -> Client:
-    from distributed import Client, Security
-
-    address = profile.address or _address_in(profile)
-    if urlsplit(address).scheme != "tls":
-        if not is_loopback(urlsplit(address).hostname or "") and not profile.insecure:
-            raise BadPlan(
-                f"{address} is not on this machine and its connections are not encrypted: others on the network could run code on both "
-                "sides. Start the scheduler with certificates and give its tls:// address (cluster/README.md), or set 'insecure: true' "
-                "in a profile of kind scheduler"
-            )
-        security = None
-    elif isinstance(profile.tls, str):
-        security = security_from(check_files(profile.tls))
-    else:
-        security = Security(require_encryption=True)  # from dask's own configuration
-        if not security.get_tls_config_for_role("client")["ca_file"]:
-            raise BadPlan(
-                f"{address} needs certificates: use a profile of kind scheduler with 'tls: DIRECTORY'"
-            )
-    try:
-        client = Client(
-            address, security=security, set_as_default=False, timeout=profile.timeout("connect")
-        )
-    except (OSError, ValueError, TimeoutError) as error:
-        raise BadPlan(
-            f"cannot connect to the dask scheduler at {address} ({error}); check its address, and the certificates of a tls:// address"
-        ) from None
-    stack.callback(_close, client)
-    return client
-
-
-def _close(client: Client) -> None:
-    """Close a client, whose scheduler may be frozen."""
-    with suppress(TimeoutError):
-        client.close(timeout=CLOSE_SECONDS)
-
-
-def _address_in(profile: Profile) -> str:
-    import json
-
-    assert profile.scheduler_file is not None
-    try:
-        return str(json.loads(Path(profile.scheduler_file).read_text(encoding="utf-8"))["address"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadPlan(f"{profile.scheduler_file}: not a scheduler file of dask: {error}") from None
-
-
-def choose_profile(
-    profile: Profile | Mapping[str, Any] | str | os.PathLike[str] | None,
-    address: str | None,
-    workers: int | None,
-) -> Profile:
-    """Return the profile that options select; by default local threads.
-
-    profile: A profile, its settings, or the path of its file.
-    address: Of a running scheduler, instead of a profile.
-    workers: Number of blocks at a time; overrides that of the profile.
-    """
-    if isinstance(profile, Mapping):
-        profile = make_profile(profile)
-    elif isinstance(profile, str | os.PathLike):
-        profile = read_profile(profile)
-    if address is not None:
-        if profile is not None:
-            raise BadPlan(
-                f"{option('profile')} and {option('address')} both name a cluster; use one of them",
-                option="address",
-            )
-        if not address.strip():
-            raise BadPlan(
-                f"{option('address')} is empty; give that of a running scheduler such as tcp://host:8786, or leave it out",
-                option="address",
-            )
-        chosen = Profile(kind="scheduler", address=address)
-    else:
-        chosen = profile or Profile(kind="threads")
-    return chosen if workers is None else replace(chosen, workers=workers, adapt=None)

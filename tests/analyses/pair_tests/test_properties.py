@@ -20,6 +20,7 @@ from scorecube.execute.clients import open_client
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, open_study, plan_in_study, select
+from tests.cluster.lab import LOCAL
 from tests.oracles.agreement import FAMILIES
 from tests.oracles.paired_tests import run_positions
 
@@ -52,7 +53,7 @@ def many_runs() -> xr.Dataset:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    with open_client({"kind": "processes"}, None, 2) as opened:
+    with open_client(LOCAL, None, 2) as opened:
         assert opened is not None
         yield opened
 

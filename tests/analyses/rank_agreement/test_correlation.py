@@ -24,6 +24,7 @@ from scorecube.report.results import table
 from scorecube.report.tables import averages
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, select
+from tests.cluster.lab import LOCAL
 from tests.oracles import correlation as oracle
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def test_more_than_half_a_percent_of_the_values_of_s1_are_multiples() -> None:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    with open_client({"kind": "processes"}, None, 2) as opened:
+    with open_client(LOCAL, None, 2) as opened:
         assert opened is not None
         yield opened
 

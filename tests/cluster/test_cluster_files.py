@@ -1,0 +1,220 @@
+"""Cluster files: shipped ones are read, mistakes are reported with file and line, ports are protected, jobs ask for what their file says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from scorecube.errors import BadPlan
+from scorecube.execute.clients import open_client
+from scorecube.execute.cluster_files import choose_cluster, make_spec, read_spec
+from scorecube.execute.clusters import SETTINGS, _class_of, _job_options
+from scorecube.workflow.sweep_file import read_sweep
+from tests.cluster.lab import LOCAL
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+FILES = Path(__file__).parents[2] / "cluster"
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("clas: x.Y", "{path}:1: unknown setting 'clas'; nearest: class"),
+        ("# one\nclass: x.Y\nworkers: many", "{path}:3: workers is 'many'"),
+        ("class: x.Y\noptions: 3", "{path}:2: options is 3; expected settings"),
+        ("class: x.Y\ninsecure: perhaps", "{path}:2: insecure is 'perhaps'"),
+        ("class: x.Y\naddress: tcp://here:1", "{path}: a cluster file names"),
+        ("options: {}", "{path}: a cluster file names"),
+        ("- class", "{path}: a cluster file is lines"),
+        ("class: {", "{path}: the cluster file is not YAML"),
+    ],
+)
+def test_mistakes_are_reported_with_their_line(text: str, start: str, tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(text)
+    with pytest.raises(BadPlan) as raised:
+        read_spec(path)
+    assert str(raised.value).startswith(start.replace("{path}", str(path)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"class": "nowhere.Cluster"}, "nowhere"),
+        ({"class": "distributed.NoCluster"}, "NoCluster"),
+        ({"class": "pathlib.Path"}, "pathlib.Path"),
+        ({"class": "distributed.LocalCluster", "options": {"n_wokers": 2}}, "n_wokers"),
+    ],
+)
+def test_a_class_that_makes_no_cluster_is_refused(settings: dict[str, Any], word: str) -> None:
+    with pytest.raises(BadPlan, match=word), open_client({**settings, "insecure": True}):
+        pass
+
+
+def test_workers_and_memory_of_a_cluster() -> None:
+    jobs = make_spec({
+        "class": "dask_jobqueue.SLURMCluster",
+        "options": {"cores": 4, "processes": 2, "memory": "2GB"},
+        "scale": {"jobs": 3},
+    })  # fmt: skip
+    assert (jobs.threads, jobs.n_workers, jobs.total_memory()) == (12, 6, 6 * 10**9)
+    fewer = choose_cluster(jobs, None, 5)
+    assert (fewer.threads, fewer.n_workers) == (5, 3)
+    growing = make_spec({"class": "x.Y", "adapt": {"minimum": 0, "maximum": 7}})
+    assert growing.threads == 7
+    assert choose_cluster(None, None, 3).threads == 3
+    with pytest.raises(BadPlan) as raised:
+        choose_cluster(jobs, "tcp://127.0.0.1:1", None)
+    assert raised.value.option == "scheduler"
+
+
+@pytest.mark.process
+def test_settings_of_dask_hold_for_the_run_and_give_way_to_its_users(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import dask
+    import distributed  # noqa: F401 - brings its settings
+
+    tcp, ttl = "distributed.comm.timeouts.tcp", "distributed.scheduler.worker-ttl"
+    before = dask.config.get(tcp), dask.config.get(ttl)
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP", "13s")
+    dask.config.refresh()
+    try:
+        with open_client({**LOCAL, "scale": {"n": 1}}) as client:
+            assert client is not None
+            there = client.run(lambda: __import__("dask").config.config).popitem()[1]
+            for config in (dask.config.config, there):
+                assert dask.config.get(tcp, config=config) == "13s"
+                assert dask.config.get(ttl, config=config) == SETTINGS[ttl]
+    finally:
+        monkeypatch.delenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP")
+        dask.config.refresh()
+    assert (dask.config.get(tcp), dask.config.get(ttl)) == before
+
+
+@pytest.fixture
+def submitting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with the command that submits jobs, which is not called, and a folder of its own."""
+    pytest.importorskip("dask_jobqueue", reason="the extra 'cluster' is not installed")
+    program = tmp_path / "bin" / "sbatch"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.process
+def test_jobs_ask_for_what_their_file_says(submitting: Path) -> None:
+    settings = yaml.safe_load((FILES / "slurm.yaml").read_text())
+    settings["options"] |= {"queue": "long", "account": "us", "interface": "lo"}
+    spec = make_spec(settings)
+    kind = _class_of(spec)
+    with ExitStack() as stack:
+        with kind(**_job_options(spec, kind, stack)) as cluster:
+            script = cluster.job_script()
+        (folder,) = (submitting / "scorecube-runs").iterdir()
+        assert folder.stat().st_mode & 0o777 == 0o700
+    for words in (
+        "#SBATCH --cpus-per-task=4", "#SBATCH --mem=8G", "#SBATCH -t 04:00:00", "#SBATCH -p long", "#SBATCH -A us",
+        "-m distributed.cli.dask_worker", "--protocol tls://", "--no-dashboard --dashboard-address 127.0.0.1:0",
+        f"--tls-key {folder}/tls/client_key.pem",
+    ):  # fmt: skip
+        assert words in script
+    assert not (folder / "tls").exists(), "certificates outlive their run"
+
+
+JOBS = {"class": "dask_jobqueue.SLURMCluster"}
+PORTS: list[tuple[dict[str, Any], bool]] = [
+    (JOBS, False),
+    ({**JOBS, "insecure": True}, True),
+    ({**JOBS, "options": {"protocol": "tls://", "security": True}}, True),
+    ({**JOBS, "options": {"interface": "lo"}}, True),
+    ({**JOBS, "options": {"interface": "ib0"}}, False),
+    (LOCAL, True),
+    ({"class": "distributed.LocalCluster", "options": {"host": "0.0.0.0"}}, False),
+    ({"address": "tcp://127.0.0.1:8786"}, True),
+    ({"address": "tcp://example.org:8786"}, False),
+    ({"address": "tcp://example.org:8786", "insecure": True}, True),
+    ({"address": "tls://example.org:8786"}, True),
+]
+
+
+@pytest.mark.parametrize(("settings", "allowed"), PORTS)
+def test_no_open_port_without_certificates(settings: dict[str, Any], allowed: bool) -> None:
+    spec = make_spec(settings)
+    if allowed:
+        spec.check_protected()
+        return
+    with pytest.raises(BadPlan, match="insecure: true"):
+        spec.check_protected()
+
+
+def test_a_refused_job_ends_the_command_with_the_message_of_the_queueing_system(
+    submitting: Path, scorecube: Cli, finished_study: Path
+) -> None:
+    message = "sbatch: error: invalid partition specified: nowhere"
+    program = submitting / "bin" / "sbatch"
+    program.write_text(
+        f"#!/bin/sh\necho \"$@\" >> {program}.called\nprintf '%s\\n' '{message}' >&2\nexit 1\n"
+    )
+    file = submitting / "cluster.yaml"
+    file.write_text(
+        "class: dask_jobqueue.SLURMCluster\nscale: {jobs: 3}\n"
+        "options: {cores: 1, memory: 1GB, interface: lo, queue: nowhere}\n"
+    )
+    outcome = scorecube("swap", finished_study, "--trials", 7, "--seed", 9, "--cluster", file)
+    assert outcome.status == 1
+    (said,) = outcome.stderr.splitlines()
+    assert message in said
+    called = (submitting / "bin" / "sbatch.called").read_text().splitlines()
+    assert len(called) == 3, "each job is submitted once, and none again"
+    assert not list((submitting / "scorecube-runs").glob("*/tls"))
+
+
+def run_with_stand_in(folder: Path, command: list[str], **environment: str) -> str:
+    """Run a command where `scorecube` prints its arguments; return what it prints."""
+    program = folder / "bin" / "scorecube"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text('#!/bin/sh\necho "scorecube $*"\n')
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command, env={"PATH": path, **environment}, capture_output=True, text=True, check=False
+    )
+    return done.stdout + done.stderr
+
+
+def test_the_array_job_sweeps_the_part_of_its_task(tmp_path: Path) -> None:
+    command = ["bash", str(FILES / "slurm/parts.sbatch"), "my sweep.toml", "--memory=4GB"]
+    task = {"SLURM_ARRAY_TASK_ID": "7", "SLURM_CPUS_PER_TASK": "4"}
+    said = run_with_stand_in(tmp_path, command, SLURM_ARRAY_TASK_COUNT="100", **task)
+    assert said == "scorecube sweep my sweep.toml --memory=4GB --part 7/100 --workers 4\n"
+    again = run_with_stand_in(tmp_path, command, SLURM_ARRAY_TASK_COUNT="2", PARTS="100", **task)
+    assert again == said
+
+
+def test_the_indexed_job_sweeps_every_part_once(tmp_path: Path) -> None:
+    text = (FILES / "kubernetes/job.yaml").read_text()
+    config, job = yaml.safe_load_all(text)
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    said = [
+        run_with_stand_in(tmp_path, container["args"], JOB_COMPLETION_INDEX=str(index))
+        for index in (0, job["spec"]["completions"] - 1)
+    ]
+    assert said == [
+        f"scorecube sweep /etc/sweep/sweep.toml --part {number}/100 --workers 4\n"
+        for number in (1, 100)
+    ]
+    file = tmp_path / "sweep.toml"
+    file.write_text(config["data"]["sweep.toml"])
+    assert all(entry.seed is not None for entry in read_sweep(file).entries)

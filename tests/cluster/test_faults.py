@@ -21,7 +21,7 @@ import xarray as xr
 from distributed.comm.core import CommClosedError
 
 from scorecube.analyses import Swap
-from scorecube.errors import ClusterFailed
+from scorecube.errors import BadPlan, ClusterFailed
 from scorecube.execute import clients
 from scorecube.execute.clients import call_on_client, open_client, translate_errors
 from scorecube.execute.cluster_files import choose_cluster
@@ -201,6 +201,13 @@ def test_a_lost_scheduler_is_reported_in_one_message(small: xr.Dataset) -> None:
             analyse(small, Swap(), client=client, progress=kill, **HOW)
     assert str(raised.value).startswith(f"the dask scheduler at {address} was lost (")
     assert str(raised.value).endswith("rerun the same command to resume")
+
+
+def test_a_scheduler_with_another_dask_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scorecube.execute.clusters.version", lambda _: "0.0.7")
+    with bare_scheduler() as (_, address):
+        with pytest.raises(BadPlan, match="this program 0.0.7"), open_client(None, address):
+            pass
 
 
 def test_a_scheduler_that_is_lost_before_workers_are_asked_is_reported(

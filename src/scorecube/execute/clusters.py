@@ -6,14 +6,17 @@ for a certificate of this run (`distributed.Security.temporary`), unless a file 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
+from importlib.metadata import version
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -254,6 +257,8 @@ def _connected(spec: ClusterSpec, stack: ExitStack) -> Executor:
                 "or in dask's configuration"
             )
     try:
+        if "address" in place:
+            _check_version(spec.address, security)
         client = Client(**place, security=security, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise BadPlan(
@@ -265,6 +270,31 @@ def _connected(spec: ClusterSpec, stack: ExitStack) -> Executor:
     threads, memory = (sum(each[of] for each in workers) for of in ("nthreads", "memory_limit"))
     n_blocks = spec.workers or threads or spec.threads
     return Executor(client, n_blocks, memory or None, program=float(len(workers) * WORKER_BYTES))
+
+
+def _check_version(address: str, security: Any) -> None:
+    """Refuse a scheduler with another version of dask, whose requests and answers may be others.
+
+    Raises
+    ------
+    BadPlan
+        Naming both versions.
+    """
+    from distributed.core import rpc
+
+    async def asked() -> str:
+        arguments = {} if security is None else security.get_connection_args("client")
+        async with rpc(address, connection_args=arguments) as scheduler:
+            packages = (await scheduler.versions())["packages"]
+        return str(dict(packages)["distributed"])
+
+    with ThreadPoolExecutor(1) as thread:  # a notebook has an event loop of its own in this one
+        found = thread.submit(asyncio.run, asked()).result()
+    if found != (own := version("distributed")):
+        raise BadPlan(
+            f"the dask scheduler at {address} has distributed {found}, this program {own}; start "
+            "it in the same environment"
+        )
 
 
 def _close(client: Client) -> None:

@@ -205,9 +205,12 @@ def test_a_lost_scheduler_is_reported_in_one_message(small: xr.Dataset) -> None:
 
 def test_a_scheduler_with_another_dask_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scorecube.execute.clusters.version", lambda _: "0.0.7")
-    with bare_scheduler() as (_, address):
-        with pytest.raises(BadPlan, match="this program 0.0.7"), open_client(None, address):
-            pass
+    with (
+        bare_scheduler() as (_, address),
+        pytest.raises(BadPlan, match=r"this program 0\.0\.7"),
+        open_client(None, address),
+    ):
+        pass
 
 
 def test_a_scheduler_that_is_lost_before_workers_are_asked_is_reported(

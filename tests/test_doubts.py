@@ -160,6 +160,7 @@ LISTED = {
         ALIKE.format("iiit.run1 = iiit.run2 = iiit.run3 = iiit.run4"),
         OF_TOPICS.format("num_docs, num_rels"),
     ],
+    "gop-t09": ["nostop_3grams_ifb2_noltr_long: 0 on every topic by every metric; perhaps a run that failed, or under ids that the judgements do not have: leave it out, or run it again"],
     # statAP, an estimate: 73 of 29,978 exceed 1
     "mq2007": ["AP lies between 0 and 1; found 73 other scores, such as 1.04201 of run JuruSynE on topic 3365; divide percentages by 100, leave missing scores empty, or give an estimate another name"],
     "robust2004": [ALIKE.format("sys67 = sys69"), ALIKE.format("run67 = run69"), ALIKE.format("run67 = run69")],

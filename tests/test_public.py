@@ -163,7 +163,7 @@ def test_a_matrix_says_what_its_marks_mean(leaders: xr.Dataset) -> None:
     assert [row.split(" & ")[0] for row in rows] == first
     assert rows[0].split(" & ")[1].startswith(r"\textbf{")
     caption = text.splitlines()[2]
-    assert "Bold: largest mean of the metric" in caption
+    assert "Bold: best mean of the metric" in caption
     assert (
         r"\textsuperscript{\dag} (\textsuperscript{\ddag}): significantly better (worse)" in caption
     )

@@ -144,6 +144,12 @@ RUN_PERMUTATION: Final = "run_permutation"
 """Positions of runs, permuted within each topic, in each trial of the Tukey test."""
 
 USES_GAINS: Final = "uses_gains"
+HIGHER_IS_BETTER: Final = "higher_is_better"
+"""Coordinate along metric: whether larger scores are better; of all metrics without it."""
+SCORE_LOW: Final = "score_low"
+SCORE_HIGH: Final = "score_high"
+"""Coordinates along metric: least and greatest score that there can be; NaN where unknown."""
+ABOUT_METRICS: Final = (HIGHER_IS_BETTER, SCORE_LOW, SCORE_HIGH)
 """Whether the scores of a metric depend on the gain setting (coordinate along metric)."""
 USES_SETTINGS: Final = "uses_settings"
 """The same within one set of judgements, where gain settings hold several (coordinate along metric)."""

@@ -1,16 +1,21 @@
-"""Metrics whose smaller values are better."""
+"""Metrics whose smaller values are better: an attribute of the metric, which ranks, tests, choices and gates follow."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import scorecube as sc
+from scorecube import names
 from scorecube.errors import BadPlan
 
 LAST_RELEVANT = "topic,a,b\n1,9,4\n2,0,7\n3,8,2\n"
+RUNS = ["a", "b", "c", "d"]
 
 
 @pytest.fixture
@@ -20,20 +25,77 @@ def matrix(tmp_path: Path) -> Path:
     return path
 
 
-def test_declared_metrics_are_negated_and_their_runs_ordered(matrix: Path) -> None:
+def cubes(n_topics: int = 40, seed: int = 1) -> tuple[xr.Dataset, xr.Dataset]:
+    """Return ranks of which smaller ones are better, and the same negated, of which larger ones are."""
+    chance = np.random.default_rng(seed)
+    scores = (20 * chance.random((4, n_topics)) + [[0], [4], [4], [9]]).round()
+    topics = [f"t{k:02d}" for k in range(n_topics)]
+    frame = pd.DataFrame(scores, index=RUNS, columns=topics)
+    lower = sc.import_scores({"last_rel": frame}, lower_is_better=["last_rel"])
+    return lower, sc.cube_from_scores({"last_rel": -frame})
+
+
+def test_direction_is_declared_and_stored(matrix: Path, tmp_path: Path) -> None:
     said: list[str] = []
     cube = sc.import_scores([matrix], lower_is_better=["last_rel"], notify=said.append)
-    assert cube.metric.values.tolist() == ["neg:last_rel"]
-    assert cube.score.values.ravel().tolist() == [-9, 0, -8, -4, -7, -2]
+    assert cube.score.sel(run="a").values.ravel().tolist() == [9, 0, 8]
+    assert cube[names.HIGHER_IS_BETTER].values.tolist() == [False]
     assert not said
-    means = sc.table(sc.analyse(cube, sc.Leaderboard(), trials=30, seed=1))
-    assert means["run"].tolist() == ["b", "a"]
+    study = sc.open_study(tmp_path / "s", mode="a")
+    study.add("x", cube=cube)
+    study.add("x", cube=cube.drop_vars(names.HIGHER_IS_BETTER).assign_coords(metric=["AP"]) / 10)
+    found = study["x"].cube
+    assert dict(zip(found.metric.values, found[names.HIGHER_IS_BETTER].values, strict=True)) == {
+        "last_rel": False,
+        "AP": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("analysis", "same", "negated"),
+    [
+        (sc.Leaderboard(baseline="b"), "rank rank_low rank_high group_first p_baseline wins ties losses", "mean difference"),
+        (sc.Correlation(), "tau", ""),
+        (sc.MaxT(), "p_value", "mean"),
+    ],
+    ids=["leaderboard", "correlate", "maxt"],
+)  # fmt: skip
+def test_analyses_follow_the_direction(analysis: Any, same: str, negated: str) -> None:
+    other = cubes(seed=2)[1].assign_coords(metric=["utility"])
+    first, second = (
+        xr.concat([each.drop_vars(names.HIGHER_IS_BETTER, errors="ignore"), other], "metric")
+        for each in cubes()
+    )
+    first = first.assign_coords({names.HIGHER_IS_BETTER: ("metric", [False, True])})
+    lower, higher = (sc.analyse(each, analysis, trials=300) for each in (first, second))
+    for name in same.split():
+        np.testing.assert_array_equal(lower[name], higher[name])
+    for name in negated.split():
+        np.testing.assert_allclose(lower[name][0], -higher[name][0])
+
+
+def test_a_table_marks_who_is_better_than_the_baseline() -> None:
+    lower, _ = cubes()
+    frame = sc.table(sc.analyse(lower, sc.Leaderboard(baseline="b")), "matrix")
+    assert frame["run"].tolist()[0] == "a"
+    assert str(frame.set_index("run")["last_rel"]["a"]).endswith("†")
+    assert str(frame.set_index("run")["last_rel"]["d"]).endswith("‡")
+    assert sc.select(lower, top_runs=2).run.values.tolist() in (["a", "b"], ["a", "c"])
+
+
+def test_gates_and_boards_follow_the_direction() -> None:
+    lower, higher = cubes()
+    for cube, verdict in ((lower, "pass"), (higher.assign(score=-higher.score), "fail")):
+        assert sc.gate(cube, "a", "b", margin=0.5).attrs["verdict"] == verdict
+    board = sc.analyse(sc.join_collections({"x": lower, "y": lower}), sc.Board(), trials=99)
+    assert board["rank"].sel(run="a").item() == 1
+    with pytest.raises(BadPlan, match="smaller scores of last_rel are better in x"):
+        sc.join_collections({"x": lower, "y": higher})
 
 
 def test_known_metrics_are_named_where_they_are_not_declared(matrix: Path) -> None:
     said: list[str] = []
-    cube = sc.import_scores([matrix], notify=said.append)
-    assert cube.score.values.max() == 9
+    assert sc.import_scores([matrix], notify=said.append).score.values.max() == 9
     (line,) = said
     assert "last_rel: smaller values are better" in line
     assert line.endswith("declare it as lower is better")
@@ -42,9 +104,3 @@ def test_known_metrics_are_named_where_they_are_not_declared(matrix: Path) -> No
 def test_a_metric_that_is_not_there_is_refused(matrix: Path) -> None:
     with pytest.raises(BadPlan, match="NoShow is not among the metrics last_rel"):
         sc.import_scores([matrix], lower_is_better=["NoShow"])
-
-
-def test_scores_in_memory_are_negated_too() -> None:
-    frame = pd.DataFrame({"1": [0.5], "2": [0.0]}, index=["a"])
-    cube = sc.import_scores({"loss_er": frame}, lower_is_better=["loss_er"])
-    assert cube.score.values.ravel().tolist() == [-0.5, 0]

@@ -27,6 +27,7 @@ IN_GROUPS = (
     "topics seem to come in 2 groups (1_1, 1_2, ...), such as turns of conversations, and are taken as independent: name the groups (topic_groups), "
     "or errors of tests rise several times above their level"
 )
+ZEROS = "b: 0 on every topic by every metric; perhaps a run that failed, or under ids that the judgements do not have: leave it out, or run it again"
 MARKS = [".1", ".2", ".4", ".3", ".5"]
 
 
@@ -78,6 +79,7 @@ DOUBTFUL = {
     "run nan": Odd("scores", matrix(run="nan"), f"a: 1=0.5 2=1; nan: 1=0.25 2=0 | run nan {NO_LABEL}"),
     "topics as floats": Odd("scores", b"topic,a,b\n301.0,.5,.25\n302.0,1,0\n", f"a: 301.0=0.5 302.0=1; b: 301.0=0.25 302.0=0 | topic 301.0, 302.0 {AS_FLOATS}"),
     "topics as floats of a long table": Odd("scores", b"run,topic,score\na,301.0,.5\na,302.0,1\n", f"a: 301.0=0.5 302.0=1 | columns: run = run, topic = topic, metric = AP (score) | topic 301.0, 302.0 {AS_FLOATS}"),
+    "a run of zeros": Odd("scores", columns(a=MARKS, b=["0"] * 5), f"a: 1=0.1 2=0.2 3=0.4 4=0.3 5=0.5; b: 1=0 2=0 3=0 4=0 5=0 | {ZEROS}"),
     "a run without any score": Odd("scores", b"topic,a,b\n1,.5,\n2,1,\n", f"a: 1=0.5 2=1; b: 1=- 2=- | {WITHOUT.format('run', 'b')}"),
     "a run of nan": Odd("scores", b"topic,a,b\n1,.5,nan\n2,1,nan\n", f"a: 1=0.5 2=1; b: 1=- 2=- | {WITHOUT.format('run', 'b')}"),
     "a topic without any score": Odd("scores", b"topic,a,b\n1,.5,.25\n2,,\n", f"a: 1=0.5 2=-; b: 1=0.25 2=- | {WITHOUT.format('topic', '2')}"),

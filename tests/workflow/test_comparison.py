@@ -218,20 +218,6 @@ def test_equal_scores_have_equal_limits_under_every_name() -> None:
     assert limits[0] == limits[1] == limits[2]
 
 
-def test_two_runs_of_a_public_report_have_the_same_limits_as_recall_and_as_ap(
-    tmp_path: Path, scorecube: Cli
-) -> None:
-    case = Path(__file__).parents[3] / "shared" / "cases" / "recall-bounds"
-    if not case.exists():
-        pytest.skip("the cases of public reports are not beside the repository")
-    study, runs = tmp_path / "s", (str(case / "a.run"), "--runs", str(case / "b.run"))
-    scorecube("evaluate", study, "--name", "r", "--runs", *runs, "--qrels", str(case / "q.qrels"), "--metrics", "Recall@10,AP").succeeded()  # fmt: skip
-    rows = json.loads(scorecube("compare", study, "a", "b", "--format", "json").stdout)
-    assert [row["verdict"] for row in rows] == ["not shown", "not shown"]
-    assert rows[0]["low"] == rows[1]["low"] > -1
-    assert rows[0]["high"] == rows[1]["high"] < 1
-
-
 def test_a_pass_at_the_margin_is_as_rare_as_promised() -> None:
     """A model that lost exactly the margin on few of 50 items passes in up to 37 % of trials by plain t."""
     passed = 0

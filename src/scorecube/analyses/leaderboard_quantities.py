@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import xarray as xr
 
 from scorecube import names
@@ -72,8 +73,11 @@ def _groups(result: xr.Dataset) -> xr.DataArray:
     return elementwise(_group_text, result["group_first"], last, lettered)
 
 
-def _separated(result: xr.Dataset) -> xr.DataArray:
-    return result["p_baseline"] < float(result.attrs[names.ALPHA])
+def _separated(result: xr.Dataset, sign: int) -> xr.DataArray:
+    """Return which runs differ from the baseline and have a better (-1) or worse (1) rank."""
+    rank = result["rank"]
+    ahead = np.sign(rank - rank.sel({names.RUN: result.attrs["baseline"]}, drop=True)) == sign
+    return ahead & (result["p_baseline"] < float(result.attrs[names.ALPHA]))
 
 
 DERIVED = (
@@ -88,13 +92,13 @@ DERIVED = (
         groups="groups of a run: letters, or numbers where there are more groups than letters",
     ),
     derived(
-        lambda result: _separated(result) & (result["difference"] > 0),
+        lambda result: _separated(result, -1),
         *(_RUN, "flag"),
         needs=("p_baseline",),
         better="whether a run is significantly better than the baseline",
     ),
     derived(
-        lambda result: _separated(result) & ~(result["difference"] > 0),
+        lambda result: _separated(result, 1),
         *(_RUN, "flag"),
         needs=("p_baseline",),
         worse="whether a run is significantly worse than the baseline",

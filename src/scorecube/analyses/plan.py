@@ -17,6 +17,7 @@ from scorecube.analyses.options import shown
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
+from scorecube.collection.direction import larger_is_better
 from scorecube.collection.rows import score_blocks
 from scorecube.collection.selection import uses_gains
 from scorecube.collection.topic_groups import by_group, has_groups
@@ -147,7 +148,7 @@ def make_plan(
     seed = SEED.checked(seed)
     if not analysis.resamples:
         trials, seed = 1, 0
-    grouped = cube if analysis.reads_table else by_group(cube)
+    grouped = cube if analysis.reads_table else by_group(larger_is_better(cube))
     analysis, chosen = analysis.of_cube(grouped)
     prepared, warnings = analysis.prepare_checked(grouped)
     warnings = [
@@ -194,6 +195,9 @@ def cube_digest(cube: xr.Dataset) -> str:
     for dim in schema.CUBE[0].dims:
         hasher.update("\x1f".join(schema.labels_of(cube, dim)).encode() + b"\x1e")
     hasher.update(uses_gains(cube).tobytes())
+    for name in names.ABOUT_METRICS:
+        if name in cube.coords:
+            hasher.update(f"{name} {cube[name].values.tolist()};".encode())
     # Buffers instead of bytes: arrays are not copied.
     for scores in score_blocks(cube):
         hasher.update(_buffer(scores.astype("<f8", copy=False)))

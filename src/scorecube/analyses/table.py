@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import DIMS, as_cube
+from scorecube.collection.direction import higher_of
 from scorecube.collection.gaps import about_left_out, which_lack_most
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import distinct_cells, parse_known, select, uses_gains
@@ -37,14 +38,11 @@ LOADED_BYTES = 2**28
 """Larger cubes are not loaded as a whole."""
 PART_BYTES = 2**25
 """Scores that are read, and put into bags, at a time: those of a few runs."""
+HIGHER_IS_BETTER, LOW, HIGH = names.ABOUT_METRICS
 BAGS = 1_000
 """Bags of topics, where there are more topics than `MOST_TOPICS`: the same estimand, and the same standard errors within a few percent."""
 GROUPS_LEFT_OUT, LEAST_LEFT_OUT = 10, 5
 """Groups of units that are left out, and the least number of units of which any are."""
-HIGHER_IS_BETTER = "higher_is_better"
-"""Coordinate along metric: whether larger scores are better; of all metrics without it."""
-LOW, HIGH = "score_low", "score_high"
-"""Coordinates along metric: least and greatest score that there can be; NaN where unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -344,7 +342,7 @@ def make_table(
             for part in strata
         ),
         ranges,
-        along_metrics(cube, HIGHER_IS_BETTER, True).astype(bool)[metric_of],
+        higher_of(cube)[metric_of],
         np.array([each.binary for each in seen]),
         in_bag,
         tuple(notes),

@@ -151,7 +151,11 @@ def _with_cells(cube: xr.Dataset) -> xr.Dataset:
         )
     if not absent:
         return cube
-    of_metric = [name for name in (names.USES_GAINS, names.SUMMARY) if name in cube.coords]
+    of_metric = [
+        name
+        for name in (names.USES_GAINS, names.SUMMARY, *names.ABOUT_METRICS)
+        if name in cube.coords
+    ]
     values = {name: np.atleast_1d(cube.variables[name].values) for name in of_metric}
     named = {names.METRIC: names.SCORE, names.GAIN: names.AUTO}
     labels = {dim: [named[dim]] for dim in absent if dim not in cube.coords}

@@ -17,14 +17,16 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.arguments import as_cube
+from scorecube.collection.direction import KNOWN, higher_of
 from scorecube.collection.judgements import RunLines
-from scorecube.collection.lower_is_better import KNOWN, PREFIX
 from scorecube.collection.schema import labels_of
+from scorecube.collection.selection import parse_known
 from scorecube.collection.teams import listed
 from scorecube.errors import counted
+from scorecube.metrics import Metric
 
 UNIT_METRICS = re.compile(
-    rf"(?!{PREFIX}|z:)(\w+:)?(AP|P|R|Rprec|RR|nDCG|Q|nERR|ERR|RBP|bpref|Success|infAP)(?![^@(])"
+    r"(?!z:)(\w+:)?(AP|P|R|Rprec|RR|nDCG|Q|nERR|ERR|RBP|bpref|Success|infAP)(?![^@(])"
 )
 """Metrics between 0 and 1, also of other tools and summaries, such as ``gdeval:nDCG@20``; not standardised ones (``z:AP``)."""
 SUMMARIES = re.compile(
@@ -198,6 +200,15 @@ def _without_scores(cube: xr.Dataset) -> Iterator[str]:
             yield f"{counted(len(none), dim)} without any score ({listed(list(map(str, none)))}): leave them out of the file, or find their scores"
 
 
+def _zero_everywhere(cube: xr.Dataset) -> Iterator[str]:
+    """A run that failed: beside others that are not 0 everywhere."""
+    scores = cube[names.SCORE].transpose(names.RUN, ...).values.reshape(cube.sizes[names.RUN], -1)
+    zero = ~np.isnan(scores).all(axis=1) & ~np.nan_to_num(scores).any(axis=1)
+    if cube.sizes[names.TOPIC] >= FEWEST and zero.any() and not zero.all():
+        found = [run for run, each in zip(labels_of(cube, names.RUN), zero, strict=True) if each]
+        yield f"{listed(found)}: 0 on every topic by every metric; perhaps a run that failed, or under ids that the judgements do not have: leave it out, or run it again"
+
+
 def _labels_alike(cube: xr.Dataset) -> Iterator[str]:
     for dim in (names.TOPIC, names.RUN):
         groups: dict[str, list[str]] = {}
@@ -215,8 +226,8 @@ def _runs_and_topics_exchanged(cube: xr.Dataset) -> Iterator[str]:
 
 
 def _smaller_is_better(cube: xr.Dataset) -> Iterator[str]:
-    for metric in labels_of(cube, names.METRIC):
-        if metric in KNOWN or (LOWER.search(metric.lower()) and not metric.startswith(PREFIX)):
+    for metric, higher in zip(labels_of(cube, names.METRIC), higher_of(cube), strict=True):
+        if higher and (metric in KNOWN or LOWER.search(metric.lower())):
             are = "are" if metric in KNOWN else "seem to be"
             yield f"{metric}: smaller values {are} better, and every analysis takes larger scores as better; declare it as lower is better"
 
@@ -244,7 +255,11 @@ def _equal_runs(cube: xr.Dataset) -> Iterator[str]:
 
 def _equal_for_all_runs(cube: xr.Dataset) -> Iterator[str]:
     if alike := [metric for metric, scores in _by_metric(cube) if _is_of_topics(scores)]:
-        yield f"{listed(alike)}: equal for all runs on every topic; perhaps a number of the topic, such as of its judged documents: leave it out"
+        ours = [metric for metric in alike if isinstance(parse_known(metric), Metric)]
+        if ours:
+            yield f"{listed(ours)}: equal for all runs on every topic: the runs do not differ where these metrics look, which cannot separate them"
+        if others := [metric for metric in alike if metric not in ours]:
+            yield f"{listed(others)}: equal for all runs on every topic; perhaps a number of the topic, such as of its judged documents: leave it out"
 
 
 def _only_relevant_judged(rankings: xr.Dataset) -> Iterator[str]:
@@ -307,7 +322,13 @@ def _alike(named: Iterable[tuple[Any, ...]]) -> list[str]:
 
 RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
     *(_topics_in_groups, _outside_their_range, _precision_of_no_list, _other_labels),
-    *(_without_scores, _labels_alike, _runs_and_topics_exchanged, _smaller_is_better),
+    *(
+        _without_scores,
+        _zero_everywhere,
+        _labels_alike,
+        _runs_and_topics_exchanged,
+        _smaller_is_better,
+    ),
     *(_equal_metrics, _equal_runs, _equal_for_all_runs),
 )
 """Each returns its doubts about a cube."""

@@ -11,6 +11,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
+from scorecube.collection.direction import higher_of
 from scorecube.collection.judgement_sets import (
     MIN_COMMON,
     NOT_COMMON,
@@ -114,6 +115,17 @@ def _common_runs(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> list[str]
     return common
 
 
+def _check_directions(parts: Mapping[str, xr.Dataset]) -> None:
+    """Refuse a metric of which larger scores are better in one collection, and smaller ones in another."""
+    higher = np.array([higher_of(part) for part in parts.values()])
+    for place in np.flatnonzero(higher.any(axis=0) & ~higher.all(axis=0)):
+        metric = schema.labels_of(next(iter(parts.values())), names.METRIC)[place]
+        lower = [name for name, up in zip(parts, higher[:, place], strict=True) if not up]
+        raise BadPlan(
+            f"smaller scores of {metric} are better in {listed(lower)}, and larger ones in the others; a mean of both has no sense"
+        )
+
+
 def _coords(
     parts: Mapping[str, xr.Dataset], runs: Sequence[str], settings: Mapping[str, list[str]]
 ) -> dict[str, Any]:
@@ -126,6 +138,7 @@ def _coords(
         for topic in schema.labels_of(part, names.TOPIC)
     ]
     uses = np.any([uses_gains(part) for part in parts.values()], axis=0)
+    _check_directions(parts)
     kept = {
         str(name): coord for name, coord in first.coords.items() if coord.dims == (names.METRIC,)
     }

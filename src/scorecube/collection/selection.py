@@ -11,6 +11,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube, labels, metric_names
+from scorecube.collection.direction import higher_of
 from scorecube.collection.gaps import on_complete_topics
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.topic_means import kinds_of, summarise
@@ -133,7 +134,9 @@ def _keep_top_runs(cube: xr.Dataset, count: int, by: Any) -> xr.Dataset:
     )
     if metric not in schema.labels_of(cube, names.METRIC):
         raise BadName(f"no metric {metric!r} in the cube to choose the top runs by")
-    means = summarise(cube).sel(metric=metric).isel(gain=0).values
+    place = schema.labels_of(cube, names.METRIC).index(metric)
+    means = summarise(cube).isel(metric=place, gain=0).values
+    means = means if higher_of(cube)[place] else -means
     best = sorted(zip(-means, schema.labels_of(cube, names.RUN), strict=True))[:count]
     return cube.sel(run=sorted(run for _, run in best))
 

@@ -92,9 +92,7 @@ class ImportOptions:
         None, "Column of what topics come in, such as conversation_id."
     )
     lower_is_better: tuple[str, ...] = option_field(
-        (),
-        "Metrics whose smaller values are better, such as last_rel: stored negated, as neg:last_rel.",
-        convert=split_list,
+        (), "Metrics whose smaller values are better, such as last_rel.", convert=split_list
     )
 
 

@@ -35,20 +35,21 @@ def by_label(result: xr.Dataset) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def matrix(result: xr.Dataset) -> pd.DataFrame:
-    """Systems by collections, best first: the mean over collections, and that of each with its limits; the largest mean in bold, which does not say that it differs."""
+    """Systems by collections, best first: the mean over collections, and that of each with its limits; the best mean in bold, which does not say that it differs."""
     frames, single = [], with_labels(COLLECTIONS.make(result))
     for label, rows in by_label(result):
         runs, means = rows[names.RUN].tolist(), rows["mean"].tolist()
         columns: dict[str, Any] = where(result) | {
             "metric": label,
             names.RUN: runs,
-            "mean over collections": [_marked(each, means, f"{each:.4f}") for each in means],
+            "mean over collections": [_marked(each, means[0], f"{each:.4f}") for each in means],
         }
+        best = max if means[0] >= means[-1] else min
         for name, own in single[single["label"] == label].groupby(names.COLLECTION, sort=False):
             columns[str(name)] = [
                 _marked(
                     each["mean"],
-                    own["mean"],
+                    best(own["mean"]),
                     with_limits(each["mean"], each["mean_low"], each["mean_high"]),
                 )
                 for each in own.set_index(names.RUN).loc[runs].to_dict("records")
@@ -57,8 +58,8 @@ def matrix(result: xr.Dataset) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _marked(value: float, values: Any, text: str) -> str:
-    return Bold(text) if value == max(values) else Marked(text)
+def _marked(value: float, best: float, text: str) -> str:
+    return Bold(text) if value == best else Marked(text)
 
 
 def answers(group: ResultGroup) -> Iterator[Finding]:

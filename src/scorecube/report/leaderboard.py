@@ -54,7 +54,7 @@ def systems(result: xr.Dataset) -> pd.DataFrame:
 
 
 def matrix(result: xr.Dataset) -> pd.DataFrame:
-    """Means of runs by metrics, for a paper: the largest in bold; with a baseline, † marks runs that are significantly better, ‡ worse.
+    """Means of runs by metrics, for a paper: the best in bold; with a baseline, † marks runs that are significantly better, ‡ worse.
 
     In the order of the first metric.
     """
@@ -74,7 +74,7 @@ def joint_legend(attrs: Mapping[str, Any]) -> str:
 
 def legend(attrs: Mapping[str, Any]) -> str:
     """Return what the marks of `matrix` mean."""
-    bold = "Bold: largest mean of the metric among these runs"
+    bold = "Bold: best mean of the metric among these runs"
     if attrs.get("baseline") is None:
         return bold
     return (

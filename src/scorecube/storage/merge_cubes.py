@@ -31,6 +31,9 @@ def merge_cubes(old: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
             f"{what} has gain settings {', '.join(schema.labels_of(old, names.GAIN))} for its metrics; "
             f"give new metrics the same gain settings, or new gain settings all its metrics, or use {option('replace', True)}"
         )
+    if names.HIGHER_IS_BETTER in merged.coords:  # of metrics without it, it is missing
+        higher = merged[names.HIGHER_IS_BETTER].fillna(True).astype(bool)
+        merged = merged.assign_coords({names.HIGHER_IS_BETTER: higher})
     for dim in (names.METRIC, names.GAIN):
         before = schema.labels_of(old, dim)
         merged = merged.sel(

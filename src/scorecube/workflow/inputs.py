@@ -12,9 +12,9 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.arguments import metric_names
+from scorecube.collection.direction import directed
 from scorecube.collection.doubts import doubts_of
 from scorecube.collection.evaluation import evaluate as evaluate_rankings
-from scorecube.collection.lower_is_better import negated
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.rankings import (
     Duplicates,
@@ -423,7 +423,7 @@ def import_scores(
     layout, transpose
         See `scorecube.ingest.formats.read_scores`.
     lower_is_better
-        Metrics whose smaller values are better. Their scores are negated, and ``neg:`` stands before their names.
+        Metrics whose smaller values are better, in the coordinate ``higher_is_better`` of the cube.
     notify
         As of `read_rankings`, about teams and metrics, and first about what the columns of a table were taken for.
     collections
@@ -483,9 +483,8 @@ def import_scores(
     for name, cube in cubes.items():
         if metric is not None and not is_frame(files) and not _are_paths(files):
             cube = select(cube, metrics=[metric])
-        turned = _grouped(negated(cube, lower), topic_groups, notify or LOGGER.warning)
-        cubes[name] = turned
-        for doubt in doubts_of(turned):
+        cubes[name] = _grouped(directed(cube, lower), topic_groups, notify or LOGGER.warning)
+        for doubt in doubts_of(cubes[name]):
             (notify or LOGGER.warning)(f"{name}: {doubt}" if len(cubes) > 1 else doubt)
     if study is not None:
         refuse_unnamed(cubes)

@@ -1,17 +1,24 @@
-"""Error rates and coverages where the truth is known: ``python -m tests.validation [NAME ...] [--samples N]``.
+"""Error rates and coverages where the truth is known: ``python -m tests.validation NAME ...
+[--samples N]``.
 
-Run by hand when a method changes; all names take hours, one takes minutes. A row is a truth and what is measured on it: truths are topics drawn with
-replacement from real collections, whose topics are then all topics there are, or random-effects models. Samples are functions of `SEED` and their number.
-Each rate has its standard error between samples; what misses its goal is bold. Rows of collections are skipped where ``../shared/data`` is absent.
+Run by hand when a method changes. A case is a truth and what is measured on it: truths are topics
+drawn with replacement from real collections, whose topics
+are then all topics there are, or models. Samples are functions of `SEED` and their number. Each
+rate has its standard error between samples. Cases of
+collections are left out where ``../shared/data`` is absent.
+
+``ranks`` measures all parts of the page "ranks and tests" and writes docs/believe/ranks.csv, case
+by case, then the page's table and figure; a part writes its
+own rows. With ``--samples`` rows are only printed.
 
 | name | what is measured |
 |---|---|
-| families | any pair significant though none differs: max-T, Tukey, Holm's t tests |
-| groups | the same, and limits of means, where topics come in groups, named and not |
-| ranks | rank sets, limits of means and of the leader (`leaderboard`), runs as they are, and many near-equal runs |
-| bounded | limits of means of scores near their bounds |
-| equivalence | pairs called equivalent whose means differ by the margin |
-| boards | rank sets and limits of means over collections, limits of gates |
+| ranks | all of the following: |
+| means, leader, sets | limits of means, of whichever run leads, and rank sets (`leaderboard`) |
+| maxt | any pair significant though none differs: max-T, Tukey, Holm's t tests |
+| board | the same of weighted means over collections |
+| gate | false verdicts, limits of differences, false equivalence |
+| groups, bags | all of these where topics come in groups, or are put into bags |
 | swap | limits of the required difference and of the share |
 | tau | limits of tau over infinitely many topics |
 | reliability | limits of E rho^2 and Phi |
@@ -24,203 +31,97 @@ from __future__ import annotations
 
 import argparse
 import logging
-import math
+import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from tests.validation import boards, designs, judges, rates, reliability, swap, truths, two_metrics
+from tests.validation import designs, judges, page, rates, reliability, swap, truths, two_metrics
+from tests.validation.cases import COVERED, MODEL, POPULATION, Case, Row, read, rows_of, write
+from tests.validation.ranks import PARTS
 
 SEED = 37
-HEADINGS = ("name", "truth", "method", "goal", "measured", "standard error", "samples")
-Rows = Iterator[tuple[str, "Row"]]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One truth and what is measured on it.
-
-    Parameters
-    ----------
-    truth
-        Makes the truth when it is needed: populations read files.
-    measure
-        Returns for a truth the values of each method, one a sample.
-    goal
-        Lowest and highest rate that are right.
-    samples
-        How many.
-    """
-
-    truth: Callable[[], Any]
-    measure: rates.Measure
-    goal: tuple[float, float]
-    samples: int = 300
-
-
-COVERED, NO_ERROR = (0.92, 1.0), (0.0, 0.07)
-FILES = (
-    "adhoc5/ap.csv", "adhoc6/ap.csv", "adhoc7/p10.csv", "adhoc7/rr.csv", "adhoc8/ap.csv", "adhoc8/p10.csv", "web2010/ndcg20.csv", "web2011/ap.csv",
-    "web2011/rr.csv", "web2012/err20.csv", "web2013/ap.csv", "web2014/err20.csv",
-)  # fmt: skip
-RANKED = ("adhoc8/ap.csv", "adhoc8/p10.csv", "adhoc7/rr.csv", "web2012/err20.csv", "web2013/err20.csv", "robust2004/ap_249topics.csv", "syndl-dl2020/nist-nDCG10.csv")  # fmt: skip
 TAUS = {
     "adhoc8 AP, P@10": ("adhoc8/ap.csv", "adhoc8/p10.csv"),
     "DL20 AP, RR by GPT-4": ("syndl-dl2020/gpt4-AP.csv", "syndl-dl2020/gpt4-RR.csv"),
 }
-LENIENT = np.linspace(0.9, 0.985, 10)
-"""Probabilities of relevance of runs whose true mean RR is .948 to .992."""
+Cases = Iterator[Case]
 
 
-def of(maker: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-    """Return what makes a truth from fixed arguments."""
-    return lambda: maker(*arguments)
+def _itself(truth: Any) -> Any:
+    return truth
 
 
-def drawn(file: str, n_topics: int, n_runs: int | None = None) -> Callable[[], truths.Truth]:
-    """Return what makes a population of a file, perhaps of its best runs."""
-
-    def make() -> truths.Truth:
-        scores = truths.real_scores(file)
-        best = np.argsort(-scores.mean(axis=1), kind="stable")[:n_runs]
-        return truths.population(scores[best], n_topics)
-
-    return make
-
-
-def changed(kind: Callable[..., Any], file: str, *arguments: Any) -> Callable[[], truths.Truth]:
-    """Return what makes a truth from the scores of a file."""
-    return lambda: kind(truths.real_scores(file), *arguments)
-
-
-def _families() -> Rows:
-    yield "one erratic run of 30", Row(lambda: truths.erratic, rates.family_error, NO_ERROR, 400)
-    for n_runs in (30, 100):
-        field = of(truths.near_equal_field, n_runs, 50, 0.0)
-        yield f"{n_runs} normal runs of one mean", Row(field, rates.family_error, NO_ERROR)
-    for file in FILES:
-        moved, other = changed(truths.population, file, 50, True), changed(truths.replaced, file, 50)  # fmt: skip
-        yield f"{_label(file)}, runs moved to mean 0", Row(moved, rates.family_error, NO_ERROR, 400)
-        yield f"{_label(file)}, scores replaced", Row(other, rates.family_error, NO_ERROR)
-        exchanged = changed(truths.exchanged, file, 50)
-        yield f"{_label(file)}, scores exchanged", Row(exchanged, rates.family_error, NO_ERROR)
-
-
-def _groups() -> Rows:
-    made: dict[str, Callable[[], truths.Truth]] = {}
-    for correlation, n_groups, unequal in product((0.3, 0.6), (10, 25, 50), (False, True)):
-        sizes = "1 and 9" if unequal else "5"
-        made[f"{n_groups} groups of {sizes} topics, correlation {correlation}"] = of(truths.topic_groups, n_groups, 5, correlation, 30, unequal)  # fmt: skip
-    for n_groups in (10, 25):
-        made[f"robust2004 AP in {n_groups} groups"] = lambda n=n_groups: truths.grouped_population(truths.real_scores(RANKED[5])[:30], n, 5)  # type: ignore[misc]  # fmt: skip
-    for name, grouped in made.items():
-        for known, make in (("", grouped), (", not named", lambda g=grouped: truths.unnamed(g()))):
-            yield f"{name}{known}: family-wise error", Row(make, rates.family_error, NO_ERROR)
-            yield f"{name}{known}", Row(make, rates.board_coverage(), COVERED)
-
-
-def _ranks() -> Rows:
-    for deviation in (0.0, 0.01, 0.03):
-        field = of(truths.near_equal_field, 30, 50, deviation)
-        yield f"30 runs, sd of means {deviation}", Row(field, rates.board_coverage(), COVERED)
-    for file, n_topics in product(RANKED, (25, 50)):
-        row = Row(drawn(file, n_topics, 30), rates.board_coverage(), COVERED)
-        yield f"{_label(file)}, 30 runs, {n_topics} topics", row
-
-
-def _bounded() -> Rows:
-    within = rates.board_coverage()
-    for n_topics in (10, 25, 50):
-        truth = of(truths.lenient_reciprocal_ranks, LENIENT, n_topics)
-        yield f"RR, lenient judge, {n_topics} topics", Row(truth, within, COVERED)
-    for (name, steps), mean in product((("P@10", 10), ("accuracy", 1)), (0.5, 0.9, 0.99)):
-        truth = of(truths.grid_scores, mean, steps, 25)
-        yield f"{name} of mean {mean}, 25 topics", Row(truth, within, COVERED)
-    for file in ("syndl-dl2020/nist-RR.csv", "syndl-dl2020/gpt4-P10.csv", "web2004/scores.csv"):
-        yield f"{_label(file)}, 25 topics", Row(drawn(file, 25, 30), within, COVERED)
-
-
-def _equivalence() -> Rows:
-    for n in (10, 25, 50, 100, 200):
-        truth = of(truths.lenient_reciprocal_ranks, (0.98, 0.96), n)
-        yield f"RR at the margin, {n} topics", Row(truth, rates.called_equivalent, NO_ERROR, 2000)
-    for n in (25, 50):
-        near = drawn("syndl-dl2020/nist-RR.csv", n)
-        yield f"DL20 RR at the margin, {n} topics", Row(near, rates.near_pairs_equivalent, NO_ERROR)
-
-
-def _boards() -> Rows:
-    for number, (name, (maker, equal, different)) in product(boards.NUMBERS, boards.KINDS.items()):
-        where = f"{number} collections, {name}"
-        null, spread = of(maker, number, equal), of(maker, number, different)
-        yield f"{where}, equal means", Row(null, boards.family_error, NO_ERROR, 1000)
-        yield where, Row(spread, boards.coverage, COVERED, 200)
-        yield f"{where}: gate", Row(spread, boards.gates, COVERED, 100)
-
-
-def _swap() -> Rows:
+def _swap() -> Cases:
     for each in swap.POPULATIONS:
         name = f"{each.n_runs} runs, teams of {each.team}"
-        yield name, Row(lambda each=each: each, swap.coverage, COVERED)  # type: ignore[misc]
+        yield Case(name, MODEL, each.n_topics, partial(_itself, each), swap.coverage, 300, COVERED)
 
 
-def _taus() -> Rows:
+def _taus() -> Cases:
+    measure = rates.tau_coverage
     for (design, n_runs), tau in product(product(two_metrics.DESIGNS, (30, 60)), (0.7, 0.9, 1.0)):
-        made = of(two_metrics.two_metrics, design, n_runs, 50, tau)
-        yield f"{design}, {n_runs} runs, tau {tau}", Row(made, rates.tau_coverage, COVERED)
+        made = partial(two_metrics.two_metrics, design, n_runs, 50, tau)
+        yield Case(f"{design}, {n_runs} runs, tau {tau}", MODEL, 50, made, measure, 300, COVERED)
     for correlation in (0.0, 0.35, 0.7):
-        kinds = of(truths.two_generations, 30, 50, correlation)
-        name = f"two generations, correlation {correlation}, 30 runs, 50 topics"
-        yield name, Row(kinds, rates.tau_coverage, COVERED)
-    near = of(truths.near_duplicate_teams)
-    yield "near-duplicate teams of three, 30 runs", Row(near, rates.tau_coverage, COVERED)
+        kinds = partial(truths.two_generations, 30, 50, correlation)
+        name = f"two generations, correlation {correlation}, 30 runs"
+        yield Case(name, MODEL, 50, kinds, measure, 300, COVERED)
+    near = truths.near_duplicate_teams
+    yield Case("near-duplicate teams of three, 30 runs", MODEL, 50, near, measure, 300, COVERED)
     for name, files in TAUS.items():
-        both = lambda files=files: truths.population(np.array(list(map(truths.real_scores, files))), 50)  # noqa: E731  # fmt: skip
-        yield f"{name}, 50 topics", Row(both, rates.tau_coverage, COVERED, 100)
+        both = partial(_of_two, files)
+        yield Case(name, POPULATION, 50, both, measure, 100, COVERED)
 
 
-def _reliability() -> Rows:
+def _of_two(files: tuple[str, str]) -> truths.Truth:
+    return truths.population(np.array([truths.real_scores(file) for file in files]), 50)
+
+
+def _reliability() -> Cases:
     for each in (*reliability.DESIGNS, *reliability.REAL_DESIGNS):
-        name = f"{each.kind}, teams of {each.team}, {each.n_topics} topics"
-        yield name, Row(lambda each=each: each, reliability.coverage, COVERED, 2000)  # type: ignore[misc]
+        name = f"{each.kind}, teams of {each.team}"
+        yield Case(
+            name, MODEL, each.n_topics, partial(_itself, each), reliability.coverage, 2000, COVERED
+        )
 
 
-def _designs() -> Rows:
+def _designs() -> Cases:
     for each in designs.CASES:
         kind = "skewed" if each.skewed else "normal"
-        name = f"{kind} scores, {each.n_teams} teams x {each.team_size}, {each.n_topics} topics"
-        yield name, Row(lambda each=each: each, designs.coverage, COVERED, 500)  # type: ignore[misc]
+        name = f"{kind} scores, {each.n_teams} teams x {each.team_size}"
+        yield Case(
+            name, MODEL, each.n_topics, partial(_itself, each), designs.coverage, 500, COVERED
+        )
 
 
-def _corrected() -> Rows:
+def _corrected() -> Cases:
+    models = {"RR": truths.judged_reciprocal_ranks, "zero-inflated": truths.judged_zero_inflated}
     for m in (10, 20, 30):
         measure = judges.corrected_coverage(m)
-        yield f"RR, {m} labels of 50", Row(truths.judged_reciprocal_ranks, measure, COVERED)
-        yield f"zero-inflated, {m} labels of 50", Row(truths.zero_inflated, measure, COVERED)
+        for name, made in models.items():
+            yield Case(f"{name}, {m} labels of 50", MODEL, 50, made, measure, 300, COVERED)
         for judge, metric in product(judges.JUDGES, judges.METRICS):
-            covid = of(judges.covid_scores, judge, metric)
-            yield f"TREC-COVID {metric}, {judge}, {m} labels of 50", Row(covid, measure, COVERED)
+            covid = partial(judges.covid_scores, judge, metric)
+            name = f"TREC-COVID {metric}, {judge}, {m} labels of 50"
+            yield Case(name, POPULATION, 50, covid, measure, 300, COVERED)
 
 
-def _labels() -> Rows:
+def _labels() -> Cases:
+    measure = judges.label_coverage
     for n in (10, 20, 50):
-        made = of(judges.judged_labels, n)
-        yield f"made labels, {n} topics", Row(made, judges.label_coverage, COVERED, 2000)
+        made = partial(judges.judged_labels, n)
+        yield Case("made labels", MODEL, n, made, measure, 2000, COVERED)
         for judge in judges.JUDGES:
-            covid = of(judges.covid_labels, judge, n)
-            yield f"TREC-COVID, {judge}, {n} topics", Row(covid, judges.label_coverage, COVERED, 2000)  # fmt: skip
+            covid = partial(judges.covid_labels, judge, n)
+            yield Case(f"TREC-COVID, {judge}", POPULATION, n, covid, measure, 2000, COVERED)
 
 
-ROWS: dict[str, Callable[[], Rows]] = {
-    "families": _families,
-    "groups": _groups,
-    "ranks": _ranks,
-    "bounded": _bounded,
-    "equivalence": _equivalence,
-    "boards": _boards,
+STUDIES: dict[str, Callable[[], Cases]] = {
+    **PARTS,
     "swap": _swap,
     "tau": _taus,
     "reliability": _reliability,
@@ -228,49 +129,44 @@ ROWS: dict[str, Callable[[], Rows]] = {
     "corrected": _corrected,
     "labels": _labels,
 }
-"""Rows of the table by name."""
+"""Cases by name."""
 
 
-def _label(file: str) -> str:
-    collection, metric = file.removesuffix(".csv").split("/")
-    return f"{collection} {metric}"
-
-
-def lines(name: str, samples: int | None = None) -> Iterator[str]:
-    """Yield the lines of the table of one name."""
-    for label, row in ROWS[name]():
-        number = samples or row.samples
+def measured(name: str, samples: int | None = None) -> Iterator[list[Row]]:
+    """Yield the rows of each case of a name; none of a case whose collection is absent."""
+    for case in STUDIES[name]():
         try:
-            truth = row.truth()
-            found = row.measure(truth, number, SEED)
-        except FileNotFoundError:
-            yield f"| {name} | {label} | skipped: ../shared/data is absent | | | | |"
-            continue
-        for method, values in found.items():
-            low, high = (0.0, 0.05) if rates.ERROR in method else row.goal
-            if any(each in method for each in rates.NO_GOAL):
-                low, high = -math.inf, math.inf
-            goal = f"{low:.2f} to {high:.2f}" if math.isfinite(high) else "none"
-            rate, error = rates.rate_of(values)
-            text = f"{rate:.3f}" if low <= round(rate, 3) <= high else f"**{rate:.3f}**"
-            yield f"| {name} | {label} | {method} | {goal} | {text} | {error:.3f} | {number} |"
+            yield list(rows_of(name, case, samples or case.samples, SEED))
+        except FileNotFoundError as error:
+            print(f"{case.truth}: left out, no {error.filename}", file=sys.stderr)
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure, print, and write."""
     parser = argparse.ArgumentParser(
-        prog="python -m tests.validation", description="Print measured rates on known truths."
+        prog="python -m tests.validation", description="Measure rates on known truths."
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(ROWS)}")
-    parser.add_argument("--samples", type=int, help="samples of each row")
+    known = ("ranks", *STUDIES, "page")
+    parser.add_argument("names", nargs="+", metavar="NAME", help=f"some of {', '.join(known)}")
+    parser.add_argument("--samples", type=int, help="samples of each case; rows are only printed")
     options = parser.parse_args()
-    if unknown := set(options.names) - {*ROWS}:
-        parser.error(f"no such name: {', '.join(sorted(unknown))}; known: {', '.join(ROWS)}")
+    if unknown := set(options.names) - {*known}:
+        parser.error(f"no such name: {', '.join(sorted(unknown))}; known: {', '.join(known)}")
     logging.disable(logging.WARNING)
-    print("| " + " | ".join(HEADINGS) + " |\n" + "|---" * len(HEADINGS) + "|", flush=True)
-    for name in options.names or ROWS:
-        for line in lines(name, options.samples):
-            print(line, flush=True)
+    chosen = [part for name in options.names for part in (PARTS if name == "ranks" else [name])]
+    for name in chosen:
+        if name == "page":
+            continue
+        kept = [row for row in read(page.CSV) if row.part != name]
+        found: list[Row] = []
+        for rows in measured(name, options.samples):
+            print(*(",".join(map(str, row)) for row in rows), sep="\n", flush=True)
+            found += rows
+            if name in PARTS and options.samples is None:
+                order = {part: place for place, part in enumerate(PARTS)}
+                write(page.CSV, sorted([*kept, *found], key=lambda row: order[row.part]))
+    if options.samples is None:
+        page.renew()
 
 
 if __name__ == "__main__":

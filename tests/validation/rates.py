@@ -1,44 +1,61 @@
-"""What is measured on truths: error rates and coverages of tests and limits, one value a sample."""
+"""What is measured on truths: error rates and coverages of tests and limits, one value a sample, or
+one a sample and run."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import scorecube as sc
+from scorecube.analyses.table import make_table
+from scorecube.statistics.intervals import few_differ, mean_limits
 from scorecube.statistics.multiple_testing import adjusted
 from scorecube.workflow.api import analyse
-from tests.validation.truths import Floats, Truth, cube_of, cubes, samples
+from tests.validation.truths import AT_ONCE, Floats, Sample, Truth, cube_of, cubes, samples
 
 ALPHA = 0.05
-TRIALS = 1000
-ERROR = "(error)"
-"""In the name of what should never be."""
-NO_GOAL = ("bias", "width")
-"""In names of what is no rate."""
+TRIALS = 499
 EQUAL_MEANS = 1e-12
 """Difference of true means up to which they are equal."""
-MARGIN_SLACK = 0.004
-"""Pairs of a population stand for one at the margin if their true difference exceeds it by no more than this."""
-BOUNDS = (0.0, 1.0)
+SMALL = 0.011
+"""Largest difference of true means that is small."""
 Values = dict[str, Floats]
 Measure = Callable[[Any, int, int], Values]
-"""Takes a truth, a number of samples and a seed; returns values (sample,) by method."""
+"""Takes a truth, a number of samples and a seed; returns values (sample,) or (sample, run) by
+quantity."""
 
 
 def rate_of(values: Floats) -> tuple[float, float]:
-    """Return the mean over samples that have a value, and its standard error."""
+    """Return the mean over samples that have a value, and its standard error; of values (sample,
+    run) that of the means over runs."""
+    if values.ndim > 1:
+        values = np.nanmean(values, axis=1)
     known = values[~np.isnan(values)]
     error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else math.nan
     return float(known.mean()) if len(known) else math.nan, error
 
 
-def collected(rows: list[dict[str, Any]]) -> Values:
-    """Return values by method from those of each sample."""
+def worst_of(values: Floats, *, largest: bool) -> Floats:
+    """Return the values of the worst run by the first half of the samples in the other half, so
+    that its choice does not bias them: (sample,)."""
+    half = len(values) // 2
+    chosen = values[:half].mean(axis=0)
+    return np.asarray(values[half:, chosen.argmax() if largest else chosen.argmin()])
+
+
+def collected(rows: Sequence[Mapping[str, Any]]) -> Values:
+    """Return values by quantity from those of each sample."""
     return {name: np.array([row[name] for row in rows], float) for name in rows[0]}
+
+
+def chained(parts: Sequence[Mapping[str, Any]]) -> Values:
+    """Return values by quantity from those of the samples of each cube."""
+    return {
+        name: np.concatenate([np.asarray(part[name], float) for part in parts]) for name in parts[0]
+    }
 
 
 def covers(low: Any, high: Any, target: Any) -> Any:
@@ -46,21 +63,17 @@ def covers(low: Any, high: Any, target: Any) -> Any:
     return (low <= target + 1e-12) & (target - 1e-12 <= high)
 
 
-def family_error(truth: Truth, number: int, seed: int) -> Values:
-    """Return whether any pair with equal means is significant."""
+def means(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether the limits of each mean hold it, and whether few topics differed."""
     rows: list[dict[str, Any]] = []
-    for cube, drawn, of_trials in cubes(truth, number, seed):
-        tests = {"max-T": sc.MaxT(alphas=(ALPHA,)), "Tukey": sc.Tukey(alphas=(ALPHA,))}
-        p = {
-            name: analyse(cube, test, trials=TRIALS, seed=of_trials)["p_value"].values[:, 0]
-            for name, test in tests.items()
-        }
-        single = analyse(cube, sc.Paired(tests=("t",), alphas=(ALPHA,)))["p_value"].values
-        p["Holm's t"] = np.array([adjusted(each.reshape(-1), "holm") for each in single])
-        first, second = np.triu_indices(len(drawn[0].means), 1)
+    for cube, drawn, _ in cubes(truth, number, seed):
+        table = make_table(cube)
         for k, sample in enumerate(drawn):
-            equal = np.abs(sample.means[first] - sample.means[second]) < EQUAL_MEANS
-            rows.append({name: (each[k, equal] < ALPHA).any() for name, each in p.items()})
+            cell = int(table.cell_of[k, 0])
+            ends, found = table.ranges[cell], [table.samples(x) for x in table.scores[cell]]
+            low, high = np.array([mean_limits(each, ends, 1 - ALPHA) for each in found]).T
+            few = [ends is not None and few_differ(each, 1.0) for each in found]
+            rows.append({"means": covers(low, high, sample.means), "few topics differ": few})
     return collected(rows)
 
 
@@ -71,57 +84,165 @@ def true_ranks(means: Floats) -> tuple[Floats, Floats]:
     return 1 + better, len(means) - worse
 
 
-def board_coverage(analysis: Any = None) -> Measure:
-    """Return what measures a leaderboard: whether all rank sets hold, and the share of means of runs, and of the leader, within limits."""
-    board = sc.Leaderboard() if analysis is None else analysis
+def held(found: Any, true: Floats) -> Values:
+    """Return whether all rank sets of leaderboards of samples hold, the limits of the runs that
+    lead, and those of the others.
 
-    def measure(truth: Truth, number: int, seed: int) -> Values:
-        rows: list[dict[str, Any]] = []
-        for cube, drawn, of_trials in cubes(truth, number, seed):
-            found = analyse(cube, board, trials=TRIALS, seed=of_trials)
-            for k, sample in enumerate(drawn):
-                at = found.isel(metric=k, gain=0)
-                low, high = true_ranks(sample.means)
-                means = [at[f"mean_{side}"].values for side in ("low", "high")]
-                known, leads = np.isfinite(means).all(axis=0), int(np.argmax(at["mean"].values))
-                held = covers(means[0], means[1], sample.means)
-                rows.append(
-                    {
-                        "all rank sets": ((at["rank_low"] <= low) & (at["rank_high"] >= high)).all(),
-                        "means": np.delete(held, leads).mean(),
-                        f"means missing {ERROR}": (~known).mean(),
-                        "leader": held[leads],
-                    }
-                )  # fmt: skip
-        return collected(rows)
-
-    return measure
+    true: (sample, run): means.
+    """
+    at = {
+        name: found[name].values[:, 0]
+        for name in ("rank", "rank_low", "rank_high", "mean_low", "mean_high")
+    }
+    low, high = np.swapaxes([true_ranks(each) for each in true], 0, 1)
+    within, leads = covers(at["mean_low"], at["mean_high"], true), at["rank"] == 1
+    others = np.where(leads, np.nan, within)
+    others[leads.all(axis=1)] = 1.0  # no other run
+    return {
+        "rank sets": ((at["rank_low"] <= low) & (at["rank_high"] >= high)).all(axis=1),
+        "leader": (within | ~leads).all(axis=1),
+        "means": np.nanmean(others, axis=1),
+    }
 
 
-def called_equivalent(truth: Truth, number: int, seed: int) -> Values:
-    """Return whether the first two runs are called equivalent at a margin that is their true difference."""
-    rows: list[dict[str, Any]] = []
-    for cube, drawn, _ in cubes(truth, number, seed):
-        found = _equivalent(cube, float(abs(drawn[0].means[0] - drawn[0].means[1])))
-        rows += [{"called equivalent": each[0]} for each in found]
-    return collected(rows)
+def leaderboard(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether rank sets, limits of the leader and of other runs hold, and the leader's own
+    limits, which nothing shows."""
+    parts = []
+    for cube, drawn, of_trials in cubes(truth, number, seed):
+        found = analyse(cube, sc.Leaderboard(), trials=TRIALS, seed=of_trials)
+        true = np.array([sample.means for sample in drawn])
+        own = own_limits(make_table(cube), found["rank"].values[:, 0] == 1)
+        parts.append(held(found, true) | {"leader, own limits": covers(*own, true).all(axis=1)})
+    return chained(parts)
 
 
-def near_pairs_equivalent(truth: Truth, number: int, seed: int) -> Values:
-    """Return the share of pairs that are called equivalent at a margin of .01, of those whose true difference is hardly larger."""
-    rows: list[dict[str, Any]] = []
-    for cube, drawn, _ in cubes(truth, number, seed):
+def own_limits(table: Any, chosen: Any) -> tuple[Floats, Floats]:
+    """Return the limits of some runs by themselves, (sample, run); infinite ones of others."""
+    low, high = np.full(chosen.shape, -np.inf), np.full(chosen.shape, np.inf)
+    for k, run in zip(*np.nonzero(chosen), strict=True):
+        cell = int(table.cell_of[k, 0])
+        scores = table.samples(table.scores[cell, run])
+        low[k, run], high[k, run] = mean_limits(scores, table.ranges[cell], 1 - ALPHA)
+    return low, high
+
+
+def family_error(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether any pair with equal means is significant, and the share of others that is."""
+    parts = []
+    for cube, drawn, of_trials in cubes(truth, number, seed):
+        tests = {"max-T": sc.MaxT(alphas=(ALPHA,)), "Tukey": sc.Tukey(alphas=(ALPHA,))}
+        p = {
+            name: analyse(cube, test, trials=TRIALS, seed=of_trials)["p_value"].values[:, 0]
+            for name, test in tests.items()
+        }
+        single = analyse(cube, sc.Paired(tests=("t",), alphas=(ALPHA,)))["p_value"].values
+        p["Holm's t"] = np.array([adjusted(each.reshape(-1), "holm") for each in single])
         first, second = np.triu_indices(len(drawn[0].means), 1)
         apart = np.abs(drawn[0].means[first] - drawn[0].means[second])
-        chosen = (apart >= 0.01) & (apart <= 0.01 + MARGIN_SLACK)
-        rows += [{"called equivalent": each[chosen].mean()} for each in _equivalent(cube, 0.01)]
-    return collected(rows)
+        found = {name: values < ALPHA for name, values in p.items()}
+        part = {name: each[:, apart < EQUAL_MEANS].any(axis=1) for name, each in found.items()}
+        for which, chosen in (("found", apart > EQUAL_MEANS), ("small ones found", near(apart))):
+            if chosen.any():
+                part |= {f"{name}, {which}": x[:, chosen].mean(axis=1) for name, x in found.items()}
+        parts.append(part)
+    return chained(parts)
 
 
-def _equivalent(cube: Any, margin: float) -> Any:
-    """Return which pairs are called equivalent, (sample, pair)."""
-    test = sc.Paired(tests=("t",), alphas=(ALPHA,), equivalence=margin)
-    return analyse(cube, test)["equivalence_p_value"].values[:, 0] < ALPHA
+def near(apart: Floats) -> Any:
+    """Return which true differences are small, and none."""
+    return (apart > EQUAL_MEANS) & (apart <= SMALL)
+
+
+def against_baseline(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether max-T finds any run to differ from the first one, whose mean all have."""
+    found = []
+    for cube, _, of_trials in cubes(truth, number, seed):
+        test = sc.MaxT(alphas=(ALPHA,), baseline="r000")
+        p = analyse(cube, test, trials=TRIALS, seed=of_trials)["p_value"].values[:, 0]
+        found.append((p < ALPHA).any(axis=1))
+    return {"max-T, baseline": np.concatenate(found).astype(float)}
+
+
+def gates(pairs: Sequence[Truth], number: int, seed: int) -> Values:
+    """Return for pairs of runs, of which the first has the lower mean by the margin or the same
+    mean, whether a gate errs, and whether the limits of the difference hold.
+
+    With a loss of exactly the margin, a pass is false, and so is ``equivalent`` by `Paired`; with
+    equal means (margin .01) a fail is.
+    """
+    columns = [_gate(pair, number, seed + 1000 * place) for place, pair in enumerate(pairs)]
+    return {name: np.stack([each[name] for each in columns], axis=1) for name in columns[0]}
+
+
+def _gate(pair: Truth, number: int, seed: int) -> Values:
+    parts: list[dict[str, Any]] = []
+    for cube, drawn, _ in cubes(pair, number, seed):
+        loss = float(drawn[0].means[1] - drawn[0].means[0])
+        found = judged(cube, "r000", "r001", loss)
+        if loss > EQUAL_MEANS:
+            test = sc.Paired(tests=("t",), alphas=(ALPHA,), equivalence=loss)
+            p = analyse(cube, test)["equivalence_p_value"].values[:, 0, 0]
+            found["equivalent"] = p < ALPHA
+        parts.append(found)
+    return chained(parts)
+
+
+def judged(
+    scores: Any, run: str, baseline: str, loss: float, weights: Any = None
+) -> dict[str, Any]:
+    """Return of each sample whether the limits of a difference hold, and whether the verdict of a
+    gate errs: a pass with a loss of the margin, or a fail with equal means.
+
+    A gate passes scores that are equal on every unit; such passes are counted by themselves.
+    """
+    margin = loss if loss > EQUAL_MEANS else 0.01
+    found = sc.gate(scores, run, baseline, margin=margin, weights=weights)
+    at = {
+        name: found[name].values[-1, :, 0]
+        for name in ("low", "high", "smallest_shown", "verdict", "wins", "losses")
+    }
+    values = {
+        "difference": covers(at["low"], at["high"], -loss),
+        "half width": at["smallest_shown"],
+    }
+    if margin != loss:
+        return values | {"false fail": at["verdict"] == "fail"}
+    passed, alike = at["verdict"] == "pass", at["wins"] + at["losses"] == 0
+    return values | {"false pass": passed & ~alike, "false pass, all equal": passed & alike}
+
+
+def boards(board: Sequence[Truth], number: int, seed: int) -> Values:
+    """Return what `leaderboard` does of weighted means over collections, and whether a gate of the
+    two first runs errs."""
+    shares = {f"c{k}": k + 1.0 for k in range(len(board))}
+    analysis = sc.Board(weights=tuple(f"{name}={share}" for name, share in shares.items()))
+    parts = []
+    for joined, drawn, of_trials in joined_cubes(board, number, seed):
+        found = analyse(sc.join_collections(joined), analysis, trials=TRIALS, seed=of_trials)
+        means = [[sample.means for sample in each] for each in drawn]
+        true = np.average(means, axis=0, weights=list(shares.values()))
+        run, base = ("r000", "r001") if true[0, 0] <= true[0, 1] else ("r001", "r000")
+        loss = float(abs(true[0, 0] - true[0, 1]))
+        parts.append(held(found, true) | judged(joined, run, base, loss, shares))
+    return chained(parts)
+
+
+def joined_cubes(
+    board: Sequence[Truth], number: int, seed: int
+) -> Iterator[tuple[dict[str, Any], list[list[Sample]], int]]:
+    """Yield cubes by collection, the samples of each, and a seed for trials."""
+    for start in range(0, number, AT_ONCE):
+        places = range(start, min(start + AT_ONCE, number))
+        drawn = [
+            [truth(np.random.default_rng((seed, k, place))) for place in places]
+            for k, truth in enumerate(board)
+        ]
+        joined = {
+            f"c{k}": cube_of([sample.scores for sample in each], ends=each[0].ends)
+            for k, each in enumerate(drawn)
+        }
+        yield joined, drawn, seed + start
 
 
 def kendall(first: Floats, second: Floats) -> float:
@@ -131,7 +252,8 @@ def kendall(first: Floats, second: Floats) -> float:
 
 
 def tau_coverage(truth: Truth, number: int, seed: int) -> Values:
-    """Return whether the interval of tau over infinitely many topics holds it, and biases of its estimate and of the observed tau."""
+    """Return whether the interval of tau over infinitely many topics holds it, and biases of its
+    estimate and of the observed tau."""
     rows: list[dict[str, Any]] = []
     for sample in samples(truth, number, seed):
         tau = kendall(*np.round(sample.means, 12))

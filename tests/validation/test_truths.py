@@ -7,20 +7,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.validation import truths
-from tests.validation.__main__ import lines
-from tests.validation.truths import Truth, samples
+from tests.validation import page, truths
+from tests.validation.__main__ import STUDIES, measured
+from tests.validation.cases import read, write
+from tests.validation.ranks import LAWS, PARTS, changes
+from tests.validation.rates import worst_of
+from tests.validation.truths import Truth, binary, made, samples
 
 MODELS: dict[str, Truth] = {
-    "groups": truths.topic_groups(10, 5, 0.5),
-    "unequal groups": truths.topic_groups(10, 5, 0.5, unequal=True),
-    "reciprocal ranks": truths.lenient_reciprocal_ranks((0.9, 0.97), 50),
-    "grid": truths.grid_scores(0.9, 10, 50),
-    "near equal": truths.near_equal_field(),
+    **{name: made([law] * 3, 50) for name, law in LAWS.items()},
+    "groups": made([binary(0.8)] * 3, truths.unequal_sizes(20), within=0.5),
+    "near copies": made(list(LAWS.values())[:6], 50, family=3),
+    "changes": changes(0.05, 0.02, 1.0, 50)[0],
+    "changes of groups": changes(0.05, 0.1, 0.25, truths.unequal_sizes(20))[0],
     "two generations": truths.two_generations(),
     "teams": truths.near_duplicate_teams(),
     "judged": truths.judged_reciprocal_ranks(),
-    "zeros": truths.zero_inflated(),
+    "zeros": truths.judged_zero_inflated(),
 }
 
 
@@ -41,18 +44,34 @@ def test_a_sample_is_a_function_of_seed_and_place(name: str) -> None:
     assert not np.array_equal(whole[1].scores, again.scores)
 
 
-def test_topics_of_a_group_correlate_as_said() -> None:
-    """Differences of two runs, which what all runs share is no part of."""
-    for correlation in (0.3, 0.6):
-        drawn = samples(truths.topic_groups(50, 5, correlation), 40, 1)
-        pairs = np.concatenate([(each.scores[0] - each.scores[1]).reshape(-1, 5)[:, :2] for each in drawn])  # fmt: skip
-        assert np.corrcoef(pairs.T)[0, 1] == pytest.approx(correlation, abs=0.06)
+def test_scores_correlate_as_said() -> None:
+    """Scores of two runs on a topic, of a run on two topics of a group, and of near copies."""
+    law = truths.normal(0.0, 1.0)
+    whole = made([law] * 4, [2] * 4000, shared=0.4, within=0.3, family=2, likeness=0.9)
+    (sample,) = samples(whole, 1, 1)
+    first, second = sample.scores[:, ::2], sample.scores[:, 1::2]
+    found = [
+        np.corrcoef(x, y)[0, 1]
+        for x, y in ((first[0], first[2]), (first[0], second[0]), (first[0], first[1]))
+    ]
+    assert found == pytest.approx([0.4, 0.3, 0.4 + 0.6 * 0.9], abs=0.05)
 
 
-def test_unequal_groups_have_all_topics() -> None:
-    (sample,) = samples(truths.topic_groups(10, 5, 0.3, unequal=True), 1, 1)
-    sizes = np.bincount(sample.groups)
-    assert (sizes.sum(), sizes.min(), sizes.max()) == (50, 1, 9)
+def test_groups_have_all_topics() -> None:
+    sizes = truths.unequal_sizes(10)
+    assert (sum(sizes), min(sizes), max(sizes)) == (50, 1, 9)
+    (sample,) = samples(made([binary(0.5)], sizes), 1, 1)
+    assert np.bincount(sample.groups).tolist() == sizes
+    (plain,) = samples(truths.unnamed(made([binary(0.5)], sizes)), 1, 1)
+    assert plain.groups is None
+
+
+def test_levelled_runs_have_one_mean_within_the_range() -> None:
+    scores = np.random.default_rng(1).random((5, 40)) ** np.arange(1, 6)[:, np.newaxis]
+    found = truths.levelled(scores)
+    np.testing.assert_allclose(found.mean(axis=1), scores.mean(), atol=1e-9)
+    assert (found.min() >= 0, found.max() <= 1) == (True, True)
+    assert (np.argsort(found) == np.argsort(scores)).all()
 
 
 def test_runs_are_as_far_apart_as_the_populations_say() -> None:
@@ -69,20 +88,38 @@ def test_runs_are_as_far_apart_as_the_populations_say() -> None:
     np.testing.assert_array_equal(near.scores[0], near.scores[1])
 
 
-def test_an_absent_collection_is_a_row_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_worst_run_is_chosen_on_other_samples() -> None:
+    """The choice of the lowest of many equal rates would bias it."""
+    values = (np.random.default_rng(1).random((2000, 200)) < 0.9).astype(float)
+    assert worst_of(values, largest=False).mean() == pytest.approx(0.9, abs=0.03)
+    values[:, 7] = 0.0
+    assert worst_of(values, largest=False).tolist() == [0.0] * 1000
+    assert worst_of(1 - values, largest=True).tolist() == [1.0] * 1000
+
+
+def test_an_absent_collection_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(truths, "DATA", Path("/absent"))
-    found = [line for line in lines("equivalence", 2) if "skipped" in line]
-    assert len(found) == 2
+    kinds = {rows[0].kind for rows in measured("gate", 2)}
+    assert kinds == {"model"}
+    assert "left out" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bounded", "equivalence", "labels"])
-def test_every_row_prints_its_rates(name: str, data: Path) -> None:
-    """Four samples each."""
+@pytest.mark.parametrize("name", [*PARTS, "labels"])
+def test_every_case_has_rates(name: str, data: Path, tmp_path: Path) -> None:
+    """Two samples each; rows are read as they were written."""
     assert (data / "README.md").is_file()
-    found = list(lines(name, 4))
-    assert found
-    assert all(line.count("|") == 8 for line in found)
+    found = [row for rows in measured(name, 2) for row in rows]
+    assert len({row.key for row in found}) == len(found) >= len(list(STUDIES[name]()))
+    write(tmp_path / "rows.csv", found)
+    assert read(tmp_path / "rows.csv") == found
+
+
+def test_the_page_has_the_numbers_of_its_table() -> None:
+    """Written by the command, never by hand."""
+    assert page.renewed(page.PAGE.read_text(), read(page.CSV)) == page.PAGE.read_text()
 
 
 def test_topics_whose_ids_are_numbers_are_no_run(tmp_path: Path) -> None:

@@ -1,29 +1,33 @@
-"""Truths of two kinds, on which intervals and tests of other modules are measured.
+"""Truths of two kinds, on which intervals and tests are measured.
 
-Populations: topics are drawn with replacement from a large real collection, whose topics are then all topics there are. Random-effects
-models: scores are made of random parts with known means.
+Populations: topics are drawn with replacement from a large real collection, whose topics are then
+all topics there are. Models: scores of known distributions, joined by normal scores that topics,
+groups and families of runs share.
 
-A truth is a function of a generator that returns a `Sample`. It is made by the functions below from what varies, and cubes of many
-samples at once by `cubes`, a sample a metric.
+A truth is a function of a generator that returns a `Sample`. Cubes of many samples are made by
+`cubes`, a sample a metric.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy import stats
 from scipy.special import ndtr
 
+from scorecube.analyses.table import HIGH, LOW
 from scorecube.workflow.api import cube_from_scores
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+Range = tuple[float, float]
 DATA = Path(__file__).parents[3] / "shared" / "data"
 AT_ONCE = 50
 """Samples of a cube: they share their resamples of topics."""
@@ -33,19 +37,16 @@ AT_ONCE = 50
 class Sample:
     """Scores of one sample of topics, and what is true of the runs.
 
-    Parameters
-    ----------
-    scores
-        (run, topic); with two metrics (2, run, topic).
-    means
-        (run,) or (2, run): means over infinitely many topics.
-    groups
-        (topic,): topic groups, the units that were drawn; None where topics were.
+    scores: (run, topic); with two metrics (2, run, topic).
+    means: (run,) or (2, run): means over infinitely many topics.
+    groups: (topic,): topic groups, the units that were drawn; None where topics were.
+    ends: Range of the scores; None if it has none.
     """
 
     scores: Floats
     means: Floats
     groups: Any = None
+    ends: Range | None = None
 
 
 Truth = Callable[[np.random.Generator], Sample]
@@ -57,38 +58,42 @@ def samples(truth: Truth, number: int, seed: int, start: int = 0) -> Iterator[Sa
         yield truth(np.random.default_rng((seed, place)))
 
 
-def cube_of(scores: list[Floats], groups: Any = None) -> xr.Dataset:
-    """Return scores (run, topic) of several samples as metrics of one cube, so that they are analysed together; with their topic groups, if any."""
+def cube_of(scores: list[Floats], groups: Any = None, ends: Range | None = None) -> xr.Dataset:
+    """Return scores (run, topic) of several samples as metrics of one cube, so that they are
+    analysed together; with topic groups and a range, if any."""
     n_runs, n_topics = scores[0].shape
-    labels = [f"r{j:03d}" for j in range(n_runs)], [f"t{j:03d}" for j in range(n_topics)]
+    labels = [f"r{j:03d}" for j in range(n_runs)], [f"t{j:05d}" for j in range(n_topics)]
     cube = cube_from_scores(
         {f"m{k:03d}": pd.DataFrame(each, *labels) for k, each in enumerate(scores)}
     )
-    return cube if groups is None else cube.assign_coords(topic_group=("topic", [f"g{k:03d}" for k in groups]))  # fmt: skip
+    for name, end in zip((LOW, HIGH), ends or (), strict=False):
+        cube = cube.assign_coords({name: ("metric", np.full(len(scores), end))})
+    if groups is None:
+        return cube
+    return cube.assign_coords(topic_group=("topic", [f"g{k:03d}" for k in groups]))
 
 
 def cubes(truth: Truth, number: int, seed: int) -> Iterator[tuple[xr.Dataset, list[Sample], int]]:
-    """Yield cubes of `AT_ONCE` samples each, with the samples and a seed for trials: ``number`` in all, whose scores are (run, topic)."""
+    """Yield cubes of `AT_ONCE` samples each, with the samples and a seed for trials: ``number`` in
+    all, whose scores are (run, topic)."""
     for start in range(0, number, AT_ONCE):
         drawn = list(samples(truth, min(AT_ONCE, number - start), seed, start))
-        yield cube_of([each.scores for each in drawn], drawn[0].groups), drawn, seed + start
+        first = drawn[0]
+        cube = cube_of([each.scores for each in drawn], first.groups, first.ends)
+        yield cube, drawn, seed + start
 
 
 def unnamed(truth: Truth) -> Truth:
     """Return the samples of a truth without their topic groups."""
-
-    def draw(chance: np.random.Generator) -> Sample:
-        sample = truth(chance)
-        return Sample(sample.scores, sample.means)
-
-    return draw
+    return lambda chance: replace(truth(chance), groups=None)
 
 
 # Populations: real collections.
 
 
 def real_scores(name: str) -> Floats:
-    """Return the scores (run, topic) of a file with a row for each topic, such as ``robust2004/ap_249topics.csv``."""
+    """Return the scores (run, topic) of a file with a row for each topic, such as
+    ``robust2004/ap_249topics.csv``."""
     return _table(DATA / name)
 
 
@@ -98,32 +103,45 @@ def _table(path: Path) -> Floats:
     return np.asarray(table.select_dtypes("number").to_numpy(float).T)
 
 
-def population(scores: Floats, n_topics: int, equal: bool = False) -> Truth:
+def spread(scores: Floats, n_runs: int, best: float = 1.0) -> Floats:
+    """Return some runs, evenly spread over the order of means of a share of the best."""
+    order = np.argsort(-scores.mean(axis=1), kind="stable")
+    chosen = np.linspace(0, best * (len(scores) - 1), n_runs).round().astype(int)
+    return np.asarray(scores[order[chosen]])
+
+
+def population(
+    scores: Floats, n_topics: int, equal: bool = False, ends: Range | None = None
+) -> Truth:
     """Return topics drawn with replacement from those of a collection.
 
-    Parameters
-    ----------
-    scores
-        (run, topic), or (2, run, topic) of two metrics.
-    n_topics
-        Topics of a sample.
-    equal
-        Whether each run is moved to mean 0. Moved runs can differ by a constant on most topics where scores have few values; `exchanged` has no such pairs.
+    scores: (run, topic), or (2, run, topic) of two metrics.
+    equal: Whether each run is moved to mean 0. Moved runs can differ by a constant on most topics
+    where scores have few values; `exchanged` has no such pairs.
     """
     means, n_all = scores.mean(axis=-1), scores.shape[-1]
     if equal:
         scores, means = scores - means[..., np.newaxis], np.zeros_like(means)
-
-    def draw(chance: np.random.Generator) -> Sample:
-        return Sample(scores[..., chance.integers(0, n_all, n_topics)], means)
-
-    return draw
+    return lambda chance: Sample(scores[..., chance.integers(0, n_all, n_topics)], means, ends=ends)
 
 
-def exchanged(scores: Floats, n_topics: int) -> Truth:
-    """Return topics of a collection whose runs are equal on their scores' grid: on each drawn topic the scores of pairs of runs are exchanged at random.
+def levelled(scores: Floats) -> Floats:
+    """Return scores in 0 .. 1 whose runs are given one mean by powers, one a run: their order of
+    topics, zeros and ones remain."""
+    target, low, high = scores.mean(), np.full(len(scores), -9.0), np.full(len(scores), 9.0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        above = (scores ** np.exp(middle)[:, np.newaxis]).mean(axis=1) > target
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.asarray(scores ** np.exp(low)[:, np.newaxis])
 
-    Runs are paired by their order of means, nearest first. The runs of a pair have the same mean; those of different pairs do not.
+
+def exchanged(scores: Floats, n_topics: int, ends: Range | None = None) -> Truth:
+    """Return topics of a collection whose runs are equal on their scores' grid: on each drawn topic
+    the scores of pairs of runs are exchanged at random.
+
+    Runs are paired by their order of means, nearest first. The runs of a pair have the same mean;
+    those of different pairs do not.
     """
     order = np.argsort(scores.mean(axis=1), kind="stable")
     order = order[: len(order) // 2 * 2]
@@ -133,15 +151,20 @@ def exchanged(scores: Floats, n_topics: int) -> Truth:
     def draw(chance: np.random.Generator) -> Sample:
         drawn = kept[:, chance.integers(0, kept.shape[1], n_topics)].reshape(-1, 2, n_topics)
         swapped = chance.random((len(drawn), 1, n_topics)) < 0.5
-        return Sample(np.where(swapped, drawn[:, ::-1], drawn).reshape(-1, n_topics), means)
+        return Sample(
+            np.where(swapped, drawn[:, ::-1], drawn).reshape(-1, n_topics), means, None, ends
+        )
 
     return draw
 
 
 def replaced(scores: Floats, n_topics: int) -> Truth:
-    """Return topics of a collection whose runs are given one mean by scores that other runs have: on topic after topic, in an order that all runs share, a run gets the third largest (or least) score of the topic, until its mean is that of all.
+    """Return topics of a collection whose runs are given one mean by scores that other runs have:
+    on topic after topic, in an order that all runs share, a run gets the third largest (or least)
+    score of the topic, until its mean is that of all.
 
-    Near copies remain near copies, and none differ by a constant: they are replaced on the same topics but a few. Of the last topic a part is replaced.
+    Near copies remain near copies, and none differ by a constant: they are replaced on the same
+    topics but a few. Of the last topic a part is replaced.
     """
     order = np.random.default_rng(37).permutation(scores.shape[1])
     target, moved, ranked = float(scores.mean()), scores.copy(), np.sort(scores, axis=0)
@@ -154,111 +177,133 @@ def replaced(scores: Floats, n_topics: int) -> Truth:
     return population(moved, n_topics)
 
 
-def grouped_population(scores: Floats, n_groups: int, size: int) -> Truth:
-    """Return groups of similar topics of a collection, drawn whole: runs moved to mean 0.
+def grouped_population(scores: Floats, n_groups: int, size: int, equal: bool = False) -> Truth:
+    """Return groups of similar topics of a collection with scores of 0 to 1, drawn whole; perhaps
+    with runs moved to mean 0.
 
-    Topics are similar that follow each other on the first principal component of what is left of scores without the means of runs and topics.
+    Topics are similar that follow each other on the first principal component of what is left of
+    scores without the means of runs and topics.
     """
     rest = scores - scores.mean(axis=1, keepdims=True)
     likeness = np.linalg.svd(rest - rest.mean(axis=0))[2][0]
     groups = np.argsort(likeness, kind="stable")[: scores.shape[1] // size * size].reshape(-1, size)
     kept = scores[:, groups]
-    kept = kept - kept.mean(axis=(1, 2), keepdims=True)
+    if equal:
+        kept = kept - kept.mean(axis=(1, 2), keepdims=True)
+    means, group = kept.mean(axis=(1, 2)), np.repeat(np.arange(n_groups), size)
 
     def draw(chance: np.random.Generator) -> Sample:
         drawn = kept[:, chance.integers(0, len(groups), n_groups)].reshape(len(scores), -1)
-        return Sample(drawn, np.zeros(len(scores)), np.repeat(np.arange(n_groups), size))
+        return Sample(drawn, means, group, None if equal else (0.0, 1.0))
 
     return draw
 
 
-# Random-effects models.
+# Models.
 
 
-def topic_groups(
-    n_groups: int, size: int, correlation: float, n_runs: int = 30, unequal: bool = False
+class Law(NamedTuple):
+    """A distribution of scores: its values, ascending, the share of each, and whether they are
+    known to lie between 0 and 1."""
+
+    values: Floats
+    shares: Floats
+    bounded: bool = True
+
+    @property
+    def mean(self) -> float:
+        """Mean over infinitely many topics."""
+        return float(self.values @ self.shares)
+
+
+def binary(p: float) -> Law:
+    """Return scores 0 and 1, such as accuracy."""
+    return Law(np.array([0.0, 1.0]), np.array([1 - p, p]))
+
+
+def graded(p: float, steps: int = 10, width: float = 2.0) -> Law:
+    """Return beta-binomial scores k / steps, such as P@10; ``width`` is the sum of the shapes of
+    the beta distribution."""
+    k = np.arange(steps + 1)
+    return Law(k / steps, stats.betabinom.pmf(k, steps, width * p, width * (1 - p)))
+
+
+def reciprocal_rank(p: float, deepest: int = 50) -> Law:
+    """Return reciprocal ranks of the first relevant document, if each of the first 50 is relevant
+    with probability p; else 0."""
+    rank = np.arange(deepest, 0, -1)
+    shares = p * (1 - p) ** (rank - 1)
+    return Law(np.append(0.0, 1 / rank), np.append(1 - shares.sum(), shares))
+
+
+def zero_inflated(zeros: float) -> Law:
+    """Return scores that are 0 on most topics, and beta(2, 3) on the others."""
+    values = stats.beta.ppf((np.arange(500) + 0.5) / 500, 2, 3)
+    return Law(np.append(0.0, values), np.append(zeros, np.full(500, (1 - zeros) / 500)))
+
+
+def continuous(distribution: Any) -> Law:
+    """Return scores without a range: 2,000 quantiles of a distribution of `scipy.stats`."""
+    return Law(distribution.ppf((np.arange(2000) + 0.5) / 2000), np.full(2000, 1 / 2000), False)
+
+
+def normal(mean: float = 0.4, deviation: float = 0.2) -> Law:
+    """Return normal scores."""
+    return continuous(stats.norm(mean, deviation))
+
+
+def made(
+    laws: Sequence[Law],
+    topics: int | Sequence[int],
+    *,
+    shared: float = 0.5,
+    within: float = 0.0,
+    family: int = 1,
+    likeness: float = 0.97,
 ) -> Truth:
-    """Return normal scores of runs with equal means on topics that come in groups.
+    """Return scores of runs with known distributions.
 
-    Parameters
-    ----------
-    n_groups, size
-        Groups of a sample, and topics of each.
-    correlation
-        Of a run's scores on two topics of a group, without what all runs share.
-    unequal
-        Whether sizes differ: half of the groups have one topic, the others the rest.
+    laws: Of each run.
+    topics: Number of topics; or the topics of each group.
+    shared: Correlation of the normal scores of two runs on a topic.
+    within: That of a run on two topics of a group.
+    family, likeness: Runs that are near copies of each other, and their correlation, beyond what
+    all runs share.
     """
-    sizes = np.full(n_groups, size)
-    if unequal:
-        sizes[::2] = 1
-        sizes[1::2] += (n_groups * size - sizes.sum()) // len(sizes[1::2])
-    group = np.repeat(np.arange(n_groups), sizes)
+    sizes = np.ones(topics, int) if isinstance(topics, int) else np.asarray(topics)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    edges = [np.cumsum(law.shares)[:-1] for law in laws]
+    means = np.array([law.mean for law in laws])
+    ends = (0.0, 1.0) if all(law.bounded for law in laws) else None
+
+    def scores_of(chance: np.random.Generator, rows: int) -> Floats:
+        own = chance.standard_normal((rows, len(group)))
+        if not within:
+            return own
+        common = chance.standard_normal((rows, len(sizes)))[:, group]
+        return np.asarray(np.sqrt(within) * common + np.sqrt(1 - within) * own)
 
     def draw(chance: np.random.Generator) -> Sample:
-        shared = chance.standard_normal((n_runs + 1, n_groups))[:, group]
-        own = chance.standard_normal((n_runs + 1, len(group)))
-        parts = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
-        return Sample(0.4 + 0.15 * parts[0] + 0.12 * parts[1:], np.full(n_runs, 0.4), group)
+        own = scores_of(chance, len(laws))
+        if family > 1:
+            parents = scores_of(chance, -(-len(laws) // family)).repeat(family, axis=0)
+            own = np.sqrt(likeness) * parents[: len(laws)] + np.sqrt(1 - likeness) * own
+        u = ndtr(np.sqrt(shared) * scores_of(chance, 1) + np.sqrt(1 - shared) * own)
+        rows = [
+            law.values[np.searchsorted(edge, x)]
+            for law, edge, x in zip(laws, edges, u, strict=True)
+        ]
+        return Sample(np.array(rows), means, group if len(sizes) < len(group) else None, ends)
 
     return draw
 
 
-def erratic(chance: np.random.Generator) -> Sample:
-    """Return 50 topics of 30 runs that do not differ, of which one varies seven times as much."""
-    scores = 0.4 + 0.15 * chance.standard_normal(50) + 0.05 * chance.standard_normal((30, 50))
-    scores[0] += 0.35 * chance.standard_normal(50)
-    return Sample(scores, np.full(30, 0.4))
+def unequal_sizes(n_groups: int, mean: int = 5) -> list[int]:
+    """Return sizes of groups: half have one topic, the others the rest."""
+    return [1, 2 * mean - 1] * (n_groups // 2) + [mean] * (n_groups % 2)
 
 
-def lenient_reciprocal_ranks(hits: Any, n_topics: int, likeness: float = 0.3) -> Truth:
-    """Return reciprocal ranks where each document is relevant with a large probability, as under a lenient judge.
-
-    The rank of the first relevant document is geometric, so the mean is -p log(p) / (1 - p).
-
-    Parameters
-    ----------
-    hits
-        (run,): probability p of each run.
-    likeness
-        Correlation of the normal scores of two runs on the same topic.
-    """
-    p = np.asarray(hits, float)
-    means = -p * np.log(p) / (1 - p)
-
-    def draw(chance: np.random.Generator) -> Sample:
-        topic, own = chance.standard_normal(n_topics), chance.standard_normal((len(p), n_topics))
-        u = ndtr(np.sqrt(likeness) * topic + np.sqrt(1 - likeness) * own)
-        rank = np.maximum(np.ceil(np.log1p(-u) / np.log1p(-p[:, np.newaxis])), 1.0)
-        return Sample(1.0 / rank, means)
-
-    return draw
-
-
-def grid_scores(mean: float, steps: int, n_topics: int, n_runs: int = 20, spread: float = 2.0) -> Truth:  # fmt: skip
-    """Return scores k / steps of runs with one true mean, such as P@10 (10 steps), accuracy or Success@5 (1).
-
-    k is beta-binomial; with ``spread`` the sum of the shapes of the beta distribution.
-    """
-    means = np.full(n_runs, mean)
-
-    def draw(chance: np.random.Generator) -> Sample:
-        p = chance.beta(spread * mean, spread * (1 - mean), (n_runs, n_topics))
-        return Sample(chance.binomial(steps, p) / steps, means)
-
-    return draw
-
-
-def near_equal_field(n_runs: int = 30, n_topics: int = 50, deviation: float = 0.01) -> Truth:
-    """Return normal scores of runs whose true means hardly differ: the run that leads does so by chance."""
-
-    def draw(chance: np.random.Generator) -> Sample:
-        means = 0.3 + deviation * chance.standard_normal(n_runs)
-        topic = 0.15 * chance.standard_normal(n_topics)
-        rest = 0.13 * chance.standard_normal((n_runs, n_topics))
-        return Sample(means[:, np.newaxis] + topic + rest, means)
-
-    return draw
+# Two metrics.
 
 
 def two_generations(
@@ -279,7 +324,9 @@ def two_generations(
         first, other = chance.standard_normal((2, n_runs))
         second = correlation * first + np.sqrt(1 - correlation**2) * other
         means = 0.04 * (np.array([first, second]) + apart * kind)
-        topic = np.array([0.17, 0.2])[:, np.newaxis, np.newaxis] * chance.standard_normal((1, 1, n_topics))  # fmt: skip
+        topic = np.array([0.17, 0.2])[:, np.newaxis, np.newaxis] * chance.standard_normal(
+            (1, 1, n_topics)
+        )
         rest = chance.standard_normal((2, n_runs, n_topics))
         rest[1] = 0.7 * rest[0] + np.sqrt(1 - 0.7**2) * rest[1]
         deviations = np.array([0.125, 0.16])[:, np.newaxis, np.newaxis]
@@ -289,7 +336,8 @@ def two_generations(
 
 
 def near_duplicate_teams(n_teams: int = 10, size: int = 3, n_topics: int = 50) -> Truth:
-    """Return scores under two metrics of teams whose systems are almost the same: their differences are a tenth of those of teams."""
+    """Return scores under two metrics of teams whose systems are almost the same: their differences
+    are a tenth of those of teams."""
     team = np.repeat(np.arange(n_teams), size)
 
     def draw(chance: np.random.Generator) -> Sample:
@@ -299,7 +347,9 @@ def near_duplicate_teams(n_teams: int = 10, size: int = 3, n_topics: int = 50) -
         means = 0.1 * (base[:, team] + 0.1 * own)
         topic = 0.18 * chance.standard_normal((1, 1, n_topics))
         shared = chance.standard_normal((2, n_teams, n_topics))[:, team]
-        rest = np.sqrt(0.8) * shared + np.sqrt(0.2) * chance.standard_normal((2, len(team), n_topics))  # fmt: skip
+        rest = np.sqrt(0.8) * shared + np.sqrt(0.2) * chance.standard_normal(
+            (2, len(team), n_topics)
+        )
         rest[1] = 0.7 * rest[0] + np.sqrt(1 - 0.7**2) * rest[1]
         return Sample(means[..., np.newaxis] + topic + 0.14 * rest, means)
 
@@ -307,7 +357,8 @@ def near_duplicate_teams(n_teams: int = 10, size: int = 3, n_topics: int = 50) -
 
 
 def judged_reciprocal_ranks(n_runs: int = 20, n_topics: int = 50, likeness: float = 0.7) -> Truth:
-    """Return reciprocal ranks under the truth and under a judge who finds more relevant: metrics 0 and 1.
+    """Return reciprocal ranks under the truth and under a judge who finds more relevant: metrics 0
+    and 1.
 
     Parameters
     ----------
@@ -328,8 +379,9 @@ def judged_reciprocal_ranks(n_runs: int = 20, n_topics: int = 50, likeness: floa
     return draw
 
 
-def zero_inflated(n_runs: int = 20, n_topics: int = 50, zeros: float = 0.6) -> Truth:
-    """Return scores that are 0 on most topics and beta(2, 3) on the others, under the truth and under a noisy judge: metrics 0 and 1."""
+def judged_zero_inflated(n_runs: int = 20, n_topics: int = 50, zeros: float = 0.6) -> Truth:
+    """Return scores that are 0 on most topics and beta(2, 3) on the others, under the truth and
+    under a noisy judge: metrics 0 and 1."""
     means = np.full((2, n_runs), (1 - zeros) * 0.4)
 
     def draw(chance: np.random.Generator) -> Sample:

@@ -26,7 +26,7 @@ DRAWS = {
     "pair_tests.unpaired": ("topic_samples",),
     "rank_agreement.correlation": ("bootstrap_samples",),
     "rank_agreement.agreement": ("bootstrap_samples",),
-    "leave_out.teams": ("draw_orders", "draw_teams"),
+    "teams": ("draw_orders", "draw_teams"),
 }
 """Functions that draw, by the module of an analysis that calls them."""
 SEED = 0

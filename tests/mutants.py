@@ -43,7 +43,7 @@ EXACT, STEPS, SWAP = (
     f"{PAIRS}/test_maxt.py",
     f"{SAMPLES}/test_swap_oracle.py",
 )
-TEAMS = (f"{LEFT}/test_teams.py", f"{LEFT}/test_teams_oracle.py", f"{LEFT}/test_reusability.py")
+TEAMS = (f"{LEFT}/test_teams.py", f"{LEFT}/test_teams_oracle.py")
 JUDGES, RELIABILITY = (
     "tests/analyses/judges/test_judges.py",
     "tests/analyses/reliability/test_reliability.py",
@@ -60,8 +60,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/pairs/pair_order", (f"{PAIRS}/test_pair_order.py", EXACT)),
     ("kernels/maxima", (STEPS, "tests/analyses/test_rank_sets.py")),
     ("kernels/pairs", ("tests/kernels/pairs", EXACT, f"{PAIRS}/test_properties.py")),
-    ("kernels/pools/contributing", TEAMS),
-    ("kernels/pools", (*TEAMS, "tests/design")),
+    ("kernels/lists", TEAMS),
     ("kernels/rank/rank_change", ("tests/kernels/rank", f"{SAMPLES}/test_splits.py", f"{RANKS}/test_agreement.py")),
     ("kernels/rank", ("tests/kernels/rank", f"{RANKS}/test_correlation.py", f"{SAMPLES}/test_splits.py")),
     ("kernels/swap/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),
@@ -80,7 +79,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("statistics/(corrected_means|label_agreement)", (JUDGES,)),
     ("statistics/variance_components", (RELIABILITY, "tests/statistics/test_ratio_jackknife.py")),
     ("analyses/judges", (JUDGES,)),
-    ("analyses/leave_out", (*TEAMS, f"{LEFT}/test_teams_command.py")),
+    ("analyses/team", (*TEAMS, f"{LEFT}/test_teams_command.py")),
     ("analyses/pair_tests/.*quantities", (f"{PAIRS}/test_quantities.py", "tests/report/test_pair_reports.py")),
     ("analyses/pair_tests/family", (f"{PAIRS}/test_baseline.py", EXACT)),
     ("analyses/pair_tests", (EXACT, f"{PAIRS}/test_few_topics.py", f"{PAIRS}/test_baseline.py", f"{PAIRS}/test_properties.py")),
@@ -112,7 +111,7 @@ ANALYSES = (
     ("analyses/(leaderboard|leader|board|max_|step_down|rank_sets)", "maxt or leaderboard or board"),
     ("analyses/topic_samples|kernels/swap", "swap or stability or splits"),
     ("analyses/rank_agreement|kernels/rank", "correlate or agreement or judges or splits"),
-    ("analyses/leave_out|kernels/pools", "teams"),
+    ("analyses/team|kernels/lists", "teams"),
     ("analyses/pair_tests/unpaired|kernels/pairs/unpaired", "unpaired"),
     ("analyses/paired", "paired"),
     ("analyses/pair_tests/tukey|kernels/pairs/tukey", "tukey"),

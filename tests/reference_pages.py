@@ -33,7 +33,7 @@ OFFERED = {
     ),
     "Choose and combine scores": (
         *("select", "standardise", "judgement_sets", "many_judgement_sets", "join_collections"),
-        *("variances", "removed_when_left_out"),
+        "variances",
     ),
     "Analyse": (
         *("analyse", "list_analyses", "Entry", "sweep", "compare", "gate", "rank_sets"),

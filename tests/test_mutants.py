@@ -41,8 +41,8 @@ def test_every_module_has_tests_and_every_pattern_a_module() -> None:
     [
         ("kernels/rank/concordance.py", {"kernels.rank.concordance", "kernels.rank.rank_change"}, {"kernels.swap.pairwise"}),
         ("kernels/bits.py", {"kernels.random.philox", "kernels.rank.concordance"}, set()),
-        ("analyses/leave_out/kernel.py", {"analyses.leave_out.kernel"}, {"metrics.registry"}),
-        ("analyses/leave_out/teams.py", set(), {"analyses.leave_out.teams"}),
+        ("kernels/lists.py", {"kernels.lists"}, {"metrics.registry"}),
+        ("analyses/teams.py", set(), {"analyses.teams"}),
         ("statistics/integer_scores.py", set(), {"kernels.pairs.tail_counts"}),
     ],
 )  # fmt: skip

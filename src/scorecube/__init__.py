@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from scorecube.analyses.rank_sets import rank_sets
     from scorecube.collection.judgement_sets import judgement_sets, many_judgement_sets
     from scorecube.collection.many_collections import join_collections
-    from scorecube.collection.pools import removed_when_left_out
     from scorecube.collection.rankings import with_rankings
     from scorecube.collection.selection import select, standardise
     from scorecube.design import topic_set_size, variances, wcw
@@ -79,7 +78,6 @@ _MODULES = {
     "markdown": "scorecube.report.paper_tables",
     "many_judgement_sets": "scorecube.collection.judgement_sets",
     "rank_sets": "scorecube.analyses.rank_sets",
-    "removed_when_left_out": "scorecube.collection.pools",
     "select": "scorecube.collection.selection",
     "standardise": "scorecube.collection.selection",
     "sweep": "scorecube.workflow.sweep_run",
@@ -133,7 +131,6 @@ __all__ = [
     "open_study",
     "rank_sets",
     "read_rankings",
-    "removed_when_left_out",
     "report",
     "select",
     "standardise",

@@ -227,7 +227,7 @@ def _turned(name: str, draw: Callable[..., Any], turned: str) -> Callable[..., A
         return draw(*of)[::-1] if turned == "topic" else draw(*of)
 
     def teams(*of: Any) -> Any:
-        return np.ascontiguousarray(draw(*of)[..., ::-1]) if turned == "team" else draw(*of)
+        return np.ascontiguousarray(draw(*of)[:, ::-1]) if turned == "team" else draw(*of)
 
     others: dict[str, Callable[..., Any]] = {
         "topic_counts": counts,

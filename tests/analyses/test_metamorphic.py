@@ -189,7 +189,7 @@ RELATIONS: dict[str, Relation] = {
         rename("topic"), view_renamed("topic"),
         laws(
             Law(close=["mean"]), board=RESAMPLED, maxt=Law(close=["mean", "residual_variance"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(close=RELIABILITY),
-            paired=Law(close=["mean", *OF_PAIRED]), agreement=Law(close=["mean_first", "mean_second"]), teams=Law(close=[*KEPT_MEANS, "rbp_residual"]),
+            paired=Law(close=["mean", *OF_PAIRED]), agreement=Law(close=["mean_first", "mean_second"]), teams=Law(close=[*KEPT_MEANS]),
             judges=Law(free=BOUGHT, close=[*JUDGED, *JUDGED_DIFFERENCES, "slope"]),
         ),
     ),
@@ -240,7 +240,7 @@ RELATIONS: dict[str, Relation] = {
             **{name: Law(kept=kept) for name, kept in BY_PAIR.items()},
             **dict.fromkeys(["swap", "splits", "correlate", "reliability"], ALL_RUNS),
             agreement=Law(kept=("mean_first", "mean_second")), judges=Law(kept=("mean_truth", "mean_judge", "corrected", "slope"), close=["corrected", "slope"]),
-            teams=Law(kept=("team_left_out", "mean_change", "mean_change_largest", "stayed", "own_mean", "own_mean_without", "n_unique", "n_unique_relevant")),
+            teams=Law(kept=("team_left_out", "own_mean", "own_mean_without", "n_unique", "n_unique_relevant")),
         ),
     ),
     "a constant is added": Relation(
@@ -425,7 +425,7 @@ def test_comparisons_of_a_run_with_its_copy_are_ties(
         assert (found["swap_rate"].values[..., 0] == rate).all()
     for name, rank in (
         ("agreement", ("rank_first", "rank_second")),
-        ("teams", ("own_rank", "mean_change")),
+        ("teams", ("own_rank", "own_change")),
     ):
         found = add_copy(base(name)[0]).result()
         for variable in rank:

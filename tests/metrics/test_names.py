@@ -304,7 +304,7 @@ from scorecube.metrics import metric
 
 
 @metric("Toy", source="half of everything", cutoff="required")
-def toy(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def toy(ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     out[0] = 0.5
 """
 

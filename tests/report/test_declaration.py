@@ -11,8 +11,8 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import registry
-from scorecube.analyses.leave_out.teams import Teams
 from scorecube.analyses.quantities import quantity
+from scorecube.analyses.teams import Teams
 from scorecube.collection.schema import Variable
 from scorecube.errors import BadName
 from scorecube.report.tables import declared

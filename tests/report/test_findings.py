@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.leave_out.teams import Teams
+from scorecube.analyses.teams import Teams
 from scorecube.report.findings import Finding
 from scorecube.report.results import headline
 from scorecube.report.views import view_of
@@ -46,15 +46,9 @@ def test_numbers_of_findings_are_those_of_tables() -> None:
     assert (leader.low, leader.high) == (first["rank_low"], first["rank_high"])
     assert (leader.confidence, leader.jointly) == (0.9, "rank sets of all runs")
     teams = sc.analyse(cube, Teams(), trials=3, seed=1)
-    absent, variance, tau, *_ = sc.findings(teams)
+    absent, *_ = sc.findings(teams)
     loss = sc.table(teams, "absent").iloc[0]
     assert (absent.estimate, absent.low) == (loss["change_mean"], loss["change_low"])
-    for found, (_, row) in zip(
-        (variance, tau), sc.table(teams, "equivalence").iterrows(), strict=True
-    ):
-        assert (found.estimate, found.low, found.high) == tuple(
-            row[["within", "within_low", "within_high"]]
-        )
 
 
 def test_an_analysis_from_outside_may_be_named_like_a_module_of_the_report() -> None:

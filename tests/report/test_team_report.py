@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.leave_out.teams import Teams
+from scorecube.analyses.teams import Teams
 from scorecube.collection.rankings import with_rankings
 from scorecube.design import topic_set_size_of_cube, variance_intervals
 from scorecube.report.figures.canvas import drawn
@@ -71,21 +71,6 @@ def test_curves_are_the_mean_variances(result: xr.Dataset) -> None:
             line = next(line for line in by_topics.get_lines() if line.get_label() == metric)
             np.testing.assert_array_equal(line.get_xdata(), [50, 20, 10])
             np.testing.assert_array_equal(line.get_ydata(), at["variance_mean"].sel(leave=0))
-
-
-def test_rings_are_at_the_last_number_of_teams_within_the_margin() -> None:
-    result = made(2, None)
-    result["variance"].values[0] *= np.linspace(1, 1.2, result.sizes["leave"])[:, None, None]
-    axes = drawn(leave_out_panels, result).axes[0]
-    rings = [
-        float(np.asarray(line.get_xdata())[0])
-        for line in axes.get_lines()
-        if line.get_markerfacecolor() == "none" and len(np.asarray(line.get_xdata()))
-    ]
-    frame = sc.table(result, "equivalence")
-    first_gain = result["gain"].values[0]
-    within = frame[(frame["quantity"] == "variance") & (frame["gain"] == first_gain)]["within"]
-    assert sorted(rings) == sorted(float(k) for k in within if k > 0)
 
 
 def test_equal_figures_are_equal_pictures(result: xr.Dataset) -> None:

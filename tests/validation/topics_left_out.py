@@ -106,7 +106,7 @@ def rows(which: tuple[tuple[str, int], ...] = ROWS) -> Iterator[Row]:
             plain=float(half),
             difference=float(np.abs(of_step["variance"].values - variances).max()),
             survivors=(min(survivors), max(survivors)),
-            trials=int(of_step["n_defined"]),
+            trials=int(of_step["n_trials"]),
         )
 
 

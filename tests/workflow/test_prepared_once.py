@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scorecube.analyses import plan
-from scorecube.analyses.leave_out import teams
+from scorecube.analyses import plan, teams
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -40,7 +39,7 @@ def test_a_command_builds_pools_once_and_hashes_the_cube_once(
     pools, hashed, checked = (
         counted(teams, "build_pools"),
         counted(plan, "cube_digest"),
-        counted(teams, "check_metrics"),
+        counted(teams, "judged_runs"),
     )
     scorecube("teams", study, "--trials", 2).succeeded()
     assert (pools, hashed, checked) == ([1], [1], [1])

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from scorecube.analyses.board import Board
     from scorecube.analyses.judges.judges import Judges
     from scorecube.analyses.leaderboard import Leaderboard
-    from scorecube.analyses.leave_out.teams import Teams
     from scorecube.analyses.max_t import MaxT
     from scorecube.analyses.pair_tests.bootstrap import Bootstrap
     from scorecube.analyses.pair_tests.randomisation import Randomisation
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from scorecube.analyses.rank_agreement.agreement import Agreement
     from scorecube.analyses.rank_agreement.correlation import Correlation
     from scorecube.analyses.reliability.reliability import Reliability
+    from scorecube.analyses.teams import Teams
     from scorecube.analyses.topic_samples.splits import Splits
     from scorecube.analyses.topic_samples.stability import Stability
     from scorecube.analyses.topic_samples.swap import Swap

@@ -152,10 +152,10 @@ BUILT_IN = (
     ),
     Entry(
         "teams",
-        f"{PACKAGE}.leave_out.teams:Teams",
-        "Leave teams and topics out: do the variance and the order of other runs hold?",
+        f"{PACKAGE}.teams:Teams",
+        "Leave teams and topics out: what would a team lose that did not take part?",
         references=("sakaishang2016",),
-        quantities=f"{PACKAGE}.leave_out.team_quantities",
+        quantities=f"{PACKAGE}.team_quantities",
     ),
 )
 """In the order of lists and reports."""

@@ -14,6 +14,7 @@ from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.topic_means import summary_of
 from scorecube.errors import BadInput, BadName, check_choice, option
 from scorecube.metrics import Metric, gain_values
+from scorecube.metrics.common import judged_lists
 
 Item = TypeVar("Item")
 EXCLUDED = "topics_without_relevant"
@@ -84,9 +85,10 @@ def evaluate(
     levels = rankings[schema.LEVEL_AT_RANK].values[:, kept]
     retrieved = rankings[names.N_RETRIEVED].values[:, kept]
     scores = np.empty((len(parsed), len(gain_labels), *levels.shape[:2]))
+    lists = judged_lists(levels)
     for i, metric in enumerate(parsed):
         table = gain_table if metric.definition.uses_gains else gain_table[:1]
-        scores[i] = metric.score(levels[np.newaxis], judged[kept], table[:, np.newaxis, np.newaxis])
+        scores[i] = metric.score_lists(lists, judged[kept], table[:, np.newaxis, np.newaxis])
         if progress is not None:
             progress(i + 1, len(parsed))
     if no_relevant == "zero":

@@ -1,239 +1,202 @@
-"""Pools: the judged documents that each team contributed.
+"""Pools: the judged documents that each team contributed, and how deep the pool was.
 
-A run contributes the judged documents in its first `pool_depth` ranks to the pool. Documents that only one
-team contributed are its unique contributions. A judged document that no run contributed, because it was
-judged for other reasons or because the pools were deeper, is unpooled.
+A run contributes the judged documents in its first ranks, down to the depth of the pool. A judged
+document that no run contributed, because it was judged for other reasons or because the pool was
+deeper, is unpooled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.collection import schema
 from scorecube.collection.rankings import check_documents
+from scorecube.collection.schema import labels_of
 from scorecube.errors import BadPlan, option
-from scorecube.kernels.pools.contributing_teams import WORD, leave_out, pool_words
 
-if TYPE_CHECKING:
-    import pandas as pd
+WORD = 64
+"""Teams per word of bits."""
+TOLERATED = 0.01
+"""Share of a pooled run's documents that may be unjudged: documents that were removed from the collection after pooling."""
+WITHOUT_POOL = 10
+"""Depth where no depth is reached by half of the teams."""
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Pools:
-    """The documents that each team contributed to the pools.
+    """The documents that each team contributed to the pool.
 
-    Parameters
-    ----------
-    teams
-        Names of the teams, sorted.
-    team_of
-        int64 (run,): index of the team of each run.
-    words
-        uint64 (topic, document, word): a bit for each team that contributed the document.
-    levels
-        int8 (topic, document): relevance levels, -1 for pooled but not judged, or no document.
-    n_levels
-        Number of relevant levels.
+    teams: Names of the teams, sorted.
+    team_of: int64 (run,): position of the team of each run.
+    words: uint64 (topic, document, word): a bit for each team that contributed the document.
+    levels: int8 (topic, document): relevance levels; -1 for pooled but not judged, or no document.
+    n_levels: Number of relevant levels.
+    depth: First ranks of a run that contribute.
     """
 
     teams: tuple[str, ...]
-    team_of: np.ndarray[Any, np.dtype[np.int64]]
-    words: np.ndarray[Any, np.dtype[np.uint64]]
-    levels: np.ndarray[Any, np.dtype[np.int8]]
+    team_of: IntArray
+    words: NDArray[np.uint64]
+    levels: NDArray[np.int8]
     n_levels: int
+    depth: int
 
-    @property
-    def unpooled(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Judged documents that no team contributed, (topic, document)."""
+    @cached_property
+    def unpooled(self) -> BoolArray:
+        """Judged documents that no team contributed, bool (topic, document)."""
         return np.asarray((self.levels >= 0) & ~self.words.any(axis=-1))
 
+    @cached_property
+    def _pooled(self) -> tuple[Any, Any, NDArray[np.uint64]]:
+        """Judged documents of the pool: topics, documents, and words (word, pooled document)."""
+        topics, documents = np.nonzero((self.levels >= 0) & ~self.unpooled)
+        return topics, documents, np.ascontiguousarray(self.words[topics, documents].T)
+
+    @cached_property
+    def n_judged(self) -> IntArray:
+        """Number of judged documents, int64 (topic, level)."""
+        return self._count(*np.nonzero(self.levels >= 0))
+
+    def _count(self, topics: IntArray, documents: IntArray) -> IntArray:
+        codes = topics * (self.n_levels + 1) + self.levels[topics, documents]
+        n_codes = len(self.levels) * (self.n_levels + 1)
+        return np.bincount(codes, minlength=n_codes).reshape(len(self.levels), -1)
+
+    def of_relevant(self) -> Pools:
+        """Return the pools with the relevant documents as the only judged ones."""
+        levels = np.where(self.levels > 0, self.levels, np.int8(-1))
+        return replace(self, levels=levels)
+
     def without(
-        self, left_out: np.ndarray[Any, np.dtype[np.bool_]], keep_unpooled: bool = True
-    ) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], np.ndarray[Any, np.dtype[np.int64]]]:
-        """Return the judgements without the unique contributions of some teams.
+        self, left_out: BoolArray, keep_unpooled: bool = True
+    ) -> tuple[BoolArray, IntArray]:
+        """Return the judgements without the documents that only some teams contributed.
 
-        Parameters
-        ----------
-        left_out
-            bool (team,): teams to leave out.
-        keep_unpooled
-            Whether unpooled documents stay judged.
-
-        Returns
-        -------
-        removed
-            bool (topic, document): documents that are no longer judged.
-        n_judged
-            int64 (topic, level): number of documents that stay judged.
+        left_out: bool (team,): the teams.
+        keep_unpooled: Whether unpooled documents stay judged.
+        Returns gone: bool (topic, document): documents that are not judged any more.
+        Returns judged: int64 (topic, level): number of documents that stay judged.
         """
-        removed, n_judged = self.without_pools(keep_unpooled)
-        pooled = self.pooled()
-        leave_out(
-            pooled["words"],
-            pooled["topics"],
-            pooled["documents"],
-            pooled["levels"],
-            removed,
-            n_judged,
-            team_bits(left_out),
-        )
-        return removed, n_judged
+        topics, documents, words = self._pooled
+        alone = np.ones(len(topics), bool)
+        for of_word, out in zip(words, team_bits(left_out), strict=True):
+            alone &= (of_word & ~out) == 0
+        topics, documents = topics[alone], documents[alone]
+        gone = np.zeros(self.levels.shape, bool) if keep_unpooled else self.unpooled.copy()
+        judged = self.n_judged - self._count(topics, documents)
+        if not keep_unpooled:
+            judged -= self._count(*np.nonzero(self.unpooled))
+        gone[topics, documents] = True
+        return gone, judged
 
-    def pooled(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the pooled documents as arguments of the kernel `leave_out`."""
-        topics, documents = np.nonzero(self.words.any(axis=-1))
-        levels = self.levels[topics, documents].astype(np.int64)
-        return {
-            "words": self.words[topics, documents],
-            "topics": topics,
-            "documents": documents,
-            "levels": levels,
-        }
-
-    def without_pools(
-        self, keep_unpooled: bool
-    ) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], np.ndarray[Any, np.dtype[np.int64]]]:
-        """Return the judgements of unpooled documents, as `without`."""
-        n_judged = np.zeros((len(self.levels), self.n_levels + 1), np.int64)
-        if keep_unpooled:
-            topics, documents = np.nonzero(self.unpooled)
-            np.add.at(n_judged, (topics, self.levels[topics, documents]), 1)
-        return self.unpooled & (not keep_unpooled), n_judged
-
-    def unique(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Return the only team of each document, or -1: int64 (topic, document)."""
+    def unique(self) -> IntArray:
+        """Return the only team that contributed each document, or -1: int64 (topic, document)."""
         is_unique = np.bitwise_count(self.words).sum(axis=-1, dtype=np.int64) == 1
-        # The number of bits below the team's bit is its index within the word; all other words of the document are 0.
-        index = np.bitwise_count(self.words - np.uint64(1)).astype(np.int64)
-        index += WORD * np.arange(self.words.shape[-1])
-        return np.where(is_unique, np.where(self.words != 0, index, 0).sum(axis=-1), -1)
+        # The bits below that of a team are its position in the word; its other words are 0.
+        place = np.bitwise_count(self.words - np.uint64(1)).astype(np.int64)
+        place += WORD * np.arange(self.words.shape[-1])
+        return np.where(is_unique, np.where(self.words != 0, place, 0).sum(axis=-1), -1)
 
-    def n_unique(self, minimum_level: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Return the numbers of unique contributions of teams: int64 (team,)."""
+    def n_unique(self, lowest: int = 0) -> IntArray:
+        """Return how many documents of a level or higher only each team contributed: int64 (team,)."""
         unique = self.unique()
-        return np.bincount(
-            unique[(unique >= 0) & (self.levels >= minimum_level)], minlength=len(self.teams)
-        )
+        chosen = (unique >= 0) & (self.levels >= lowest)
+        return np.bincount(unique[chosen], minlength=len(self.teams))
 
 
-def team_bits(
-    left_out: np.ndarray[Any, np.dtype[np.bool_]],
-) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Return bool (..., team) as bits of words, uint64 (..., word)."""
-    n_teams = left_out.shape[-1]
-    words = np.zeros((*left_out.shape[:-1], -(-n_teams // WORD)), np.uint64)
-    for team in range(n_teams):
-        words[..., team // WORD] |= left_out[..., team].astype(np.uint64) << np.uint64(team % WORD)
+def team_bits(left_out: BoolArray) -> NDArray[np.uint64]:
+    """Return teams, bool (team,), as bits of words, uint64 (word,)."""
+    words = np.zeros(-(-len(left_out) // WORD), np.uint64)
+    for team in np.flatnonzero(left_out):
+        words[team // WORD] |= np.uint64(1) << np.uint64(team % WORD)
     return words
 
 
-def build_pools(rankings: xr.Dataset, pool_depth: int = 10) -> Pools:
-    """Determine the judged documents that each team contributed.
+def build_pools(rankings: xr.Dataset, depth: int) -> Pools:
+    """Return the judged documents that each team contributed.
 
-    Parameters
-    ----------
-    rankings
-        Dataset as from `read_rankings`, or a cube with rankings.
-    pool_depth
-        Number of ranks of a run that contribute to the pool.
-
-    Returns
-    -------
-    pools
-        Teams that contributed each judged document, as bits.
+    rankings: As from `read_rankings`, or a cube with rankings.
+    depth: Number of first ranks of a run that contribute.
 
     Raises
     ------
     BadPlan
-        The rankings have no documents at ranks, or the pool depth is below 1.
+        The rankings have no documents at ranks, or the depth is below 1.
 
     Examples
     --------
     >>> from scorecube.testing import simulate_rankings
-    >>> pools = build_pools(simulate_rankings(n_runs=4, n_teams=2), pool_depth=10)
+    >>> pools = build_pools(simulate_rankings(n_runs=4, n_teams=2), 10)
     >>> pools.teams, bool((pools.words.any(axis=-1).sum(axis=1) <= 40).all())
     (('team01', 'team02'), True)
     """
-    if pool_depth < 1:
+    if depth < 1:
         raise BadPlan(
-            f"{option('pool_depth', pool_depth)}: expected at least 1, the first rank",
+            f"{option('pool_depth', depth)}: expected at least 1, the first rank",
             option="pool_depth",
         )
     check_documents(rankings)
-    teams, team_of = np.unique(
-        [str(team) for team in rankings[names.TEAM].values], return_inverse=True
-    )
-    levels = rankings[names.LEVEL_OF_DOCUMENT].values
-    documents = np.ascontiguousarray(rankings[names.DOCUMENT_AT_RANK].values[..., :pool_depth])
-    words = pool_words(
-        documents, team_of.astype(np.int64), pool_depth, levels.shape[1], -(-len(teams) // WORD)
-    )
-    n_levels = (
-        rankings.sizes[names.LEVEL] - 1
-        if names.LEVEL in rankings.sizes
-        else int(levels.max(initial=0))
-    )
-    return Pools(
-        tuple(map(str, teams)),
-        team_of.astype(np.int64),
-        words,
-        np.ascontiguousarray(levels),
-        n_levels,
-    )
+    teams, team_of = np.unique(labels_of(rankings, names.TEAM), return_inverse=True)
+    levels = np.ascontiguousarray(rankings[names.LEVEL_OF_DOCUMENT].values)
+    words = np.zeros((*levels.shape, -(-len(teams) // WORD)), np.uint64)
+    for team, documents in zip(team_of, rankings[names.DOCUMENT_AT_RANK].values, strict=True):
+        first = documents[:, :depth]
+        topics, _ = places = np.nonzero(first >= 0)
+        words[topics, first[places], team // WORD] |= np.uint64(1) << np.uint64(team % WORD)
+    known = names.LEVEL in rankings.sizes
+    n_levels = rankings.sizes[names.LEVEL] - 1 if known else int(levels.max(initial=0))
+    return Pools(tuple(map(str, teams)), team_of.astype(np.int64), words, levels, n_levels, depth)
 
 
-def removed_when_left_out(
-    rankings: xr.Dataset, pool_depth: int = 10, documents: Mapping[str, Sequence[str]] | None = None
-) -> pd.DataFrame:
-    """List the unique contributions of every team.
+class PoolDepth(NamedTuple):
+    """Depth of a pool as estimated from runs.
 
-    Parameters
-    ----------
-    rankings
-        Dataset as from `read_rankings`.
-    pool_depth
-        Ranks of a run that contribute to the pool.
-    documents
-        Topic -> document ids, as from `judged_documents`; None for document numbers.
+    depth: Number of ranks; `WITHOUT_POOL` if not found.
+    found: Whether half of the teams reach a depth of 1.
+    n_teams: Teams that reach the depth.
+    """
 
-    Returns
-    -------
-    removed
-        Columns team, topic, document (id, or number within the topic) and level; sorted by team, topic and
-        document.
+    depth: int
+    found: bool
+    n_teams: int
+
+
+def estimate_pool_depth(rankings: xr.Dataset) -> PoolDepth:
+    """Estimate the depth of the pool from the judged documents of runs.
+
+    A run that was pooled to depth d has no unjudged document in its first d ranks. Most collections have runs that were not pooled, and a few
+    documents were lost after pooling. So a team reaches depth d if one of its runs has documents at rank d on at least half of the topics, and
+    at most `TOLERATED` of its documents up to there are not judged; the depth of the pool is the largest that at least half of the teams reach.
+    Where pools of several depths were judged, or runs are missing, the official depth may be another: state it, if it is known.
+
+    rankings: As from `read_rankings`, or a cube with rankings.
 
     Examples
     --------
     >>> from scorecube.testing import simulate_rankings
-    >>> removed = removed_when_left_out(simulate_rankings(n_runs=4, n_teams=2))
-    >>> removed.columns.tolist(), sorted(set(removed["team"]))
-    (['team', 'topic', 'document', 'level'], ['team01', 'team02'])
+    >>> estimate_pool_depth(simulate_rankings(n_runs=6, n_teams=3, depth=20, seed=1)).n_teams
+    3
     """
-    pools = build_pools(rankings, pool_depth)
-    unique = pools.unique()
-    topic, document = np.nonzero(unique >= 0)
-    labels = schema.labels_of(rankings, names.TOPIC)
-    import pandas as pd
-
-    document_ids: list[Any] = (
-        document.tolist()
-        if documents is None
-        else [
-            documents[labels[j]][k] for j, k in zip(topic.tolist(), document.tolist(), strict=True)
-        ]
-    )
-    frame = pd.DataFrame(
-        {
-            "team": np.array(pools.teams, object)[unique[topic, document]],
-            "topic": np.array(labels, object)[topic],
-            "document": document_ids,
-            "level": pools.levels[topic, document],
-        }
-    )
-    return frame.sort_values(["team", "topic", "document"], kind="stable", ignore_index=True)
+    check_documents(rankings)
+    order = (names.RUN, names.TOPIC)
+    documents = rankings[names.DOCUMENT_AT_RANK].transpose(*order, names.RANK).values
+    retrieved: Any = rankings[names.N_RETRIEVED].transpose(*order).values
+    listed = (np.arange(documents.shape[-1]) < retrieved[..., np.newaxis]).sum(axis=1)
+    unjudged = (listed - (documents >= 0).sum(axis=1)).cumsum(axis=1)
+    few = unjudged <= TOLERATED * listed.cumsum(axis=1)
+    reached = few & (2 * listed >= rankings.sizes[names.TOPIC])
+    teams = np.array(labels_of(rankings, names.TEAM), object)
+    of_teams = np.array([reached[teams == team].any(axis=0) for team in dict.fromkeys(teams)])
+    enough = np.flatnonzero(2 * of_teams.sum(axis=0) >= len(of_teams))
+    if not len(enough):
+        return PoolDepth(WITHOUT_POOL, False, 0)
+    last = int(enough[-1])
+    return PoolDepth(last + 1, True, int(of_teams[:, last].sum()))

@@ -310,16 +310,6 @@ SAMPLES = variables(
     *((names.TRIAL, names.HALF, names.DRAW), "", "1", "OUT"),
     topic_sample="topic drawn in a trial's sample",
 )
-TEAM_SAMPLES = (
-    *variables(
-        *((names.LEAVE, names.TRIAL, names.TEAM), "", "1", "b"),
-        team_left_out="whether a team is left out in a trial",
-    ),
-    *variables(
-        *((names.LEAVE, names.TRIAL, names.TOPIC), "", "1", "i"),
-        topic_place="place of a topic in the order of a trial, from 0: a step keeps the first ones that are not lost",
-    ),
-)
 LEVEL_AT_RANK = RANKINGS[0].name
 
 

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 Function = TypeVar("Function", bound=Callable[..., Any])
 Ufunc = Callable[..., NDArray[Any]]
 PACKAGE = Path(__file__).parents[1]
-FOLDERS = ("kernels", "metrics", "analyses/leave_out")
+FOLDERS = ("kernels", "metrics")
 """All folders with functions that are compiled."""
 KEPT = 4
 """Versions of the sources whose machine code is kept."""
-RANKING_SIGNATURE = "(int8[:], int64[:], float64[:], int64, float64[:], float64[:])"
-RANKING_LAYOUT = "(rank),(level),(level),(),(parameter)->()"
+METRIC_SIGNATURE = "(int32[:], int8[:], int64[:], float64[:], int64, float64[:], float64[:])"
+METRIC_LAYOUT = "(entry),(entry),(level),(level),(),(parameter)->()"
 _COMPILING, _SETTINGS = threading.RLock(), threading.RLock()
 """The second is also taken while numba compiles, for the functions that a kernel calls."""
 
@@ -76,28 +76,12 @@ class Kernel:
         return self.py_func.__qualname__
 
 
-def over_lists(function: Callable[..., None]) -> Ufunc:
-    """Compile at its first call: list of levels -> list of the same length."""
-
-    @cache
-    def ufunc() -> Ufunc:
-        return _compile(function, "(int8[:], int8[:])", "(rank)->(rank)")
-
-    def call(*arguments: NDArray[np.generic] | float) -> NDArray[Any]:
-        return ufunc()(*arguments)
-
-    return call
-
-
 def over_rankings(function: Callable[..., None]) -> Ufunc:
     """Compile a metric of one ranking into a ufunc over gains, runs and topics."""
-    return _compile(function, RANKING_SIGNATURE, RANKING_LAYOUT)
-
-
-def _compile(function: Callable[..., None], signature: str, layout: str) -> Ufunc:
     options = {"nopython": True, "cache": is_cached(function)}
     with _one_process(), _in_cache_folder():
-        made: Ufunc = _numba().guvectorize([signature], layout, **options)(function)
+        vectorize = _numba().guvectorize([METRIC_SIGNATURE], METRIC_LAYOUT, **options)
+        made: Ufunc = vectorize(function)
     return made
 
 

@@ -5,7 +5,6 @@ from typing import Any
 from scorecube.kernels.jit import inlined
 from scorecube.metrics.common import n_scored
 from scorecube.metrics.registry import UNIT, Parameter, metric
-from scorecube.metrics.without_documents.entry_form import Divisor, EntryForm, Total
 
 FORM = Parameter("linear", {"linear": 0.0, "exp2": 1.0})
 """Form of the stop probability."""
@@ -20,30 +19,16 @@ def stop_probability(gain: float, largest: float, form: float) -> float:
 
 
 @inlined
-def expected_reciprocal_rank(levels: Any, gains: Any, n_ranks: int, form: float) -> float:
+def expected_reciprocal_rank(
+    ranks: Any, levels: Any, gains: Any, cutoff: int, form: float
+) -> float:
     """Return the ERR of the list; g_max is the gain of the highest level the collection declares."""
     continuing, total = 1.0, 0.0
-    for k in range(n_ranks):
+    for k in range(n_scored(ranks, cutoff)):
         if levels[k] > 0:
             stop = stop_probability(gains[levels[k]], gains[gains.shape[0] - 1], form)
-            total += continuing * stop / (k + 1)
+            total += continuing * stop / ranks[k]
             continuing *= 1.0 - stop
-    return total
-
-
-@inlined
-def ideal_expected_reciprocal_rank(judged: Any, gains: Any, cutoff: int, form: float) -> float:
-    """Return the ERR of the ideal list, down to the cut-off."""
-    continuing, total, rank = 1.0, 0.0, 0
-    level = judged.shape[0] - 1
-    while level > 0:
-        stop = stop_probability(gains[level], gains[gains.shape[0] - 1], form)
-        for _ in range(judged[level]):
-            rank += 1
-            if cutoff == 0 or rank <= cutoff:
-                total += continuing * stop / rank
-                continuing *= 1.0 - stop
-        level -= 1
     return total
 
 
@@ -53,11 +38,12 @@ def ideal_expected_reciprocal_rank(judged: Any, gains: Any, cutoff: int, form: f
     source="Chapelle et al. 2009; stop probability gain / (largest gain + 1), as in NTCIREVAL; form=exp2 (2^gain - 1) / 2^(largest gain), as in gdeval",
     uses_gains=True,
     form=FORM,
-    entry_form=EntryForm(Total.CASCADE, form="form"),
 )
-def err(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def err(
+    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Expected reciprocal rank."""
-    out[0] = expected_reciprocal_rank(levels, gains, n_scored(levels, cutoff), parameters[0])
+    out[0] = expected_reciprocal_rank(ranks, levels, gains, cutoff, parameters[0])
 
 
 @metric(
@@ -65,14 +51,14 @@ def err(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out:
     range=UNIT,
     source="NTCIREVAL nERR: ERR@l over the ideal list's ERR@l; form=exp2 as in gdeval",
     uses_gains=True,
+    over_ideal=True,
     form=FORM,
-    entry_form=EntryForm(Total.CASCADE, Divisor.IDEAL_CASCADE, form="form"),
 )
-def nerr(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def nerr(
+    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Normalised expected reciprocal rank."""
-    total = expected_reciprocal_rank(levels, gains, n_scored(levels, cutoff), parameters[0])
-    ideal = ideal_expected_reciprocal_rank(judged, gains, cutoff, parameters[0])
-    out[0] = total / ideal if ideal > 0.0 else 0.0
+    out[0] = expected_reciprocal_rank(ranks, levels, gains, cutoff, parameters[0])
 
 
 @metric(
@@ -83,13 +69,15 @@ def nerr(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out
     p=Parameter(0.95, above=0.0, below=1.0),
 )
 def rank_biased_precision(
-    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
     """Rank-biased precision: the user continues to the next document with probability p."""
-    weight, total = 1.0 - parameters[0], 0.0
-    for k in range(n_scored(levels, cutoff)):
+    weight, rank, total = 1.0 - parameters[0], 1, 0.0
+    for k in range(n_scored(ranks, cutoff)):
         if levels[k] > 0:
+            for _ in range(rank, ranks[k]):
+                weight *= parameters[0]
+            rank = ranks[k]
             total += weight * gains[levels[k]]
-        weight *= parameters[0]
     largest = gains[gains.shape[0] - 1]
     out[0] = total / largest if largest > 0.0 else 0.0

@@ -1,11 +1,74 @@
-"""Quantities that several metrics share: the number of relevant documents, the ideal list, the first relevant rank, condensed lists.
+"""What several metrics share: judged documents of lists, relevant documents of a topic, its ideal list.
 
-The ideal list of a topic has all its relevant documents by descending level. Arguments are as in `scorecube.metrics.registry`.
+The ideal list of a topic has all its relevant documents by descending level. Arguments of helpers
+are those of metrics, see `scorecube.metrics.registry`.
 """
 
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
-from scorecube.kernels.jit import inlined, over_lists
+import numpy as np
+from numpy.typing import NDArray
+
+from scorecube.kernels.jit import inlined
+
+Item = TypeVar("Item", bound=np.generic)
+BEHIND = 2**31 - 1
+"""Rank behind the end of every list, where a list has fewer judged documents than others."""
+
+
+class Lists(NamedTuple):
+    """The judged documents of ranked lists, in their order; -1 and `BEHIND` behind the last one.
+
+    levels: int8 (..., entry): relevance level.
+    ranks: int32 (..., entry): rank, from 1.
+    """
+
+    levels: NDArray[np.int8]
+    ranks: NDArray[np.int32]
+
+    def condensed(self) -> "Lists":
+        """Return the lists without the unjudged documents."""
+        places = np.arange(1, self.levels.shape[-1] + 1, dtype=np.int32)
+        return self._replace(ranks=np.where(self.levels >= 0, places, np.int32(BEHIND)))
+
+
+def judged_lists(levels: NDArray[np.int8], lowest: int = 0) -> Lists:
+    """Return the judged documents of lists.
+
+    levels: int8 (..., rank): relevance level at each rank, -1 for unjudged and behind the end.
+    lowest: Level of the documents that are wanted; 1 leaves out those that are not relevant.
+    """
+    ranks = np.arange(1, levels.shape[-1] + 1, dtype=np.int32)
+    wanted = levels >= lowest
+    ranks = np.broadcast_to(ranks, levels.shape)
+    return Lists(packed(levels, wanted, -1), packed(ranks, wanted, BEHIND))
+
+
+def packed(values: NDArray[Item], wanted: NDArray[np.bool_], fill: int) -> NDArray[Item]:
+    """Return the wanted values of each list, one behind the other, and `fill` behind the last one.
+
+    values, wanted: (..., rank), of one shape.
+    Returns packed: (..., entry).
+    """
+    count = wanted.sum(axis=-1)
+    known = np.arange(int(count.max(initial=0))) < count[..., np.newaxis]
+    result = np.full(known.shape, fill, values.dtype)
+    result[known] = values[wanted]
+    return result
+
+
+def ideal_lists(judged: NDArray[np.int64]) -> Lists:
+    """Return the ideal lists of topics.
+
+    judged: int64 (..., level): number of judged documents of each level.
+    """
+    ends = judged[..., :0:-1].cumsum(axis=-1)
+    places = np.arange(int(ends.max(initial=0)))
+    behind = (places >= ends[..., np.newaxis]).sum(axis=-2)
+    n_levels = judged.shape[-1] - 1
+    levels = np.where(behind < n_levels, n_levels - behind, -1).astype(np.int8)
+    ranks = np.where(levels > 0, places + 1, BEHIND).astype(np.int32)
+    return Lists(levels, ranks)
 
 
 @inlined
@@ -31,29 +94,23 @@ def ideal_gain(judged: Any, gains: Any, rank: int) -> float:
 
 
 @inlined
-def n_scored(levels: Any, cutoff: int) -> Any:
-    """Return the number of ranks that are scored: the list's length, or the cut-off if that is smaller."""
-    return cutoff if 0 < cutoff < levels.shape[0] else levels.shape[0]
+def n_scored(ranks: Any, deepest: int) -> Any:
+    """Return how many judged documents of a list are down to a rank; of the whole list for 0."""
+    last = deepest if deepest > 0 else BEHIND - 1
+    low, high = 0, ranks.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if ranks[middle] <= last:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @inlined
-def first_relevant(levels: Any, n_ranks: int) -> int:
-    """Return r_1, the rank of the first relevant document; 0 if there is none."""
-    for k in range(n_ranks):
+def first_relevant(levels: Any, n: int) -> int:
+    """Return the place of the first relevant of n judged documents; n if there is none."""
+    for k in range(n):
         if levels[k] > 0:
-            return k + 1
-    return 0
-
-
-def _condense(levels: Any, out: Any) -> None:
-    """Remove unjudged documents from a list."""
-    kept = 0
-    for k in range(levels.shape[0]):
-        if levels[k] >= 0:
-            out[kept] = levels[k]
-            kept += 1
-    out[kept:] = -1
-
-
-condense = over_lists(_condense)
-"""Condense lists, int8 (..., rank): judged documents in their order, then -1."""
+            return k
+    return n

@@ -11,24 +11,24 @@ BETA = Parameter((), above=1.0, rising=True)
 
 
 @inlined
-def inverse_penalty(level: int, highest: int, parameters: Any, n_given: int) -> float:
+def inverse_penalty(level: int, highest: int, parameters: Any) -> float:
     """Return 1 / beta(level); by default beta is 2, 3, 4, ... from the highest declared level down (Sakai 2007, section 3.2)."""
     place = highest - level
+    n_given = parameters.shape[0] if parameters[0] > 0.0 else 0
     return 1.0 / parameters[place] if place < n_given else 1.0 / (2.0 + place)
 
 
 @metric("WRR", source="Sakai 2007, eq 4 (Eguchi et al. 2003)", beta=BETA)
 def weighted_reciprocal_rank(
-    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
     """Weighted reciprocal rank; can exceed 1."""
-    n_given = parameters.shape[0] if parameters[0] > 0.0 else 0
-    rank = first_relevant(levels, n_scored(levels, cutoff))
+    n = n_scored(ranks, cutoff)
+    first = first_relevant(levels, n)
     out[0] = 0.0
-    if rank > 0:
-        out[0] = 1.0 / (
-            rank - inverse_penalty(levels[rank - 1], judged.shape[0] - 1, parameters, n_given)
-        )
+    if first < n:
+        penalty = inverse_penalty(levels[first], judged.shape[0] - 1, parameters)
+        out[0] = 1.0 / (ranks[first] - penalty)
 
 
 @metric(
@@ -38,16 +38,16 @@ def weighted_reciprocal_rank(
     beta=BETA,
 )
 def normalised_weighted_reciprocal_rank(
-    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
     """Weighted reciprocal rank over its largest value for the topic."""
-    n_given = parameters.shape[0] if parameters[0] > 0.0 else 0
     highest = judged.shape[0] - 1
     best = highest
     while best > 0 and judged[best] == 0:
         best -= 1
-    rank = first_relevant(levels, n_scored(levels, cutoff))
+    n = n_scored(ranks, cutoff)
+    first = first_relevant(levels, n)
     out[0] = 0.0
-    if rank > 0:
-        penalty = inverse_penalty(levels[rank - 1], highest, parameters, n_given)
-        out[0] = (1.0 - inverse_penalty(best, highest, parameters, n_given)) / (rank - penalty)
+    if first < n:
+        penalty = inverse_penalty(levels[first], highest, parameters)
+        out[0] = (1.0 - inverse_penalty(best, highest, parameters)) / (ranks[first] - penalty)

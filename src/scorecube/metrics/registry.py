@@ -1,10 +1,12 @@
 """What a metric is, how one is declared, and how its name is parsed and printed.
 
-A metric is one small function of one ranking, declared with `@metric` in the file of its family or in any file outside this package;
-NumPy broadcasts it over gain settings, runs and topics. Its arguments, in this order:
+A metric is one small function of the judged documents of one ranked list, declared with `@metric` in the file of its family or in any file
+outside this package; NumPy broadcasts it over gain settings, runs and topics. Its arguments, in this order:
 
-- `levels`, int8 (rank,): relevance level at each rank; 0 judged not relevant, -1 unjudged or behind the list's end. Levels below
-  ``rel`` are 0.
+- `ranks`, int32 (entry,): ranks of the judged documents, from 1, ascending; very large ones behind the end of the list, see
+  `common.n_scored`.
+- `levels`, int8 (entry,): their relevance levels; 0 judged not relevant. Levels below ``rel`` are 0. Documents that are not relevant
+  may be missing, unless the metric is declared with `non_relevant`.
 - `judged`, int64 (level,): number of judged documents of the topic at each level, in the same sense.
 - `gains`, float64 (level,): gain of each level; ``gains[0]`` is 0.
 - `cutoff`, int64: the ``@k``; 0 for none.
@@ -25,8 +27,7 @@ import numpy.typing as npt
 
 from scorecube.errors import BadName, nearest
 from scorecube.kernels.jit import over_rankings
-from scorecube.metrics.common import condense
-from scorecube.metrics.without_documents.entry_form import EntryForm
+from scorecube.metrics.common import Lists, ideal_lists, judged_lists
 
 MEAN, GEOMETRIC, AREA = SUMMARIES = ("mean", "geo", "area")
 """How scores are summarised over topics: arithmetic mean, geometric mean (``geo:AP``), area measure (``area:AP``)."""
@@ -105,8 +106,10 @@ class Definition:
         Whether scores depend on the gain setting.
     parameters
         By name.
-    entry_form
-        How scores follow from the relevant entries of a list alone; None if they do not.
+    over_ideal
+        Whether what the function writes is divided by what it writes of the ideal list.
+    non_relevant
+        Whether scores depend on the judged documents that are not relevant.
     range
         Least and greatest score that there can be; None if unknown.
     """
@@ -117,7 +120,8 @@ class Definition:
     cutoff: Cutoff
     uses_gains: bool
     parameters: Mapping[str, Parameter]
-    entry_form: EntryForm | None = None
+    over_ideal: bool = False
+    non_relevant: bool = False
     range: tuple[float, float] | None = None
 
     @cached_property
@@ -161,7 +165,8 @@ def metric(
     source: str,
     cutoff: Cutoff = "optional",
     uses_gains: bool = False,
-    entry_form: EntryForm | None = None,
+    over_ideal: bool = False,
+    non_relevant: bool = False,
     range: tuple[float, float] | None = None,  # noqa: A002  (as in the documentation of metrics)
     **parameters: Parameter,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -179,8 +184,10 @@ def metric(
         Whether a cut-off ``@k`` is ``required``, ``optional`` or there is ``none``.
     uses_gains
         Whether scores depend on the gain setting.
-    entry_form
-        How scores follow from the relevant entries of a list alone, for quick rescoring without some documents; None rescores whole lists.
+    over_ideal
+        Whether what the function writes is divided by what it writes of the ideal list; 0 where that is 0.
+    non_relevant
+        Whether scores depend on the judged documents that are not relevant.
     range
         Least and greatest score that there can be; None if unknown: limits then do not stop at the ends of a range.
     parameters
@@ -198,9 +205,8 @@ def metric(
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
-        register(
-            Definition(name, function, source, cutoff, uses_gains, parameters, entry_form, range)
-        )
+        flags = uses_gains, parameters, over_ideal, non_relevant, range
+        register(Definition(name, function, source, cutoff, *flags))
         return function
 
     return declare
@@ -241,12 +247,9 @@ class Metric:
         return DEFINITIONS[self.name]
 
     @property
-    def entry_form(self) -> EntryForm | None:
-        """How scores follow from the relevant entries of a list alone; None if they do not."""
-        form = self.definition.entry_form
-        # Rescoring without documents knows exponential gains of those metrics only that name the form.
-        unknown = form is not None and not form.form and ("form", "exp2") in self.settings
-        return None if self.judged_only or unknown else form
+    def non_relevant(self) -> bool:
+        """Whether scores depend on the judged documents that are not relevant."""
+        return self.judged_only or self.definition.non_relevant
 
     def __str__(self) -> str:
         shown: list[tuple[str, Value]] = [("rel", float(self.rel))] if self.rel != 1 else []
@@ -287,20 +290,31 @@ class Metric:
         BadName
             A parameter with one value a level that has more or fewer values than there are levels.
         """
+        return self.score_lists(judged_lists(levels), judged, gains)
+
+    def score_lists(
+        self, lists: Lists, judged: npt.NDArray[np.int64], gains: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """Score the judged documents of rankings; as `score`."""
         if self.judged_only:
-            levels = condense(levels)
+            lists = lists.condensed()
         if self.rel > 1:
             # Levels below `rel` count as judged not relevant; a gain of 0 would leave them relevant.
-            levels = np.where((levels > 0) & (levels < self.rel), np.int8(0), levels)
-            low = judged[..., : self.rel].sum(axis=-1, keepdims=True)
+            low = (lists.levels > 0) & (lists.levels < self.rel)
+            lists = lists._replace(levels=np.where(low, np.int8(0), lists.levels))
+            fewer = judged[..., : self.rel].sum(axis=-1, keepdims=True)
             zeros = np.zeros_like(judged[..., 1 : self.rel])
-            judged = np.concatenate([low, zeros, judged[..., self.rel :]], axis=-1)
+            judged = np.concatenate([fewer, zeros, judged[..., self.rel :]], axis=-1)
         self._check(judged.shape[-1] - 1, gains)
+        settings = judged, gains, np.int64(self.cutoff), self.numbers()
+        kernel = self.definition.kernel
         # Vectorised code evaluates both sides of a condition, and raises flags on the side that is not taken.
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            scores: npt.NDArray[np.float64] = self.definition.kernel(
-                levels, judged, gains, np.int64(self.cutoff), self.numbers()
-            )
+            scores: npt.NDArray[np.float64] = kernel(lists.ranks, lists.levels, *settings)
+            if self.definition.over_ideal:
+                ideal = ideal_lists(judged)
+                best = kernel(ideal.ranks, ideal.levels, *settings)
+                scores = np.where(best > 0.0, scores / best, 0.0)
         return np.where(judged[..., 1:].any(axis=-1), scores, np.nan)
 
     def values(self, parameter: str) -> tuple[float, ...]:

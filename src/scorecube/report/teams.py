@@ -10,8 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.leave_out.team_quantities import CONFIDENCE, LEAST_TAU, MARGIN, REQUIREMENTS
-from scorecube.analyses.quantities import quantity
+from scorecube.analyses.team_summaries import CONFIDENCE, REQUIREMENTS
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, curve_style, round_ticks
@@ -31,11 +30,6 @@ from scorecube.report.view import (
 )
 
 LEFT_OUT, WANTED = "left_out", "n_topics_wanted"
-WITHIN = {
-    "variance": f"the variance of the remaining runs stays within {MARGIN:.0%} of that of all runs",
-    "tau": f"the mean tau of the remaining runs with the full evaluation stays at {LEAST_TAU:g} or above",
-}
-"""Sentences about the quantities of `EQUIVALENCE`."""
 ENDS = ("_mean", "_low", "_high")
 MOST_NAMED = 6
 """Metrics that a finding names."""
@@ -64,30 +58,10 @@ ABSENT = declared(
 
 Means are over runs, each team with equal weight, with t intervals over teams; ranks are among all runs.
 """
-EQUIVALENCE = declared(
-    "metric gain quantity topic_step",
-    "metric gain n_topics_wanted=topic_step quantity margin within~ n_teams most_left_out trials",
-    only="stated",
-)
-"""Largest number of teams up to which variance and tau are within the margin, with its limits over trials."""
-BIAS = declared(
-    "metric gain quantity topic_step leave",
-    "metric gain n_topics_wanted=topic_step left_out=leave quantity value~ trials=n_values",
-    only="compared",
-)
-"""Relative bias of the variance, and tau, by the number of teams left out, with intervals over trials for each number alone."""
-JUDGED = declared(
-    "run",
-    "run team=team_of_run judged@{cutoff}?=judged_share rbp_residual_{persistence}?=rbp_residual",
-    sort="judged_to_pool_depth",
-    needs="judged_share",
-    long=True,
-)
-"""Share of judged documents among the first ranks of each run, and residuals of RBP; the least judged runs first."""
 TRIALS = declared(
     "metric gain leave topic_step trial",
     "metric gain left_out=leave n_topics_wanted=topic_step trial variance n_runs n_topics "
-    "teams_left_out",
+    "teams_left_out n_topics_above_zero",
     only="different",
     dtypes={"n_topics": "int64"},
     long=True,
@@ -99,17 +73,16 @@ FIRST_MISS = declared(
     whole="first_miss",
     objects=True,
 )
-"""Smallest number of teams left out at which the interval excludes the variance of all runs (Sakai and Shang 2016, section 5.1), and the mean variance.
+"""Smallest number of teams left out at which the interval excludes the variance of all runs over all topics (Sakai and Shang 2016, section 5.1), and the mean variance.
 
 Both are missing where no interval does.
 """
 REUSABILITY = declared(
     "metric gain leave",
-    "metric gain left_out=leave tau_mean tau_lowest rank_drop_largest mean_change=change_of_means "
-    "mean_change_largest=largest_change",
+    "metric gain left_out=leave tau_mean tau_lowest rank_drop_largest",
     dtypes={"rank_drop_largest": "int64"},
 )
-"""How well the remaining runs keep their order and means by the number of teams left out."""
+"""How well the remaining runs keep their order by the number of teams left out."""
 OWN = declared(
     "metric gain run",
     "metric gain run team=team_of_run mean=own_mean mean_without=own_mean_without "
@@ -144,22 +117,17 @@ def caption(result: xr.Dataset) -> str:
         result.sizes[names.TOPIC_STEP] > 1
     )
     return (
-        f"{conditions(result)}. Variance of the remaining runs' scores with its interval over trials; dotted: the variance of all runs, with a ring "
-        f"at the last number of teams within {MARGIN:.0%} of it. Tau and lost ranks of the remaining runs.{chain}"
+        f"{conditions(result)}. Variance of the remaining runs' scores with its interval over trials; dotted: the variance of all runs. "
+        f"Tau and lost ranks of the remaining runs.{chain}"
     )
 
 
 @by_collection
 def answer(group: ResultGroup) -> Iterator[Finding]:
-    """Yield what a team that did not take part would lose, up to how many teams the variance holds, and how the order of the runs changes."""
+    """Yield what a team that did not take part would lose, and how the order of the runs changes."""
     (result,), frames = group.results, group.frames
     if len(frames.get("absent", ())):
         yield _absent(as_records(with_labels(frames["absent"])), result)
-    if len(frames.get("equivalence", ())):
-        equal = with_labels(frames["equivalence"])
-        equal = equal[equal[WANTED] == equal[WANTED].max()]
-        for name, what in WITHIN.items():
-            yield _up_to(what, as_records(equal[equal["quantity"] == name]), result)
     if "reusability" in frames:
         yield from _order_kept(frames["reusability"])
 
@@ -188,25 +156,6 @@ def _change(row: Mapping[str, Any]) -> str:
     if None in (*score, *ranks):
         return "unknown"
     return f"{with_limits(*score, '+.1%')} and lose {with_limits(*ranks, '.1f')} ranks"
-
-
-def _up_to(what: str, rows: list[dict[str, Any]], result: xr.Dataset) -> Finding:
-    """Return up to how many teams a quantity is within the margin, with the numbers of the first metric."""
-    numbers = [number_of(row, "within") for row in rows]
-    said = [
-        f"{row['label']} {value if low == high else with_limits(value, low, high, 'd')}"
-        for row, (value, low, high) in zip(rows, numbers, strict=True)
-    ]
-    return with_number(
-        f"{what} up to k teams left out, of {result.sizes[names.TEAM]} (95% limits over {result.attrs['trials']:,} trials for each k): "
-        f"{first_of(said, MOST_NAMED, rest='; {} more in the tables')}",
-        f"teams left out up to which {rows[0]['quantity']} is within the margin, {rows[0]['label']}",
-        numbers[0],
-        "teams",
-        CONFIDENCE,
-        jointly="all numbers of teams",
-        table="equivalence",
-    )
 
 
 def _order_kept(frame: pd.DataFrame) -> Iterator[Finding]:
@@ -256,10 +205,9 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
 def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
     """Variance by the number of teams left out, the order of the runs, and the variance with fewer topics (Sakai and Shang 2016, Figures 1, 2).
 
-    Horizontal lines are the variance of all runs; the last number of teams up to which the mean is near it has a ring.
+    Horizontal lines are the variance of all runs.
     """
-    within = quantity(result, "within").isel({names.QUANTITY: 0}, drop=True)
-    cells = result.assign(within=within).isel({names.GAIN: 0})
+    cells = result.isel({names.GAIN: 0})
     chain = result.sizes[names.TOPIC_STEP] > 1
     metrics = labels_of(result, names.METRIC)
     panels: list[Any] = [["variance", "variance"], ["tau", "drop"], *[["fewest", "topics"]] * chain]
@@ -304,9 +252,6 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
         axes.hlines([low, high], [places - CAP] * 2, [places + CAP] * 2, **bar)
         axes.plot(places, mean, label=metric, **style)
         axes.axhline(mean[0], color=style["color"], linewidth=0.8, linestyle=(0, (1, 2)))
-        last = np.flatnonzero((left_out == at["within"].values[k]) & (left_out > 0))
-        ring = {"markersize": 9, "markerfacecolor": "none", "color": style["color"]}
-        axes.plot(places[last], mean[last], "o", **ring)
     axes.set(ylabel="within-system variance", ylim=(0.0, None))
     words = "all topics" if step == 0 else f"{int(at[names.TOPIC_STEP])} topics"
     axes.set_title(words)
@@ -340,8 +285,7 @@ VIEW = View(
     about=(
         "Teams are drawn at random and left out: their runs are removed, and judged documents that only they contributed to the pool become unjudged. "
         "All other runs are evaluated again. Runs without the unique contributions of their own team show what a team that did not take part would "
-        f"lose. Up to a number of teams at which the mean variance is within {MARGIN:.0%} of that of all runs, fewer teams would have led topic set size "
-        "design to nearly the same number of topics; limits are over draws of teams, and more trials bring them together. The number at which an "
+        "lose; limits of means are over teams, those of variances over draws of teams. The number at which an "
         "interval over trials first excludes the variance of all runs (first_miss, as in the paper) is no such statement: it falls as trials are added. "
         "Pools are rebuilt from these runs, to the depth at which runs of half of the teams are judged, if no other is stated: if other runs were pooled, "
         "too, or runs were cut before the pool depth, documents count as unique that were not. The less of a run is judged, the less its scores "
@@ -356,19 +300,10 @@ VIEW = View(
             most=5,
             bar="change of score",
         ),
-        Summary(
-            "metric=label quantity within=margin teams_that_can_be_missing=within~",
-            table="equivalence",
-            most=5,
-            title="how many teams can be missing",
-        ),
     ),
     tables={
         "variance": VARIANCE,
         "absent": ABSENT,
-        "equivalence": EQUIVALENCE,
-        "bias": BIAS,
-        "judged": JUDGED,
         "trials": TRIALS,
         "first_miss": FIRST_MISS,
         "reusability": REUSABILITY,
@@ -381,12 +316,10 @@ VIEW = View(
     page_tables=on_page(
         {
             "What a team would lose that did not take part": "absent",
-            "Numbers of teams left out up to which variance and tau are within the margin": "equivalence",
             "Variance by number of teams left out": "variance",
-            "Order and means of the remaining runs": "reusability",
+            "Order of the remaining runs": "reusability",
             "Runs without the unique contributions of their own team": "own",
             "Judged documents that only one team contributed": "contributions",
-            "Share of judged documents, and residuals of RBP": "judged",
         },
         empty=True,
     ),

@@ -1,33 +1,26 @@
-"""Leaving teams out: both ways to compute scores agree, blocks and workers change nothing, given samples repeat a result."""
+"""Leaving teams out: filtered lists score as plain evaluation, blocks change nothing, samples are those of the result, depths of pools."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.leave_out.rescored_runs import (
-    check_levels,
-    check_metrics,
-    rescoring_inputs,
-    scores_without,
-)
-from scorecube.analyses.leave_out.teams import Teams
-from scorecube.collection.pools import build_pools, removed_when_left_out, team_bits
-from scorecube.design.variance import within_system_variance
-from scorecube.errors import BadPlan, BadStudy
-from scorecube.kernels.pools.contributing_teams import remaining_levels
+from scorecube.analyses.table import Table
+from scorecube.analyses.team_scores import judged_runs
+from scorecube.analyses.team_summaries import topics_needed
+from scorecube.analyses.teams import Teams
+from scorecube.collection.pools import TOLERATED, WITHOUT_POOL, build_pools, estimate_pool_depth
+from scorecube.errors import BadPlan
 from scorecube.metrics import DEFINITIONS, gain_values, parse_metric
+from scorecube.report.results import headline
 from scorecube.testing import simulate_cube, simulate_rankings
-
-if TYPE_CHECKING:
-    from tests.conftest import Cli
+from tests.oracles import teams as plain
+from tests.validation.topics_left_out import as_plain
 
 GAINS = ("auto", "1:1:1", "10:0:0")
 METRICS = ["AP", "Q", "nDCG@10", "bpref", "AP(rel=3)"]
@@ -65,29 +58,26 @@ def names_of(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 @pytest.mark.parametrize("keep_unpooled", [True, False])
-def test_masked_scores_are_those_of_masked_lists(
+def test_filtered_lists_score_as_lists_of_which_documents_are_unjudged(
     rankings: xr.Dataset, name: str, keep_unpooled: bool
 ) -> None:
-    labels = names_of(name)
-    cube = sc.with_rankings(sc.evaluate(rankings, labels, GAINS), rankings)
+    cube = sc.with_rankings(sc.evaluate(rankings, names_of(name), GAINS), rankings)
     pools = build_pools(rankings, 10)
-    inputs = rescoring_inputs(cube, pools, check_metrics(cube), keep_unpooled)
-    assert DEFINITIONS[name].entry_form is None or inputs["sparse"].any()
+    table = judged_runs(cube, pools, keep_unpooled, [])
     left_out = np.array([True, False, True, False, False])
     runs = np.flatnonzero(~left_out[pools.team_of])
-    found = scores_without(inputs, team_bits(left_out), keep_all_runs=False)
+    found = table.scores_without(left_out, runs)
     gone, judged = pools.without(left_out, keep_unpooled)
     assert gone.any()
     assert (judged.sum(axis=1) == ((pools.levels >= 0) & ~gone).sum(axis=1)).all()
-    levels = remaining_levels(
-        rankings["level_at_rank"].values, rankings["document_at_rank"].values, gone, runs
-    )
-    for label, gains, scores in zip(inputs["metrics"], inputs["gains"], found, strict=True):
-        expected = parse_metric(str(label)).score(levels, judged, gains)
-        np.testing.assert_array_equal(scores.T, expected, err_msg=str(label))
-    assert set(map(tuple, inputs["gains"].tolist())) <= {
-        tuple(gain_values(gain, 3).tolist()) for gain in GAINS
-    }
+    documents = rankings["document_at_rank"].values[runs]
+    stays = (documents >= 0) & ~gone[np.arange(len(gone))[:, np.newaxis], documents]
+    levels = np.where(stays, rankings["level_at_rank"].values[runs], np.int8(-1))
+    for (metric, gains), scores in zip(table.measures, found, strict=True):
+        expected = metric.score(levels, judged, gains)
+        np.testing.assert_array_equal(scores, expected, err_msg=str(metric))
+    known = {tuple(gain_values(gain, 3).tolist()) for gain in GAINS}
+    assert {tuple(gains.tolist()) for _, gains in table.measures} <= known
 
 
 def test_blocks_and_workers_change_nothing(cube: xr.Dataset) -> None:
@@ -102,59 +92,70 @@ def test_blocks_and_workers_change_nothing(cube: xr.Dataset) -> None:
     assert not other["team_left_out"].equals(whole["team_left_out"])
 
 
-def test_samples_are_those_of_the_result(cube: xr.Dataset) -> None:
-    analysis = Teams(leave=(1, 3), topic_sizes=(25, 10))
-    result = sc.analyse(cube, analysis, trials=6, seed=5, workers=1)
-    drawn = analysis.samples(cube, 5, 6)
-    np.testing.assert_array_equal(drawn["team_left_out"], result["team_left_out"])
-    np.testing.assert_array_equal(drawn["topic_place"], result["topic_place"])
-    alone = replace(analysis, topic_sizes=None).samples(cube, 5, 6)
+def test_a_variance_follows_from_its_sample_by_hand(rankings: xr.Dataset, cube: xr.Dataset) -> None:
+    analysis = Teams(leave=(1, 3), topic_sizes=(25, 10), pool_depth=20)
+    drawn = analysis.samples(cube, 5, 3)
+    result = sc.analyse(cube, analysis, trials=3, seed=5, workers=1)
+    for name in ("team_left_out", "topic_place"):
+        np.testing.assert_array_equal(drawn[name], result[name])
+    collection, topics = as_plain(rankings), list(map(str, cube["topic"].values))
+    for leave, trial in ((1, 0), (3, 2)):
+        sample = drawn.sel(leave=leave).isel(trial=trial)
+        removed = {str(team) for team in drawn["team"].values[sample["team_left_out"].values]}
+        assert len(removed) == leave
+        left = plain.leave_out(collection, removed, "Q", [0, 1, 2, 3], depth=20)
+        order = [topics[place] for place in np.argsort(sample["topic_place"].values)]
+        found = result["variance"].sel(metric="Q", gain="auto", leave=leave).isel(trial=trial)
+        for step, size in enumerate((50, 25, 10)):
+            expected = left.variance(left.reduced(order, size))
+            assert float(found[step]) == pytest.approx(expected, abs=1e-12)
+    alone = Teams(leave=(1, 3)).samples(cube, 5, 3)
     assert list(alone.data_vars) == ["team_left_out"]
-    np.testing.assert_array_equal(alone["team_left_out"], drawn["team_left_out"][1:])
 
 
 def test_each_trial_draws_its_own_topics(cube: xr.Dataset) -> None:
-    analysis = Teams(topic_sizes=(10,))
-    result = sc.analyse(cube, analysis, trials=10, seed=3, workers=1)
+    result = sc.analyse(cube, Teams(topic_sizes=(10,)), trials=10, seed=3, workers=1)
     first = result["topic_place"].isel(leave=1) < 10
     assert (first.sum("topic") == 10).all()
     assert len({tuple(row) for row in first.values}) == 10
 
 
-def test_sets_are_of_their_size(cube: xr.Dataset) -> None:
-    result = sc.analyse(cube, Teams(topic_sizes=(10, 25)), trials=5, seed=1, workers=1)
-    assert result["leave"].values.tolist() == [0, 1, 2, 3, 4]
-    assert (result["team_left_out"].sum("team") == result["leave"]).all()
-    assert result["topic_step"].values.tolist() == [50, 25, 10]
-    teams = result["team_of_run"].values
-    for k, trial in ((1, 0), (3, 4)):
-        gone = result["team"].values[result["team_left_out"].values[k, trial]]
-        assert int(result["n_runs"][k, trial]) == sum(team not in gone for team in teams)
-
-
 def test_the_whole_and_its_variance_come_first(cube: xr.Dataset) -> None:
     result = sc.analyse(cube, Teams(topic_sizes=(10,)), trials=3, seed=1, workers=1)
-    np.testing.assert_allclose(
-        result["variance_mean"].values[..., 0, 0],
-        within_system_variance(cube["score"].values),
-        rtol=1e-12,
-    )
+    scores = cube["score"].transpose("metric", "gain", "run", "topic")
+    of_runs = scores.var("topic", ddof=1, skipna=True)  # no topic lacks a relevant document
+    complete = scores.sel(metric=["AP", "Q"])
+    assert not complete.isnull().any()
+    found = result["variance_mean"].sel(leave=0, metric=["AP", "Q"]).isel(topic_step=0)
+    np.testing.assert_allclose(found, of_runs.mean("run").sel(metric=["AP", "Q"]), rtol=1e-12)
     kept = result["topic_place"].isel(leave=0, trial=0).values < 10
-    np.testing.assert_allclose(
-        result["variance_mean"].sel(metric="Q").values[..., 0, 1],
-        within_system_variance(cube["score"].sel(metric="Q").values[..., kept]),
-        rtol=1e-12,
-    )
+    found = result["variance_mean"].sel(leave=0, metric="Q").isel(topic_step=1)
+    expected = complete.sel(metric="Q").isel(topic=kept).var("topic", ddof=1).mean("run")
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
     np.testing.assert_allclose(result["own_mean"], cube["score"].mean("topic"), rtol=1e-12)
-    assert np.isnan(result["variance_low"].values[:, :, 0]).all()
+    assert np.isnan(result["variance_low"].sel(leave=0)).all()
+    assert result["leave"].values.tolist() == [0, 1, 2, 3, 4]
+    assert (result["team_left_out"].sum("team") == result["leave"]).all()
 
 
-def test_a_cube_without_rankings_is_refused(cube: xr.Dataset) -> None:
+def test_first_misses_are_of_the_estimate_of_all_topics() -> None:
+    result = made(10, 1, topic_sizes=(25, 10))
+    whole = result["whole_variance"]
+    assert (whole == result["variance_mean"].sel(leave=0).isel(topic_step=0)).all()
+    outside = (result["variance_low"] > whole) | (result["variance_high"] < whole)
+    first = result["leave"].where(outside).min("leave")
+    xr.testing.assert_equal(result["first_miss"].drop_attrs(), first.drop_attrs())
+    assert np.isfinite(first.isel(topic_step=slice(1, None))).any()
+
+
+def test_a_cube_without_its_rankings_is_refused(cube: xr.Dataset) -> None:
     with pytest.raises(BadPlan, match="evaluate the runs again with replace=True"):
         sc.analyse(simulate_cube(n_runs=4), Teams(), trials=2)
-    changed = cube.assign(score=cube["score"] * 0.5)
     with pytest.raises(BadPlan, match="scores of AP differ from scores of the rankings"):
-        sc.analyse(changed, Teams(), trials=2)
+        sc.analyse(cube.assign(score=cube["score"] * 0.5), Teams(), trials=2)
+    lowered = cube["level_at_rank"].where(cube["level_at_rank"] < 2, 0).astype(np.int8)
+    with pytest.raises(BadPlan, match="classes of answers"):
+        sc.analyse(cube.assign(level_at_rank=lowered), Teams(), trials=2)
 
 
 @pytest.mark.parametrize(
@@ -164,22 +165,14 @@ def test_a_cube_without_rankings_is_refused(cube: xr.Dataset) -> None:
         ({"leave": ()}, "expected a list that is not empty"),
         ({"topic_sizes": (51,)}, "51 of the 50 topics"),
         ({"pool_depth": 0}, "expected a whole number of at least 1"),
-        ({"confidence": 1.0}, "above 0 and below 1"),
+        ({"pool_depth": "x"}, "expected a whole number of at least 1; found 'x'"),
     ],
 )
 def test_impossible_options_are_refused(
-    cube: xr.Dataset, options: dict[str, object], message: str
+    cube: xr.Dataset, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(BadPlan, match=message):
-        sc.analyse(cube, Teams(**options), trials=2)  # type: ignore[arg-type]
-
-
-def test_classes_of_answers_are_refused(cube: xr.Dataset) -> None:
-    lowered = cube.assign(
-        level_at_rank=cube["level_at_rank"].where(cube["level_at_rank"] < 2, 0).astype(np.int8)
-    )
-    with pytest.raises(BadPlan, match="classes of answers"):
-        check_levels(lowered)
+        sc.analyse(cube, Teams(**options), trials=2)
 
 
 @pytest.mark.parametrize("n_teams", [63, 64, 65, 130])
@@ -193,44 +186,98 @@ def test_any_number_of_teams(n_teams: int) -> None:
     for team in (0, n_teams // 2, n_teams - 1):
         others = set().union(*(found for k, found in enumerate(contributed) if k != team))
         gone = pools.without(np.arange(n_teams) == team)[0]
-        assert (
-            set(zip(*(part.tolist() for part in np.nonzero(gone)), strict=True))
-            == contributed[team] - others
-        )
+        assert set(map(tuple, np.argwhere(gone).tolist())) == contributed[team] - others
         assert pools.n_unique()[team] == len(contributed[team] - others)
-    assert removed_when_left_out(rankings, 3)["team"].value_counts().sum() == pools.n_unique().sum()
 
 
 def test_one_remaining_run_has_a_variance_but_no_ranking(cube: xr.Dataset) -> None:
     one = cube.sel(run=[run for run in cube["run"].values if run.endswith("run1")])
-    result = sc.analyse(one, Teams(leave=(4,)), trials=3, seed=1, workers=1).sel(
-        metric="AP", gain="auto", leave=4
-    )
+    result = sc.analyse(one, Teams(leave=(4,)), trials=3, seed=1, workers=1)
+    result = result.sel(metric="AP", gain="auto", leave=4)
     assert (result["n_runs"] == 1).all()
     assert result["variance"].values.min() > 0
     assert np.isnan(result["tau"].values).all()
 
 
-def test_the_command_stores_and_extends(scorecube: Cli, study: Path) -> None:
-    how = ["--leave", "1,2", "--topics", "8,5,3", "--pool-depth", 10, "--seed", 3]
-    said = scorecube("teams", study, *how, "--trials", 4, block_units=2).succeeded().stderr
-    assert "are in no team's pool of depth 10" in said
-
-    more = scorecube("teams", study, *how, "--trials", 6).succeeded().stderr
-    assert "4 trials are recorded already" in more
-    chosen = scorecube(
-        "teams", study, "--only-topics", "001,002,003,004", "--metrics", "AP", "--trials", 2
-    ).succeeded()
-    assert "nothing to do" not in chosen.stderr
-    table = pd.DataFrame(sc.table(sc.open_study(study)["small"].result("teams")))
-    assert set(table["n_topics_wanted"]) == {4}
+def made(trials: int, seed: int, **options: Any) -> xr.Dataset:
+    rankings = simulate_rankings(n_runs=16, n_teams=8, depth=30, seed=3)
+    cube = sc.with_rankings(sc.evaluate(rankings, ["AP", "nDCG@10"], ["3:2:1"]), rankings)
+    return sc.analyse(cube, Teams(**options), trials=trials, seed=seed)
 
 
-def test_imported_scores_are_refused(scorecube: Cli, tmp_path: Path) -> None:
-    (tmp_path / "ap.csv").write_text("a,b\n0.5,1\n0.25,0\n")
-    scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "ap.csv").succeeded()
-    refused = scorecube("teams", tmp_path / "s")
-    assert refused.status == 1
-    assert "imported as scores and has no rankings" in refused.stderr
-    with pytest.raises(BadStudy):
-        _ = sc.open_study(tmp_path / "s")["x"].rankings
+def test_absent_teams_lose_what_their_runs_lose_on_average() -> None:
+    result = made(3, 1)
+    row = sc.table(result, "absent").set_index("metric").loc["AP"]
+    own = sc.table(result, "own").query("metric == 'AP'")
+    change = (own["mean_without"] / own["mean"] - 1).groupby(own["team"].to_numpy()).mean()
+    assert row["change_mean"] == pytest.approx(change.mean())
+    assert row["change_low"] <= change.mean() <= row["change_high"]
+    assert row["rank_change_largest"] == (own["rank_without"] - own["rank"]).max()
+    assert "a team that did not take part" in headline(result)[0]
+
+
+def test_the_share_of_judgements_that_are_thrown_away_is_said() -> None:
+    rankings = simulate_rankings(n_runs=16, n_teams=8, depth=30, seed=3)
+    cube = sc.with_rankings(sc.evaluate(rankings, ["AP"]), rankings)
+    unpooled = int(build_pools(rankings, 5).unpooled.sum())
+    judged = int((rankings["level_of_document"] >= 0).sum())
+    table: Table = Teams(pool_depth=5, keep_unpooled=False).table(cube)
+    assert any(f"{unpooled / judged:.0%} of the judgements are thrown" in n for n in table.notes)
+    assert "they stay judged" in " ".join(Teams(pool_depth=5).table(cube).notes)
+
+
+def pooled(depths: dict[str, int], n_topics: int = 10, length: int = 30) -> xr.Dataset:
+    """Return rankings of one run a team, each judged to its depth and no further."""
+    rankings = simulate_rankings(n_runs=len(depths), n_teams=len(depths), depth=length, seed=1)
+    rankings = rankings.isel(topic=slice(n_topics))
+    documents = rankings["document_at_rank"].transpose("run", "topic", "rank").copy()
+    for run, depth in enumerate(depths.values()):
+        documents.values[run, :, :depth] = 0
+        documents.values[run, :, depth:] = -1
+    retrieved = rankings["n_retrieved"].copy(data=np.full(rankings["n_retrieved"].shape, length))
+    return rankings.assign(document_at_rank=documents, n_retrieved=retrieved)
+
+
+def test_the_depth_is_what_half_of_the_teams_reach() -> None:
+    found = estimate_pool_depth(pooled({"a": 7, "b": 7, "c": 0, "d": 20}))
+    assert found == (7, True, 3)
+    assert estimate_pool_depth(pooled({"a": 7, "b": 20, "c": 0, "d": 20})).depth == 20
+    assert estimate_pool_depth(pooled({"a": 0, "b": 20, "c": 0})) == (WITHOUT_POOL, False, 0)
+
+
+def test_few_documents_may_be_missing_and_lists_must_be_long_enough() -> None:
+    rankings = pooled({"a": 20, "b": 20}, n_topics=10)
+    rankings["document_at_rank"].values[:, 3, 10] = -1
+    assert TOLERATED >= 1 / (20 * 10)
+    assert estimate_pool_depth(rankings).depth == 20
+    rankings["document_at_rank"].values[:, :, 4] = -1
+    assert estimate_pool_depth(rankings).depth == 4
+    short = pooled({"a": 30, "b": 30})
+    short["n_retrieved"].values[:, :6] = 12
+    short["document_at_rank"].values[:, :6, 12:] = -1
+    assert estimate_pool_depth(short).depth == 12
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "qrels", "depth"),
+    [("trec8-adhoc", "qrels.txt.gz", 100), ("trec-covid-r1", "qrels.txt", 7)],
+)
+def test_depths_of_public_collections_are_found(
+    data: Path, name: str, qrels: str, depth: int
+) -> None:
+    folder = data / name
+    rankings = sc.read_rankings(folder / "runs", folder / qrels, folder / "teams.csv")
+    assert estimate_pool_depth(rankings).depth == depth
+
+
+def test_variances_ask_for_the_numbers_of_s3_table_3() -> None:
+    variances = {
+        (0.114, 0.114, 0.118, 0.121, 0.113): (159, 159, 164, 168, 157),
+        (0.094, 0.094, 0.095, 0.097, 0.095): (131, 131, 132, 135, 132),
+        (0.087, 0.086, 0.089, 0.090, 0.091): (121, 120, 124, 125, 127),
+        (0.034, 0.032, 0.034, 0.035, 0.043): (48, 45, 48, 49, 60),
+        (0.029, 0.028, 0.030, 0.029, 0.041): (41, 40, 42, 41, 58),
+    }
+    for found, printed in variances.items():
+        assert topics_needed(np.array(found), "sakai").tolist() == list(printed)

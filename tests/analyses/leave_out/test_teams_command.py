@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.leave_out.teams import Teams
+from scorecube.analyses.teams import Teams
 from scorecube.collection.rankings import with_rankings
 
 if TYPE_CHECKING:

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.leave_out.teams import Teams
-from scorecube.collection.pools import removed_when_left_out
+from scorecube.analyses.teams import Teams
+from scorecube.collection.pools import build_pools
 from scorecube.collection.rankings import with_rankings
 from scorecube.metrics import gain_values
 from scorecube.workflow.api import judged_documents
@@ -87,12 +88,14 @@ def removed(
     rankings = sc.read_rankings(
         folder / "runs", qrels, folder / "teams.csv", order=order, precision="double"
     )
-    frame = removed_when_left_out(rankings, depth, judged_documents(qrels))
+    pools, documents = build_pools(rankings, depth), judged_documents(qrels)
+    topics = list(map(str, rankings["topic"].values))
+    unique = pools.unique()
     found: dict[str, set[tuple[str, str, int]]] = {}
-    for row in frame.itertuples():
-        found.setdefault(str(row.team), set()).add(
-            (str(row.topic), str(row.document), int(str(row.level)))
-        )
+    for topic, document in np.argwhere(unique >= 0).tolist():
+        where = topics[topic], documents[topics[topic]][document]
+        team = pools.teams[unique[topic, document]]
+        found.setdefault(team, set()).add((*where, int(pools.levels[topic, document])))
     return found
 
 

@@ -1,1 +1,0 @@
-"""Analysis that leaves teams and topics out of a collection."""

@@ -1,1 +1,0 @@
-"""Pools without some teams, and means and variances over topics."""

@@ -1,6 +1,7 @@
 """What results of `Teams` hold.
 
-Along leave: 0 for the whole collection, then numbers of teams. Along topic_step: numbers of topics, all topics first.
+Along leave: 0 for the whole collection, then numbers of teams. Along topic_step: numbers of topics,
+all topics first.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ ABSENT = (
     *variables(
         *(_RUNS, "estimate", "score"),
         own_mean="mean score of a run in the full evaluation",
-        own_mean_without="mean score of a run without its team's unique contributions, all runs kept",
+        own_mean_without="mean score of a run without its team's unique contributions",
         own_change="change of the mean score without its team's unique contributions",
     ),
     *variables(
@@ -44,7 +45,10 @@ ABSENT = (
     ),
     *variables(_TEAM, "count", "runs", team_runs="runs of a team"),
 )
-"""What a team that did not take part would lose: its runs without its unique contributions; means over runs, each team with equal weight."""
+"""What a team that did not take part would lose: its runs without its unique contributions.
+
+Means are over runs, each team with equal weight.
+"""
 VARIANCES = (
     *variables(
         *(_STEP_TRIAL, "estimate"),
@@ -64,7 +68,7 @@ VARIANCES = (
     *variables((*_SAMPLE, *_TEAM), "flag", team_left_out="whether a team is left out"),
     *variables(
         *((*_SAMPLE, names.TOPIC), "count", "topics"),
-        topic_place="place of a topic in the order of a trial, from 0: a step keeps the first topics that are not lost",
+        topic_place="place of a topic in the order of a trial, from 0: steps keep the first",
     ),
     *variables(_STEP, "estimate", variance_mean="mean variance over trials"),
     *limits(
@@ -88,7 +92,7 @@ VARIANCES = (
     *variables(CELL, "estimate", whole_variance="variance of all runs over all topics"),
     *variables(
         *(_CHAIN, "estimate", "teams"),
-        first_miss="fewest teams left out at which the interval misses the variance of all runs over all topics",
+        first_miss="fewest teams left out at which the interval misses the whole variance",
     ),
     *variables(_CHAIN, "estimate", variance_there="mean variance at the first miss"),
 )
@@ -100,7 +104,7 @@ ORDER = (
     ),
     *variables(
         *(_TRIAL, "count", "ranks"),
-        rank_drop="most ranks that a remaining run loses against the full evaluation of the same runs",
+        rank_drop="most ranks that a remaining run loses among the remaining ones",
     ),
     *variables(
         *(_LEAVE, "estimate"),

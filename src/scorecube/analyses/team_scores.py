@@ -1,4 +1,7 @@
-"""Scores of runs without the documents that only some teams contributed to the pool: their lists are filtered, and scored by the same metrics."""
+"""Scores of runs without the documents that only some teams contributed to the pool.
+
+Lists are filtered, and scored by the same metrics.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,14 @@ from scorecube.metrics.common import Lists, judged_lists, packed
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 TOLERANCE = 1e-9
-"""Largest difference between stored scores and those of the same lists: other rankings, judgements or gains change scores by far more."""
+"""Largest difference between stored scores and those of the same lists.
+
+Other rankings, judgements or gains change scores by far more.
+"""
 UNITS = 2.0**40
 """Units of a mean of 1."""
 TIE = 2.0
-"""Largest difference of equal means in units: sums of the same scores in another order differ by less."""
+"""Largest difference of equal means in units: sums in another order differ by less."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,7 +45,8 @@ class JudgedRuns(Table):
     pools: The documents that each team contributed.
     scored_pools: Of them those that scores depend on, mostly the relevant ones.
     keep_unpooled: Whether documents that no team contributed stay judged when a team is left out.
-    lists, documents: Judged documents at ranks, and int32 (run, topic, entry) their numbers within the topic.
+    lists: Judged documents at ranks, (run, topic, entry).
+    documents: int32 (run, topic, entry): their numbers within the topic.
     measures: Metric and gains, float64 (level,), of each cell.
     always_zero: bool (cell, topic): topics whose scores are 0 for want of a relevant document.
     always_missing: bool (run, topic): topics that a run lacks, and has no scores for.
@@ -83,7 +90,10 @@ class JudgedRuns(Table):
         return scores
 
     def scored(self, lists: Lists, judged: Any, runs: Any, topics: Any) -> FloatArray:
-        """Return the scores of lists, float64 (cell, kept run, kept topic), by the judged documents of all topics at each level."""
+        """Return the scores of lists, float64 (cell, kept run, kept topic).
+
+        judged: int64 (topic, level): judged documents of all topics.
+        """
         found = np.stack(
             [m.score_lists(lists, judged[topics], gains) for m, gains in self.measures]
         )
@@ -100,7 +110,7 @@ def judged_runs(
     Raises
     ------
     BadPlan
-        Scores that are not those of the rankings, or follow from other levels than those of documents.
+        Scores that are not those of the rankings, or of other levels than those of documents.
     """
     metrics = metrics_of(cube)
     scores, cell_of = cells(cube)
@@ -154,14 +164,18 @@ def metrics_of(cube: xr.Dataset) -> list[Metric]:
     unknown = [label for label, metric in parsed.items() if not isinstance(metric, Metric)]
     if unknown:
         raise BadPlan(
-            f"{', '.join(unknown)}: imported scores cannot be computed again; leave them out of {option('metrics')}",
+            f"{', '.join(unknown)}: imported scores cannot be computed again; "
+            f"leave them out of {option('metrics')}",
             option="metrics",
         )
     return [metric for metric in parsed.values() if isinstance(metric, Metric)]
 
 
 def lists_of(cube: xr.Dataset, pools: Pools, lowest: int) -> tuple[Lists, Any]:
-    """Return the documents of a level or higher at ranks, and their numbers within the topic, int32 (run, topic, entry)."""
+    """Return the documents of a level or higher at ranks, and their numbers within the topic.
+
+    Returns lists, documents: (run, topic, entry); documents int32.
+    """
     levels, documents = (
         cube[name].values for name in (schema.LEVEL_AT_RANK, names.DOCUMENT_AT_RANK)
     )
@@ -170,16 +184,17 @@ def lists_of(cube: xr.Dataset, pools: Pools, lowest: int) -> tuple[Lists, Any]:
         known = np.where(at_rank >= 0, pools.levels[topics, at_rank], -1)
         if not np.array_equal(known, of_run):
             raise BadPlan(
-                "levels at ranks differ from the levels of the documents there (classes of answers?): "
+                "levels at ranks differ from those of the documents there (classes of answers?): "
                 "scores without some of the documents are not defined"
             )
     return judged_lists(levels, lowest), packed(documents, levels >= lowest, -1)
 
 
 def order_of(scores: FloatArray) -> NDArray[np.int8]:
-    """Return the order of runs by their mean scores: int8 (cell, run, run), 1 where the first one is better, -1 where it is worse.
+    """Return the order of runs by their mean scores.
 
     scores: float64 (cell, run, topic), missing ones NaN.
+    Returns order: int8 (cell, run, run): 1 where the first run is better, -1 where it is worse.
     """
     known = np.isfinite(scores)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -192,32 +207,39 @@ def order_of(scores: FloatArray) -> NDArray[np.int8]:
 def about_pools(
     cube: xr.Dataset, pools: Pools, keep_unpooled: bool, estimate: PoolDepth | None
 ) -> list[str]:
-    """Return what is to be said of runs without a team, of judgements that are thrown away, and of an estimated depth."""
+    """Return notes on runs without a team, judgements that are thrown away, and the depth."""
     runs, teams = labels_of(cube, names.RUN), labels_of(cube, names.TEAM)
     n_alone = sum(run == team for run, team in zip(runs, teams, strict=True))
     notes = []
     if n_alone:
         notes.append(
-            f"{n_alone} of {len(runs)} runs have no team, or a team of their name: each is its own team"
+            f"{n_alone} of {len(runs)} runs have no team, or a team of their name: "
+            "each is its own team"
         )
-    levels, unpooled = pools.levels, pools.unpooled
-    if n_unpooled := int(unpooled.sum()):
-        share = n_unpooled / (levels >= 0).sum()
-        kept = "stay judged"
-        dropped = f"become unjudged whenever a team is left out, so {share:.0%} of the judgements are thrown away"
+    judged, relevant, unpooled = pools.levels >= 0, pools.levels > 0, pools.unpooled
+    if unpooled.any():
+        share = unpooled.sum() / judged.sum()
+        fate = "stay judged"
+        if not keep_unpooled:
+            fate = (
+                "become unjudged whenever a team is left out, "
+                f"so {share:.0%} of the judgements are thrown away"
+            )
         notes.append(
-            f"{n_unpooled:,} of {int((levels >= 0).sum()):,} judged documents ({int((levels[unpooled] > 0).sum()):,} of "
-            f"{int((levels > 0).sum()):,} relevant ones) are in no team's pool of depth {pools.depth}: "
-            f"they {kept if keep_unpooled else dropped}"
+            f"{unpooled.sum():,} of {judged.sum():,} judged documents "
+            f"({(unpooled & relevant).sum():,} of {relevant.sum():,} relevant ones) "
+            f"are in no team's pool of depth {pools.depth}: they {fate}"
         )
+    advice = f"state {option('pool_depth')} if it is known"
     if estimate is not None and estimate.found:
         notes.append(
-            f"the pool has an estimated depth of {pools.depth}: up to there a run of {estimate.n_teams} of {len(pools.teams)} teams is judged "
-            f"(at most {TOLERATED:.0%} of its documents are not); state {option('pool_depth')} if it is known"
+            f"the pool has an estimated depth of {pools.depth}: up to there a run of "
+            f"{estimate.n_teams} of {len(pools.teams)} teams is judged "
+            f"(at most {TOLERATED:.0%} of its documents are not); {advice}"
         )
     elif estimate is not None:
         notes.append(
-            f"no depth was found at which runs of half of the teams are judged: a pool of depth {pools.depth} is assumed; "
-            f"state {option('pool_depth')} if it is known"
+            "no depth was found at which runs of half of the teams are judged: "
+            f"a pool of depth {pools.depth} is assumed; {advice}"
         )
     return notes

@@ -16,16 +16,16 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 CONFIDENCE = 0.95
 MISSED = 1e-12
-"""Relative tolerance of comparisons, so that an interval of width 0, whose limits are sums of its own value, holds it."""
+"""Relative tolerance, so that an interval of width 0 holds its own value."""
 REQUIREMENTS: dict[str, Any] = {"min_diff": 0.15, "systems": 10, "alpha": 0.05, "beta": 0.2}
 """Requirements of Sakai and Shang 2016, Table 3."""
 
 
 def within_variance(scores: FloatArray) -> Any:
-    """Return the variance of the scores of runs about their means (Sakai and Shang 2016, equation 1).
+    """Return the variance of scores about the means of runs (Sakai and Shang 2016, equation 1).
 
     scores: float64 (..., run, topic), missing ones NaN.
-    Returns variance: float64 (...): sum of squares over the degrees of freedom; NaN where no run has two topics.
+    Returns variance: float64 (...): NaN for fewer than 2 topics.
     """
     known = np.isfinite(scores)
     count = known.sum(axis=-1, keepdims=True)
@@ -43,7 +43,7 @@ def trial_values(
 ) -> dict[str, Any]:
     """Return what a trial finds, by cell.
 
-    sizes: Numbers of topics of the steps; the first has all, others the first topics of the order that are not lost.
+    sizes: Numbers of topics of the steps: all, then the first of the order that are left.
     left_out: bool (team,): teams whose runs are removed.
     order: int64 (topic,): topics in the order of the chain; None without a chain.
     Returns values: Of the variables of these names; (cell,), of variances and topics (cell, step).
@@ -125,7 +125,11 @@ def of_variances(values: Mapping[str, Any], leaves: Sequence[int]) -> dict[str, 
 
 
 def t_limits(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the mean of the finite values along the last axis, and its limits by Student's t; NaN for none, limits for fewer than two."""
+    """Return means of the finite values along the last axis, and limits by Student's t.
+
+    values: float64 (..., value).
+    Returns mean, low, high: float64 (...); NaN without a value, limits for fewer than two.
+    """
     from scipy.special import stdtrit
 
     known = np.isfinite(values)
@@ -139,7 +143,10 @@ def t_limits(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def topics_needed(variances: FloatArray, mode: str) -> FloatArray:
-    """Return the numbers of topics that variances ask for under `REQUIREMENTS`, by a mode of `topic_set_size`; NaN without a variance above 0.
+    """Return the numbers of topics that variances ask for under `REQUIREMENTS`.
+
+    mode: Of `topic_set_size`.
+    Returns topics: Of the shape of the variances; NaN where these are not above 0.
 
     Examples
     --------
@@ -165,7 +172,7 @@ def of_order(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_samples(left_out: BoolArray, pools: Pools) -> dict[str, Any]:
-    """Return remaining runs and names of the teams left out of trials, bool (leave, trial, team)."""
+    """Return remaining runs, and names of the teams left out: bool (leave, trial, team)."""
     n_runs = (~left_out[..., pools.team_of]).sum(axis=-1)
     teams = np.array(pools.teams, object)
     named = np.empty(n_runs.shape, object)
@@ -183,7 +190,7 @@ def of_samples(left_out: BoolArray, pools: Pools) -> dict[str, Any]:
 
 
 def of_absent(table: JudgedRuns) -> dict[str, Any]:
-    """Return what teams lose that do not take part: means over runs, each team with equal weight, with limits over teams."""
+    """Return what teams lose that do not take part: means over teams, with limits."""
     own, pools = own_contributions(table), table.pools
     mean, change = own["own_mean"], own["own_mean_without"] - own["own_mean"]
     lost = own["own_rank_without"] - own["own_rank"]
@@ -210,7 +217,7 @@ def of_absent(table: JudgedRuns) -> dict[str, Any]:
 
 
 def own_contributions(table: JudgedRuns) -> dict[str, Any]:
-    """Return means and ranks of runs, (cell, run), with and without what only their own team contributed, among all runs."""
+    """Return means and ranks of runs, (cell, run), with and without what is only their team's."""
     runs = np.arange(len(table.runs))
 
     def means_and_ranks(scores: FloatArray) -> tuple[FloatArray, Any]:

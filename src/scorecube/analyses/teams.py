@@ -2,8 +2,8 @@
 
 Without a team, the documents that only its runs contributed to the pool would not have been judged.
 
-References: Sakai and Shang 2016, "On estimating variances for topic set size design", sections 5.1 and 5.2; Zobel 1998, "How reliable
-are the results of large-scale information retrieval experiments?" (own runs without their unique contributions); Voorhees 2001.
+References: Sakai and Shang 2016, "On estimating variances for topic set size design", section 5;
+Zobel 1998, "How reliable are the results of large-scale information retrieval experiments?"
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from scorecube.names import Purpose
 class Teams(TableAnalysis):
     """Leave teams and topics out: what would a team lose that did not take part?
 
-    For each number of teams, a trial draws the teams to leave out. Their runs are removed, and documents that only they contributed
-    become unjudged; all other runs are evaluated again. The result also has the whole collection, at leave 0.
+    For each number of teams, a trial draws the teams to leave out. Their runs are removed,
+    documents that only they contributed become unjudged, and all other runs are scored again.
+    Leave 0 is the whole collection.
 
     Examples
     --------
@@ -66,8 +67,8 @@ class Teams(TableAnalysis):
     )
     topic_sizes: tuple[int, ...] | None = option_field(
         None,
-        "Numbers of topics of a nested chain of random topic sets, e.g. 100,75,50,25,10, in addition to all.",
-        detail="Each trial has a chain of its own, from the topics that it did not lose (Sakai and Shang 2016, section 5.2); None for no chain.",
+        "Numbers of topics of a nested chain of random topic sets, e.g. 100,75,50, beside all.",
+        detail="Each trial has its own chain, of topics that it did not lose; None for no chain.",
         flag="--topics",
         minimum=2,
         may_be_empty=True,
@@ -75,16 +76,16 @@ class Teams(TableAnalysis):
     )
     pool_depth: int | None = option_field(
         None,
-        "Ranks of every run that contribute to the pool; auto: as deep as runs of half of the teams are judged.",
-        detail="The pool holds the judged documents among these ranks; auto, or None, is the estimate of `scorecube.collection.pools`.",
+        "Ranks of a run that are in the pool; auto: as deep as half of the teams are judged.",
+        detail="Auto, or None, is the estimate of `scorecube.collection.pools`.",
         aliases={"auto": None},
         minimum=1,
         unit="ranks",
     )
     keep_unpooled: bool = option_field(
         True,
-        "Judged documents that no team contributed become unjudged when a team is left out; else they stay judged.",
-        detail="Whether judged documents that no run contributed stay judged; else they become unjudged whenever a team is left out.",
+        "Judged documents that no team contributed become unjudged; else they stay judged.",
+        detail="Whether judged documents that no team contributed stay judged.",
         flag="--drop-unpooled",
     )
 
@@ -99,8 +100,8 @@ class Teams(TableAnalysis):
         n_teams, n_topics = len(table.pools.teams), len(table.topics)
         if n_teams < 2:
             raise BadPlan(
-                f"there is only one team, {table.pools.teams[0]}: leaving teams out needs at least 2; "
-                f"name teams with {option('teams')}"
+                f"there is only one team, {table.pools.teams[0]}: leaving teams out needs at least "
+                f"2; name teams with {option('teams')}"
             )
         for wrong in (k for k in self.leave or () if k >= n_teams):
             raise BadPlan(
@@ -125,7 +126,7 @@ class Teams(TableAnalysis):
         return tuple(dict.fromkeys([n_topics, *fewer]))
 
     def draw(self, table: JudgedRuns, start: int, stop: int) -> dict[str, Any]:
-        """Return teams left out of trials, bool (leave, team, trial), and of a chain the order of topics, int32 (leave, topic, trial)."""
+        """Return teams left out, bool (leave, team, trial), and orders (leave, topic, trial)."""
         n_teams, leaves = len(table.pools.teams), self.leaves(len(table.pools.teams))
         key = table.key(Purpose.TEAMS_LEFT_OUT)
         found: dict[str, Any] = {"left_out": draw_teams(key, n_teams, leaves, start, stop)}
@@ -172,7 +173,7 @@ class Teams(TableAnalysis):
         }
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return drawn ``team_left_out[leave, trial, team]`` and, of a chain, ``topic_place[leave, trial, topic]``."""
+        """Return ``team_left_out[leave, trial, team]``, and ``topic_place`` of a chain."""
         table = replace(self.table(cube), trials=trials, seed=seed)
         found = table.dataset(VARIABLES, places(self.draw(table, 0, trials)), self.coords(table))
         others = (names.METRIC, names.GAIN, names.RUN, names.TOPIC_STEP)

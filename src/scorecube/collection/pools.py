@@ -23,7 +23,7 @@ from scorecube.errors import BadPlan, option
 WORD = 64
 """Teams per word of bits."""
 TOLERATED = 0.01
-"""Share of a pooled run's documents that may be unjudged: documents that were removed from the collection after pooling."""
+"""Share of a pooled run's documents that may be unjudged: those that were lost after pooling."""
 WITHOUT_POOL = 10
 """Depth where no depth is reached by half of the teams."""
 BoolArray = NDArray[np.bool_]
@@ -106,7 +106,7 @@ class Pools:
         return np.where(is_unique, np.where(self.words != 0, place, 0).sum(axis=-1), -1)
 
     def n_unique(self, lowest: int = 0) -> IntArray:
-        """Return how many documents of a level or higher only each team contributed: int64 (team,)."""
+        """Return how many documents of a level or more only a team contributed: int64 (team,)."""
         unique = self.unique()
         chosen = (unique >= 0) & (self.levels >= lowest)
         return np.bincount(unique[chosen], minlength=len(self.teams))
@@ -172,10 +172,12 @@ class PoolDepth(NamedTuple):
 def estimate_pool_depth(rankings: xr.Dataset) -> PoolDepth:
     """Estimate the depth of the pool from the judged documents of runs.
 
-    A run that was pooled to depth d has no unjudged document in its first d ranks. Most collections have runs that were not pooled, and a few
-    documents were lost after pooling. So a team reaches depth d if one of its runs has documents at rank d on at least half of the topics, and
-    at most `TOLERATED` of its documents up to there are not judged; the depth of the pool is the largest that at least half of the teams reach.
-    Where pools of several depths were judged, or runs are missing, the official depth may be another: state it, if it is known.
+    A run that was pooled to depth d has no unjudged document in its first d ranks. Most collections
+    have runs that were not pooled, and a few documents were lost after pooling. So a team reaches
+    depth d if one of its runs has documents at rank d on at least half of the topics, and at most
+    `TOLERATED` of its documents up to there are not judged; the depth of the pool is the largest
+    that at least half of the teams reach. Where pools of several depths were judged, or runs are
+    missing, the official depth may be another.
 
     rankings: As from `read_rankings`, or a cube with rankings.
 

@@ -1,7 +1,8 @@
 """Metrics on the blended ratio (Q, Rmeasure, O, P-measure, P+) and on weighted precision (AWP, RWP).
 
-The blended ratio is BR(r) = (cg(r) + count(r)) / (cg_I(r) + r) (Sakai 2007, eq 2), weighted precision WP(r) = cg(r) / cg_I(r).
-`rel` decides what is relevant; gains only weight it. The paper's beta = k is the same as gains k times as large.
+The blended ratio is BR(r) = (cg(r) + count(r)) / (cg_I(r) + r) (Sakai 2007, eq 2), weighted
+precision WP(r) = cg(r) / cg_I(r). `rel` decides what is relevant; gains only weight it. The paper's
+beta = k is the same as gains k times as large.
 """
 
 from typing import Any
@@ -13,9 +14,9 @@ from scorecube.metrics.registry import UNIT, metric
 
 @inlined
 def blended_sum(ranks: Any, levels: Any, judged: Any, gains: Any, n: int) -> Any:
-    """Return the sum of BR over the relevant ones of the first n judged documents, its last term, and their number.
+    """Return the sum of BR over the relevant ones of n documents, its last term, their number.
 
-    cg_I is added up along with the ranks: gains of whole levels above, and those of the level that a rank is in.
+    cg_I is added up along with the ranks: of whole levels above, and of the level of a rank.
     """
     level, before, end = judged.shape[0] - 1, 0.0, judged[judged.shape[0] - 1]
     begin, count, gain, ratio, total = 0, 0, 0.0, 0.0, 0.0
@@ -37,7 +38,10 @@ def blended_sum(ranks: Any, levels: Any, judged: Any, gains: Any, n: int) -> Any
 
 @inlined
 def preferred(levels: Any, n: int) -> int:
-    """Return the place of the preferred document: the first one of the highest level among n; -1 without relevant documents (Sakai 2007, section 3.3)."""
+    """Return the place of the first document of the highest level among n; -1 without relevant ones.
+
+    It is the preferred document (Sakai 2007, section 3.3).
+    """
     place, best = -1, 0
     for k in range(n):
         if levels[k] > best:

@@ -1,4 +1,4 @@
-"""What several metrics share: judged documents of lists, relevant documents of a topic, its ideal list.
+"""What several metrics share: judged documents of lists, and the ideal list of a topic.
 
 The ideal list of a topic has all its relevant documents by descending level. Arguments of helpers
 are those of metrics, see `scorecube.metrics.registry`.

@@ -1,4 +1,4 @@
-"""bpref, a metric of judged documents only; the condensed form of every other metric is ``judged_only=True``."""
+"""bpref, a metric of judged documents; the condensed form of others is ``judged_only=True``."""
 
 from typing import Any
 
@@ -16,7 +16,10 @@ from scorecube.metrics.registry import UNIT, metric
 def bpref(
     ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
-    """Binary preference: the mean over the R relevant documents of 1 - min(n, R) / min(R, N), of n out of N non-relevant documents above."""
+    """Binary preference: mean over the R relevant documents of 1 - min(n, R) / min(R, N).
+
+    n of the N non-relevant documents are above.
+    """
     relevant = n_relevant(judged)
     fewer = min(relevant, judged[0])
     above, total = 0, 0.0

@@ -12,7 +12,10 @@ BETA = Parameter((), above=1.0, rising=True)
 
 @inlined
 def inverse_penalty(level: int, highest: int, parameters: Any) -> float:
-    """Return 1 / beta(level); by default beta is 2, 3, 4, ... from the highest declared level down (Sakai 2007, section 3.2)."""
+    """Return 1 / beta(level).
+
+    By default beta is 2, 3, 4, ... from the highest declared level down (Sakai 2007, section 3.2).
+    """
     place = highest - level
     n_given = parameters.shape[0] if parameters[0] > 0.0 else 0
     return 1.0 / parameters[place] if place < n_given else 1.0 / (2.0 + place)

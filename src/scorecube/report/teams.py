@@ -288,8 +288,7 @@ VIEW = View(
         "lose; limits of means are over teams, those of variances over draws of teams. The number at which an "
         "interval over trials first excludes the variance of all runs (first_miss, as in the paper) is no such statement: it falls as trials are added. "
         "Pools are rebuilt from these runs, to the depth at which runs of half of the teams are judged, if no other is stated: if other runs were pooled, "
-        "too, or runs were cut before the pool depth, documents count as unique that were not. The less of a run is judged, the less its scores "
-        "say: the residual of RBP is the range of its score if unjudged documents may be relevant. Equal means reduce tau, also with all teams."
+        "too, or runs were cut before the pool depth, documents count as unique that were not. Equal means reduce tau, also with all teams."
     ),
     summary=(
         Summary(

@@ -34,12 +34,20 @@ IntArray = NDArray[np.int64]
 class Pools:
     """The documents that each team contributed to the pool.
 
-    teams: Names of the teams, sorted.
-    team_of: int64 (run,): position of the team of each run.
-    words: uint64 (topic, document, word): a bit for each team that contributed the document.
-    levels: int8 (topic, document): relevance levels; -1 for pooled but not judged, or no document.
-    n_levels: Number of relevant levels.
-    depth: First ranks of a run that contribute.
+    Parameters
+    ----------
+    teams
+        Names of the teams, sorted.
+    team_of
+        int64 (run,): position of the team of each run.
+    words
+        uint64 (topic, document, word): a bit for each team that contributed the document.
+    levels
+        int8 (topic, document): relevance levels; -1 for pooled but not judged, or no document.
+    n_levels
+        Number of relevant levels.
+    depth
+        First ranks of a run that contribute.
     """
 
     teams: tuple[str, ...]
@@ -123,8 +131,17 @@ def team_bits(left_out: BoolArray) -> NDArray[np.uint64]:
 def build_pools(rankings: xr.Dataset, depth: int) -> Pools:
     """Return the judged documents that each team contributed.
 
-    rankings: As from `read_rankings`, or a cube with rankings.
-    depth: Number of first ranks of a run that contribute.
+    Parameters
+    ----------
+    rankings
+        As from `read_rankings`, or a cube with rankings.
+    depth
+        Number of first ranks of a run that contribute.
+
+    Returns
+    -------
+    pools
+        Teams that contributed each judged document, as bits.
 
     Raises
     ------

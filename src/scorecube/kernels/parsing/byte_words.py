@@ -31,16 +31,16 @@ def read_only(text: UInt8Array1) -> UInt8Array1:
 
 @inlined
 def load_word(text: UInt8Array1, start: Integer) -> np.uint64:
-    """Return the eight bytes from a place on, the first as the lowest; compilers make one instruction of this."""
+    """Return the eight bytes from a place on, the first as the lowest.
+
+    Compilers make one instruction of this function.
+    """
     place = np.uint64(start)  # spares the check for negative indices
-    low = (
+    return (
         np.uint64(text[place])
         | np.uint64(text[place + _PLACES[1]]) << _SHIFTS[1]
         | np.uint64(text[place + _PLACES[2]]) << _SHIFTS[2]
         | np.uint64(text[place + _PLACES[3]]) << _SHIFTS[3]
-    )
-    return (
-        low
         | np.uint64(text[place + _PLACES[4]]) << _SHIFTS[4]
         | np.uint64(text[place + _PLACES[5]]) << _SHIFTS[5]
         | np.uint64(text[place + _PLACES[6]]) << _SHIFTS[6]

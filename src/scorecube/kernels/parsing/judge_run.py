@@ -113,7 +113,7 @@ def same_document(
     """Return whether two lines have the same document id."""
     size = np.int64(documents[a, 1] - documents[a, 0])
     return size == documents[b, 1] - documents[b, 0] and same_bytes(
-        text, documents[a, 0], text, documents[b, 0], size
+        text, np.int64(documents[a, 0]), text, np.int64(documents[b, 0]), size
     )
 
 
@@ -156,7 +156,7 @@ def find_entry(
             ):
                 number += 1
             if number == n_words:
-                judged = judged_documents[np.int64(head & LINE) - 1, 0]
+                judged = np.int64(judged_documents[np.int64(head & LINE) - 1, 0])
                 if size <= 8 * n_words or same_bytes(text, place, judged_text, judged, size):
                     return entry
         slot = (slot + 1) & mask

@@ -17,7 +17,7 @@ from scorecube.kernels.arrays import (
     UInt8Array1,
 )
 from scorecube.kernels.jit import compiled, inlined
-from scorecube.kernels.parsing.byte_words import hash_text, load_word, read_number, same_bytes
+from scorecube.kernels.parsing.byte_words import hash_text, read_number, same_bytes
 from scorecube.kernels.workspace import Workspace
 
 GOOD, SHORT_LINE, OTHER_TAG, LONG_LINE = 0, 1, 2, 3
@@ -28,10 +28,7 @@ KINDS = np.zeros(256, np.uint8)
 KINDS[[9, 11, 12, 13, 32]] = BLANK
 KINDS[10] = NEWLINE
 """Kind of each byte: letters of fields, blanks between fields, ends of lines."""
-SYSDESC = np.uint64(0x5359533C)
-"""The letters <SYS, as a word."""
-_FOUR = np.uint64(0xFFFFFFFF)
-_BELOW, _HIGH_BITS = (np.uint64(0x0101010101010101 * k) for k in (33, 128))
+SHARP, SYSTEM = ord("#"), np.frombuffer(b"<SYS", np.uint8)
 
 
 class LineColumns(NamedTuple):
@@ -64,20 +61,6 @@ def count_lines(text: UInt8Array1) -> int:
 
 
 @inlined
-def next_break(text: UInt8Array1, start: Integer) -> Integer:
-    """Return the first place from `start` on whose byte is below 33; the padding of a text has some."""
-    place = start
-    word = load_word(text, place)
-    # The high bit of each byte below 33, and perhaps of bytes above the first of them (Anderson, Bit Twiddling Hacks).
-    while (word - _BELOW) & ~word & _HIGH_BITS == 0:
-        place += 8
-        word = load_word(text, place)
-    while text[np.uint64(place)] > 32:
-        place += 1
-    return place
-
-
-@inlined
 def split_line(
     text: UInt8Array1, start: Integer, length: int, fields: Int64Array2
 ) -> tuple[int, Integer, bool]:
@@ -99,10 +82,10 @@ def split_line(
             return found, place + 1, more
         begin = place
         while kind == LETTER and place < length:
-            place = next_break(text, place + 1)
+            place += 1
             kind = KINDS[text[np.uint64(place)]]
         if found < fields.shape[0]:
-            fields[found, 0], fields[found, 1] = begin, place if place < length else length
+            fields[found, 0], fields[found, 1] = begin, place
             found += 1
         else:
             more = True
@@ -111,9 +94,10 @@ def split_line(
 @inlined
 def is_skipped(text: UInt8Array1, start: Integer, stop: Integer) -> bool:
     """Return whether a first field marks a line without data: #, <SYSDESC> (NTCIR)."""
-    return bool(
-        text[start] == 35 or (stop - start >= 8 and load_word(text, start) & _FOUR == SYSDESC)
-    )
+    tagged = stop - start >= 8
+    for k in range(SYSTEM.shape[0]):
+        tagged = tagged and text[start + k] == SYSTEM[k]
+    return bool(tagged or text[start] == SHARP)
 
 
 @inlined

@@ -83,6 +83,17 @@ def test_collections_in_another_order_change_no_mean_and_no_rank() -> None:
     )
 
 
+def test_means_and_limits_in_a_collection_are_those_of_its_leaderboard() -> None:
+    """But for leaders, whose limits are simultaneous there."""
+    board = analyse(joined(), sc.Board(weights=("web=2",)), trials=TRIALS)
+    for name in SIZES:
+        one = analyse(cube_of(scores_of(name)), sc.Leaderboard(), trials=TRIALS)
+        follows = ~one["leads"].values.ravel()
+        for quantity in ("mean", "mean_low", "mean_high"):
+            found = board[f"collection_{quantity}"].sel(collection=name).values.ravel()
+            np.testing.assert_allclose(found[follows], one[quantity].values.ravel()[follows])
+
+
 def test_systems_and_metrics_that_a_collection_lacks_are_named_and_left_out() -> None:
     web, news = cube_of(scores_of("web")), cube_of(scores_of("news")[:4], RUNS[:4])
     board = sc.join_collections({"web": web, "news": news})

@@ -27,6 +27,7 @@ MOST_ROWS = 200_000
 LEAST_BAR, MOST_BAR = 12, 40
 """Width of the drawn limits."""
 LABEL = "label"
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ def summaries(
             label = frames[0][LABEL].iloc[0]
             where, gap, rest = title.partition("  ")  # the metric behind the collection
             title = f"{title}, {label}" if own else f"{where}{gap}{label}{gap}{rest}"
-        found.append(_shown(textwrap.wrap(title, width), frames, summary, width, bars, top))
+        head = [line.replace(NO_BREAK, " ") for line in textwrap.wrap(title, width)]
+        found.append(_shown(head, frames, summary, width, bars, top))
     return found
 
 
@@ -98,7 +100,7 @@ def _conditions(view: View, results: Sequence[xr.Dataset]) -> str:
     if "plan" in attrs[0]:
         options = [view.title(options_of_result(attrs[0]))]
     if int(attrs[0].get("trials", 1)) > 1:
-        options.append(f"{int(attrs[0]['trials']):,} trials, seed {attrs[0]['seed']}")
+        options.append(f"{int(attrs[0]['trials']):,} trials, seed{NO_BREAK}{attrs[0]['seed']}")
     return visible("  ".join(filter(None, [where, ", ".join(sizes + options)])))
 
 

@@ -22,7 +22,7 @@ below .001 on most topics has limits that hold in .70 of samples with a share of
 
 
 class Sample(NamedTuple):
-    """Units of one collection: its weight in the mean, the sum of the scores of each unit, and its number of topics.
+    """Units of one collection: its weight in a mean, the sum of the scores of each unit, and its number of topics.
 
     in_bag: Topics, or groups of topics, of a unit that is a bag of them; 1 of others.
     """
@@ -69,7 +69,9 @@ def estimate(
     Estimate(mean=1.0, error=0.5773502691896257, freedom=2.0)
     """
     mean, variances, freedoms = 0.0, [], []
+    whole = sum(sample.weight for sample in samples)
     for weight, sums, sizes, in_bag in samples:
+        share = weight / whole
         freedoms.append(len(sums) - 1.0)
         counts = np.ones(len(sums))
         if pseudo is not None:
@@ -79,9 +81,9 @@ def estimate(
         n_units, n_topics = counts.sum(), (counts * sizes).sum()
         own = (counts * sums).sum() / n_topics
         residuals = sums - own * sizes
-        mean += weight * own
+        mean += share * own
         error = np.sqrt(n_units / (n_units - 1) * (counts * residuals**2).sum()) / n_topics
-        variances.append(float(weight * error) ** 2)
+        variances.append(float(share * error) ** 2)
     total = sum(variances)
     if len(samples) == 1 or total == 0:
         return Estimate(float(mean), total**0.5, min(freedoms))

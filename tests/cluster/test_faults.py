@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -22,12 +21,9 @@ from distributed.comm.core import CommClosedError
 
 from scorecube.analyses import Swap
 from scorecube.errors import BadPlan, ClusterFailed
-from scorecube.execute import clients
 from scorecube.execute.clients import call_on_client, open_client, translate_errors
 from scorecube.execute.cluster_files import choose_cluster
 from scorecube.execute.clusters import open_executor, quiet_connection_losses
-from scorecube.execute.executor import Blocks
-from scorecube.execute.worker_plugin import CompileKernels
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
 from tests.cluster.lab import ENVIRONMENT, LOCAL, QUIET, is_loopback, wait_until
@@ -140,24 +136,6 @@ def test_an_encrypted_cluster_listens_on_loopback_and_gives_the_same(
     xr.testing.assert_identical(result.drop_attrs(), on_one_core)
 
 
-def test_workers_that_come_later_have_compiled_before_their_first_task(small: xr.Dataset) -> None:
-    blocks = Blocks(Swap(), Swap().inputs(Swap().prepare(small), 1, 3))
-    plugin = CompileKernels(blocks, (0, 1))
-    with open_client(LOCAL, None, 1) as client:
-        assert client is not None
-        before = client.run(eval, MODULES).popitem()[1]
-        client.register_plugin(plugin, name=plugin.name)
-        client.cluster.scale(2)  # type: ignore[union-attr]
-        client.wait_for_workers(2, timeout=60)
-        after = list(client.run(eval, MODULES).values())
-    assert "scorecube.kernels.swap.pairwise" not in before
-    assert all(
-        "scorecube.kernels.swap.pairwise" in each
-        and "scorecube.analyses.topic_samples.swap" in each
-        for each in after
-    )
-
-
 @contextmanager
 def bare_scheduler(**settings: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """A scheduler on loopback without a worker."""
@@ -211,21 +189,6 @@ def test_a_scheduler_with_another_dask_is_refused(monkeypatch: pytest.MonkeyPatc
         open_client(None, address),
     ):
         pass
-
-
-def test_a_scheduler_that_is_lost_before_workers_are_asked_is_reported(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refused(*_: object, **__: object) -> None:
-        raise OSError("Timed out trying to connect")
-
-    monkeypatch.setattr(clients, "_ask", refused)
-    client = SimpleNamespace(scheduler=SimpleNamespace(address="tcp://here"), run=None)
-    with (
-        pytest.raises(ClusterFailed, match="scheduler at tcp://here was lost"),
-        clients.translate_errors(client),  # type: ignore[arg-type]
-    ):
-        clients.check_workers(client)  # type: ignore[arg-type]
 
 
 def test_tracebacks_of_lost_connections_are_kept_out_of_the_log(

@@ -81,13 +81,6 @@ def changed(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def released(changed: Path) -> Path:
-    """A copy of the package as it was before workers stated their versions."""
-    (changed / "scorecube" / "execute" / "worker_versions.py").unlink()
-    return changed
-
-
-@pytest.fixture
 def scheduler(tmp_path: Path) -> Iterator[str]:
     file = tmp_path / "scheduler.json"
     words = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
@@ -122,12 +115,25 @@ REFUSED = r"the worker at tcp://127\.0\.0\.1:\d+ has other versions .*: source \
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["changed", "released"])
-def test_a_worker_of_another_version_is_refused_at_once(
-    scheduler: str, study: Path, kind: str, request: pytest.FixtureRequest
+def test_a_worker_with_other_packages_is_refused_when_it_is_asked(
+    scheduler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = request.getfixturevalue(kind)
-    with started(*worker_words(scheduler), source=other), open_client(None, scheduler) as client:
+    versions = own_versions() | {"numba": "0.0.7"}
+    monkeypatch.setattr("scorecube.execute.worker_versions.own_versions", lambda: versions)
+    with started(*worker_words(scheduler), source=SOURCE):
+        with open_client(None, scheduler) as client:
+            assert client is not None
+            client.wait_for_workers(1, timeout=60)
+        with pytest.raises(ClusterFailed, match=r"here 0\.0\.7"), open_client(None, scheduler):
+            pass
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_worker_of_another_version_is_refused_at_once(
+    scheduler: str, study: Path, changed: Path
+) -> None:
+    with started(*worker_words(scheduler), source=changed), open_client(None, scheduler) as client:
         assert client is not None
         client.wait_for_workers(1, timeout=60)
         with pytest.raises(ClusterFailed, match=REFUSED):
@@ -138,17 +144,15 @@ def test_a_worker_of_another_version_is_refused_at_once(
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["changed", "released"])
 def test_nothing_is_recorded_of_a_worker_of_another_version_that_joins_late(
-    scheduler: str, study: Path, kind: str, request: pytest.FixtureRequest
+    scheduler: str, study: Path, changed: Path
 ) -> None:
-    other = request.getfixturevalue(kind)
     with open_client(None, scheduler) as client, ThreadPoolExecutor(1) as thread:
         assert client is not None
         running = thread.submit(compute, study, scheduler)
         # All workers that are there, none, have stated their versions before there are tasks.
         wait_until("tasks", lambda: client.run_on_scheduler(tasks_of) > TRIALS / BLOCK)
-        with started(*worker_words(scheduler), source=other):
+        with started(*worker_words(scheduler), source=changed):
             error = running.exception(timeout=120)
         assert isinstance(error, ClusterFailed)
         assert re.match(REFUSED, str(error))

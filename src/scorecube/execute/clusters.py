@@ -25,6 +25,7 @@ from scorecube.errors import BadPlan
 from scorecube.execute.cluster_files import ClusterSpec
 from scorecube.execute.executor import Executor
 from scorecube.execute.memory import WORKER_BYTES
+from scorecube.execute.worker_versions import PACKAGES, check_versions, own_versions
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -266,6 +267,10 @@ def _connected(spec: ClusterSpec, stack: ExitStack) -> Executor:
             "and the certificates of a tls:// address"
         ) from None
     stack.callback(_close, client)
+    asked: Any = client.get_versions(packages=list(PACKAGES))
+    for worker, answer in sorted(asked["workers"].items()):
+        found = {name: answer["packages"].get(name) or "none" for name in PACKAGES}
+        check_versions(worker, own_versions() | found)
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     threads, memory = (sum(each[of] for each in workers) for of in ("nthreads", "memory_limit"))
     n_blocks = spec.workers or threads or spec.threads

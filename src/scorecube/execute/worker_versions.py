@@ -1,14 +1,18 @@
 """Versions of the programs that determine results: those of this process, and those of workers.
 
-A worker with other versions may compute other bits. All workers state their versions before the first block, and again with every block, as they may join
-later; the blocks of others are refused before they are recorded.
+A worker with other versions may compute other bits: those of a running scheduler are asked for
+their packages at the start, and all state their versions with every block; blocks of other versions are refused before they are recorded.
 """
 
 from __future__ import annotations
 
+import hashlib
 import pickle
+import platform
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from scorecube.errors import ClusterFailed
@@ -27,61 +31,17 @@ class Stated(NamedTuple):
     value: Any
 
 
-def versions_function() -> Callable[[], dict[str, str]]:
-    """Return a function that returns the versions of the process that calls it.
-
-    It is not importable by name, hence sent to workers with its code, and imports nothing of this package: it works on any worker.
-    """
-    packages, rooms = PACKAGES, ROOMS
-
-    def versions() -> dict[str, str]:
-        import hashlib
-        import platform
-        from importlib.metadata import PackageNotFoundError, version
-        from importlib.util import find_spec
-        from pathlib import Path
-
-        found = {"python": ".".join(platform.python_version_tuple()[:2])}
-        for name in packages:
-            try:
-                found[name] = version(name)
-            except PackageNotFoundError:
-                found[name] = "none"
-        spec = find_spec("scorecube")
-        package = Path(spec.origin).parent if spec is not None and spec.origin else None
-        digest = hashlib.sha256()
-        for path in sorted(
-            path for room in rooms if package for path in (package / room).rglob("*.py")
-        ):
-            digest.update(f"{path.relative_to(str(package)).as_posix()}\n".encode())
-            digest.update(path.read_bytes() + b"\0")
-        return found | {"source": digest.hexdigest()[:12]}
-
-    return versions
-
-
-def stating_plugin(topic: str) -> Any:
-    """Return a plugin of dask with which workers state their versions when they join, as an event; sent with its code, too.
-
-    topic: Of the events.
-    """
-    from distributed import WorkerPlugin
-
-    versions = versions_function()
-
-    class StateVersions(WorkerPlugin):
-        name = topic
-
-        def setup(self, worker: Any) -> None:
-            worker.log_event(topic, {"address": worker.address, "versions": versions()})
-
-    return StateVersions()
-
-
 @cache
-def own_versions() -> Versions:
+def own_versions() -> dict[str, str]:
     """Return the versions of this process: of packages, of Python without its patch level, and a digest of the code that computes results."""
-    return versions_function()()
+    found: dict[str, str] = {"python": ".".join(platform.python_version_tuple()[:2])}
+    for name in PACKAGES:
+        found[name] = version(name)
+    package, digest = Path(__file__).parents[1], hashlib.sha256()
+    for path in sorted(path for room in ROOMS for path in (package / room).rglob("*.py")):
+        digest.update(f"{path.relative_to(package).as_posix()}\n".encode())
+        digest.update(path.read_bytes() + b"\0")
+    return found | {"source": digest.hexdigest()[:12]}
 
 
 def stated(item: Any, function: Callable[[Any], Any]) -> Stated:

@@ -16,12 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.kernels.pairs.tukey import null_ranges, permutations
+from scorecube.kernels.random.draws import bootstrap_samples, multiplicity_columns, sign_columns
 from scorecube.kernels.random.philox import STREAM_VERSION, stream_key
-from scorecube.kernels.random.resampling import (
-    bootstrap_samples,
-    multiplicity_columns,
-    sign_columns,
-)
 from scorecube.names import Purpose
 from tests.kernels.random.test_philox import assert_uniform
 

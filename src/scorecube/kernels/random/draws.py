@@ -1,7 +1,11 @@
-"""Topic samples of the swap method, addressed by trial, and their multiplicities.
+"""Samples of topics, signs and subsets, each a function of its address: seed, purpose, trial.
 
-The draw-th topic of a half is drawn with word 2 * draw + half in all three samplings. So a sample of size c is the
-beginning of the sample of size c + 1 with the same seed, and a trial uses exactly 2 * c words.
+Swap: the draw-th topic of a half is drawn with word 2 * draw + half in all three samplings. So a sample of size c is the
+beginning of the sample of size c + 1 with the same seed, and a trial uses exactly 2 * c words. Bootstrap: a draw uses
+the word at its position in the trial. 64 signs share one word.
+
+key: uint64 (2,), in all functions: of `stream_key`.
+start, stop: Range of trials start .. stop-1.
 """
 
 from __future__ import annotations
@@ -11,13 +15,16 @@ from enum import IntEnum
 import numpy as np
 
 from scorecube.kernels.arrays import (
+    Array2,
+    Float64Array2,
     Float64Array3,
+    Int8Array2,
     Int32Array2,
     Int32Array3,
     Int64Array1,
     UInt64Array1,
 )
-from scorecube.kernels.jit import compiled, inlined
+from scorecube.kernels.jit import compiled
 from scorecube.kernels.random.philox import below, fill_words
 
 WORDS_AT_ONCE = 2**12
@@ -32,70 +39,25 @@ class Sampling(IntEnum):
     INDEPENDENT = 2
 
 
+@compiled
 def topic_samples(
     key: UInt64Array1, sampling: int, n_topics: int, size: int, start: int, stop: int
 ) -> Int32Array3:
-    """Draw both topic samples of the trials start .. stop-1.
+    """Draw both topic samples of trials.
 
-    key: uint64 (2,): stream key.
     sampling: A `Sampling` value. Disjoint requires 2 * size <= n_topics, independent size <= n_topics.
     n_topics, size: Topics to draw from, topics in each sample.
-    start, stop: Range of trials.
     Returns samples: int32 (trial, half, draw): positions of topics, 0 .. n_topics-1.
     """
     samples = np.empty((stop - start, 2, size), np.int32)
     words, pools = np.empty(2 * size, np.uint64), np.empty((2, n_topics), np.int32)
-    _draw_trials(key, start, sampling, words, pools, samples)
+    for k in range(stop - start):
+        fill_words(key, start + k, words)
+        draw_samples(words, sampling, pools, samples[k])
     return samples
 
 
 @compiled
-def _draw_trials(
-    key: UInt64Array1,
-    start: int,
-    sampling: int,
-    words: UInt64Array1,
-    pools: Int32Array2,
-    samples: Int32Array3,
-) -> None:
-    """Write the result of `topic_samples`; work arrays are those of `draw_samples`."""
-    for k in range(samples.shape[0]):
-        fill_words(key, start + k, words)
-        draw_samples(words, sampling, pools, samples[k])
-
-
-def topic_counts(
-    key: UInt64Array1, sampling: int, n_topics: int, size: int, start: int, stop: int
-) -> Float64Array3:
-    """Return the `multiplicities` of the samples of `topic_samples`.
-
-    A sample with replacement, which may be far larger than the number of topics, is never held as a whole.
-
-    key, sampling, n_topics, size, start, stop: As of `topic_samples`.
-    Returns counts: float64 (half, trial, topic).
-    """
-    if sampling != Sampling.REPLACEMENT:
-        return multiplicities(topic_samples(key, sampling, n_topics, size, start, stop), n_topics)
-    counts = np.zeros((2, stop - start, n_topics))
-    _count_replaced(key, start, size, np.empty(min(2 * size, WORDS_AT_ONCE), np.uint64), counts)
-    return counts
-
-
-@compiled
-def _count_replaced(
-    key: UInt64Array1, start: int, size: int, words: UInt64Array1, counts: Float64Array3
-) -> None:
-    """Add the result of `topic_counts` with replacement to `counts`; the words are overwritten."""
-    n_topics = counts.shape[2]
-    for trial in range(counts.shape[1]):
-        for before in range(0, 2 * size, words.shape[0]):
-            part = words[: min(words.shape[0], 2 * size - before)]
-            fill_words(key, start + trial, part, 0, before)
-            for k in range(part.shape[0]):
-                counts[k & 1, trial, below(part[k], n_topics)] += 1.0
-
-
-@inlined
 def draw_samples(
     words: UInt64Array1, sampling: int, pools: Int32Array2, samples: Int32Array2
 ) -> None:
@@ -124,53 +86,48 @@ def draw_samples(
             pools[pool, chosen] = pools[pool, used]
 
 
-def random_subset(
-    key: UInt64Array1, trial: int, stream: int, n_items: int, size: int
-) -> Int64Array1:
-    """Draw a subset without replacement: the first `size` items of a random order.
+def topic_counts(
+    key: UInt64Array1, sampling: int, n_topics: int, size: int, start: int, stop: int
+) -> Float64Array3:
+    """Return the `multiplicities` of the samples of `topic_samples`.
 
-    key: uint64 (2,): stream key.
-    trial, stream: Address of the words, see `fill_words`.
-    n_items, size: Items to draw from, and items drawn, at most all.
-    Returns items: int64 (size,), in the order of drawing.
+    A sample with replacement, which may be far larger than the number of topics, is never held as a whole.
+
+    Returns counts: float64 (half, trial, topic).
     """
-    order = np.arange(n_items)
-    _shuffle(key, trial, stream, np.empty(size, np.uint64), order)
-    return order[:size].copy()
+    if sampling == Sampling.REPLACEMENT:
+        return _replaced(key, n_topics, size, start, stop)
+    return multiplicities(topic_samples(key, sampling, n_topics, size, start, stop), n_topics)
 
 
 @compiled
-def _shuffle(
-    key: UInt64Array1, trial: int, stream: int, words: UInt64Array1, order: Int64Array1
-) -> None:
-    """Put random items first, as many as there are words, which are overwritten."""
-    fill_words(key, trial, words, stream)
-    for k in range(words.shape[0]):
-        chosen = k + below(words[k], order.shape[0] - k)
-        item = order[chosen]
-        order[chosen] = order[k]
-        order[k] = item
+def _replaced(key: UInt64Array1, n_topics: int, size: int, start: int, stop: int) -> Float64Array3:
+    """Return `topic_counts` with replacement."""
+    counts = np.zeros((2, stop - start, n_topics))
+    words = np.empty(min(2 * size, WORDS_AT_ONCE), np.uint64)
+    for trial in range(stop - start):
+        for before in range(0, 2 * size, words.shape[0]):
+            part = words[: min(words.shape[0], 2 * size - before)]
+            fill_words(key, start + trial, part, 0, before)
+            for k in range(part.shape[0]):
+                counts[k & 1, trial, below(part[k], n_topics)] += 1.0
+    return counts
 
 
+@compiled
 def multiplicities(samples: Int32Array3, n_topics: int) -> Float64Array3:
     """Count how often each sample holds each topic.
 
     samples: int32 (trial, half, draw): positions of topics.
     Returns counts: float64 (half, trial, topic), the form of a matrix product.
     """
-    counts = np.zeros((samples.shape[1], samples.shape[0], n_topics))
-    _count_topics(samples, counts)
-    return counts
-
-
-@compiled
-def _count_topics(samples: Int32Array3, counts: Float64Array3) -> None:
-    """Add the result of `multiplicities` to `counts`."""
     n_trials, n_halves, size = samples.shape
+    counts = np.zeros((n_halves, n_trials, n_topics))
     for trial in range(n_trials):
         for half in range(n_halves):
             for draw in range(size):
                 counts[half, trial, samples[trial, half, draw]] += 1.0
+    return counts
 
 
 def overlap(counts: Float64Array3) -> Int64Array1:
@@ -181,3 +138,62 @@ def overlap(counts: Float64Array3) -> Int64Array1:
     """
     first, second = counts > 0.0
     return np.array([np.count_nonzero(drawn) for drawn in (first, second, first & second)])
+
+
+@compiled
+def bootstrap_samples(key: UInt64Array1, n_topics: int, start: int, stop: int) -> Int32Array3:
+    """Draw as many topics as there are, with replacement, in each trial.
+
+    Returns samples: int32 (trial, half, draw) with one half: positions of topics, 0 .. n_topics-1.
+    """
+    samples, words = np.empty((stop - start, 1, n_topics), np.int32), np.empty(n_topics, np.uint64)
+    for trial in range(stop - start):
+        fill_words(key, start + trial, words)
+        for draw in range(n_topics):
+            samples[trial, 0, draw] = below(words[draw], n_topics)
+    return samples
+
+
+def multiplicity_columns(samples: Int32Array3, n_topics: int) -> Float64Array2:
+    """Return the `multiplicities` of samples with one half: float64 (topic, trial), a transposed view."""
+    counts: Float64Array2 = multiplicities(samples, n_topics)[0].T
+    return counts
+
+
+def count_draws(samples: Int32Array3, counts: Array2[np.number]) -> None:
+    """Write `multiplicity_columns` to `counts` of any number type."""
+    counts[:] = multiplicity_columns(samples, len(counts))
+
+
+@compiled
+def sign_columns(key: UInt64Array1, n_topics: int, start: int, stop: int) -> Int8Array2:
+    """Draw a sign for each topic in each trial.
+
+    Returns signs: int8 (topic, trial): -1 or 1.
+    """
+    signs = np.empty((n_topics, stop - start), np.int8)
+    words = np.empty((n_topics + 63) // 64, np.uint64)
+    for trial in range(stop - start):
+        fill_words(key, start + trial, words)
+        for topic in range(n_topics):
+            bit = np.int64((words[topic // 64] >> np.uint64(topic % 64)) & np.uint64(1))
+            signs[topic, trial] = 1 - 2 * bit
+    return signs
+
+
+@compiled
+def random_subset(
+    key: UInt64Array1, trial: int, stream: int, n_items: int, size: int
+) -> Int64Array1:
+    """Draw a subset without replacement: the first `size` items of a random order.
+
+    trial, stream: Address of the words, see `fill_words`.
+    n_items, size: Items to draw from, and items drawn, at most all.
+    Returns items: int64 (size,), in the order of drawing.
+    """
+    order, words = np.arange(n_items), np.empty(size, np.uint64)
+    fill_words(key, trial, words, stream)
+    for k in range(size):
+        chosen = k + below(words[k], n_items - k)
+        order[k], order[chosen] = order[chosen], order[k]
+    return order[:size].copy()

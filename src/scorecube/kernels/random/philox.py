@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from scorecube.kernels.arrays import Integer, UInt64Array1
+from scorecube.kernels.arrays import Float64Array2, Integer, UInt64Array1
 from scorecube.kernels.bits import multiply_high
-from scorecube.kernels.jit import inlined
+from scorecube.kernels.jit import compiled
 from scorecube.names import Purpose
 
 STREAM_VERSION = 1
@@ -25,7 +25,7 @@ WEYL_0 = np.uint64(0x9E3779B97F4A7C15)
 WEYL_1 = np.uint64(0xBB67AE8584CAA73B)
 LANES = 32
 """Counters whose words `fill_many` computes together."""
-_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+_HALF, _LOW, _TO_53 = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(11)
 
 
 def stream_key(seed: int, purpose: Purpose, part: int = 0) -> UInt64Array1:
@@ -38,7 +38,7 @@ def stream_key(seed: int, purpose: Purpose, part: int = 0) -> UInt64Array1:
     return np.array([seed, int(purpose) + (STREAM_VERSION << 32) + (part << 40)], dtype=np.uint64)
 
 
-@inlined
+@compiled
 def fill_words(
     key: UInt64Array1, trial: int, words: UInt64Array1, stream: Integer = 0, before: Integer = 0
 ) -> None:
@@ -66,7 +66,7 @@ def fill_words(
             words[first + 3] = c3
 
 
-@inlined
+@compiled
 def fill_many(key: UInt64Array1, trial: int, words: UInt64Array1) -> None:
     """Do what `fill_words` does, twice as fast for hundreds of words.
 
@@ -96,7 +96,7 @@ def fill_many(key: UInt64Array1, trial: int, words: UInt64Array1) -> None:
     fill_words(key, trial, words[done:], 0, done)
 
 
-@inlined
+@compiled
 def _upper_half(low: np.uint64, high: np.uint64, word: np.uint64) -> np.uint64:
     """Return the upper 64 bits of the product of a word and a factor, given by its 32-bit halves.
 
@@ -108,10 +108,30 @@ def _upper_half(low: np.uint64, high: np.uint64, word: np.uint64) -> np.uint64:
     return high * word_high + (crossed >> _HALF) + (middle >> _HALF)
 
 
-@inlined
+@compiled
 def below(word: np.uint64, bound: Integer) -> np.int64:
     """Map a random word to 0 .. bound-1 by multiply-shift.
 
     The bias is at most bound / 2**64.
     """
     return np.int64(multiply_high(word, np.uint64(bound)))
+
+
+@compiled
+def uniforms(
+    key: UInt64Array1, n_numbers: int, start: int, stop: int, before: int = 0
+) -> Float64Array2:
+    """Draw numbers between 0 and 1, both excluded, in each of the trials start .. stop-1.
+
+    key: uint64 (2,): stream key.
+    n_numbers: Numbers of a trial.
+    start, stop: Range of trials.
+    before: Numbers of a trial before those that are drawn: a multiple of 4.
+    Returns numbers: float64 (trial, number).
+    """
+    numbers, words = np.empty((stop - start, n_numbers)), np.empty(n_numbers, np.uint64)
+    for trial in range(stop - start):
+        fill_words(key, start + trial, words, 0, before)
+        for k in range(n_numbers):
+            numbers[trial, k] = (np.float64(words[k] >> _TO_53) + 0.5) * 2.0**-53
+    return numbers

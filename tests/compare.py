@@ -37,6 +37,8 @@ GONE: dict[str, str] = {
     r"/judges .*/(half_|has_halves|part|preference|has_preference|n_own)": "halves, families",
     r"/judges .*/table .*\.(weights|distance)": "options of labels",
     r"/teams .*/topic_kept": "shared chain",
+    r"/reliability .*([/.](needed|design_topics|detectable|system_deviation)|jackknife|negative|topics_at_hand|n_runs$|share$)": "limits are the jackknife's over topics",
+    r"/variances/n_(runs|topics)$": "attributes",
     r"/reliability .*/(facet|has_facet|n_levels|team_component|team_source|different_teams|same_team)": "third facet, nested teams",
 }
 """Patterns of what is meant to be gone, as cube/analysis/variable or table.column, and why."""
@@ -45,6 +47,7 @@ MEANT: dict[str, str] = {
     r"/(leaderboard|board) .*([/.]difference|p_baseline|wins|ties|losses|/topics)$": "the same",
     r"/leaderboard .*[/.]mean$": "sums of bags, 6e-17",
     r"/gate": "the gate's table",
+    r"/reliability .*(value|ratio|topics|erho2|phi|n_topics)_(low|high)$": "jackknife limits over topics",
     r"/(leaderboard|board) .*(mean_(low|high|limits)|difference_(low|high)|difference_limits)$": "limits of means on the logit scale",
 }
 """Patterns of what is meant to move, and why."""

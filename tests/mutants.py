@@ -44,10 +44,7 @@ EXACT, STEPS, SWAP = (
     f"{SAMPLES}/test_swap_oracle.py",
 )
 TEAMS = (f"{LEFT}/test_teams.py", f"{LEFT}/test_teams_oracle.py")
-JUDGES, RELIABILITY = (
-    "tests/analyses/judges/test_judges.py",
-    "tests/analyses/reliability/test_reliability.py",
-)
+JUDGES, RELIABILITY = "tests/analyses/judges/test_judges.py", "tests/analyses/test_reliability.py"
 TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/(jit|threads|workspace)", ("tests/kernels/test_threads.py", "tests/kernels/test_jit.py", "tests/kernels/random")),
     ("kernels/bits", ("tests/kernels/test_bits.py",)),
@@ -77,7 +74,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("statistics/paired_tests", (f"{PAIRS}/test_classical.py", f"{PAIRS}/test_equivalence.py")),
     ("statistics/rank_sets", ("tests/analyses/test_rank_sets.py", "tests/analyses/test_leaderboard.py", "tests/analyses/test_board.py")),
     ("statistics/(corrected_means|label_agreement)", (JUDGES,)),
-    ("statistics/variance_components", (RELIABILITY, "tests/statistics/test_ratio_jackknife.py")),
+    ("statistics/variance", (RELIABILITY, "tests/design/test_design_variance.py")),
     ("analyses/judges", (JUDGES,)),
     ("analyses/team", (*TEAMS, f"{LEFT}/test_teams_command.py")),
     ("analyses/pair_tests/.*quantities", (f"{PAIRS}/test_quantities.py", "tests/report/test_pair_reports.py")),
@@ -86,7 +83,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("analyses/rank_agreement/agreement", (f"{RANKS}/test_agreement.py", f"{RANKS}/test_agreement_command.py", f"{RANKS}/test_population.py")),
     ("analyses/rank_agreement/population", (f"{RANKS}/test_population.py",)),
     ("analyses/rank_agreement", (f"{RANKS}/test_correlation.py", f"{RANKS}/test_population.py")),
-    ("analyses/reliability", (RELIABILITY,)),
+    ("analyses/(reliability|jackknife)", (RELIABILITY,)),
     ("analyses/topic_samples/splits", (f"{SAMPLES}/test_splits.py",)),
     ("analyses/topic_samples/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),
     ("analyses/topic_samples/swap_limits", (f"{SAMPLES}/test_swap_limits.py", f"{SAMPLES}/test_swap_intervals.py")),

@@ -414,20 +414,7 @@ def same(result: xr.Dataset, found: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]
 
 def without_topics(result: xr.Dataset, found: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
     """Compare what does not count the difficulty of topics as variance."""
-    relative = {
-        "coefficient": ["erho2"],
-        "source": ["systems", "interaction"],
-        "team_source": ["teams", "runs", "team_topics", "run_topics"],
-        "facet_source": [
-            "systems",
-            "levels",
-            "system_topics",
-            "system_levels",
-            "topic_levels",
-            "interaction",
-        ],
-        "facet_statistic": ["erho2_one", "erho2_all", "erho2_fixed"],
-    }
+    relative = {"coefficient": ["erho2"], "source": ["systems", "interaction"]}
     chosen = {dim: labels for dim, labels in relative.items() if dim in result.dims}
     return result.sel(chosen), found.sel(chosen)
 

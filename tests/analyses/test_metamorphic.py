@@ -77,7 +77,7 @@ NOT_RESAMPLED = {
     "board": ("mean", "rank", "mean_rank", "collection_mean"),
     "unpaired": ("t", "mean", "constant_pairs"),
     "paired": (),
-    "reliability": (),
+    "reliability": ("component", "unbounded_component", "ratio", "value", "topics", "curve"),
     "correlate": ("tau", "tau_b", "tau_ap", "tau_ap_b", "spearman", "z", "p_value", "p_exact", "tau_low", "tau_high", "fieller_low", "fieller_high", "concordant",
                   "discordant", "tied_a", "tied_b", "tied_pairs", "mean"),
     "agreement": ("agreement", "tied_first", "tied_second", "drop", "mean_first", "mean_second", "rank_first", "rank_second"),
@@ -93,8 +93,12 @@ OF_PAIRED = ("p_value", "t", "standard_error", "difference_low", "difference_hig
 VARIANCES = ("component", "unbounded_component")
 RELIABILITY = (
     *VARIANCES,
-    *(f"{name}{end}" for name in ("ratio", "value", "topics") for end in ("", "_low", "_high", "_jackknife_low", "_jackknife_high")),
-)  # fmt: skip
+    *(
+        f"{name}{end}"
+        for name in ("ratio", "value", "topics", "curve")
+        for end in ("", "_low", "_high")
+    ),
+)
 """Sums of squares, and what follows from them: equal up to rounding."""
 JUDGED = (
     "mean_truth",
@@ -197,7 +201,7 @@ RELATIONS: dict[str, Relation] = {
         "Topics, and those of the samples, get labels in the opposite order: nothing changes.",
         rename("topic"), view_renamed("topic"),
         laws(
-            Law(close=["mean"]), board=RESAMPLED, maxt=Law(close=["mean", "residual_variance"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(close=RELIABILITY),
+            Law(close=["mean"]), board=RESAMPLED, maxt=Law(close=["mean", "residual_variance"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=NOT_RESAMPLED["reliability"], close=RELIABILITY),
             paired=Law(close=["mean", *OF_PAIRED]), agreement=Law(close=["mean_first", "mean_second"]), teams=Law(close=[*KEPT_MEANS]),
             judges=Law(free=BOUGHT, close=[*JUDGED, *JUDGED_DIFFERENCES, "slope"]),
         ),

@@ -35,7 +35,7 @@ WIDTHS = {"swap": ("bin_width", 0.02)}
 """Options in units of the score, and their values for scores of about 1."""
 REFUSED, COARSE = 6.0, 2.5
 """Powers of ten of scores above which an analysis may refuse differences of 0.1: by exact sums, and on the one grid."""
-ON_GRID = ("maxt", "leaderboard", "board", "paired")
+ON_GRID = ("maxt", "leaderboard", "board", "paired", "reliability")
 APART = 3 * BLIND
 """Standard errors between the means of two runs: each may be rounded by `BLIND` of one."""
 CLOSE, MOVED = 1e-6, 0.1

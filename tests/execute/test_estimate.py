@@ -28,15 +28,6 @@ def announced(found: Estimate, workers: int) -> float:
     return float(shown[1])
 
 
-def test_more_workers_than_metrics_make_nothing_faster() -> None:
-    """A metric of `reliability` is one unit; ten metrics take two rounds of eight workers."""
-    analysis = sc.Reliability()
-    for n_metrics, workers, rounds in ((1, 8, 1), (10, 8, 2), (10, 4, 3)):
-        found = planned(analysis, workers, n_metrics, block_units=1)
-        one = found.seconds / n_metrics
-        assert announced(found, workers) == pytest.approx(rounds * one, rel=0.06)
-
-
 def test_the_result_is_made_by_one_worker() -> None:
     found = planned(sc.Correlation(), 8, 40, block_units=100)
     assert found.result_seconds > found.seconds

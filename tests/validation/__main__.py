@@ -21,8 +21,7 @@ own rows. With ``--samples`` rows are only printed.
 | groups, bags | all of these where topics come in groups, or are put into bags |
 | swap | limits of the required difference and of the share |
 | tau | limits of tau over infinitely many topics |
-| reliability | limits of E rho^2 and Phi |
-| design | limits of variances |
+| reliability | limits of E rho^2, Phi, and of variances: `reliability`, `design` |
 | corrected | limits of means by a judge, corrected by some labels |
 | labels | limits of coefficients of label agreement |
 """
@@ -39,7 +38,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.validation import designs, judges, page, rates, reliability, swap, truths, two_metrics
+from tests.validation import judges, page, rates, reliability, swap, truths, two_metrics
 from tests.validation.cases import COVERED, MODEL, POPULATION, Case, Row, read, rows_of, write
 from tests.validation.ranks import PARTS
 
@@ -82,20 +81,10 @@ def _of_two(files: tuple[str, str]) -> truths.Truth:
 
 
 def _reliability() -> Cases:
-    for each in (*reliability.DESIGNS, *reliability.REAL_DESIGNS):
-        name = f"{each.kind}, teams of {each.team}"
-        yield Case(
-            name, MODEL, each.n_topics, partial(_itself, each), reliability.coverage, 2000, COVERED
-        )
-
-
-def _designs() -> Cases:
-    for each in designs.CASES:
-        kind = "skewed" if each.skewed else "normal"
-        name = f"{kind} scores, {each.n_teams} teams x {each.team_size}"
-        yield Case(
-            name, MODEL, each.n_topics, partial(_itself, each), designs.coverage, 500, COVERED
-        )
+    for each in reliability.DESIGNS:
+        name, kind = f"{each.kind}, {each.n_systems} systems", POPULATION if each.kind in reliability.REAL else MODEL  # fmt: skip
+        made = partial(_itself, each)
+        yield Case(name, kind, each.n_topics, made, reliability.coverage, 500, COVERED)
 
 
 def _corrected() -> Cases:
@@ -125,7 +114,6 @@ STUDIES: dict[str, Callable[[], Cases]] = {
     "swap": _swap,
     "tau": _taus,
     "reliability": _reliability,
-    "design": _designs,
     "corrected": _corrected,
     "labels": _labels,
 }

@@ -1,8 +1,8 @@
-"""Limits of reliability coefficients: collections whose systems and topics are drawn anew.
+"""Limits of variances of scores, and of reliability: these systems, other topics.
 
-Truth is exact for normal effects and for scores drawn from a real table (systems and topics with replacement: effects are those of the table, so variances
-have divisors p and n), and known to 1 % for bounded scores. Limits are about the ratio of variances of systems and of error, of which E rho^2, Phi and
-numbers of topics are monotone functions: they cover together.
+Truth is exact for topics drawn with replacement from those of a real table, whose effects are the truth (divisors of topics are N), and known to 1 % for
+skewed scores. E rho^2, Phi and numbers of topics are monotone functions of two ratios of variances: their limits cover together. So do numbers of topics
+of designs with the variances.
 """
 
 from __future__ import annotations
@@ -14,108 +14,99 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from scorecube.statistics.variance_components import jackknife, mean_squares, ratio_limits
+from scorecube.analyses.jackknife import limits, of_scores
+from scorecube.analyses.table import make_table
+from scorecube.statistics.variance import components, ratios, within_system_variance
 from tests.validation.rates import Values, collected, covers
-from tests.validation.truths import Floats, real_scores
+from tests.validation.truths import Floats, cube_of, real_scores
 
-CONFIDENCE = 0.95
-RATIOS = ("E rho^2", "Phi")
-COMPONENTS = 0.0028, 0.028, 0.010
-"""Variances of systems, topics and interaction, as of AP in TREC-3."""
-SHARED = 0.5
-"""Share of the variances of systems and of interaction that systems of a team have in common."""
-REAL = {"robust2004 AP": "robust2004/ap_249topics.csv", "robust2004 P@10": "robust2004/p10_249topics.csv",
-        "mq2007 AP": "mq2007/ap.csv"}  # fmt: skip
+REAL = {
+    "robust2004 AP": "robust2004/ap_249topics.csv",
+    "robust2004 P@10": "robust2004/p10_249topics.csv",
+    "mq2007 AP": "mq2007/ap.csv",
+    "web2012 ERR@20": "web2012/err20.csv",
+    "adhoc7 RR": "adhoc7/rr.csv",
+}
+NAMES = ("E rho^2", "Phi", "one-way variance", "two-way variance")
 
 
 @dataclass(frozen=True)
 class Design:
-    """Simulated collections of one kind.
-
-    Parameters
-    ----------
-    kind
-        ``normal`` effects; ``skewed``: scores in 0 .. 1 with many near 0, few bad systems, and unequal variances; or a key of `REAL`.
-    n_systems, n_topics, team
-        Sizes, and systems of a team.
-    """
+    """Collections of one kind: ``normal`` or ``skewed`` effects (scores in 0 .. 1 with many near 0), or a key of `REAL`, and numbers of systems and topics."""
 
     kind: str
     n_systems: int
     n_topics: int
-    team: int = 1
 
 
 DESIGNS = tuple(
-    Design(kind, 40, n_topics, team)
-    for kind, team in (("normal", 1), ("normal", 4), ("skewed", 1), ("skewed", 4))
-    for n_topics in (25, 50)
+    Design(kind, n_systems, n_topics)
+    for kind in ("normal", "skewed", *REAL)
+    for n_systems in (12, 40)
+    for n_topics in (10, 25, 50)
 )
-REAL_DESIGNS = tuple(Design(kind, 40, n_topics) for kind in REAL for n_topics in (25, 50))
 
 
-def effects(random: np.random.Generator, design: Design, scale: float, shape: Any) -> Floats:
-    """Return standard normal effects of systems, of which those of a team have a part in common."""
-    rows, columns = shape
-    own = random.standard_normal(shape)
-    if design.team == 1:
-        return np.asarray(scale * own)
-    shared = np.repeat(random.standard_normal((rows // design.team, columns)), design.team, axis=0)
-    return np.asarray(scale * (np.sqrt(SHARED) * shared + np.sqrt(1 - SHARED) * own))
-
-
-def simulate(random: np.random.Generator, design: Design) -> Floats:
-    """Return scores (system, topic)."""
-    p, n = design.n_systems, design.n_topics
-    if design.kind in REAL:
-        table = real_scores(REAL[design.kind])
-        rows = table[random.integers(len(table), size=p)]
-        return rows[:, random.integers(table.shape[1], size=n)]
+def simulate(random: np.random.Generator, design: Design, n_topics: int) -> Floats:
+    """Return scores (system, topic); the systems are the same whatever the generator."""
+    p = design.n_systems
+    of_systems = np.random.default_rng(11).standard_normal((2, p, 1))
+    rest = random.standard_normal((p, n_topics))
+    topics = random.standard_normal((1, n_topics))
     if design.kind == "normal":
-        systems, topics, rest = map(np.sqrt, COMPONENTS)
-        ability = effects(random, design, systems, (p, 1))
-        difficulty = topics * random.standard_normal((1, n))
-        return np.asarray(ability + difficulty + effects(random, design, rest, (p, n)))
-    ability = 0.35 * (1 - np.exp(0.6 * effects(random, design, 1.0, (p, 1))))
-    spread = 0.5 * np.exp(0.3 * effects(random, design, 1.0, (p, 1)))
-    topics = 0.7 * random.standard_normal((1, n))
-    return np.asarray(ndtr(ability + topics + spread * effects(random, design, 1.0, (p, n)) - 0.8))
+        return np.asarray(0.05 * of_systems[0] + 0.17 * topics + 0.1 * rest)
+    ability = 0.35 * (1 - np.exp(0.6 * of_systems[0]))
+    spread = 0.5 * np.exp(0.3 * of_systems[1])
+    return np.asarray(ndtr(ability + 0.7 * topics + spread * rest - 0.8))
+
+
+def population(design: Design) -> Floats:
+    """Return the table whose topics are all topics there are: its systems are spread over those of the collection."""
+    if design.kind not in REAL:
+        return simulate(np.random.default_rng(1), design, 200_000)
+    scores = real_scores(REAL[design.kind])
+    order = np.argsort(scores.mean(axis=1), kind="stable")
+    places = np.linspace(0, len(order) - 1, min(design.n_systems, len(order))).astype(int)
+    return scores[order[places]]
+
+
+def statistics(variances: Floats, within: Any) -> Floats:
+    """Return both ratios and both variances."""
+    return np.array([*ratios(variances), within, variances[-1]])
 
 
 @cache
-def truth(design: Design) -> tuple[float, float]:
-    """Return the true ratios: systems of different teams, infinitely many systems and topics."""
-    if design.kind in REAL:
-        scores = real_scores(REAL[design.kind])
-        by_system, by_topic = scores.mean(axis=1), scores.mean(axis=0)
-        rest = scores - by_system[:, np.newaxis] - by_topic + scores.mean()
-        variances = by_system.var(), by_topic.var(), (rest**2).mean()
-    elif design.kind == "normal":
-        variances = COMPONENTS
-    else:
-        random = np.random.default_rng(1)
-        large = Design(design.kind, 3000, 3000)
-        found = [mean_squares(simulate(random, large)).components() for _ in range(10)]
-        variances = tuple(np.mean(found, axis=0))
-    systems, topics, rest = map(float, variances)
-    return systems / rest, systems / (topics + rest)
+def truth(design: Design) -> Floats:
+    """Return the true statistics: those of the population, with divisor N of its topics."""
+    scores = population(design)
+    n = scores.shape[1]
+    systems, topics, rest = components(scores)
+    rest_true = rest * (n - 1) / n
+    systems_true = systems + rest / n
+    topics_true = (topics + rest / len(scores)) * (n - 1) / n - rest_true / len(scores)
+    within = within_system_variance(scores) * (n - 1) / n
+    return statistics(np.array([systems_true, topics_true, rest_true]), within)
 
 
 def coverage(design: Design, number: int, seed: int) -> Values:
-    """Return whether limits of the ratios of variances hold them."""
-    teams = np.arange(design.n_systems) // design.team
-    true, rows = np.array(truth(design)), list[dict[str, Any]]()
+    """Return whether limits hold the truth, and the width of those of E rho^2."""
+    rows = list[dict[str, Any]]()
+    table = population(design) if design.kind in REAL else None
+    true = truth(design)
+
+    def of(scores: Floats) -> Floats:
+        return statistics(components(scores), within_system_variance(scores))
+
     for place in range(number):
-        scores = simulate(np.random.default_rng((seed, place)), design)
-        limits = {
-            "F": ratio_limits(mean_squares(scores), CONFIDENCE),
-            "jackknife": jackknife(scores, teams).limits(CONFIDENCE),
-        }
-        rows.append(
-            {
-                f"{ratio}, {name}": covers(low[k], high[k], true[k])
-                for name, (low, high) in limits.items()
-                for k, ratio in enumerate(RATIOS)
-            }
-        )
+        random = np.random.default_rng((seed, place))
+        if table is None:
+            scores = simulate(random, design, design.n_topics)
+        else:
+            scores = table[:, random.integers(table.shape[1], size=design.n_topics)]
+        found = of_scores(make_table(cube_of([scores])), of, 0, 1)[..., 0]
+        low, high = limits(found[0], found[1:], "log")
+        row = dict(zip(NAMES, covers(low, high, true), strict=True))
+        n = design.n_topics
+        width = np.diff([n * end / (1 + n * end) for end in (low[0], high[0])])
+        rows.append(row | {"E rho^2: width": float(width[0])})
     return collected(rows)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scorecube.analyses.paired import Paired
     from scorecube.analyses.rank_agreement.agreement import Agreement
     from scorecube.analyses.rank_agreement.correlation import Correlation
-    from scorecube.analyses.reliability.reliability import Reliability
+    from scorecube.analyses.reliability import Reliability
     from scorecube.analyses.teams import Teams
     from scorecube.analyses.topic_samples.splits import Splits
     from scorecube.analyses.topic_samples.stability import Stability

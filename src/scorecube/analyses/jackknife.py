@@ -7,13 +7,18 @@ Statistics, by whom it does not underestimate the variance.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from scorecube.analyses.table import Table
+
 FloatArray = NDArray[np.float64]
 Scale = Literal["plain", "log", "logit", "atanh"]
+CONFIDENCE = 0.95
+"""Of limits."""
 
 
 class Link(NamedTuple):
@@ -44,7 +49,10 @@ LINKS: dict[Scale, Link] = {
 
 
 def limits(
-    estimate: FloatArray, replicates: FloatArray, scale: Scale = "plain", confidence: float = 0.95
+    estimate: FloatArray,
+    replicates: FloatArray,
+    scale: Scale = "plain",
+    confidence: float = CONFIDENCE,
 ) -> tuple[FloatArray, FloatArray]:
     """Return lower and upper limits of statistics: Student's t with as many degrees of freedom as groups but one.
 
@@ -76,3 +84,22 @@ def limits(
             np.where(finite, link.back(end), np.nan) for end in (centre - half, centre + half)
         )
     return low, high
+
+
+def of_scores(
+    table: Table, statistic: Callable[[FloatArray], FloatArray], start: int, stop: int
+) -> FloatArray:
+    """Return a statistic of values of units (run, unit), then without each group of units, of some cells.
+
+    table: Its `values` are what is taken: scores, unless groups of topics have several sizes.
+    statistic: Of one cell.
+    start, stop: Cells.
+    Returns values: float64 (1 + group, ..., cell).
+    """
+    group = table.group_left_out
+    kept = [np.ones(table.sizes.size, bool), *(group != k for k in np.unique(group))]
+    values = [
+        [statistic(np.ascontiguousarray(scores[:, units])) for units in kept]
+        for scores in table.values[start : max(stop, start + 1)]
+    ]
+    return np.stack(values, axis=-1)[..., : stop - start]  # an empty block has a shape, too

@@ -131,10 +131,10 @@ BUILT_IN = (
     ),
     Entry(
         "reliability",
-        f"{PACKAGE}.reliability.reliability:Reliability",
+        f"{PACKAGE}.reliability:Reliability",
         "Reliability of mean scores: variance components, E rho^2, Phi, topics needed.",
         references=("urbano2013",),
-        quantities=f"{PACKAGE}.reliability.reliability_quantities",
+        quantities=f"{PACKAGE}.reliability",
     ),
     Entry(
         "agreement",

@@ -192,18 +192,26 @@ class Table:
         )
 
     @cached_property
-    def tables_left_out(self) -> tuple[Table, ...]:
-        """The table without each of 10 random groups of units, of as many of each collection; each unit by itself where a collection has fewer than 10, nothing where it has fewer than 5."""
+    def group_left_out(self) -> IntArray:
+        """Which of 10 random groups a unit is in, int64 (unit,): of as many of each collection; each unit is one where a collection has fewer than 10.
+
+        Empty where a collection has fewer than 5 units.
+        """
         smallest = min(part.size() for part in self.strata)
         if smallest < LEAST_LEFT_OUT:
-            return ()
-        n_groups = min(GROUPS_LEFT_OUT, smallest)
+            return np.empty(0, np.int64)
         group = np.empty(self.sizes.size, np.int64)
         for stratum, part in enumerate(self.strata):
             words = np.random.Philox(key=stream_key(1, Purpose.LEFT_OUT, stratum))
             order = np.argsort(words.random_raw(part.size()), kind="stable")
-            group[part.units][order] = np.arange(part.size()) % n_groups
-        return tuple(self.without(group == k) for k in range(n_groups))
+            group[part.units][order] = np.arange(part.size()) % min(GROUPS_LEFT_OUT, smallest)
+        return group
+
+    @cached_property
+    def tables_left_out(self) -> tuple[Table, ...]:
+        """The table without each group of units, see `group_left_out`; none where there are no groups."""
+        groups = np.unique(self.group_left_out)
+        return tuple(self.without(self.group_left_out == group) for group in groups)
 
     @property
     def facts(self) -> dict[str, float]:

@@ -1,0 +1,156 @@
+"""Reliability of mean scores: variance components, coefficients, and numbers of topics that reach them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.jackknife import CONFIDENCE, FloatArray, limits, of_scores
+from scorecube.analyses.options import ONLY_TOPICS, option_field
+from scorecube.analyses.protocol import Concat, TableAnalysis, Totals
+from scorecube.analyses.table import Selection, Table, make_table
+from scorecube.collection import schema
+from scorecube.collection.schema import CELL, Variable, label_array, variables
+from scorecube.errors import BadPlan
+from scorecube.statistics.variance import (
+    COEFFICIENTS,
+    SOURCES,
+    coefficient,
+    components,
+    ratios,
+    topics_for,
+)
+
+_BY_SOURCE, _RATIO = (*CELL, names.SOURCE), (*CELL, names.COEFFICIENT)
+POINTS = 60
+"""Numbers of topics of a curve."""
+
+
+def _with_limits(
+    name: str, dim: str, meaning: str, unit: str = "1", form: str = ""
+) -> tuple[Variable, ...]:
+    dims = (*_RATIO, dim) if dim else _RATIO
+    (estimate,) = variables(dims, "estimate", unit, form=form, **{name: meaning})
+    return (estimate, *schema.limits(name, dims, unit, f"{{}} limit of the {meaning}", form=form))
+
+
+VARIABLES = (
+    *variables(
+        *(_BY_SOURCE, "estimate"),
+        form=".5f",
+        component="variance of systems, topics or their interaction; 0 for a negative estimate",
+        unbounded_component="unbiased estimate of the variance",
+    ),
+    *_with_limits("ratio", "", "variance of systems over the error variance of one topic"),
+    *_with_limits("value", names.N_TOPICS, "reliability coefficient"),
+    *_with_limits(
+        "topics", names.TARGET, "number of topics for a coefficient", "topics", form=".0f"
+    ),
+    *_with_limits("curve", "curve_topics", "reliability coefficient by number of topics"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reliability(TableAnalysis):
+    """Reliability of mean scores: variance components, E rho^2, Phi, topics needed.
+
+    ``erho2`` (E rho^2) is the expected squared correlation of systems' means over n topics with their means over infinitely many: it is
+    about differences between systems. ``phi`` (Phi) counts the topics' difficulty as error too: it is about absolute scores. Negative
+    estimates of variances count as 0, which a note says. Estimand: these systems, other topics; limits are jackknife limits over topics (95 %).
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> result = analyse(simulate_cube(n_runs=12, seed=3), Reliability(topic_sizes=(25, 50)))
+    >>> result["value"].sel(metric="AP", coefficient="erho2").squeeze().values.round(2).tolist()
+    [0.9, 0.95]
+    """
+
+    name: ClassVar[str] = "reliability"
+    unit: ClassVar[str] = "cells"
+    resamples: ClassVar[bool] = False
+    examples: ClassVar[tuple[str, ...]] = ("--topics 25,50,100 --target 0.95",)
+    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {"topics": ONLY_TOPICS}
+
+    topic_sizes: tuple[int, ...] | None = option_field(
+        None,
+        "Numbers of topics for the coefficients, e.g. 25,50,100; as many as there are by default.",
+        flag="--topics",
+        minimum=1,
+        maximum=10**9,
+        may_be_empty=True,
+        unit="topics",
+        finalize=True,
+    )
+    target: tuple[float, ...] = option_field(
+        (0.95,), "Coefficients whose number of topics is computed.", above=0, below=1, finalize=True
+    )
+
+    def table(self, cube: xr.Dataset) -> Table:
+        return make_table(cube, Selection(bags=None))
+
+    def notes(self, table: Table) -> list[str]:
+        if min(table.scores.shape[1:]) < 2:
+            raise BadPlan("reliability needs at least two runs and two topics; choose more")
+        return list(table.notes)
+
+    def n_units(self, table: Table) -> int:
+        return len(table.scores)
+
+    def block(self, table: Table, start: int, stop: int) -> dict[str, Concat]:
+        found = of_scores(table, components, start, stop)
+        return {"variances": Concat(found)}
+
+    def result(self, table: Table, totals: Totals) -> xr.Dataset:
+        n_topics = table.sizes.size
+        variances = totals["variances"]
+        sizes = np.array(self.topic_sizes or (n_topics,))
+        ratio = np.array([ratios(each) for each in variances])  # (1 + group, coefficient, cell)
+        low, high = limits(ratio[0], ratio[1:], "log")
+        points = np.linspace(1, max(2 * n_topics, 1.05 * sizes.max()), POINTS)
+        values: dict[str, Any] = {"unbounded_component": variances[0]}
+        values["component"] = np.maximum(variances[0], 0.0)
+        # The larger the ratio, the fewer the topics.
+        for end, of, of_topics in (
+            ("", ratio[0], ratio[0]),
+            ("_low", low, high),
+            ("_high", high, low),
+        ):
+            values[f"ratio{end}"] = of
+            values[f"value{end}"] = coefficient(of[..., np.newaxis], sizes)
+            values[f"curve{end}"] = coefficient(of[..., np.newaxis], points)
+            values[f"topics{end}"] = _needed(of_topics, self.target)
+        by_cell = {name: np.moveaxis(array, 1, 0) for name, array in values.items()}
+        for name in ("component", "unbounded_component"):
+            by_cell[name] = values[name].T
+        coords = {
+            names.COEFFICIENT: label_array(COEFFICIENTS),
+            names.SOURCE: label_array(SOURCES),
+            names.N_TOPICS: sizes,
+            names.TARGET: np.array(self.target),
+            "curve_topics": points,
+        }
+        notes = _negative(table, variances[0])
+        attrs = {"trials": 0, "n_topics": n_topics, "confidence": CONFIDENCE, "notes": notes}
+        return table.dataset(VARIABLES, by_cell, coords, attrs)
+
+
+def _needed(ratio: FloatArray, targets: tuple[float, ...]) -> FloatArray:
+    """Return numbers of topics for targets, (..., target); NaN where none suffices."""
+    topics = np.stack([topics_for(ratio, target) for target in targets], axis=-1)
+    return np.where(np.isfinite(topics), topics, np.nan)
+
+
+def _negative(table: Table, variances: FloatArray) -> list[str]:
+    """Return a note on negative estimates of variances."""
+    found = []
+    for k, metric in enumerate(table.metrics):
+        below = (variances[:, table.cell_of[k]] < 0).any(axis=1)
+        found += [f"{source} by {metric}" for source in np.array(SOURCES)[below]]
+    return [f"Negative estimates of variance count as 0: {', '.join(found)}."] if found else []

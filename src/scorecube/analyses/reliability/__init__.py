@@ -1,1 +1,0 @@
-"""Reliability of mean scores: variance components and generalisability coefficients."""

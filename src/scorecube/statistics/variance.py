@@ -1,0 +1,101 @@
+"""Variances of scores of systems on topics, and the reliability of mean scores.
+
+A score is a system effect, a topic effect, and an interaction with error, of which systems and topics at hand are random samples. The reliability of
+means over n topics depends on the ratio r of the variance of systems to the error variance of one topic: n r / (1 + n r).
+
+References: Sakai and Shang 2016, equation 1 (one-way variance); Brennan 2001, "Generalizability theory", Springer (components, coefficients); Bodoff and
+Li 2007, SIGIR, and Urbano, Marrero and Martin 2013, SIGIR (test collections).
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+COEFFICIENTS = ("erho2", "phi")
+SOURCES = ("systems", "topics", "interaction")
+
+
+def within_system_variance(scores: FloatArray) -> FloatArray:
+    """Return the one-way variance within systems, the mean of the variances of their scores (..., system, topic); NaN of one topic.
+
+    Examples
+    --------
+    >>> float(within_system_variance(np.array([[0.0, 1.0, 0.5], [0.2, 0.2, 0.2]])))
+    0.125
+    """
+    deviations = scores - scores.mean(axis=-1, keepdims=True)
+    # Again, so that equal scores have a variance of 0 exactly.
+    deviations -= deviations.mean(axis=-1, keepdims=True)
+    n_systems, n_topics = scores.shape[-2:]
+    squares = (deviations**2).sum(axis=(-2, -1))
+    return _ratio(squares, n_systems * (n_topics - 1))
+
+
+def mean_squares(scores: FloatArray) -> FloatArray:
+    """Return the mean squares of systems, topics and interaction (two-way analysis of variance), (source, ...); NaN without degrees of freedom.
+
+    Examples
+    --------
+    >>> mean_squares(np.array([[0.1, 0.3], [0.5, 0.9]])).round(3).tolist()
+    [0.25, 0.09, 0.01]
+    """
+    p, n = scores.shape[-2:]
+    grand = scores.mean(axis=(-2, -1), keepdims=True)
+    of_system = scores.mean(axis=-1, keepdims=True) - grand
+    of_topic = scores.mean(axis=-2, keepdims=True) - grand
+    rest = scores - grand - of_system - of_topic
+    sums = [(part**2).sum(axis=(-2, -1)) for part in (of_system, of_topic, rest)]
+    return np.stack(
+        [_ratio(n * sums[0], p - 1), _ratio(p * sums[1], n - 1), _ratio(sums[2], (p - 1) * (n - 1))]
+    )
+
+
+def components(scores: FloatArray) -> FloatArray:
+    """Return the unbiased variances of systems, topics and interaction, (source, ...), of which some may be negative."""
+    systems, topics, rest = mean_squares(scores)
+    p, n = scores.shape[-2:]
+    return np.stack([(systems - rest) / n, (topics - rest) / p, rest])
+
+
+def ratios(variances: FloatArray) -> FloatArray:
+    """Return the variance of systems over the error variance of one topic, (coefficient, ...).
+
+    Of E rho^2, which is about differences, the interaction is the error; of Phi, which is about absolute means, topics, too. Negative components count as
+    0; the ratio is infinite without error, and NaN if all scores are equal.
+    """
+    systems, topics, rest = np.maximum(variances, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.stack([systems / rest, systems / (topics + rest)])
+
+
+def coefficient(ratio: Any, n_topics: Any) -> FloatArray:
+    """Return the reliability of means over a number of topics; 1 for an infinite ratio.
+
+    Examples
+    --------
+    >>> float(coefficient(0.25, 16))
+    0.8
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / (1.0 + 1.0 / (np.asarray(ratio, float) * n_topics)))
+
+
+def topics_for(ratio: Any, target: float) -> FloatArray:
+    """Return the smallest number of topics whose reliability is at least a target; infinite for a ratio of 0.
+
+    Examples
+    --------
+    >>> float(topics_for(0.25, 0.9))
+    36.0
+    """
+    exact = Fraction(str(target))
+    with np.errstate(divide="ignore"):
+        odds = float(exact / (1 - exact)) / np.asarray(ratio, float)
+        return np.asarray(np.maximum(np.ceil(odds), 1.0))
+
+
+def _ratio(squares: FloatArray, freedom: int) -> FloatArray:
+    return np.asarray(squares / freedom if freedom else np.full(np.shape(squares), np.nan))

@@ -1,0 +1,217 @@
+"""Reliability: published numbers, a plain oracle, unbiased components, limits of what is defined."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses.table import make_table
+from scorecube.errors import BadPlan
+from scorecube.report.results import headline
+from scorecube.statistics.variance import components, mean_squares
+from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse, cube_from_scores
+from tests.oracles import reliability as oracle
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+Scores = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def cube_of(scores: Scores) -> xr.Dataset:
+    """Return a cube of one metric."""
+    runs = [f"r{k:02d}" for k in range(len(scores))]
+    topics = [f"t{k:02d}" for k in range(scores.shape[1])]
+    return cube_from_scores({"score": pd.DataFrame(scores, runs, topics)})
+
+
+def of(cube: xr.Dataset, **options: Any) -> xr.Dataset:
+    """Return the result of one metric."""
+    return analyse(cube, sc.Reliability(**options), workers=1).isel(metric=0, gain=0)
+
+
+def simulated(seed: int, p: int = 9, n: int = 12, systems: float = 0.3) -> Scores:
+    random = np.random.default_rng(seed)
+    effects = systems * random.normal(size=(p, 1)) + random.normal(size=(1, n))
+    return np.asarray(effects + random.normal(size=(p, n)))
+
+
+@pytest.mark.data
+def test_published_numbers_of_adhoc3(data: Path) -> None:
+    """README, manual and vignette of gt4ireval: AP of the 30 of 40 runs with the highest means."""
+    frame = pd.read_csv(data / "adhoc3" / "ap.csv").T
+    frame.columns = pd.Index([str(column) for column in frame.columns])
+    means = frame.mean(axis=1)
+    cube = cube_from_scores({"AP": frame[means >= means.quantile(0.25)]})
+    result = analyse(cube, sc.Reliability(topic_sizes=(50, 100), target=(0.97, 0.95, 0.9)))
+    rows = sc.table(result)
+    assert rows["erho2"].round(5).tolist() == [0.93265, 0.96515]
+    assert round(rows["phi"][0], 5) == 0.78613
+    (parts,) = sc.table(result, "components").to_dict("records")
+    printed = [f"{parts[name]:.5g}" for name in ("systems", "topics", "interaction")]
+    assert printed == ["0.0028117", "0.028093", "0.010152"]
+    topics = sc.table(result, "topics").set_index(["target", "coefficient"])["n_topics"]
+    assert (topics[0.95, "erho2"], topics[0.95, "phi"]) == (69, 259)
+    assert (topics[0.97, "erho2"], topics[0.9, "phi"]) == (117, 123)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("systems", [0.0, 1.0])
+def test_results_are_those_of_the_oracle(seed: int, systems: float) -> None:
+    scores = simulated(seed, systems=systems)
+    rows, cube = scores.tolist(), cube_of(scores)
+    result = of(cube, topic_sizes=(5, 12), target=(0.5, 0.8))
+    np.testing.assert_allclose(result["component"], oracle.components(rows), rtol=1e-10, atol=1e-13)
+    for k, size in enumerate((5, 12)):
+        expected = oracle.coefficients(rows, size)
+        value = result["value"].isel(n_topics=k)
+        np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-13)
+    if oracle.components(rows)[0] > 0:
+        for k, target in enumerate((0.5, 0.8)):
+            assert result["topics"].values[:, k].tolist() == list(oracle.topics_for(rows, target))
+    both = np.stack([result["value_low"].values, result["value_high"].values], axis=-1)
+    if np.isfinite(both).all():
+        groups = make_table(cube).group_left_out.tolist()
+        limits = [oracle.jackknife_limits(rows, groups, size) for size in (5, 12)]
+        np.testing.assert_allclose(both.swapaxes(0, 1), np.array(limits), rtol=1e-8)
+    else:  # a group of topics without which systems do not vary
+        assert systems < 1
+
+
+def test_numbers_of_topics_reach_the_target_and_no_fewer_do() -> None:
+    result = of(cube_of(simulated(3, systems=0.6)), target=(0.8, 0.95))
+    for k, target in enumerate((0.8, 0.95)):
+        for end, which in (("", ""), ("_low", "_high"), ("_high", "_low")):
+            ratio = result[f"ratio{which}"].values
+            needed = result[f"topics{end}"].values[:, k]
+            assert (needed * ratio / (1 + needed * ratio) >= target - 1e-12).all()
+            fewer = needed - 1
+            assert (fewer * ratio / (1 + fewer * ratio) < target).all()
+
+
+def indicator(labels: Any) -> Scores:
+    """Return which observation has which level: the factor of an effect with variance 1."""
+    _, codes = np.unique(np.asarray(labels), return_inverse=True)
+    return np.asarray(np.equal.outer(codes, np.arange(codes.max() + 1)), np.float64)
+
+
+def test_components_are_unbiased() -> None:
+    """The exact expectation of a quadratic form of normal scores with covariance F F' is a sum over the columns of F."""
+    p, n = 4, 6
+    system, topic = (grid.ravel() for grid in np.indices((p, n)))
+    parts = [indicator(system), indicator(topic), np.eye(p * n)]
+    for truth in ([1.0, 0.0, 0.0], [0.2, 0.5, 0.3], [0.0, 0.0, 1.0]):
+        factor = np.hstack([np.sqrt(v) * part for v, part in zip(truth, parts, strict=True)])
+        found = components(factor.T.reshape(-1, p, n)).sum(axis=1)
+        np.testing.assert_allclose(found, truth, atol=1e-12)
+
+
+@pytest.mark.parametrize("larger", [0.0, 1e6, 1e9])
+@pytest.mark.parametrize("topics", [1, 40])
+def test_mean_squares_of_large_scores_are_those_of_exact_fractions(
+    larger: float, topics: int
+) -> None:
+    scores = np.random.default_rng(1).normal(0.5, 0.1, (6, 40))
+    scores[:, :topics] += larger
+    exact = [[Fraction(score) for score in row] for row in scores.tolist()]
+    grand = sum(map(sum, exact)) / 240
+    by_run = [sum(row) / 40 - grand for row in exact]
+    by_topic = [sum(column) / 6 - grand for column in zip(*exact, strict=True)]
+    rest = [
+        (score - grand - by_run[i] - by_topic[k]) ** 2
+        for i, row in enumerate(exact)
+        for k, score in enumerate(row)
+    ]
+    sums = [sum(x * x for x in by_run), sum(x * x for x in by_topic), sum(rest)]
+    expected = [float(40 * sums[0] / 5), float(6 * sums[1] / 39), float(sums[2] / 195)]
+    error = 1e-12 + larger * 2e-14  # where runs differ by about 0.01
+    assert mean_squares(scores).tolist() == pytest.approx(expected, rel=error)
+
+
+def test_negative_components_are_zero_and_said() -> None:
+    grid = np.array([[0.1, 0.9, 0.5], [0.9, 0.1, 0.5], [0.5, 0.5, 0.5]])
+    result = analyse(cube_of(grid), sc.Reliability())
+    (row,) = sc.table(result, "components").to_dict("records")
+    assert (row["systems"], row["topics"]) == (0.0, 0.0)
+    (value,) = sc.table(result).to_dict("records")
+    assert (value["erho2"], value["phi"]) == (0.0, 0.0)
+    assert np.isnan(value["erho2_low"])
+    assert sc.table(result, "topics")["n_topics"].isna().all()
+    said = " ".join(headline(result))
+    assert "systems by score, topics by score" in said
+    assert "no number of topics gives an E rho^2 of 0.95" in said
+
+
+def test_equal_scores_define_no_coefficient() -> None:
+    result = analyse(cube_of(np.full((4, 5), 0.5)), sc.Reliability())
+    (row,) = sc.table(result).to_dict("records")
+    assert np.isnan(row["erho2"])
+    assert np.isnan(row["phi"])
+    assert headline(result) == ["all scores are equal: no coefficient is defined"]
+
+
+def test_systems_without_error_are_reliable_with_one_topic() -> None:
+    scores = np.array([[0.25], [0.5], [0.75]]) + np.array([[0.0, 0.125, 0.0625, 0.0]])
+    result = of(cube_of(scores))
+    assert float(result["value"].sel(coefficient="erho2")[0]) == 1.0
+    assert float(result["topics"].sel(coefficient="erho2")[0]) == 1.0
+    assert 0 < float(result["value"].sel(coefficient="phi")[0]) < 1
+
+
+def test_few_topics_have_no_limits() -> None:
+    result = of(cube_of(simulated(1, 6, 4, 1.0)))
+    assert np.isnan(result["value_low"]).all()
+    assert (result["value"] > 0).all()
+
+
+@pytest.mark.parametrize("options", [{"target": (1.0,)}, {"topic_sizes": (0,)}])
+def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(BadPlan):
+        analyse(simulate_cube(n_runs=6), sc.Reliability(**options))
+
+
+def test_one_run_and_missing_scores_are_refused() -> None:
+    with pytest.raises(BadPlan, match="at least two"):
+        analyse(cube_of(np.array([[0.1, 0.2, 0.3]])), sc.Reliability())
+    cube = simulate_cube(n_runs=6)
+    cube["score"][0, 0, 0, 0] = np.nan
+    with pytest.raises(BadPlan, match="missing"):
+        analyse(cube, sc.Reliability())
+
+
+def test_any_cut_into_blocks_gives_the_same_result() -> None:
+    cube = simulate_cube(n_runs=8, gains=("3:2:1", "1:1:1"), seed=5)
+    whole, cut = (analyse(cube, sc.Reliability(), block_units=units) for units in (None, 1))
+    xr.testing.assert_identical(whole.drop_attrs(deep=False), cut.drop_attrs(deep=False))
+
+
+def test_command_has_its_own_topics_and_no_seed(scorecube: Cli, study: Path) -> None:
+    words = ("reliability", study, "--topics", "4,8", "--target", "0.5,0.9")
+    assert "E rho^2" in scorecube(*words).succeeded().stdout
+    assert "already" in scorecube(*words).succeeded().stderr
+    shown = scorecube("show", study, "reliability", "--format", "csv").succeeded().stdout
+    assert {line.split(",")[3] for line in shown.splitlines()[1:]} == {"4", "8"}
+    helped = scorecube("reliability", "--help").succeeded().stdout
+    assert "--seed" not in helped
+    assert "--trials" not in helped
+
+
+def test_average_over_collections_keeps_numbers_of_topics_apart() -> None:
+    from scorecube.report.tables import averages
+
+    parts = []
+    for seed, name in ((1, "a"), (2, "b")):
+        cube = simulate_cube(n_runs=8, seed=seed).sel(metric=["AP"])
+        result = analyse(cube, sc.Reliability(topic_sizes=(10, 50)))
+        parts.append(sc.table(result.assign_attrs(collection=name)))
+    found = averages(pd.concat(parts, ignore_index=True))
+    assert found["n_topics"].tolist() == [10, 50]
+    np.testing.assert_allclose(found["erho2"], (parts[0]["erho2"] + parts[1]["erho2"]) / 2)

@@ -103,8 +103,8 @@ def _of_sakai_2017() -> Iterator[Item]:
     """Yield the items of Sakai 2017."""
     yield Item("Sakai 2017", "equation 1, topics for an interval width", "scorecube design --variance 0.0368 --width 0.15 --method ci", "all values", NOTHING)  # fmt: skip
     yield Item("Sakai 2017", "equation 2, topics for ANOVA", "scorecube design --variance 0.0368 --min-diff 0.15 --mode sakai", "all values", NOTHING)  # fmt: skip
-    yield Item("Sakai 2017", "Figure 1, noncentrality and 4 z^2", "scorecube design-curves noncentrality --out sakai-2017-figure-1.png", "all curves", NOTHING)  # fmt: skip
-    yield Item("Sakai 2017", "Figure 2, interval width and detectable difference", "scorecube design-curves tools --variance 0.0182,0.1145 --out sakai-2017-figure-2.png", "all curves", NOTHING)  # fmt: skip
+    yield Item("Sakai 2017", "Figure 1, noncentrality and 4 z^2", "scorecube design --curves noncentrality --out sakai-2017-figure-1.png", "all curves", NOTHING)  # fmt: skip
+    yield Item("Sakai 2017", "Figure 2, interval width and detectable difference", "scorecube design --curves tools --variance 0.0182,0.1145 --out sakai-2017-figure-2.png", "all curves", NOTHING)  # fmt: skip
     yield Item(
         "Sakai 2017",
         "Table 1, variances",

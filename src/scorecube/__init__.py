@@ -31,13 +31,14 @@ if TYPE_CHECKING:
         Tukey,
         Unpaired,
     )
+    from scorecube.analyses.designs import variances
     from scorecube.analyses.quantities import complete
     from scorecube.analyses.rank_sets import rank_sets
     from scorecube.collection.judgement_sets import judgement_sets, many_judgement_sets
     from scorecube.collection.many_collections import join_collections
     from scorecube.collection.rankings import with_rankings
     from scorecube.collection.selection import select, standardise
-    from scorecube.design import topic_set_size, variances, wcw
+    from scorecube.design import topic_set_size, wcw
     from scorecube.errors import ScorecubeError
     from scorecube.ingest.preferences import agreement_with_preferences
     from scorecube.ingest.public import fetch
@@ -82,7 +83,7 @@ _MODULES = {
     "standardise": "scorecube.collection.selection",
     "sweep": "scorecube.workflow.sweep_run",
     "topic_set_size": "scorecube.design",
-    "variances": "scorecube.design",
+    "variances": "scorecube.analyses.designs",
     "wcw": "scorecube.design",
     "with_rankings": "scorecube.collection.rankings",
 }

@@ -1,4 +1,4 @@
-"""Commands standardise and design-curves."""
+"""Command standardise."""
 
 from __future__ import annotations
 
@@ -66,22 +66,3 @@ def test_one_of_several_collections_must_be_chosen(scorecube: Cli, scores: Path)
     outcome = scorecube("standardise", scores, "--name", "std")
     assert outcome.status == 1
     assert "holds 2 collections; choose one with --collection: " in outcome.stderr
-
-
-@pytest.mark.parametrize(
-    "curves", [["noncentrality"], ["tools"], ["tools", "--variance", "0.02,0.1"]]
-)
-def test_curves_of_s2_are_drawn(scorecube: Cli, tmp_path: Path, curves: list[str]) -> None:
-    file = tmp_path / "curves.svg"
-    scorecube("design-curves", *curves, "--out", file).succeeded()
-    text = file.read_text()
-    assert ("number of systems m" in text) == (curves[0] == "noncentrality")
-    assert ("variance 0.1000" in text) == ("0.02,0.1" in curves)
-
-
-def test_noncentrality_has_no_variance(scorecube: Cli, tmp_path: Path) -> None:
-    words = ["noncentrality", "--variance", "0.1", "--out", tmp_path / "curves.svg"]
-    outcome = scorecube("design-curves", *words)
-    assert outcome.status == 1
-    assert "--variance belongs to the curves of tools" in outcome.stderr
-    assert not any(tmp_path.iterdir())

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import scorecube as sc
-from scorecube.design import design_variances, topic_set_size
+from scorecube.design import topic_set_size
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -26,6 +26,8 @@ COLUMNS = [
     "alpha",
     "beta",
     "topics",
+    "topics_low",
+    "topics_high",
     "power",
 ]
 VARIANCE = ["--variance", "0.0441"]
@@ -43,7 +45,7 @@ def test_sizes_of_a_variance(scorecube: Cli) -> None:
     power = row.pop("power")
     assert row == {
         "method": "anova", "mode": "exact", "variance": 0.0441, "min_diff": 0.1, "width": None, "systems": 10,
-        "alpha": 0.05, "beta": 0.2, "topics": 139,
+        "alpha": 0.05, "beta": 0.2, "topics": 139, "topics_low": None, "topics_high": None,
     }  # fmt: skip
     assert 0.8 <= power < 0.81
 
@@ -78,30 +80,23 @@ def test_repeated_variances_have_rows_of_their_own(scorecube: Cli) -> None:
 
 
 def test_sizes_of_a_study(scorecube: Cli, finished_study: Path) -> None:
-    rows = records(
-        scorecube,
-        "design",
-        finished_study,
-        "--metrics",
-        "Q,AP",
-        "--min-diff",
-        "0.2",
-        "--mode",
-        "sakai",
-    )
+    asked = ["--metrics", "Q,AP", "--min-diff", "0.2", "--mode", "sakai"]
+    rows = records(scorecube, "design", finished_study, *asked)
     assert [list(row)[: len(COLUMNS)] for row in rows] == [COLUMNS] * 4
-    cube = sc.open_study(finished_study)["small"].cube
-    expected = topic_set_size(design_variances(cube), 0.2, mode="sakai")["topics"]
-    assert [(row["metric"], row["gain"]) for row in rows] == [
-        (m, g) for m in ("Q", "AP") for g in ("auto", "1:1:1")
-    ]
+    variance = sc.variances(sc.open_study(finished_study)["small"].cube)["residual_variance"]
+    expected = topic_set_size(variance, 0.2, mode="sakai", paired=True)["topics"]
+    cells = [(row["metric"], row["gain"]) for row in rows]
+    assert cells == [(m, g) for m in ("Q", "AP") for g in ("auto", "1:1:1")]
     for row in rows:
         assert row["topics"] == int(expected.sel(metric=row["metric"], gain=row["gain"]))
+        assert row["topics_low"] <= row["topics"] <= row["topics_high"]
         assert row["collection"] == "small"
     fewer = ["--top-runs", "3", "--by", "Q", "--gains", "auto", "--collection", "small"]
     assert len(records(scorecube, "design", finished_study, *fewer)) == 3
     one = ["--top-runs", "1", "--metrics", "Q", "--gains", "auto", "--collections", "small"]
     assert len(records(scorecube, "design", finished_study, *one)) == 1
+    papers = records(scorecube, "show", finished_study, "design", "--table", "one_way")
+    assert [list(row)[: len(COLUMNS)] for row in papers] == [COLUMNS] * 6
 
 
 def test_a_study_shows_its_sizes_and_widths(scorecube: Cli, finished_study: Path) -> None:
@@ -112,7 +107,6 @@ def test_a_study_shows_its_sizes_and_widths(scorecube: Cli, finished_study: Path
     )
     text = scorecube("design", finished_study, "--format", "markdown").succeeded().stdout
     assert text.count(" any ") == 1  # AP uses no gains
-    assert "\nAP  " in scorecube("design", finished_study).succeeded().stdout
 
 
 def test_widths_of_variances(scorecube: Cli) -> None:
@@ -177,7 +171,14 @@ def test_remarks_are_said_once(scorecube: Cli) -> None:
         "design", "--variance", "0,0.05", "--mode", "sakai", "--beta", "0.3"
     ).succeeded()
     assert done.stderr.count("note: a variance of 0 needs no topics at all") == 1
-    assert done.stderr.count("note: Nagata's constants exist for") == 1
+    assert done.stderr.count("note: Nagata's constants are for") == 1
+
+
+@pytest.mark.parametrize("curves", [("noncentrality",), ("tools", "--variance", "0.0182,0.1145")])
+def test_curves_of_sakai_2017_are_written(scorecube: Cli, tmp_path: Path, curves: Any) -> None:
+    file = tmp_path / "curves.png"
+    scorecube("design", "--curves", *curves, "--out", file).succeeded()
+    assert file.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
@@ -190,10 +191,12 @@ def test_remarks_are_said_once(scorecube: Cli) -> None:
         ("design --variance ,", "--variance ',': expected at least one number"),
         ("design --variance 0.1 --metrics AP", "--metrics selects from a STUDY; with --variance leave it out"),
         ("design --variance 0.1 --systems 2.5", "--systems '2.5' is not whole numbers like 50"),
-        ("wcw --variance 0.1 --topics 1", "--topics 1: expected a number of topics"),
+        ("wcw --variance 0.1 --topics 1", "--topics 1: expected number of topics"),
+        ("design --curves tools", "--curves draws into --out FILE"),
+        ("design --curves noncentrality --variance 0.1 --out a.png", "--curves draws into --out FILE"),
         ("design --variance 0.1 --figure a.jpg", "a.jpg: a figure is written as .png, .svg, .pdf; found .jpg"),
         ("design --variance 0.1 --figure no/where/a.png", "there is no folder no/where; create it first"),
-        ("wcw --variance 0.1 --route z", "--route z: choose one or more of ci, anova-tool, anova-exact"),
+        ("wcw --variance 0.1 --route z", "--route z: choose one of ci, anova-tool, anova-exact"),
         ("wcw --variance 0.1 --topics 9..2", "--topics '9..2' is not whole numbers like 50"),
     ],
 )  # fmt: skip
@@ -221,7 +224,7 @@ def test_variances_of_real_matrices_are_those_of_pandas(
 ) -> None:
     files = [data / "adhoc5" / f"{name}.csv" for name in ("ap", "p10", "rr")]
     scorecube("import", tmp_path / "s", "--name", "adhoc5", *files).succeeded()
-    rows = records(scorecube, "design", tmp_path / "s")
+    rows = records(scorecube, "show", tmp_path / "s", "design", "--table", "one_way")
     matrices = [pd.read_csv(file).select_dtypes("number") for file in files]
     matrices = [
         matrix.drop(columns=[c for c in matrix if str(c).lower() == "topic"]) for matrix in matrices

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower, TTestPower
 
-from scorecube.design import detectable_difference, expected_width, topic_set_size, wcw
-from scorecube.design.interval import c4
+from scorecube.design import topic_set_size, wcw
+from scorecube.design.power import unit_width
 from tests.design.powers import power_of
 from tests.oracles import design as oracle
 
@@ -55,7 +55,7 @@ def test_powers_and_widths_are_those_of_the_formulas() -> None:
             found = power_of(0.0441, DIFFERENCES, n, systems=systems, mode=mode)
             expected = [[power(k, 0.0441, d, systems, 0.05) for k in n] for d in DIFFERENCES]
             np.testing.assert_allclose(found, expected, rtol=1e-9)
-    widths = expected_width(VARIANCES, n, alpha=0.1)["width"]
+    widths = wcw(VARIANCES, n, alpha=0.1)["width"]
     np.testing.assert_allclose(
         widths, [[oracle.expected_width(k, v, 0.1) for k in n] for v in VARIANCES], rtol=1e-12
     )
@@ -70,9 +70,9 @@ def test_tool_widths_are_those_of_trying_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 5, 50, 199, 201, 202, 343, 1000])
-def test_c4_is_the_ratio_of_gamma_functions(n: int) -> None:
-    mean = stats.chi.mean(n - 1) / np.sqrt(n - 1)
-    assert float(c4(np.array(float(n)))) == pytest.approx(mean, rel=1e-12)
+def test_widths_have_the_mean_of_the_chi_distribution(n: int) -> None:
+    expected = 2 * stats.t.isf(0.025, n - 1) * stats.chi.mean(n - 1) / np.sqrt((n - 1) * n)
+    assert float(unit_width(n, 0.05)) == pytest.approx(expected, rel=1e-11)
 
 
 def test_powers_are_those_of_statsmodels() -> None:
@@ -135,8 +135,6 @@ def test_simulated_intervals_are_as_wide_as_promised() -> None:
 
 
 def test_differences_are_those_that_power_is_enough_for() -> None:
-    for method in ("anova", "t"):
-        found = detectable_difference(VARIANCES, [5, 50], method=method)
-        again = power_of(VARIANCES[2], found["min_diff"].values[2, 1], 50, method=method)
-        assert again == pytest.approx(0.8, abs=1e-9)
-        np.testing.assert_allclose(found["power"], 0.8, atol=1e-9)
+    found = wcw(VARIANCES, [5, 50], route="anova-exact")["width"]
+    again = power_of(VARIANCES[2], found.values[2, 1], 50)
+    assert again == pytest.approx(0.8, abs=1e-9)

@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 
 import scorecube as sc
-from scorecube.analyses.designs import CONDITIONS, four_z_squared
-from scorecube.design import (
-    detectable_difference,
-    exact_noncentrality,
-    expected_width,
-    tool_noncentrality,
-    topic_set_size,
-)
-from scorecube.design.power import PairedT
+from scorecube.analyses.design_curves import CONDITIONS, four_z_squared
+from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size, wcw
 from tests.design.powers import power_of
 
 TABLE_3 = {
@@ -105,8 +98,6 @@ def test_approximate_and_exact_power_differ_by_what_the_specification_says() -> 
 def test_sizes_of_the_t_test() -> None:
     result = topic_set_size(0.5, 0.5, method="t")  # Delta = .5 / sqrt(2 x .5)
     assert (result["topics"].item(), round(result["power"].item(), 4)) == (34, 0.8078)
-    constant, extra = PairedT(np.array(0.05), np.array(0.2)).start(tool=True)
-    assert round(float(constant / 0.25 + extra), 2) == 33.32
     for mode in ("exact", "sakai"):
         sizes = topic_set_size([0.0471, 0.0824, 0.1144], [0.10, 0.15], method="t", mode=mode)[
             "topics"
@@ -168,15 +159,13 @@ def test_what_s2_reads_off_its_curves() -> None:
 
 def test_no_overflow_up_to_a_million_topics() -> None:
     n = [2, 343, 344, 10_000, 1_000_000]
-    assert np.isfinite(expected_width(0.1, n)["width"]).all()
-    assert expected_width(0.1, 10**6)["width"].item() == pytest.approx(
-        2 * 1.959964 * np.sqrt(0.2 / 1e6), rel=1e-5
-    )
-    for method in ("anova", "t"):
-        for mode in ("exact", "sakai"):
-            how: dict[str, Any] = {"method": method, "mode": mode}
-            assert np.isfinite(detectable_difference(0.1, n, **how)["min_diff"]).all()
-            assert np.isfinite(power_of(0.1, [1e-6, 0.1, 1e6], n, **how)).all()
+    widths = wcw(0.1, n, route=["ci", "anova-tool", "anova-exact"])["width"]
+    assert np.isfinite(widths).all()
+    limit = 2 * 1.959964 * np.sqrt(0.2 / 1e6)
+    assert widths.sel(route="ci")[-1].item() == pytest.approx(limit, rel=1e-5)
+    for method, mode in (("anova", "exact"), ("anova", "sakai"), ("t", "exact")):
+        power = power_of(0.1, [1e-6, 0.1, 1e6], n, method=method, mode=mode)
+        assert np.isfinite(power).all()
     for size in (10**5, 10**6):
-        difference = detectable_difference(0.1, size)["min_diff"].item()
+        difference = wcw(0.1, size, route="anova-exact")["width"].item()
         assert topic_set_size(0.1, difference)["topics"].item() == size

@@ -1,20 +1,25 @@
-"""Variances of scores: the formula written out, analysis of variance by statsmodels, gaps."""
+"""Variances of scores and designs of collections: the formula written out, analysis of variance by statsmodels, limits, gaps."""
 
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 import statsmodels.api as sm
 from statsmodels.formula.api import ols
 
 import scorecube as sc
-from scorecube.design import design_variances, residual_variance, variances, within_system_variance
+from scorecube.analyses.designs import design_of_cube
+from scorecube.analyses.table import make_table
+from scorecube.design import topic_set_size
 from scorecube.errors import BadPlan
+from scorecube.statistics.variance import components, within_system_variance
 from scorecube.testing import simulate_cube
 from tests.oracles import design as oracle
 
@@ -22,56 +27,43 @@ if TYPE_CHECKING:
     from tests.conftest import Cli
 
 
-def scores_of(
-    n_runs: int = 4, n_topics: int = 9, seed: int = 1, gaps: int = 0
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+def scores_of(n_runs: int = 4, n_topics: int = 9, seed: int = 1) -> Any:
     random = np.random.default_rng(seed)
-    scores = (
-        random.random((n_runs, n_topics))
-        + random.random(n_topics)
-        + 0.3 * random.random((n_runs, 1))
-    )
-    scores.ravel()[random.choice(scores.size, gaps, replace=False)] = np.nan
-    return scores
+    effects = random.random(n_topics) + 0.3 * random.random((n_runs, 1))
+    return random.random((n_runs, n_topics)) + effects
 
 
-@pytest.mark.parametrize("gaps", [0, 1, 7])
-def test_variance_is_that_of_the_loops(gaps: int) -> None:
-    scores = scores_of(gaps=gaps)
-    assert float(within_system_variance(scores)) == pytest.approx(
-        oracle.within_variance(scores.tolist()), rel=1e-13
-    )
-    if not gaps:
-        assert float(residual_variance(scores)) == pytest.approx(
-            oracle.residual_variance(scores.tolist()), rel=1e-12
-        )
+def residual_variance(scores: Any) -> Any:
+    return components(scores)[-1]
+
+
+def test_variances_are_those_of_the_loops() -> None:
+    scores = scores_of()
+    within, residual = float(within_system_variance(scores)), float(residual_variance(scores))
+    assert within == pytest.approx(oracle.within_variance(scores.tolist()), rel=1e-13)
+    assert residual == pytest.approx(oracle.residual_variance(scores.tolist()), rel=1e-12)
 
 
 def test_variance_is_the_formula_of_s3_written_in_numpy() -> None:
     cube = simulate_cube(n_runs=7, seed=3, gains=("3:2:1", "1:1:1"))
     x = cube["score"].values
-    expected = ((x - x.mean(axis=-1, keepdims=True)) ** 2).sum(axis=(-2, -1)) / (7 * 49)
     found = sc.variances(cube)
-    np.testing.assert_allclose(found["variance"], expected, rtol=1e-12)
     np.testing.assert_allclose(found["variance"], x.var(axis=-1, ddof=1).mean(axis=-1), rtol=1e-12)
     assert (found["residual_variance"] < found["variance"]).all()
-    assert (found["n_runs"] == 7).all()
-    assert (found["n_topics"] == 50).all()
-    assert {"long_name", "units"} <= found["variance"].attrs.keys()
+    assert (found.attrs["n_runs"], found.attrs["n_topics"]) == (7, 50)
+    for name, array in found.data_vars.items():
+        assert {"long_name", "units"} <= array.attrs.keys(), name
 
 
-@pytest.mark.parametrize("gaps", [0, 8])
-def test_variances_are_the_mean_squares_of_statsmodels(gaps: int) -> None:
-    scores = scores_of(gaps=gaps, seed=5)
+def test_variances_are_the_mean_squares_of_statsmodels() -> None:
+    scores = scores_of(seed=5)
     runs, topics = np.indices(scores.shape)
-    frame = pd.DataFrame(
-        {"x": scores.ravel(), "run": runs.ravel(), "topic": topics.ravel()}
-    ).dropna()
+    columns = {"x": scores.ravel(), "run": runs.ravel(), "topic": topics.ravel()}
     for formula, ours in (
         ("x ~ C(run)", within_system_variance),
         ("x ~ C(run) + C(topic)", residual_variance),
     ):
-        row = sm.stats.anova_lm(ols(formula, frame).fit()).loc["Residual"]
+        row = sm.stats.anova_lm(ols(formula, pd.DataFrame(columns)).fit()).loc["Residual"]
         assert float(ours(scores)) == pytest.approx(row["sum_sq"] / row["df"], rel=1e-10)
 
 
@@ -80,36 +72,82 @@ def test_edge_cases() -> None:
     assert float(within_system_variance(one)) == pytest.approx(one.var(ddof=1))
     assert np.isnan(residual_variance(one))
     assert np.isnan(within_system_variance(scores_of(n_topics=1)))
-    assert np.isnan(within_system_variance(np.full((3, 4), np.nan)))
-    assert np.isnan(residual_variance(np.full((3, 4), np.nan)))
     assert float(within_system_variance(np.full((3, 7), 0.1))) == 0.0
-    # A run without scores, and one with a single score, say nothing about the variance.
-    full = scores_of()
-    gap = np.full(9, np.nan)
-    single = gap.copy()
-    single[4] = 0.7
-    assert float(within_system_variance(np.vstack([full, gap, single]))) == pytest.approx(
-        float(within_system_variance(full))
-    )
+    large = within_system_variance(scores_of(seed=8) + 1e6)
+    assert float(large) == pytest.approx(float(within_system_variance(scores_of(seed=8))), rel=1e-9)
 
 
-def test_large_scores_lose_no_digits() -> None:
-    scores = scores_of(seed=8)
-    assert float(within_system_variance(scores + 1e6)) == pytest.approx(
-        float(within_system_variance(scores)), rel=1e-9
-    )
+def test_missing_scores_are_refused_or_their_topics_dropped() -> None:
+    cube = simulate_cube(n_runs=5, seed=2)
+    cube["score"][0, 0, 1, 3] = np.nan
+    with pytest.raises(BadPlan, match="missing"):
+        sc.variances(cube)
+    found = sc.variances(cube, "drop")
+    complete = sc.variances(cube.drop_isel(topic=3))
+    np.testing.assert_array_equal(found["variance"], complete["variance"])
+    assert "49 of 50 topics" in found.attrs["notes"][0]
 
 
-def test_runs_and_topics_without_scores_are_not_counted() -> None:
-    scores = scores_of()
-    scores[1] = np.nan
-    scores[:, 3] = np.nan
-    cube = sc.cube_from_scores(
-        {"AP": pd.DataFrame(scores, index=list("abcd"), columns=list("123456789"))}
-    )
-    found = variances(cube)
-    assert (found["n_runs"].item(), found["n_topics"].item()) == (3, 8)
-    assert cube["score"].isnull().sum() == 9 + 3  # the cube is as it was
+def test_limits_leave_out_each_group_of_topics() -> None:
+    cube = simulate_cube(n_runs=8, seed=2).isel(metric=[0])
+    group, scores = make_table(cube).group_left_out, cube["score"].values[0, 0]
+    found = sc.variances(cube).isel(metric=0, gain=0)
+    for name, estimate in (("variance", within_system_variance), ("residual_variance", residual_variance)):  # fmt: skip
+        logs = np.log([float(estimate(scores[:, group != k])) for k in range(10)])
+        factor = math.exp(scipy.stats.t.ppf(0.975, 9) * math.sqrt(9 * logs.var()))
+        value = float(estimate(scores))
+        assert float(found[name]) == pytest.approx(value, rel=1e-12)
+        limits = [float(found[f"{name}_{end}"]) for end in ("low", "high")]
+        assert limits == pytest.approx([value / factor, value * factor], rel=1e-9)
+
+
+def test_designs_of_collections_are_sizes_of_variances_and_of_their_limits() -> None:
+    cube = simulate_cube(n_runs=8, seed=2)
+    found, sizes = sc.variances(cube), design_of_cube(cube, min_diff=0.15, systems=5)
+    for end in ("", "_low", "_high"):
+        paired = topic_set_size(found[f"residual_variance{end}"], 0.15, systems=5, paired=True)
+        np.testing.assert_array_equal(sizes[f"topics{end}"], paired["topics"])
+        one_way = topic_set_size(found[f"variance{end}"], 0.15, systems=5)
+        np.testing.assert_array_equal(sizes[f"one_way_topics{end}"], one_way["topics"])
+    assert (sizes["topics_low"] <= sizes["topics"]).all()
+    assert (sizes["topics"] <= sizes["topics_high"]).all()
+    assert (sizes["topics"] < sizes["one_way_topics"]).all()
+
+
+def test_equal_runs_and_few_topics_have_no_limits() -> None:
+    cube = simulate_cube(n_runs=3, seed=3)
+    few = design_of_cube(cube.isel(topic=slice(4)))
+    assert few["topics_low"].isnull().all()
+    assert (few["topics"] > 2).all()
+    scores = np.repeat(cube["score"].values[..., :1, :], 3, axis=2)
+    equal = design_of_cube(cube.assign(score=(cube["score"].dims, scores)))
+    assert (equal["topics"] == 2).all()
+    assert (equal["one_way_topics_low"] < equal["one_way_topics_high"]).all()
+
+
+def test_one_run_has_the_variance_within_it_alone() -> None:
+    found = design_of_cube(simulate_cube(n_runs=3, seed=3).isel(run=[0]))
+    assert found["topics"].isnull().all()
+    assert (found["one_way_topics"] > 2).all()
+
+
+def test_paired_sizes_have_the_power_of_the_two_way_test() -> None:
+    variance, systems, difference = 0.04, 5, 0.15
+    n = int(topic_set_size(variance, difference, systems=systems, paired=True)["topics"])
+    random, rejected, repeats = np.random.default_rng(4), 0, 4000
+    effects = np.array([difference / 2, 0, 0, 0, -difference / 2])[:, np.newaxis]
+    for _ in range(repeats):
+        noise = math.sqrt(variance) * random.standard_normal((systems, n))
+        scores = effects + 0.3 * random.standard_normal(n) + noise
+        between = n * float(((scores.mean(axis=1) - scores.mean()) ** 2).sum()) / (systems - 1)
+        f = between / float(residual_variance(scores))
+        rejected += scipy.stats.f.sf(f, systems - 1, (systems - 1) * (n - 1)) < 0.05
+    assert abs(rejected / repeats - 0.8) < 4 * math.sqrt(0.16 / repeats) + 0.01
+
+
+def test_paired_two_systems_are_a_paired_t_test() -> None:
+    t = topic_set_size(0.05, 0.1, method="t")["topics"]
+    assert int(topic_set_size(0.05, 0.1, systems=2, paired=True)["topics"]) == int(t)
 
 
 def test_table_of_a_study(scorecube: Cli, finished_study: Path) -> None:
@@ -119,22 +157,8 @@ def test_table_of_a_study(scorecube: Cli, finished_study: Path) -> None:
     assert [list(row) for row in rows] == [first] * 6
     cube = sc.open_study(finished_study)["small"].cube
     for row in rows:
-        cells = cube["score"].sel(metric=row["metric"], gain=row["gain"]).values
-        assert row["variance"] == pytest.approx(oracle.within_variance(cells.tolist()), rel=1e-12)
-        assert row["residual_variance"] == pytest.approx(
-            oracle.residual_variance(cells.tolist()), rel=1e-12
-        )
+        cells = cube["score"].sel(metric=row["metric"], gain=row["gain"]).values.tolist()
+        assert row["variance"] == pytest.approx(oracle.within_variance(cells), rel=1e-12)
+        expected = oracle.residual_variance(cells)
+        assert row["residual_variance"] == pytest.approx(expected, rel=1e-12)
         assert (row["collection"], row["n_runs"], row["n_topics"]) == ("small", 6, 8)
-
-
-def test_designs_start_from_means_and_from_two_topics() -> None:
-    with pytest.raises(
-        BadPlan, match="topic set size design compares mean scores, and geo:AP is no mean"
-    ):
-        design_variances(simulate_cube(n_runs=3, metrics=("AP", "geo:AP")))
-    with pytest.raises(BadPlan, match="no variance of RR: no run has scores on two topics"):
-        design_variances(
-            sc.cube_from_scores(
-                {"RR": pd.DataFrame([[0.5], [1.0]], index=["a", "b"], columns=["1"])}
-            )
-        )

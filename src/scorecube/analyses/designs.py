@@ -1,160 +1,185 @@
-"""Designs of collections at the defaults, and what is drawn of designs: sizes around what is required, and the curves of Sakai 2017.
+"""Topic set size design from the scores of a collection."""
 
-Each function returns a dataset with all numbers that are shown.
-"""
+from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-import scipy
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.jackknife import FloatArray, limits, of_scores
+from scorecube.analyses.table import Selection, make_table
+from scorecube.collection import schema
+from scorecube.collection.schema import CELL, Variable
 from scorecube.collection.topic_means import without_other_summaries
-from scorecube.design import (
-    design_variances,
-    exact_noncentrality,
-    inputs,
-    tool_noncentrality,
-    topic_set_size,
-    topic_set_size_of_cube,
-    uncertainty,
-    variance_intervals,
-    wcw,
-)
-from scorecube.design.inputs import MAX_TOPICS
-from scorecube.design.variance import within_system_variance
+from scorecube.design import topic_set_size, wcw
+from scorecube.design.parameters import MOST_TOPICS, QUANTITIES
 from scorecube.errors import BadPlan
+from scorecube.statistics.variance import components, within_system_variance
 
-VARIABLES = (*inputs.VARIABLES.values(), *uncertainty.VARIABLES, *uncertainty.COUNTS)
-"""What datasets of designs hold; variances of scores, which have limits, are estimates."""
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-CONFIDENCE = 0.95
-"""Of the intervals of numbers of topics."""
-TOPICS_AT_HAND = "topics_at_hand"
-"""Attribute of a design: topics that the collection has."""
-DESIGN_OPTIONS = ("method", "mode")
-SMALLEST = float(np.finfo(np.float64).tiny)
-"""Stands for a variance of 0, of which no size follows."""
+RESIDUAL, ONE_WAY = "residual_variance", "one_way"
+MEANINGS = {
+    "variance": "variance of scores within systems (one-way)",
+    RESIDUAL: "variance of scores left after systems and topics (two-way)",
+}
+VARIANCES = tuple(
+    variable
+    for name, meaning in MEANINGS.items()
+    for variable in (
+        *schema.variables(CELL, "estimate", **{name: meaning}),
+        *schema.limits(name, CELL, "1", f"{{}} limit of the {meaning}"),
+    )
+)
+"""Of `variances`."""
+TOPIC_LIMITS = schema.limits("topics", (), "topics", "{} limit of the number of topics")
+VARIABLES = (
+    *(
+        Variable(name, (), "f", each.units, each.meaning, each.role)
+        for name, each in QUANTITIES.items()
+    ),
+    *TOPIC_LIMITS,
+)
+"""Of designs."""
+OPTIONS = ("min_diff", "systems", "alpha", "beta")
 POINTS = 120
 """Of a curve."""
-FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
-CONDITIONS = {
-    "a": (0.05, 0.20, 10),
-    "b": (0.05, 0.10, 5),
-    "c": (0.01, 0.20, 18),
-    "d": (0.01, 0.10, 10),
-}
-"""(alpha, beta, systems) for which the noncentrality is about 4 z^2 (Sakai 2017, section 3)."""
-EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
 
 
-def sizes_of_cube(cube: xr.Dataset) -> xr.Dataset:
-    """Return the sizes for the variances of a cube, with all defaults, and the topics that it has."""
-    result = topic_set_size_of_cube(variance_intervals(cube, CONFIDENCE))
-    return result.assign_attrs({TOPICS_AT_HAND: cube.sizes[names.TOPIC]})
+def variances(cube: Any, missing: Literal["refuse", "drop"] = "refuse") -> xr.Dataset:
+    """Estimate the variances of every metric and gain setting of a cube.
 
+    Parameters
+    ----------
+    cube
+        Scores, e.g. from `evaluate`.
+    missing
+        ``refuse`` missing scores, or ``drop`` their topics.
 
-def widths_of_cube(cube: xr.Dataset) -> xr.Dataset:
-    """Return the widths for the variances of a cube, with all defaults."""
-    return wcw(design_variances(cube))
+    Returns
+    -------
+    variances
+        Dataset over metric and gain: `variance`, within systems, is the parameter of Sakai's spreadsheets; `residual_variance`, of systems on
+        the same topics, is smaller. Both have ``_low`` and ``_high``: 95 % jackknife limits over topics, for these systems.
 
+    References
+    ----------
+    Sakai and Shang 2016, equation 1.
 
-def design_of(cube: xr.Dataset, name: str) -> xr.Dataset | None:
-    """Return the numbers of topics that a collection's metrics need, by ANOVA-based design at its defaults.
-
-    Metrics that are not means over topics, and metrics whose variance is 0 or cannot be estimated, are left out.
-
-    cube: Scores of the collection.
-    Returns result: None without any metric left, or where more topics are needed than any collection could have.
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> result = variances(simulate_cube(n_runs=5, seed=1))
+    >>> result["variance"].dims, result["variance"].round(4).values.tolist()
+    (('metric', 'gain'), [[0.0579], [0.0608]])
     """
+    table = make_table(cube, Selection(missing=missing, bags=None))
+    values: dict[str, Any] = {}
+    for name, estimate in (("variance", within_system_variance), (RESIDUAL, _residual)):
+        found = of_scores(table, estimate, 0, len(table.scores))
+        low, high = limits(found[0], found[1:], "log")
+        values |= {name: found[0], f"{name}_low": low, f"{name}_high": high}
+    attrs = {
+        key: cube.attrs[key]
+        for key in ("collection", names.LEFT_OUT)
+        if key in getattr(cube, "attrs", {})
+    }
+    # Of topics in groups, the groups are what is counted.
+    attrs |= {"trials": 0, "n_topics": table.sizes.size, "notes": list(table.notes)}
+    return table.dataset(VARIANCES, values, attrs=attrs)
+
+
+def _residual(scores: FloatArray) -> FloatArray:
+    return np.asarray(components(scores)[-1])
+
+
+def design_of_cube(
+    cube: Any, missing: Literal["refuse", "drop"] = "refuse", **settings: Any
+) -> xr.Dataset:
+    """Return the number of topics that a collection needs for comparisons of systems on the same topics.
+
+    Parameters
+    ----------
+    cube, missing
+        As of `variances`.
+    settings
+        Of `topic_set_size`.
+
+    Returns
+    -------
+    sizes
+        As of `topic_set_size` by the residual variance, with `topics_low` and `topics_high`: jackknife limits over topics. Variables that begin with
+        ``one_way_`` are the papers' numbers: systems that have topics of their own, by the variance within systems.
+    """
+    found = variances(cube, missing)
+    result = _with_limits(found, RESIDUAL, settings | {"paired": True})
+    one_way = _with_limits(found, "variance", settings)
+    added = {}
+    for name in (*one_way.data_vars, "variance"):
+        added[f"{ONE_WAY}_{name}"] = one_way[name].variable
+        meaning = f"{one_way[name].attrs['long_name']}, systems with topics of their own"
+        added[f"{ONE_WAY}_{name}"].attrs["long_name"] = meaning
+    notes = list(dict.fromkeys([*found.attrs["notes"], *result.attrs["notes"]]))
+    return result.assign(added).assign_attrs(found.attrs | {"notes": notes})
+
+
+def _with_limits(found: xr.Dataset, name: str, settings: dict[str, Any]) -> xr.Dataset:
+    """Return the sizes for a variance, with those for its limits; missing where the variance is."""
+    parts = []
+    for end in ("", "_low", "_high"):
+        variance = found[f"{name}{end}"].reset_coords(drop=True)
+        known = np.isfinite(variance)
+        sizes = topic_set_size(variance.where(known, 1.0), **settings)
+        parts.append(sizes if bool(known.all()) else sizes.where(known))
+    low, high = (part["topics"].drop_vars("variance").variable for part in parts[1:])
+    result = parts[0].assign(topics_low=low, topics_high=high)
+    return schema.annotate(result, TOPIC_LIMITS)
+
+
+def page_design(cube: xr.Dataset, name: str) -> xr.Dataset | None:
+    """Return the design of a collection at its defaults, of metrics whose scores vary; None where there is none."""
     cube = without_other_summaries(cube)
     if not cube.sizes[names.METRIC]:
         return None
-    positive = (within_system_variance(cube[names.SCORE].values) > 0).all(axis=1)
-    if not positive.any():
-        return None
     try:
-        result = sizes_of_cube(cube.isel({names.METRIC: positive}))
-    except BadPlan:  # more topics than any collection could have
+        result = design_of_cube(cube, "drop")
+    except BadPlan:  # no complete topics, or more topics than any collection could have
         return None
-    return with_options(result).assign_attrs(collection=name)
+    varied = (result["variance"] > 0).all("gain")
+    if not varied.any():
+        return None
+    return with_options(result.isel(metric=varied.values)).assign_attrs(collection=name)
 
 
 def with_options(result: xr.Dataset) -> xr.Dataset:
     """Return a design for one difference with its options as those of a stored result."""
-    options = {key: result.attrs[key] for key in DESIGN_OPTIONS} | {
-        key: float(result[key]) for key in ("min_diff", "systems", "alpha", "beta")
-    }
+    options = {key: float(result[key]) for key in OPTIONS}
+    options |= {key: result.attrs[key] for key in ("method", "mode")}
     return result.assign_attrs(plan=json.dumps({"options": options}))
 
 
+def widths_of_cube(
+    cube: xr.Dataset, missing: Literal["refuse", "drop"] = "drop", **settings: Any
+) -> xr.Dataset:
+    """Return the worst-case widths for the variances within systems of a cube."""
+    found = variances(cube, missing)
+    return wcw(found["variance"], **settings).assign_attrs(found.attrs)
+
+
 def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
-    """Return sizes with those for differences, or widths, around the required ones, all else equal.
+    """Return sizes with those for differences, or widths, around the required ones: ``nearby`` and ``nearby_topics``, (..., point).
 
     result: Of `topic_set_size`, at one gain setting.
     along: Dim of the required differences or widths.
-    Returns result: With ``nearby``, the differences or widths, and their ``nearby_topics``: (..., point).
     """
     required, most = result[along], result["topics"].max(along)
-    below = xr.ones_like(most, np.float64).where(most >= MAX_TOPICS / 4, 0.6)
+    below = xr.ones_like(most, float).where(most >= MOST_TOPICS / 4, 0.6)
     low = float(required.min()) * below
     high = (low * 1.01).clip(min=float(required.max()) * 1.6)
     points = np.linspace(low.values, high.values, POINTS, axis=-1)
     nearby = xr.DataArray(points, low.coords, (*low.dims, "point"))
-    settings: dict[str, Any] = {
-        key: result[key] for key in ("systems", "alpha", "beta") if key in result.variables
-    }
-    settings |= {key: result.attrs[key] for key in DESIGN_OPTIONS} | {along: nearby}
-    # A variance of 0 has raised a warning when the result was computed.
-    sizes = topic_set_size(result["variance"].clip(SMALLEST), **settings)
+    settings: dict[str, Any] = {key: result[key] for key in OPTIONS[1:] if key in result.variables}
+    settings |= {key: result.attrs[key] for key in ("method", "mode", "paired")} | {along: nearby}
+    sizes = topic_set_size(result["variance"].clip(1e-300), **settings)
     return result.assign(nearby=nearby.variable, nearby_topics=sizes["topics"].variable)
-
-
-def noncentralities(systems: Sequence[int]) -> xr.Dataset:
-    """Return noncentralities by number of systems, Nagata's approximation and exact, and 4 z^2 (Sakai 2017, Figure 1).
-
-    ``approximate`` and ``exact`` are at `FIVE_EIGHTY` (risks, systems), ``at_condition`` is the approximation at `CONDITIONS`.
-    """
-    m = np.array(list(systems), np.float64)
-    alpha, beta = np.array(FIVE_EIGHTY).T[:, :, np.newaxis]
-    levels = np.array([0.01, 0.05])
-    alphas, betas, numbers = np.array(list(CONDITIONS.values())).T
-    return xr.Dataset(
-        {
-            "approximate": (("risks", "systems"), tool_noncentrality(m, alpha, beta)),
-            "exact": (("risks", "systems"), exact_noncentrality(m, alpha, beta)),
-            "four_z_squared": ("alpha", four_z_squared(levels)),
-            "at_condition": ("condition", tool_noncentrality(numbers, alphas, betas)),
-        },
-        {"systems": m, "alpha": levels, "condition": list(CONDITIONS)},
-    )
-
-
-def four_z_squared(alpha: float | FloatArray) -> FloatArray:
-    """Return 4 z^2 of a two-sided alpha.
-
-    Examples
-    --------
-    >>> round(float(four_z_squared(0.05)), 3)
-    15.366
-    """
-    return np.asarray(4.0 * scipy.special.ndtri(np.asarray(alpha) / 2.0) ** 2)
-
-
-def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:
-    """Return topics by interval width, and by difference that ANOVA is to detect, at alpha 0.05, beta 0.20 and 10 systems (Sakai 2017, Figure 2).
-
-    variances: Within-system variances.
-    mode: Of the ANOVA.
-    """
-    difference = np.round(np.arange(0.05, 0.501, 0.005), 3).tolist()
-    sizes = {
-        "interval_topics": topic_set_size(variances, width=difference, method="ci"),
-        "anova_topics": topic_set_size(variances, difference, mode=mode),
-    }
-    dims = ("variance", "difference")
-    values = {name: (dims, each["topics"].values) for name, each in sizes.items()}
-    return xr.Dataset(values, {"variance": list(variances), "difference": difference})

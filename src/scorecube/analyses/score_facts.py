@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from scorecube import design, names
+from scorecube import names
+from scorecube.analyses import designs
 from scorecube.analyses.base import Array
 from scorecube.collection.schema import (
     CELL,
@@ -19,8 +20,7 @@ from scorecube.collection.schema import (
     labels_of,
     variables,
 )
-from scorecube.collection.topic_means import summarise
-from scorecube.design.variance import VARIABLES
+from scorecube.collection.topic_means import summarise, without_other_summaries
 
 _TOPIC = (*CELL, names.TOPIC)
 _RANK = (names.TOPIC, names.LEVEL)
@@ -70,7 +70,7 @@ PREFERRED = (
     ),
 )
 """Of `preferred_rank`, levels from the highest down to 1."""
-VARIANCE = VARIABLES
+VARIANCE = designs.VARIANCES
 """Of `variance`."""
 
 
@@ -83,7 +83,7 @@ def means(cube: xr.Dataset) -> xr.Dataset:
 
 def variance(cube: xr.Dataset) -> xr.Dataset:
     """Return the within-system variance of every metric (Sakai and Shang 2016, equation 1), and the two-way residual, of `scorecube.design`."""
-    return design.variances(cube).assign_attrs(cube.attrs)
+    return designs.variances(without_other_summaries(cube), "drop")
 
 
 def difficulty(cube: xr.Dataset) -> xr.Dataset:

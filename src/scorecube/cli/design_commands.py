@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,21 +14,21 @@ from scorecube.analyses.shared_options import SHARED
 from scorecube.cli import options
 from scorecube.cli.options import argument, check_choice, flag, parse_numbers
 from scorecube.cli.terminal import echo_results, echo_table, notify, split, write_figure
-from scorecube.errors import BadPlan, BadStudy, default_flag
+from scorecube.errors import BadPlan, BadStudy, default_flag, option
 
 if TYPE_CHECKING:
     import xarray as xr
 
-Values = Mapping[str, Any]
 Study = Annotated[
     Optional[str], argument("STUDY", "Study to estimate variances from; or --variance.")
 ]
 FigureFile = Annotated[
-    Optional[Path], flag("--figure", "Also draw the result into this file: .png, .svg or .pdf.")
+    Optional[Path], flag("--figure", "Also draw into this file: .png, .svg or .pdf.", "--out")
 ]
 SELECTION = {key: SHARED[key] for key in ("collection", "metrics", "gains", "runs")} | {
     "top_runs": replace(SHARED["top_runs"], minimum=1),
     "by": SHARED["by"],
+    "drop_missing": SHARED["drop_missing"],
 }
 """Shared options that select scores of a study; one run has a variance, too."""
 
@@ -58,7 +58,11 @@ def _numbers(name: str, default: Any, text: str, read: Callable[..., Any] = numb
     return Option(text, name=name, default=default, convert=partial(read, name))
 
 
-_VARIANCE = _numbers("variance", None, "Within-system variances, separated by commas.")
+def _choice(name: str, default: Any, choices: tuple[str, ...], text: str) -> Option:
+    return Option(text, name=name, default=default, choices=choices)
+
+
+_VARIANCE = _numbers("variance", None, "Variances of scores, separated by commas.")
 _SHARED = (
     _numbers("systems", 10, "Number of systems to compare (ANOVA).", integers_of),
     _numbers("alpha", 0.05, "Significance level; 1 - confidence level of intervals."),
@@ -69,25 +73,24 @@ DESIGN = (
     _numbers("min_diff", None, "Difference in mean score to detect; 0.1 by default."),
     _numbers("width", None, "Widest confidence interval (--method ci); 0.1 by default."),
     *_SHARED,
-    Option(
+    _choice(
+        *("method", "anova", ("anova", "t", "ci")),
         "anova (best and worst of several systems), t (paired t test) or ci (confidence interval).",
-        choices=("anova", "t", "ci"),
-        name="method",
-        default="anova",
     ),
-    Option(
-        "exact power, or sakai: as in Sakai's spreadsheets.",
-        choices=("exact", "sakai"),
-        name="mode",
-        default="exact",
+    _choice(
+        *("mode", "exact", ("exact", "sakai")), "exact power, or sakai: as in Sakai's spreadsheet."
+    ),
+    _choice(
+        *("curves", None, ("noncentrality", "tools")),
+        "Draw Figure 1 or 2 of Sakai 2017 into --out: noncentrality by number of systems, or topics by width and by difference.",
     ),
 )
 WCW = (
     _VARIANCE,
     _numbers("topics", "10..200", "Numbers of topics, e.g. 10..200 or 25,50,100.", integers_of),
     Option(
-        "ci: the expected width; anova-tool or anova-exact: the difference that ANOVA detects with this number of topics, as in Sakai 2017; several "
-        "are separated by commas.",
+        "ci: the expected width; anova-tool or anova-exact: the difference that ANOVA detects with this number of topics, as in Sakai 2017; "
+        "several are separated by commas.",
         name="route",
         default="ci",
     ),
@@ -95,29 +98,31 @@ WCW = (
 )
 
 
-def from_variances(
-    own: Sequence[Option],
-) -> Callable[[Callable[..., xr.Dataset]], Callable[..., None]]:
-    """Return a decorator that makes a command of a function of variances and the values of declared options.
+def from_variances(own: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Return a decorator that makes a command of a function of a variance, or of the scores of a collection, and declared options."""
+    declared = {each.name: each for each in own}
 
-    The variances are those of an option, or a dataset of a collection; the command also has the options that select its scores.
-    """
-    declared = {option.name: option for option in own}
-
-    def decorate(compute: Callable[..., xr.Dataset]) -> Callable[..., None]:
+    def decorate(compute: Callable[..., Any]) -> Callable[..., None]:
         def reading(study: str | None, form: str, figure: Path | None, **parsed: Any) -> None:
             values, selection = (
                 {key: options.value_of(each, parsed[key]) for key, each in known.items()}
                 for known in (declared, SELECTION)
             )
             check_output(form, figure)
-            found = find_variances(study, values.pop("variance"), selection)
+            if curves := values.pop("curves", None):
+                draw_curves(curves, figure, study, values)
+                return
+            variance = values.pop("variance")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # notes of results repeat their text
-                results = [
-                    compute(variances, dict(values)).assign_attrs(facts)
-                    for variances, facts in found
-                ]
+                if study is None or variance is not None:
+                    check_variance(study, variance, selection)
+                    results = [compute(variance, False, values)]
+                else:
+                    results = [
+                        compute(cube, True, values).assign_attrs(collection=name)
+                        for name, cube in cubes_of_study(study, selection)
+                    ]
             show(results, form, figure)
 
         reading.__name__, reading.__doc__ = compute.__name__, compute.__doc__
@@ -132,99 +137,86 @@ def from_variances(
 
 
 @from_variances(DESIGN)
-def design(variances: Any, values: dict[str, Any]) -> xr.Dataset:
+def design(source: Any, of_study: bool, values: dict[str, Any]) -> xr.Dataset:
     """Topic set size design: how many topics does a test collection need?
 
     Example: scorecube design --variance 0.0441 --min-diff 0.1 --systems 10
+
+    Example: scorecube design --curves tools --variance 0.0182,0.1145 --out s2-figure-2.png
     """
-    import xarray as xr
+    from scorecube.analyses.designs import design_of_cube, with_options
+    from scorecube.design import topic_set_size
 
-    from scorecube import design as calculators
-
-    of_study = isinstance(variances, xr.Dataset)
-    sizes = calculators.topic_set_size_of_cube if of_study else calculators.topic_set_size
-    return sizes(variances, **values)
+    if not of_study:
+        return topic_set_size(source, **values)
+    result = design_of_cube(source, **values)
+    one = not {*result["topics"].dims} - {"metric", "gain"}
+    return with_options(result) if one and result.attrs["method"] == "anova" else result
 
 
 @from_variances(WCW)
-def wcw(variances: Any, values: dict[str, Any]) -> xr.Dataset:
+def wcw(source: Any, of_study: bool, values: dict[str, Any]) -> xr.Dataset:
     """Worst-case width of confidence intervals by number of topics, to compare measures.
 
     Example: scorecube wcw --variance 0.0368,0.0824 --topics 10..200 --figure wcw.png
     """
-    from scorecube import design as calculators
+    from scorecube import design
+    from scorecube.analyses.designs import widths_of_cube
 
     routes = split(values["route"]) or []
-    values["route"] = routes[0] if len(routes) == 1 else routes
-    return calculators.wcw(one_way(variances), **values)
+    values = values | {"route": routes[0] if len(routes) == 1 else routes}
+    return (widths_of_cube if of_study else design.wcw)(source, **values)
 
 
-def described(result: xr.Dataset) -> xr.Dataset:
-    """Return a result with what a page says of a design of a collection for one difference between several systems."""
-    from scorecube.analyses.designs import TOPICS_AT_HAND, with_options
+def draw_curves(
+    curves: str, out: Path | None, study: str | None, values: Mapping[str, Any]
+) -> None:
+    """Draw a figure of Sakai 2017."""
+    from scorecube.analyses.design_curves import EXTREME_VARIANCES
+    from scorecube.report import design
+    from scorecube.report.figures.canvas import drawn
 
-    one = "topics_low" in result and not {*result["topics"].dims} - {"metric", "gain"}
-    if not one or result.attrs["method"] != "anova":
-        return result
-    return with_options(result).assign_attrs({TOPICS_AT_HAND: result.attrs["n_topics"]})
+    variance = values["variance"]
+    if out is None or study is not None or (curves == "noncentrality" and variance is not None):
+        raise BadPlan(
+            "--curves draws into --out FILE, without a STUDY; only the curves of tools depend on --variance"
+        )
+    if curves == "noncentrality":
+        write_figure(drawn(design.noncentrality_curves), out)
+        return
+    chosen = [variance] if isinstance(variance, float) else variance or EXTREME_VARIANCES
+    write_figure(drawn(design.tool_curves, chosen), out)
 
 
-def one_way(variances: Any) -> Any:
-    """Return the variances within systems, without intervals."""
-    import xarray as xr
-
-    return variances["variance"] if isinstance(variances, xr.Dataset) else variances
-
-
-def find_variances(
-    study: str | None, variance: Any, selection: Mapping[str, Any]
-) -> list[tuple[Any, dict[str, Any]]]:
-    """Return variances with facts of their collection: those of --variance without, else datasets with intervals."""
+def check_variance(study: str | None, variance: Any, selection: Mapping[str, Any]) -> None:
+    """Refuse neither a study nor variances, both, or variances with options that select scores."""
     if (study is None) == (variance is None):
         found = "neither" if study is None else "both"
         raise BadPlan(
             f"variances come from --variance V or from the scores of a STUDY; found {found}, expected one of them"
         )
-    if study is None:
-        unused = [name for name, value in selection.items() if value is not None]
-        if unused:
-            raise BadPlan(
-                f"{default_flag(unused[0])} selects from a STUDY; with --variance leave it out"
-            )
-        return [(variance, {})]
-    from scorecube.collection.schema import labels_of
+    unused = [name for name, value in selection.items() if value]
+    if unused:
+        raise BadPlan(f"{option(unused[0])} selects from a STUDY; with --variance leave it out")
+
+
+def cubes_of_study(study: str, selection: Mapping[str, Any]) -> Iterator[tuple[str, xr.Dataset]]:
+    """Yield the scores that variances are estimated from, by collection."""
     from scorecube.collection.selection import select
-    from scorecube.collection.topic_groups import by_group
-    from scorecube.design import variance_intervals
-    from scorecube.design.uncertainty import teams_of_runs
-    from scorecube.names import ABOUT_TOPICS, RUN
     from scorecube.storage import open_study
 
-    opened = open_study(study)
-    of_cube = dict(selection)
-    chosen = of_cube.pop("collection") or list(opened)
-    if not chosen:
+    opened, chosen = open_study(study), dict(selection)
+    names = chosen.pop("collection") or list(opened)
+    if not names:
         raise BadStudy(
             f"{study}: no collection to estimate variances from; add one with scorecube evaluate or scorecube import"
         )
-    found_variances = []
-    for name in chosen:
-        cube = select(opened[name].cube, **of_cube)
-        facts = {
-            "collection": name,
-            "n_runs": cube.sizes["run"],
-            "n_topics": by_group(cube).sizes["topic"],
-        }
-        estimated = variance_intervals(cube)
-        for key in ABOUT_TOPICS:
-            if key in estimated.attrs:
-                notify(f"{name}: {estimated.attrs[key]}")
-        found_variances.append((estimated, facts))
-        others = "runs" if teams_of_runs(cube) == labels_of(cube, RUN) else "teams"
+    for name in names:
+        cube = select(opened[name].cube, **chosen)
         notify(
-            f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics; limits: 95%, for other topics and {others}"
+            f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics; limits: 95%, for other topics"
         )
-    return found_variances
+        yield name, cube
 
 
 def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
@@ -237,7 +229,7 @@ def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
     for note in dict.fromkeys(note for result in results for note in result.attrs["notes"]):
         notify(f"note: {note}")
     if form == "text":
-        echo_results([described(result) for result in results])
+        echo_results(results)
     else:
         echo_table(combine([table(result) for result in results]), form)
     if figure is not None:

@@ -334,7 +334,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *(study_commands.merge, study_commands.unpack),
     fetch_command.fetch,
     *(study_commands.standardise, study_commands.preferences),
-    *(report_commands.report, report_commands.figure, report_commands.design_curves),
+    *(report_commands.report, report_commands.figure),
     show_command.show,
     gate_command.compare,
     gate_command.gate,

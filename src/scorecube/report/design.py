@@ -1,4 +1,4 @@
-"""What is shown of topic set size design and of worst-case confidence interval widths: tables, figures (Sakai 2017) and findings."""
+"""What is shown of topic set size design and of worst-case widths: tables, figures (Sakai 2017) and findings."""
 
 from __future__ import annotations
 
@@ -10,58 +10,48 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.designs import (
+from scorecube.analyses.design_curves import (
     CONDITIONS,
-    CONFIDENCE,
     EXTREME_VARIANCES,
     FIVE_EIGHTY,
-    TOPICS_AT_HAND,
-    VARIABLES,
-    design_of,
     noncentralities,
-    sizes_of_cube,
     tools_compared,
+)
+from scorecube.analyses.designs import (
+    ONE_WAY,
+    VARIABLES,
+    design_of_cube,
+    page_design,
     widths_of_cube,
     with_curves,
 )
+from scorecube.analyses.jackknife import CONFIDENCE
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
 from scorecube.report.findings import Finding, Short, with_number
-from scorecube.report.phrases import (
-    about,
-    enumerated,
-    is_known,
-    listed,
-    number_of,
-    on_collection,
-    topics_and_teams,
-    value_range,
-)
+from scorecube.report.phrases import about, is_known, listed, number_of, on_collection
 from scorecube.report.tables import COLLECTION, Table
 from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.view import (
     TOPICS,
     Canvas,
     Frames,
-    HeadedTables,
     ResultGroup,
     Summary,
     View,
     names_of_variables,
+    notes_of,
+    on_page,
 )
 
-WHERE = (COLLECTION, names.METRIC, names.GAIN)
+CELL = (COLLECTION, names.METRIC, names.GAIN)
+LIMITS = ("topics_low", "topics_high")
 SIZES = (
     *("method", "mode", "variance", "min_diff", "width", "systems", "alpha", "beta"),
-    *("topics", "power"),
+    *("topics", *LIMITS, "power"),
 )
 WIDTHS = ("route", "variance", "systems", "alpha", "beta", "topics", "width")
-INTERVALS = (
-    *("topics_low", "topics_high", "residual_variance"),
-    *("paired_topics", "paired_topics_low", "paired_topics_high"),
-)
-"""Columns of designs from the scores of a collection: limits, and topics for comparisons on the same topics."""
-WHOLE = {"systems", "topics", *INTERVALS} - {"residual_variance"}
-INTERVAL = f"{CONFIDENCE:.0%} intervals"
+PREFIX = f"{ONE_WAY}_"
+WHOLE = ("systems", "topics", *LIMITS)
 EXTRAPOLATED = 2
 """Times the topics at hand, beyond which a number of topics is an extrapolation."""
 COUNT = ",.0f"
@@ -71,19 +61,20 @@ WORDS = {"min_diff": "difference to be detected", "width": "width of the confide
 
 
 def sizes(result: xr.Dataset) -> pd.DataFrame:
-    """Numbers of topics, with the requirements; from the scores of a collection also with intervals.
+    """Numbers of topics, with the requirements; limits where the variance is of a collection."""
+    return _rows(result, SIZES, (*SIZES, *CELL, *result.dims, "expected_width"))
 
-    result: Of `topic_set_size`.
-    """
-    return _rows(result, SIZES, (*SIZES, *WHERE, *result.dims, "expected_width", *INTERVALS))
+
+def one_way(result: xr.Dataset) -> pd.DataFrame:
+    """The papers' numbers of topics, of systems that have topics of their own."""
+    own = {name: str(name).removeprefix(PREFIX) for name in result if str(name).startswith(PREFIX)}
+    part = result[list(own)].drop_vars("variance").rename(own)
+    return sizes(part) if own else pd.DataFrame(columns=list(SIZES))
 
 
 def widths(result: xr.Dataset) -> pd.DataFrame:
-    """Confidence interval widths by number of topics.
-
-    result: Of `wcw`.
-    """
-    frame = _rows(result, WIDTHS, (*WHERE, *WIDTHS, *result.dims))
+    """Confidence interval widths by number of topics."""
+    frame = _rows(result, WIDTHS, (*CELL, *WIDTHS, *result.dims))
     intervals = frame["route"] == "ci"
     for column in ("systems", "beta"):  # the closed form does not use them
         if intervals.any():
@@ -114,90 +105,60 @@ def title(options: Mapping[str, Any]) -> str:
 
 
 def answer(group: ResultGroup) -> Iterator[Finding]:
-    """Yield the metrics that need fewest and most topics, also if systems are compared on the same topics; nothing for designs from numbers."""
-    if not all(TOPICS_AT_HAND in attrs for attrs in group.attrs):
+    """Yield the metrics that need fewest and most topics; nothing for designs from numbers."""
+    if not all("n_topics" in attrs for attrs in group.attrs):
         return
-    at_hand = {str(attrs[COLLECTION]): int(attrs[TOPICS_AT_HAND]) for attrs in group.attrs}
+    at_hand = {str(attrs[COLLECTION]): int(attrs["n_topics"]) for attrs in group.attrs}
     frame = with_labels(group.first_table)
-    first = frame.iloc[0]
-    wanted = (
-        f"to detect a difference of {first['min_diff']:g} between the best and the worst of {first['systems']:g} systems "
-        f"(alpha {first['alpha']:g}, power {1 - first['beta']:.0%} if the estimated variance is right) takes"
-    )
-    limits = f"{INTERVAL} over {topics_and_teams(*group.attrs)}, each by itself"
-    # Sakai 2016 compares systems with topics of their own; on the same topics, far fewer are enough.
-    own = ", if each system has topics of its own," if (frame["paired_topics"] > 0).any() else ""
-    same = ", if systems are compared on the same topics,"
-    short = () if group.several else _short(frame, *at_hand.values())
-    for column, how in (("topics", own), ("paired_topics", same)):
-        rows = frame[frame[column] > 0].sort_values(column, kind="stable").to_dict("records")
-        if not rows:
-            continue
-        known = [(at_hand[row[COLLECTION]], *number_of(row, column)[1:]) for row in rows]
-        enough = sum(high <= topics for topics, _, high in known)
-        too_few = sum(low > topics for topics, low, _ in known)
-        counts = {
-            "enough": enough,
-            "too few": too_few,
-            "possibly enough": len(rows) - enough - too_few,
-        }
-        spans = [
-            f"about {about(*number_of(row, column))} topics by {row['label']}{on_collection(row, group.several)}"
-            for row in (rows[0], *rows[1:][-1:])
-        ]
-        verdicts = [f"{word} for {count}" for word, count in counts.items() if count]
-        of = f" of {len(rows)} {'case' if group.several else 'metric'}s"
-        if len(rows) == 1:
-            verdicts, of = [word for word, count in counts.items() if count], ""
+    rows = frame[frame["topics"] > 0].sort_values("topics", kind="stable").to_dict("records")
+    for place, row in enumerate([*rows[:1], *rows[1:][-1:]]):
+        number, where = number_of(row, "topics"), on_collection(row, group.several)
+        topics = at_hand[row[COLLECTION]]
         yield with_number(
-            f"{wanted}{how} {'from ' * (len(spans) > 1)}{' to '.join(spans)}; the {value_range(at_hand.values(), 'd')} topics at hand are "
-            f"{enumerated(verdicts)}{of}; {limits}",
-            f"topics needed{' on the same topics' if how == same else ''}, {rows[0]['label']}{on_collection(rows[0], group.several)}",
-            number_of(rows[0], column),
+            f"{row['label']}{where}: about {about(*number)} topics, the same for all systems, detect a difference of {row['min_diff']:g} "
+            f"between the best and the worst of {row['systems']:g} systems (alpha {row['alpha']:g}, power {1 - row['beta']:.0%}); "
+            f"the {topics} at hand {_verdict(number, topics)}; {CONFIDENCE:.0%} limits over topics",
+            f"topics needed, {row['label']}{where}",
+            number,
             "topics",
             CONFIDENCE,
-            "no interval of the variance is known with so few topics",
+            "no limits of the variance are known with so few topics",
             table="sizes",
-            short=() if how == same else short,
+            short=() if group.several or place else _short(frame, topics),
         )
 
 
+def _verdict(number: Sequence[Any], at_hand: int) -> str:
+    """Return whether the topics at hand are as many as are needed."""
+    if is_known(number[2]) and number[2] <= at_hand:
+        return "are enough"
+    return "are too few" if is_known(number[1]) and number[1] > at_hand else "may be enough"
+
+
 def _short(frame: pd.DataFrame, at_hand: int) -> tuple[Short, ...]:
-    """Return the topics that each metric needs, on the same topics where that is known, and whether those at hand are enough."""
+    """Return the topics that each metric needs, and whether those at hand are enough."""
     found = []
     for row in frame.to_dict("records"):
-        paired = is_known(row["paired_topics"]) and row["paired_topics"] > 0
-        needed = number_of(row, "paired_topics" if paired else "topics")
-        enough = "may be enough"
-        if needed[2] <= at_hand:
-            enough = "are enough"
-        elif needed[1] > at_hand:
-            enough = "are too few"
-        shared = " on the same topics" if paired else ""
-        words = f"for {row['min_diff']:g} between best and worst of {row['systems']:g} systems{shared}; {at_hand} today {enough}"
-        found.append(Short(row["label"], number=needed, form=COUNT, words=words))
+        number = number_of(row, "topics")
+        words = f"for {row['min_diff']:g} between best and worst of {row['systems']:g} systems; {at_hand} today {_verdict(number, at_hand)}"
+        found.append(Short(row["label"], number=number, form=COUNT, words=words))
     return tuple(found)
 
 
 def findings(result: xr.Dataset) -> list[Finding]:
     """Return for designs from numbers what they have."""
-    return [] if TOPICS_AT_HAND in result.attrs else names_of_variables(result)
+    return notes_of(result) if "n_topics" in result.attrs else names_of_variables(result)
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     """Return a remark on metrics that need many more topics than there are."""
     frame = merge_gains(frames["sizes"])
-    far = frame[frame["topics"] > EXTRAPOLATED * int(result.attrs[TOPICS_AT_HAND])]
+    far = frame[frame["topics"] > EXTRAPOLATED * int(result.attrs["n_topics"])]
     text = (
         f"Topic set size design needs more than {EXTRAPOLATED} times the topics from which its variances were estimated: "
-        "the interval is that of the variance, and does not include that so many further topics may be of another kind."
+        "limits do not include that so many further topics may be of another kind."
     )
     return [(text, ", ".join(dict.fromkeys(far["metric"])))] if len(far) else []
-
-
-def page_tables(frames: Frames) -> HeadedTables:
-    """Return the numbers of topics."""
-    return [("Topics needed", frames["sizes"][[*WHERE, "variance", "topics", *INTERVALS]])]
 
 
 def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) -> None:
@@ -345,35 +306,40 @@ DESIGN = View(
     name="design",
     heading="Topic set size design",
     about=(
-        "How many topics would a collection need for the best and the worst of several systems to be separated "
-        "with probability 1 - beta at significance level alpha, if their mean scores differ by at least the difference? The papers' variance within systems is "
-        "estimated from all runs and topics of the collection (one-way analysis of variance, topics' differences included). The power is that of the estimated variance: the true power of such a "
-        "design is below 1 - beta about as often as above; from 25 topics it was 0.78 to 0.80 on average, and 0.55 to 0.72 or less in one design of 20. "
-        "Where all systems have the "
-        "same topics, differences between topics cancel, and the residual variance (two-way) asks for fewer topics (paired_topics). Intervals leave out "
-        "each topic and each team in turn; they are about collections whose topics, teams and pools are like these. A metric that needs fewer "
-        "topics for a difference is not better for that reason alone: equal differences mean less on a metric with a wide range."
+        "How many topics would a collection need for the best and the worst of several systems to be separated with probability 1 - beta at significance "
+        "level alpha, if their mean scores differ by at least the difference? All systems have the same topics, so that differences between topics cancel "
+        "(two-way residual variance). The papers' numbers are for systems with topics of their own, by the variance within systems; they are larger, and "
+        "stand in a table of their own. The power is that of the estimated variance: the true power is below 1 - beta about as often as above. Limits are "
+        "about these systems on other topics. A metric that needs fewer topics for a difference is not better for that reason alone: equal differences mean "
+        "less on a metric with a wide range."
     ),
     summary=(
         Summary(
-            "metric=label difference=min_diff width topics_needed=topics~ "
-            "on_the_same_topics=paired_topics~ have=n_topics expected_width=expected_width "
-            "systems variance alpha power",
+            "metric=label difference=min_diff width topics_needed=topics~ have=n_topics "
+            "expected_width=expected_width systems variance alpha power",
             bar="topics needed",
         ),
     ),
-    tables={"sizes": Table(sizes, variables=VARIABLES)},
+    tables={
+        "sizes": Table(sizes, variables=VARIABLES),
+        "one_way": Table(one_way, variables=VARIABLES),
+    },
     title=title,
     caption=lambda result: (
-        f"{result.attrs[TOPICS_AT_HAND]} topics in the collection. Number of topics by difference to be detected."
+        f"{result.attrs['n_topics']} topics in the collection. Number of topics by difference to be detected."
     ),
     findings=findings,
-    page_tables=page_tables,
+    page_tables=on_page(
+        {
+            "Topics needed": "sizes",
+            "Topics needed by the papers, systems with topics of their own": "one_way",
+        }
+    ),
     figure=size_curves,
     answers={TOPICS: answer},
     cautions=cautions,
-    compute=sizes_of_cube,
-    page_result=design_of,
+    compute=lambda cube: design_of_cube(cube, "drop"),
+    page_result=page_design,
 )
 WCW = View(
     name="wcw",

@@ -167,9 +167,7 @@ MEASURES = (
     Measure("pairs of runs separated", PAIR_TESTS, "share", form=".0%"),
     Measure("E rho²", ("reliability",), "erho2"),
     # Fewer topics for a difference do not make a metric better: equal differences mean less on a wide range.
-    Measure(
-        "topics needed, on the same topics", ("design",), "paired_topics", more=False, form=COUNT
-    ),
+    Measure("topics needed", ("design",), "topics", more=False, form=COUNT),
 )
 TAU = Measure("tau with {}, over many topics", ("correlate",), "tau_population", more=False)
 

@@ -1,0 +1,68 @@
+"""Curves of Sakai 2017, Figures 1 and 2: why interval widths stand for sizes by analysis of variance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy
+import xarray as xr
+
+from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size
+
+FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
+CONDITIONS = {
+    "a": (0.05, 0.20, 10),
+    "b": (0.05, 0.10, 5),
+    "c": (0.01, 0.20, 18),
+    "d": (0.01, 0.10, 10),
+}
+"""(alpha, beta, systems) for which the noncentrality is about 4 z^2 (Sakai 2017, section 3)."""
+EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
+
+
+def noncentralities(systems: Sequence[int]) -> xr.Dataset:
+    """Return noncentralities by number of systems, by Nagata's constants and exact, and 4 z^2 (Sakai 2017, Figure 1).
+
+    ``approximate`` and ``exact`` are at `FIVE_EIGHTY` (risks, systems), ``at_condition`` is the approximation at `CONDITIONS`.
+    """
+    m = np.array(list(systems), float)
+    alpha, beta = np.array(FIVE_EIGHTY).T[:, :, np.newaxis]
+    alphas, betas, numbers = np.array(list(CONDITIONS.values())).T
+    levels = np.array([0.01, 0.05])
+    values = {
+        "approximate": (("risks", "systems"), tool_noncentrality(m, alpha, beta)),
+        "exact": (("risks", "systems"), exact_noncentrality(m, alpha, beta)),
+        "four_z_squared": ("alpha", four_z_squared(levels)),
+        "at_condition": ("condition", tool_noncentrality(numbers, alphas, betas)),
+    }
+    return xr.Dataset(values, {"systems": m, "alpha": levels, "condition": list(CONDITIONS)})
+
+
+def four_z_squared(alpha: Any) -> Any:
+    """Return 4 z^2 of a two-sided alpha.
+
+    Examples
+    --------
+    >>> round(float(four_z_squared(0.05)), 3)
+    15.366
+    """
+    return np.asarray(4.0 * scipy.special.ndtri(np.asarray(alpha) / 2.0) ** 2)
+
+
+def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:
+    """Return topics by interval width, and by difference to be detected, at alpha 0.05, beta 0.20 and 10 systems (Sakai 2017, Figure 2).
+
+    variances: Within-system variances.
+    mode: Of the analysis of variance.
+    """
+    difference = np.round(np.arange(0.05, 0.501, 0.005), 3).tolist()
+    sizes = {
+        "interval_topics": topic_set_size(variances, width=difference, method="ci"),
+        "anova_topics": topic_set_size(variances, difference, mode=mode),
+    }
+    values = {
+        name: (("variance", "difference"), each["topics"].values) for name, each in sizes.items()
+    }
+    return xr.Dataset(values, {"variance": list(variances), "difference": difference})

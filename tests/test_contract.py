@@ -68,7 +68,7 @@ COLUMNS = {
     "teams trials": "collection metric gain left_out n_topics_wanted trial variance n_runs n_topics teams_left_out",
     "teams first_miss": "collection metric gain n_topics_wanted",
     "teams absent": "collection metric gain",
-    "design sizes": "method mode variance min_diff width systems alpha beta topics power",
+    "design sizes": "method mode variance min_diff width systems alpha beta topics topics_low topics_high power",
 }  # fmt: skip
 """Analysis and table -> columns that must be there; the first table of an analysis is its default."""
 

@@ -40,14 +40,11 @@ def test_public_names_are_listed_and_typos_answered() -> None:
 def test_variances_go_into_topic_set_size_and_widths(cube: xr.Dataset) -> None:
     found = sc.variances(cube)
     sizes = sc.topic_set_size(found, min_diff=0.1)
-    (value,) = found["variance"].sel(metric="AP").values
-    assert sizes["topics"].sel(metric="AP").item() == int(
-        sc.topic_set_size(value, min_diff=0.1)["topics"]
-    )
+    (value,) = found["residual_variance"].sel(metric="AP").values
+    alone = sc.topic_set_size(value, min_diff=0.1, paired=True)
+    assert int(sizes["topics"].sel(metric="AP").item()) == int(alone["topics"])
     assert sc.wcw(found, 50)["width"].dims == ("metric", "gain")
-    with pytest.raises(
-        BadPlan, match=r"variances as from variances\(cube\); found a dataset of score"
-    ):
+    with pytest.raises(BadPlan, match=r"variances\(cube\)"):
         sc.topic_set_size(cube, min_diff=0.1)
 
 

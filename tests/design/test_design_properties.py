@@ -217,7 +217,7 @@ REFUSED: list[dict[str, Any]] = [
     {"variance": "0.1"},
     {"variance": []},
     {"variance": np.ones((2, 2))},
-    {"variance": xr.Dataset({"variance": 0.1})},
+    {"variance": xr.Dataset({"other": 0.1})},
     {"variance": xr.DataArray([0.1, np.nan], {"metric": ["AP", "RR"]}, "metric")},
     {"min_diff": 0.0},
     {"systems": 1},

@@ -67,7 +67,7 @@ def population(design: Design) -> Floats:
     scores = real_scores(REAL[design.kind])
     order = np.argsort(scores.mean(axis=1), kind="stable")
     places = np.linspace(0, len(order) - 1, min(design.n_systems, len(order))).astype(int)
-    return scores[order[places]]
+    return np.asarray(scores[order[places]])
 
 
 def statistics(variances: Floats, within: Any) -> Floats:

@@ -89,6 +89,15 @@ def labelled(name: str, value: Numbers) -> xr.DataArray:
     return array.astype(np.int64 if rule.whole else np.float64).rename(name)
 
 
+def variance_of(found: xr.Dataset, name: str) -> xr.DataArray:
+    """Return a variance of the dataset of `variances`."""
+    if name not in found:
+        raise BadPlan(
+            f"{option('variance')}: expected a number, or variances(cube)", option="variance"
+        )
+    return found[name]
+
+
 def labelled_all(values: Mapping[str, Numbers]) -> dict[str, xr.DataArray]:
     """Return parameters as labelled arrays; refuse a power 1 - beta of at most alpha."""
     arrays = {name: labelled(name, value) for name, value in values.items()}

@@ -8,7 +8,13 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from scorecube.design.parameters import Numbers, described, labelled_all, pairs_of_rates
+from scorecube.design.parameters import (
+    Numbers,
+    described,
+    labelled_all,
+    pairs_of_rates,
+    variance_of,
+)
 from scorecube.design.power import (
     NAGATA,
     TOLERANCE,
@@ -28,7 +34,7 @@ NO_CONSTANTS = (
 
 
 def topic_set_size(
-    variance: Numbers,
+    variance: Numbers | xr.Dataset,
     min_diff: Numbers | None = None,
     *,
     width: Numbers | None = None,
@@ -46,7 +52,8 @@ def topic_set_size(
     Parameters
     ----------
     variance
-        Variance of the scores, e.g. of `variances`; that of differences is twice as large.
+        Variance of the scores; that of differences is twice as large. Of the dataset of `variances`
+        it is the residual one, of systems on the same topics.
     min_diff
         Difference in mean score to detect, between the best and the worst system (anova) or two
         systems (t); 0.1 by default.
@@ -88,6 +95,8 @@ def topic_set_size(
     """
     _check_choice("method", method, METHODS)
     _check_choice("mode", mode, MODES)
+    if isinstance(variance, xr.Dataset):
+        variance, paired = variance_of(variance, "residual_variance"), True
     wanted, other = ("width", "min_diff") if method == "ci" else ("min_diff", "width")
     given = {"min_diff": min_diff, "width": width}
     if given[other] is not None:
@@ -141,7 +150,7 @@ def interval_sizes(variance: Any, width: Any, alpha: Any) -> tuple[Any, Any]:
 
 
 def wcw(
-    variance: Numbers,
+    variance: Numbers | xr.Dataset,
     topics: Numbers = range(10, 201),
     *,
     route: str | Sequence[str] = "ci",
@@ -154,7 +163,7 @@ def wcw(
     Parameters
     ----------
     variance
-        Variance within systems of each metric, e.g. of `variances`.
+        Variance within systems of each metric, or the dataset of `variances`.
     topics
         Numbers of topics.
     route
@@ -185,6 +194,8 @@ def wcw(
         raise BadPlan(f"{option('route')}: expected one or more, each once", option="route")
     for name in routes:
         _check_choice("route", name, ROUTES)
+    if isinstance(variance, xr.Dataset):
+        variance = variance_of(variance, "variance")
     values = {"variance": variance, "topics": topics, "alpha": alpha}
     others = {"systems": systems, "beta": beta}
     parameters = labelled_all(values if routes == ["ci"] else values | others)

@@ -193,14 +193,13 @@ def test_any_cut_into_blocks_gives_the_same_result() -> None:
     xr.testing.assert_identical(whole.drop_attrs(deep=False), cut.drop_attrs(deep=False))
 
 
-def test_command_has_its_own_topics_and_no_seed(scorecube: Cli, study: Path) -> None:
+def test_command_has_its_own_topics_and_no_trials(scorecube: Cli, study: Path) -> None:
     words = ("reliability", study, "--topics", "4,8", "--target", "0.5,0.9")
     assert "E rho^2" in scorecube(*words).succeeded().stdout
     assert "already" in scorecube(*words).succeeded().stderr
     shown = scorecube("show", study, "reliability", "--format", "csv").succeeded().stdout
     assert {line.split(",")[3] for line in shown.splitlines()[1:]} == {"4", "8"}
     helped = scorecube("reliability", "--help").succeeded().stdout
-    assert "--seed" not in helped
     assert "--trials" not in helped
 
 

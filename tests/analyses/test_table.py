@@ -159,6 +159,47 @@ def test_many_topics_become_bags_with_the_same_means_and_standard_errors() -> No
     assert make_table(scores_of(values), Selection(bags=None)).scores.shape[2] == 20_011
 
 
+@pytest.mark.parametrize(("n_topics", "n_units"), [(1_400, 1_400), (1_401, 1_000)])
+def test_bags_begin_where_second_moments_end(n_topics: int, n_units: int) -> None:
+    table = make_table(scores_of(CHANCE.random((2, n_topics)), "AP"))
+    assert table.units.shape[2] == n_units
+    z = table.units[0, 0] - table.units[0, 1]
+    assert (z @ z, z.sum()) == (sum(int(x) ** 2 for x in z), sum(map(int, z)))
+
+
+KINDS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "topics": lambda _: {},
+    "groups": lambda n: {"topic_group": ("topic", [f"g{k // 3:03d}" for k in range(n)])},
+    "strata": lambda n: {"collection": ("topic", ["x"] * (n // 3) + ["y"] * (n - n // 3))},
+    "range": lambda _: {"score_low": ("metric", [-3.0]), "score_high": ("metric", [1e3])},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_and_second_moments_of_units_are_integers_however_they_are_added(
+    kind: str, seed: int
+) -> None:
+    """In any order of topics and runs, split, and product, of scores of all digits."""
+    chance = np.random.default_rng(seed)
+    n_runs, n_topics = chance.integers(3, 6), chance.integers(20, 300)
+    cube = scores_of(chance.random((n_runs, n_topics)), **KINDS[kind](n_topics))
+    units = make_table(cube).units[0]
+    n_units = units.shape[1]
+    counts = chance.multinomial(n_units, np.full(n_units, 1 / n_units), size=3).T.astype(float)
+    sums = [[sum(int(x) * int(c) for x, c in zip(row, column, strict=True)) for column in counts.T] for row in units]  # fmt: skip
+    moments = [[sum(int(x - y) ** 2 for x, y in zip(a, b, strict=True)) for b in units] for a in units]  # fmt: skip
+    assert max(map(max, moments)) < 2**53
+    shuffled = cube.isel(topic=chance.permutation(n_topics), run=chance.permutation(n_runs))
+    np.testing.assert_array_equal(make_table(shuffled).units[0], units)
+    for order in (np.arange(n_units), chance.permutation(n_units)):
+        x, c, cut = units[:, order], counts[order], n_units // 3
+        for product in (x @ c, np.asfortranarray(x).dot(c), x[:, :cut] @ c[:cut] + x[:, cut:] @ c[cut:], np.einsum("ij,jk->ik", x, c)):  # fmt: skip
+            assert product.tolist() == sums
+        z = x[:, np.newaxis] - x
+        assert (z * z).sum(axis=2).tolist() == np.einsum("abk,abk->ab", z, z).tolist() == moments
+
+
 def test_groups_go_into_bags_whole() -> None:
     values = CHANCE.random((2, 6_000))
     labels = [f"g{k // 3:04d}" for k in range(6_000)]

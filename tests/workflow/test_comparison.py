@@ -91,7 +91,7 @@ SITUATIONS: dict[str, tuple[Cubes, tuple[Any, ...], int, list[str], str]] = {
     "not shown, allowed": ({"a": cube_of(noisy(-0.005, 20, 0.05))}, ("--allow-undecided",), 0, [NONE], ""),
     "too few topics": ({"a": cube_of(noisy(0.3, 5))}, (), 4, [NONE], "fewer than 6 topics"),
     "a single topic": ({"a": cube_of([0.5])}, (), 4, [NONE], "single topic"),
-    "equal scores": ({"a": cube_of(np.zeros(N))}, (), 0, [PASS], ""),
+    "equal scores": ({"a": cube_of(np.zeros(N))}, (), 0, [PASS], "equal on every topic"),
     "a constant difference": ({"a": cube_of(np.full(N, -0.125))}, (), 3, [FAIL], ""),
     "0 and 1, equal": (lost(30, 0), (), 0, [PASS], ""),
     "0 and 1, lost the margin on few items": (lost(100, 1), (), 4, [NONE], ""),

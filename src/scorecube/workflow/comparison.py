@@ -132,25 +132,17 @@ def compare(
     )
 
 
-def gate(
-    scores: Any,
-    run: str,
-    baseline: str,
-    *,
-    margin: float,
-    metrics: Sequence[Any] | None = None,
-    missing: Literal["refuse", "drop"] = "refuse",
-    weights: Mapping[str, float] | None = None,
-    confidence: float = 0.95,
-) -> xr.Dataset:
+def gate(scores: Any, run: str, baseline: str, *, margin: float, **how: Any) -> xr.Dataset:
     """Judge whether a system is no worse than a baseline by more than a margin.
 
     Parameters
     ----------
     margin
         Largest loss that does not matter, in units of the score.
-    scores, run, baseline, metrics, missing, weights, confidence
+    scores, run, baseline
         As of `compare`.
+    how
+        ``metrics``, ``missing``, ``weights`` and ``confidence``, as of `compare`.
 
     Returns
     -------
@@ -173,15 +165,7 @@ def gate(
     """
     if not 0 < margin < np.inf:
         raise BadPlan(f"{option('margin', margin)}: expected a number above 0", option="margin")
-    found = compare(
-        scores,
-        run,
-        baseline,
-        metrics=metrics,
-        missing=missing,
-        weights=weights,
-        confidence=confidence,
-    )
+    found = compare(scores, run, baseline, **how)
     # In the direction of the metric: what is gained.
     higher = found["higher_is_better"]
     loss = found["low"].where(higher, -found["high"])
@@ -193,6 +177,7 @@ def gate(
     verdict = verdict.where(~(decided & ((loss > -margin) | (found["verdict"] == "equal"))), PASS)
     few = (found["n_units"] < LEAST_UNITS) & (found["reason"] == "")
     reason = found["reason"].where(~few, f"fewer than {LEAST_UNITS} topics")
+    reason = reason.where(~(decided & (found["verdict"] == "equal")), "equal on every topic")
     seen = set(verdict.values.ravel().tolist())
     overall = next(each for each in (FAIL, NO_VERDICT, PASS) if each in seen)
     return found.assign(verdict=verdict, reason=reason).assign_attrs(margin=margin, verdict=overall)
@@ -360,7 +345,7 @@ UNITS = {
     "n_units": ("topics, or groups or bags of them, that are independent", "units", "count"),
     "higher_is_better": ("whether larger scores are better", "1", "flag"),
     "verdict": ("verdict", "1", "label"),
-    "reason": ("why there is no verdict", "1", "label"),
+    "reason": ("why there is no verdict, or what it rests on", "1", "label"),
 }
 """Variables of a comparison: meaning, unit and role."""
 

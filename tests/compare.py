@@ -66,7 +66,7 @@ ANALYSES = {
     "unpaired": ("Unpaired()",),
     "paired": (
         "Paired(tests=('t', 'wilcoxon', 'sign'))",
-        "Paired(equivalence=0.05, tests=('t', 'wilcoxon', 'sign'))",
+        "Paired(margin=0.05, tests=('t', 'wilcoxon', 'sign'))",
     ),
     "correlate": ("Correlation()", "Correlation(every_gain=True)"),
     "leaderboard": ("Leaderboard()", "Leaderboard(baseline=RUN)"),

@@ -19,11 +19,11 @@ from scorecube.workflow.api import analyse
 
 DRAWS = {
     "topic_samples.base": ("topic_counts",),
-    "pair_tests.bootstrap": ("bootstrap_samples",),
+    "bootstrap": ("bootstrap_samples",),
     "max_tests": ("bootstrap_samples",),
-    "pair_tests.randomisation": ("sign_columns",),
-    "pair_tests.tukey": ("null_ranges",),
-    "pair_tests.unpaired": ("topic_samples",),
+    "randomisation": ("sign_columns",),
+    "tukey": ("null_ranges",),
+    "unpaired": ("topic_counts",),
     "rank_agreement.correlation": ("bootstrap_samples",),
     "rank_agreement.agreement": ("bootstrap_samples",),
     "teams": ("draw_orders", "draw_teams"),
@@ -59,20 +59,22 @@ def analyse_given(cube: xr.Dataset, analysis: Analysis, samples: Any) -> xr.Data
             return np.ascontiguousarray(given[np.arange(start, stop) % len(given)])
 
         def counts(key: Any, sampling: int, n_topics: int, size: int, *of: int) -> Any:
-            if not np.array_equal(key, stream_key(SEED, names.Purpose.SWAP_TOPICS)):
+            purposes = names.Purpose.SWAP_TOPICS, names.Purpose.UNPAIRED_TOPICS
+            if not any(np.array_equal(key, stream_key(SEED, each)) for each in purposes):
                 return draw(key, sampling, n_topics, size, *of)  # for limits
             return multiplicities(np.ascontiguousarray(trials(*of)[:, :, :size]), n_topics)
 
-        def ranges(scores: Any, key: Any, start: int, stop: int, found: Any) -> None:
-            for row, places in zip(found, trials(start, stop), strict=True):
+        def ranges(scores: Any, key: Any, start: int, stop: int) -> Any:
+            found = []
+            for places in trials(start, stop):
                 of_runs = np.take_along_axis(scores, places[:, np.newaxis].astype(np.int64), axis=2)
-                row[:] = np.ptp(of_runs.sum(axis=0), axis=-1)
+                found.append(np.ptp(of_runs.sum(axis=0), axis=-1))
+            return np.stack(found, axis=-1)
 
         known: dict[str, Callable[..., Any]] = {
             "topic_counts": counts,
             "null_ranges": ranges,
             "bootstrap_samples": lambda key, n, *of: trials(*of),
-            "topic_samples": lambda key, sampling, n, size, *of: trials(*of),
             "sign_columns": lambda key, n, *of: np.ascontiguousarray(trials(*of).T.astype(np.int8)),
         }
         return known.get(name, draw)

@@ -150,7 +150,7 @@ def test_every_cut_gives_the_same_bits(length: int) -> None:
         totals = Accumulator(outputs, 150)
         for low in reversed(range(0, 150, step)):
             high = min(low + step, 150)
-            totals.add(low, high, analysis.block(inputs, low, high))
+            totals.add(low, high, analysis.compute(inputs, low, high))
         found.append(analysis.finalize(prepared, totals.arrays, 150))
     xr.testing.assert_identical(*found)
 

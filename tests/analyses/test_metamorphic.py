@@ -58,9 +58,9 @@ MEAN = ("mean",)
 PAIR_TESTS = ("bootstrap", "randomisation", "tukey", "maxt", "unpaired", "paired")
 BY_PAIR = {
     "stability": ("first_better", "second_better", "equal"),
-    "bootstrap": ("reached", "p_value", "t", "kth_difference", "mean"),
-    "randomisation": ("reached", "p_value", "t", "kth_difference", "mean"),
-    "unpaired": ("reached", "p_value", "t", "kth_difference", "mean"),
+    "bootstrap": ("reached", "p_value", "t", "mean"),
+    "randomisation": ("reached", "p_value", "t", "mean"),
+    "unpaired": ("reached", "p_value", "t", "mean"),
     "paired": ("p_value", "mean"),
     "tukey": ("t", "mean"),
     "maxt": ("t", "mean", "standard_error"),
@@ -283,7 +283,7 @@ RELATIONS: dict[str, Relation] = {
             stability=Law(), splits=Law(), correlate=scaled("mean"), agreement=scaled("mean_first", "mean_second"), tukey=scaled("mean", "critical_difference", close=["t"]),
             paired=scaled("mean", *OF_PAIRED[2:], close=OF_PAIRED[:2]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), maxt=scaled("mean", "standard_error", "moderated_error", close=["t", "critical_value"], free=["residual_variance"]),
             swap=scaled("required_difference", "required_difference_smooth", "required_suffix", "max_performance", "max_difference", "support", close=["relative_difference"]),
-            **dict.fromkeys(["bootstrap", "randomisation", "unpaired"], scaled("mean", "kth_difference", "estimated_difference", close=["t"])),
+            **dict.fromkeys(["bootstrap", "randomisation", "unpaired"], scaled("mean", "estimated_difference", close=["t"])),
         ),
     ),
     "scores are negated": Relation(

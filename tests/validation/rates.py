@@ -181,7 +181,7 @@ def _gate(pair: Truth, number: int, seed: int) -> Values:
         loss = float(drawn[0].means[1] - drawn[0].means[0])
         found = judged(cube, "r000", "r001", loss)
         if loss > EQUAL_MEANS:
-            test = sc.Paired(tests=("t",), alphas=(ALPHA,), equivalence=loss)
+            test = sc.Paired(tests=("t",), alphas=(ALPHA,), margin=loss)
             p = analyse(cube, test)["equivalence_p_value"].values[:, 0, 0]
             found["equivalent"] = p < ALPHA
         parts.append(found)

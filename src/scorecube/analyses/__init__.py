@@ -10,14 +10,12 @@ from scorecube.analyses.registry import load_class
 if TYPE_CHECKING:
     from scorecube.analyses.base import Analysis
     from scorecube.analyses.board import Board
+    from scorecube.analyses.bootstrap import Bootstrap
     from scorecube.analyses.judges.judges import Judges
     from scorecube.analyses.leaderboard import Leaderboard
     from scorecube.analyses.max_t import MaxT
-    from scorecube.analyses.pair_tests.bootstrap import Bootstrap
-    from scorecube.analyses.pair_tests.randomisation import Randomisation
-    from scorecube.analyses.pair_tests.tukey import Tukey
-    from scorecube.analyses.pair_tests.unpaired import Unpaired
     from scorecube.analyses.paired import Paired
+    from scorecube.analyses.randomisation import Randomisation
     from scorecube.analyses.rank_agreement.agreement import Agreement
     from scorecube.analyses.rank_agreement.correlation import Correlation
     from scorecube.analyses.reliability import Reliability
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from scorecube.analyses.topic_samples.splits import Splits
     from scorecube.analyses.topic_samples.stability import Stability
     from scorecube.analyses.topic_samples.swap import Swap
+    from scorecube.analyses.tukey import Tukey
+    from scorecube.analyses.unpaired import Unpaired
 
 __all__ = [
     "Agreement",

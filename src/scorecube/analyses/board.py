@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import ALL_COLLECTIONS, Inputs, Prepared
+from scorecube.analyses.base import ALL_COLLECTIONS
 from scorecube.analyses.leaderboard import Leaderboard
-from scorecube.analyses.leaderboard_quantities import BOARD_VARIABLES
+from scorecube.analyses.leaderboard_quantities import BOARD_VARIABLES, VARIABLES
 from scorecube.analyses.options import option_field
+from scorecube.analyses.protocol import Totals
 from scorecube.analyses.table import HIGH, LOW, Table, make_table, read_weights
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON
@@ -68,15 +69,14 @@ class Board(Leaderboard):
         detail="For collections whose scores have different scales.",
     )
 
-    def table_of(self, cube: xr.Dataset) -> Table:
-        scores = self.standardised(cube)
-        table = make_table(scores, weights=self.weights_of(cube))
+    def table(self, cube: xr.Dataset) -> Table:
+        table = self.checked(make_table(self.standardised(cube), weights=self.weights_of(cube)))
         found = tuple(part.name for part in table.strata)
         if self.collections and set(self.collections) != set(found):
             raise BadPlan(
                 f"the collections of the cube are {', '.join(found)}; the plan is for {', '.join(self.collections)}"
             )
-        return table
+        return replace(table, notes=(*cube.attrs.get(NOT_COMMON, []), *table.notes))
 
     def weights_of(self, cube: xr.Dataset) -> dict[str, float]:
         """Return the weights that are named."""
@@ -109,40 +109,34 @@ class Board(Leaderboard):
             }
         )
 
-    def check(self, prepared: Prepared) -> list[str]:
-        return [*prepared.cube.attrs.get(NOT_COMMON, []), *super().check(prepared)]
-
-    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
-        table: Table = prepared.shared
-        result, strata = super().finalize(prepared, totals, trials), table.strata
+    def result(self, table: Table, totals: Totals) -> xr.Dataset:
+        strata, confidence = table.strata, 1 - self.alpha
         means = np.stack([table.means_in(part) for part in strata], axis=1)
-        limits = [
+        limits = np.array(
             [
-                [mean_limits([table.samples(x)[k]], ends, 1 - self.alpha) for x in scores]
-                for k in range(len(strata))
+                [
+                    [mean_limits([table.samples(x)[k]], ends, confidence) for x in scores]
+                    for k in range(len(strata))
+                ]
+                for scores, ends in zip(table.scores, table.ranges, strict=True)
             ]
-            for scores, ends in zip(table.scores, table.ranges, strict=True)
-        ]
+        )
         weights = np.array([part.weight for part in strata])
-        values = {
-            "collection_mean": means,
-            "collection_mean_low": np.array(limits)[..., 0],
-            "collection_mean_high": np.array(limits)[..., 1],
-            "mean_rank": _mean_ranks(table, means, weights),
-        }
-        values = {name: each[table.cell_of] for name, each in values.items()}
         sizes = [table.sizes[part.units].sum() for part in strata]
-        values |= {"weight": weights, "topics": np.array(sizes, np.int64)}
-        arrays = {
-            each.name: (each.dims, values[each.name], each.attrs())
-            for each in BOARD_VARIABLES
-            if each.name in values
+        values = self.values(table, totals) | {
+            "collection_mean": means,
+            "collection_mean_low": limits[..., 0],
+            "collection_mean_high": limits[..., 1],
+            "mean_rank": _mean_ranks(table, means, weights),
+            "weight": weights,
+            "topics": np.array(sizes, np.int64),
         }
         labels = [part.name for part in strata]
-        found = result.assign(arrays).assign_coords({names.COLLECTION: schema.label_array(labels)})
-        return found.assign_attrs(
-            collections=labels, weights=list(self.weights), standardise=self.standardise
-        )
+        attrs: dict[str, Any] = {"alpha": self.alpha, "collections": labels}
+        attrs |= {} if self.baseline is None else {"baseline": self.baseline}
+        attrs |= {"weights": list(self.weights), "standardise": self.standardise}
+        coords = {names.COLLECTION: schema.label_array(labels)}
+        return table.dataset((*VARIABLES, *BOARD_VARIABLES), values, coords, attrs)
 
 
 def _mean_ranks(table: Table, means: Any, weights: Any) -> Any:

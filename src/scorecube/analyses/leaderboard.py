@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,19 +10,21 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Inputs, Prepared
 from scorecube.analyses.leaderboard_quantities import BOARD_VARIABLES, VARIABLES
-from scorecube.analyses.max_tests import MaxStatistics
+from scorecube.analyses.max_tests import block_bytes, families_of_cells, maxima_block, notes_on_few
 from scorecube.analyses.options import level_field, option_field
-from scorecube.analyses.step_down import Family, all_pairs, critical_value, observe, pairs_with
-from scorecube.analyses.table import Table
+from scorecube.analyses.pairs import check_pairs, pairs_with
+from scorecube.analyses.protocol import Part, TableAnalysis, Totals
+from scorecube.analyses.step_down import Family, critical_value, observe
+from scorecube.analyses.table import Table, make_table
+from scorecube.collection.run_pairs import pair_positions
 from scorecube.statistics.intervals import Estimate, estimate, few_differ, logit_limits, mean_limits
 from scorecube.statistics.multiple_testing import adjusted
 from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leaderboard(MaxStatistics):
+class Leaderboard(TableAnalysis):
     """Leaderboard: runs, best first, with limits of means, rank sets, and groups.
 
     Estimands: the mean score of each run over infinitely many topics like these, the rank of that mean, and the pairs of runs whose means differ. Limits of
@@ -48,7 +49,7 @@ class Leaderboard(MaxStatistics):
     """
 
     name: ClassVar[str] = "leaderboard"
-    reads_means: ClassVar[bool] = True
+    default_trials: ClassVar[int] = 10_000
     examples: ClassVar[tuple[str, ...]] = ("--seed 1", "--baseline RUN --seed 1")
 
     alpha: float = level_field(
@@ -62,18 +63,44 @@ class Leaderboard(MaxStatistics):
         n_runs = cube.sizes[names.RUN]
         return math.comb(n_runs, 2) + (0 if self.baseline is None else n_runs - 1)
 
-    def families_of(self, table: Table, cell: int) -> list[Family]:
-        every = observe(table, cell, all_pairs(len(table.runs)))
+    def table(self, cube: xr.Dataset) -> Table:
+        return self.checked(make_table(cube))
+
+    def checked(self, table: Table) -> Table:
+        """Return a table that can be compared; raise BadPlan or BadName for others."""
+        check_pairs(table, self.name, self.baseline)
+        return table
+
+    def notes(self, table: Table) -> list[str]:
+        return notes_on_few(table)
+
+    def families(self, table: Table, cell: int) -> list[Family]:
+        """Return the family of all pairs of a cell, and that of the pairs with the baseline."""
+        every = observe(table, cell, pair_positions(len(table.runs)))
         if self.baseline is None:
             return [every]
         pairs = pairs_with(table.runs.index(self.baseline), len(table.runs))
         return [every, observe(table, cell, pairs, every.added)]
 
-    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
-        table: Table = prepared.shared
-        rows = []
-        for cell, families in enumerate(self.families(prepared)):
-            stops = np.cumsum([len(each.first) for each in families])
+    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
+        n_runs = len(table.runs)
+        sizes = [math.comb(n_runs, 2), *([] if self.baseline is None else [n_runs - 1])]
+        return maxima_block(table, sizes, self.families, start, stop, of_means=True)
+
+    def block_bytes(self, table: Table) -> float:
+        return block_bytes(table)
+
+    def result(self, table: Table, totals: Totals) -> xr.Dataset:
+        values = self.values(table, totals)
+        facts = {} if self.baseline is None else {"baseline": self.baseline}
+        attrs = {"alpha": self.alpha, **facts}
+        return table.dataset((*VARIABLES, *BOARD_VARIABLES), values, attrs=attrs)
+
+    def values(self, table: Table, totals: Totals) -> dict[str, Any]:
+        """Return all variables, by cell."""
+        rows, trials = [], table.trials
+        for cell, families in enumerate(families_of_cells(table, self.families)):
+            stops = np.cumsum([len(family.first) for family in families])
             reached = np.split(totals["reached"][cell], stops[:-1])
             row = self.means(table, cell, totals["largest_t"][cell])
             row |= self.ranks(table, cell, families[0], families[0].adjusted(reached[0], trials))
@@ -81,24 +108,7 @@ class Leaderboard(MaxStatistics):
                 p = families[1].adjusted(reached[1], trials)
                 row |= self.differences(table, cell, families[1], p, totals["largest"][cell, 1])
             rows.append(row)
-        values = {name: np.stack([row[name] for row in rows])[table.cell_of] for name in rows[0]}
-        attrs: dict[str, Any] = {"trials": trials, "alpha": self.alpha}
-        attrs |= {} if self.baseline is None else {"baseline": self.baseline}
-        return self.labelled(prepared, values, attrs)
-
-    def labelled(
-        self, prepared: Prepared, values: Mapping[str, Any], attrs: Mapping[str, Any]
-    ) -> xr.Dataset:
-        """Return a result with labels, and the teams of runs where they are known."""
-        table: Table = prepared.shared
-        found = {
-            each.name: (each.dims, values[each.name], each.attrs())
-            for each in (*VARIABLES, *BOARD_VARIABLES)
-            if each.name in values
-        }
-        result = table.labels(prepared.cube).drop_vars(names.TOPIC).assign(found)
-        facts = {"n_runs": len(table.runs), "n_topics": table.n_topics}
-        return result.assign_attrs(dict(attrs) | facts)
+        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
     def means(self, table: Table, cell: int, largest: Any) -> dict[str, Any]:
         """Return the means of the runs of a cell with limits, those of leaders over all runs."""

@@ -6,35 +6,30 @@ American Statistical Association 100, Algorithms 3.1 and 4.1; Westfall and Young
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import xarray as xr
 
-from scorecube.analyses.base import Inputs, Prepared
-from scorecube.analyses.max_tests import MaxStatistics
-from scorecube.analyses.pair_tests.base import (
+from scorecube.analyses.max_tests import block_bytes, families_of_cells, maxima_block, notes_on_few
+from scorecube.analyses.pair_results import CONFIDENCE, single_p_values
+from scorecube.analyses.pairs import (
+    OfPairs,
     alphas_field,
-    pair_result,
-    plus_one_field,
-    residual_variances,
-)
-from scorecube.analyses.pair_tests.family import baseline_field
-from scorecube.analyses.pair_tests.joint_quantities import MAXT_VARIABLES
-from scorecube.analyses.step_down import (
-    MODERATION,
-    Family,
-    all_pairs,
-    critical_value,
-    observe,
+    baseline_field,
     pairs_with,
+    plus_one_field,
 )
+from scorecube.analyses.protocol import Part, Totals
+from scorecube.analyses.step_down import MODERATION, Family, critical_value, observe
 from scorecube.analyses.table import Table
+from scorecube.collection.run_pairs import pair_positions
+from scorecube.statistics.multiple_testing import adjusted
 
 
 @dataclass(frozen=True, kw_only=True)
-class MaxT(MaxStatistics):
+class MaxT(OfPairs):
     """Step-down max-T test of all pairs together, also of runs that vary differently.
 
     It controls the family-wise error rate without assuming that runs are exchangeable. A trial draws n topics with replacement, shared by all metrics, gain
@@ -57,63 +52,65 @@ class MaxT(MaxStatistics):
     """
 
     name: ClassVar[str] = "maxt"
+    joint: ClassVar[bool] = True
+    strata: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --alpha 0.05 --seed 1",)
 
     alphas: tuple[float, ...] = alphas_field(finalize=True, family_wise=True)
-    baseline: str | None = baseline_field()
     plus_one: bool = plus_one_field()
+    baseline: str | None = baseline_field()
 
-    def families_of(self, table: Table, cell: int) -> list[Family]:
-        every = observe(table, cell, all_pairs(len(table.runs)))
+    def notes(self, table: Table) -> list[str]:
+        return notes_on_few(table)
+
+    def families(self, table: Table, cell: int) -> list[Family]:
+        """Return the family of all pairs that are tested; all pairs of runs decide what moderation adds."""
+        every = observe(table, cell, pair_positions(len(table.runs)))
         if self.baseline is None:
             return [every]
         pairs = pairs_with(table.runs.index(self.baseline), len(table.runs))
         return [observe(table, cell, pairs, every.added)]
 
-    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
-        table: Table = prepared.shared
-        families = [family for (family,) in self.families(prepared)]
-        reached = [
-            family.adjusted_counts(counts, trials)
-            for family, counts in zip(families, totals["reached"], strict=True)
-        ]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = [family.difference / np.sqrt(family.variance) for family in families]
-        flat = [family.variance == 0 for family in families]
-        equal = [family.difference == 0 for family in families]
-        values = {
-            "mean": table.means,
-            "residual_variance": table.in_bag * residual_variances(table.values),
-            "t": np.array(t),
-            "degenerate_pairs": np.array([(a & b).sum() for a, b in zip(flat, equal, strict=True)]),
-            "constant_pairs": np.array([(a & ~b).sum() for a, b in zip(flat, equal, strict=True)]),
-            **self.errors(table, families, totals["largest"]),
-        }
-        attrs: dict[str, Any] = {"trials": trials, "plus_one": int(self.plus_one), **table.facts}
-        return pair_result(
-            table.labels(prepared.cube),
-            np.array(reached, np.int32),
-            values,
-            self.alphas,
-            attrs,
-            self.baseline,
-            MAXT_VARIABLES,
+    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
+        return maxima_block(table, [len(self.pairs(table)[0])], self.families, start, stop)
+
+    def block_bytes(self, table: Table) -> float:
+        return block_bytes(table)
+
+    def counts(self, table: Table, totals: Totals) -> Any:
+        families = families_of_cells(table, self.families)
+        return np.stack(
+            [
+                family.adjusted_counts(counts, table.trials)
+                for (family,), counts in zip(families, totals["reached"], strict=True)
+            ]
         )
 
-    def errors(self, table: Table, families: list[Family], largest: Any) -> dict[str, Any]:
-        """Return the standard errors of pairs, and the critical values of each level, by cell."""
-        units = [grid.unit for grid in table.grids]
+    def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
+        families = [family for (family,) in families_of_cells(table, self.families)]
+        units = np.array([grid.unit for grid in table.grids])[:, np.newaxis]
+        single, moderated = np.empty_like(values["t"]), np.empty_like(values["t"])
+        critical = np.empty((len(families), len(self.alphas) + 1))
+        own = np.empty((len(families), len(self.alphas)), np.int64)
+        freedom = min(part.size() for part in table.strata) - 1
+        for cell, family in enumerate(families):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                t = np.abs(family.difference) / np.sqrt(family.variance)
+            single[cell] = single_p_values(t, freedom)
+            moderated[cell] = family.errors()
+            levels = [*self.alphas, 1 - CONFIDENCE]
+            largest = [critical_value(totals["largest"][cell, 0], alpha) for alpha in levels]
+            critical[cell] = np.sqrt((1 + MODERATION) * np.array(largest))
+            holm = adjusted(np.where(family.varied, single[cell], 1.0), "holm")
+            p = values["p_value"][cell]
+            own[cell] = [((holm < a) & ~(p < a)).sum() for a in self.alphas]
+        margin = np.where(moderated > 0, critical[:, -1:] * moderated * units, np.nan)
         return {
-            "standard_error": np.array(
-                [np.sqrt(each.variance) * u for each, u in zip(families, units, strict=True)]
-            ),
-            "moderated_error": np.array(
-                [each.errors() * u for each, u in zip(families, units, strict=True)]
-            ),
-            "critical_value": np.array(
-                [
-                    [np.sqrt((1 + MODERATION) * critical_value(row[0], a)) for a in self.alphas]
-                    for row in largest
-                ]
-            ),
+            "standard_error": np.stack([np.sqrt(each.variance) for each in families]) * units,
+            "moderated_error": moderated * units,
+            "critical_value": critical[:, :-1],
+            "difference_low": values["mean_difference"] - margin,
+            "difference_high": values["mean_difference"] + margin,
+            "p_single": single,
+            "own_error_pairs": own,
         }

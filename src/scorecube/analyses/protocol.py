@@ -131,7 +131,7 @@ class TableAnalysis(Analysis):
         return parts
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        return tuple(_declared(self.parts(table_of(prepared), 0, 0)))
+        return tuple(_declared(self.parts(prepared.shared, 0, 0)))
 
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         table = table_of(prepared, trials)

@@ -10,8 +10,8 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.leaderboard_quantities import VARIABLES
+from scorecube.collection.run_pairs import pair_positions
 from scorecube.errors import BadPlan, doubts_of_levels, meant
-from scorecube.kernels.pairs.pair_order import label_order
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.rank_sets import competition_ranks, normal_step_down, rank_limits
 
@@ -69,7 +69,7 @@ def rank_sets(
     values = np.asarray(estimates, float)
     matrix, factor = checked(values, np.asarray(covariance, float), alpha, trials)
     n = len(values)
-    first, second = label_order(n)
+    first, second = pair_positions(n)
     variances = matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]
     errors = np.sqrt(np.maximum(variances, 0.0))
     differences = values[first] - values[second]

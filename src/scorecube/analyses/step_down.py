@@ -74,18 +74,6 @@ class Family:
         return np.asarray((self.adjusted_counts(reached, trials) + 1) / (trials + 1))
 
 
-def all_pairs(n_runs: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return all pairs in label order."""
-    first, second = np.triu_indices(n_runs, 1)
-    return first.astype(np.int32), second.astype(np.int32)
-
-
-def pairs_with(run: int, n_runs: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the pairs of every other run with one."""
-    others = np.delete(np.arange(n_runs, dtype=np.int32), run)
-    return others, np.full(len(others), run, np.int32)
-
-
 def observe(table: Table, cell: int, pairs: Any, added: float | None = None) -> Family:
     """Return the family of some pairs in a cell.
 

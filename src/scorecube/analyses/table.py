@@ -7,10 +7,11 @@ any of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from threading import RLock
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -34,6 +35,7 @@ from scorecube.statistics.intervals import Sample
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Range = tuple[float, float]
+T = TypeVar("T")
 LOADED_BYTES = 2**28
 """Larger cubes are not loaded as a whole."""
 PART_BYTES = 2**25
@@ -133,6 +135,19 @@ class Table:
         """Memory of the scores."""
         return int(self.scores.nbytes)
 
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """Return what all blocks need, by name: made by the first that asks for it, once in each process."""
+        with self.__dict__.setdefault("_lock", RLock()):
+            made: dict[str, Any] = self.__dict__.setdefault("_made", {})
+            if name not in made:
+                made[name] = make()
+            found: T = made[name]
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: what follows from them is not sent to workers."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
     def key(self, purpose: Purpose, stratum: int = 0) -> NDArray[np.uint64]:
         """Return the key of the random words for a purpose, uint64 (2,), of a collection."""
         return stream_key(self.seed, purpose, stratum)
@@ -155,11 +170,8 @@ class Table:
             if each.name in values:
                 array = np.asarray(values[each.name])
                 by_cell = each.dims[:2] == (names.METRIC, names.GAIN)
-                found[each.name] = (
-                    each.dims,
-                    array[self.cell_of] if by_cell else array,
-                    each.attrs(),
-                )
+                said = each.attrs() | ({"role": each.role} if each.role else {})
+                found[each.name] = (each.dims, array[self.cell_of] if by_cell else array, said)
         labels: dict[str, Any] = {
             names.METRIC: label_array(self.metrics),
             names.GAIN: label_array(self.gains),

@@ -12,7 +12,6 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.quantities import quantity, quantity_names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import FIGURE_SIZE, line_style, round_ticks
@@ -27,7 +26,7 @@ from scorecube.report.phrases import (
     own_errors,
     value_range,
 )
-from scorecube.report.tables import Table, combine, declared
+from scorecube.report.tables import combine, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
     DIFFERENCE,
@@ -53,7 +52,12 @@ LEAST_MEASURED = 25
 """Fewest topics that these rates are shown with; of fewer a warning says that none are known."""
 FEW = 30
 """Pairs whose p-values are marked one by one."""
-TEST_NAMES = {"t": "paired t test", "wilcoxon": "Wilcoxon test", "sign": "sign test"}
+TEST_NAMES = {
+    "t": "paired t test",
+    "wilcoxon": "Wilcoxon test",
+    "sign": "sign test",
+    "unpaired": "Welch's t test",
+}
 ESTIMATES = ("estimated_difference", "largest_not_significant")
 UNDECIDED, OWN_ERRORS = "undecided_pairs", "own_error_pairs"
 
@@ -85,54 +89,22 @@ CLOSEST = Summary(
     title="pairs whose p is closest to alpha",
 )
 """Pairs whose decisions are closest."""
+POWER_COLUMNS = "significant pairs=n_tested share estimated_difference? trials degenerate_pairs constant_pairs largest_not_significant?"
+PAIR_COLUMNS = "run_a run_b mean_difference difference_low difference_high effect_size d_z? p_value p_value_holm? p_value_bh? p_single? t standard_error"
 POWER = declared(
-    "metric gain alpha",
-    "metric gain alpha significant pairs=n_tested share estimated_difference? trials "
-    "degenerate_pairs constant_pairs largest_not_significant?",
-    sort="-alpha -share",
+    "metric gain alpha", f"metric gain test alpha {POWER_COLUMNS}", sort="-alpha -share"
 )
 """Discriminative power, best first; the bootstrap's also with the estimated difference (Sakai 2007, Tables 4 and 6)."""
 AT_LARGEST_ALPHA = declared("metric gain", "metric gain alpha share", part=at_largest_alpha)
-ADJUSTED = declared(
-    "metric gain adjustment alpha",
-    "metric gain alpha adjustment significant=adjusted_significant pairs=n_tested "
-    "share=adjusted_share",
+ADJUSTED_COLUMNS = (
+    "alpha adjustment significant=adjusted_significant pairs=n_tested share=adjusted_share"
 )
+ADJUSTED = declared("metric gain adjustment alpha", f"metric gain test {ADJUSTED_COLUMNS}")
 """Significant pairs under each adjustment for testing many pairs. Holm's needs more trials than pairs / alpha to find any pair."""
-ADJUSTABLE, EFFECT = (
-    "p_value p_value_holm p_value_bh",
-    "difference_low difference_high effect_size d_z?",
+PAIRS = replace(
+    declared("metric gain pair", f"metric gain test {PAIR_COLUMNS}", long=True), legend=legend
 )
-
-
-def _pairs(columns: str) -> Table:
-    """Return the table of all pairs of runs with some columns; differences are first minus second run."""
-    words = f"metric gain run_a run_b {columns}"
-    return replace(
-        declared("metric gain pair", words, long=True, part=at_largest_alpha), legend=legend
-    )
-
-
-P_VALUE_PAIRS = _pairs(f"mean_difference {ADJUSTABLE} {EFFECT}")
-"""Every pair of runs with its p-value."""
-ASL_PAIRS = _pairs(
-    f"mean_difference t asl=p_value asl_holm=p_value_holm asl_bh=p_value_bh {ADJUSTABLE} {EFFECT}"
-)
-"""The same with the achieved significance level, which is the p-value under another name."""
-JOINT_PAIRS = _pairs(f"mean_difference p_value {EFFECT} p_single?")
-"""Every pair of runs with its p-value, which accounts for all pairs together and takes no adjustment."""
-SIMULTANEOUS_PAIRS = _pairs(f"mean_difference {EFFECT} p_value p_single?")
-"""Every pair of runs with the simultaneous interval of its difference, first minus second run, and effect sizes.
-
-All intervals of a metric together hold the true differences with probability 1 - the largest alpha.
-"""
-CURVE = declared(
-    "metric gain rank",
-    "metric gain rank p_value=sorted_p_value",
-    only="sorted_p_value",
-    long="metric gain pair",
-)
-"""Sorted p-values: how many pairs have one up to a value (Sakai 2017, section 2)."""
+"""Every pair of runs: difference with 95 % limits, effect sizes, and p-values."""
 
 
 def conditions(result: xr.Dataset) -> str:
@@ -173,7 +145,7 @@ def what_is_compared(attrs: Mapping[str, Any]) -> str:
 
 def page_tables(frames: Frames) -> HeadedTables:
     """Return discriminative power at each level, and how much is left after an adjustment for the number of pairs."""
-    frame = frames["power"].drop(columns="trials")
+    frame = frames["power"].drop(columns=["test", "trials"])
     frame = frame.drop(
         columns=[odd for odd in ("degenerate_pairs", "constant_pairs") if not frame[odd].any()]
     )
@@ -193,9 +165,9 @@ def discrimination(group: ResultGroup) -> Iterator[Finding]:
     frame = with_labels(group.first_table)
     frame = frame[frame["alpha"] == frame["alpha"].max()]
     test = ""
-    if "adjustment" in frame:
+    if names.TEST in group.results[0].dims:
         asked = labels_of(group.results[0], names.TEST)
-        frame = frame[(frame["adjustment"] == "none") & (frame["test"] == asked[0])]
+        frame = frame[frame["test"] == asked[0]]
         test = f"{_test(group.results[0], asked[0])}: "
     frame = frame.dropna(subset="share").sort_values("share", ascending=False, kind="stable")
     if frame.empty:
@@ -239,7 +211,7 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
     level, one = f"p < {row['alpha']:g}, {family(attrs)}", noun(attrs)
     compared, test = (
         what_is_compared(attrs),
-        f"{_test(result, row['test'])}: " if "test" in row else "",
+        f"{_test(result, row['test'])}: " if names.TEST in result.dims else "",
     )
     if row["significant"] == 0:
         no = f"no pair of {one}s is separated"
@@ -261,9 +233,9 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
             f"{row['label']} separates {most}{compared}: {row['significant']:,} of {row['pairs']:,} ({share}) have {level}, "
             f"on these {attrs['n_topics']} topics{after}"
         )
-    own = _count(result, row, OWN_ERRORS) if OWN_ERRORS in quantity_names(result) else 0
-    sentence += own_errors(own if attrs.get("analysis") == "maxt" else 0)
-    near = _count(result, row, UNDECIDED) if UNDECIDED in quantity_names(result) else 0
+    own = _count(result, row, OWN_ERRORS) if OWN_ERRORS in result else 0
+    sentence += own_errors(own)
+    near = _count(result, row, UNDECIDED) if UNDECIDED in result else 0
     if near:
         sentence += f"; {counted(near, 'p-value')} within the Monte Carlo error of {row['alpha']:g}"
     subject = f"share of {compared} separated, {row['label']}"
@@ -282,7 +254,7 @@ def _count(result: xr.Dataset, row: Any, name: str) -> int:
     at = result.sel({names.METRIC: row["metric"]})
     gains = labels_of(result, names.GAIN)
     at = at.isel({names.GAIN: gains.index(row["gain"]) if row.get("gain") in gains else 0})
-    counts = quantity(at, name).sel({names.ALPHA: row["alpha"]})
+    counts = at[name].sel({names.ALPHA: row["alpha"]})
     return int(counts.sel({names.TEST: row["test"]}) if names.TEST in counts.dims else counts)
 
 
@@ -380,8 +352,8 @@ def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> Remarks:
 
 def _near_alpha(result: xr.Dataset) -> Remarks:
     """Yield a remark on p-values that cannot be distinguished from the largest alpha with so many trials."""
-    alpha, known = float(result[names.ALPHA].max()), UNDECIDED in quantity_names(result)
-    near = int(quantity(result, UNDECIDED).sel({names.ALPHA: alpha}).max()) if known else 0
+    alpha, known = float(result[names.ALPHA].max()), UNDECIDED in result
+    near = int(result[UNDECIDED].sel({names.ALPHA: alpha}).max()) if known else 0
     if near:
         yield (
             "P-values of some pairs are within the Monte Carlo error of alpha: with other seeds these pairs may change sides, and counts of significant pairs with them; "
@@ -440,23 +412,17 @@ def power_bars(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     shares_by_collection(canvas, table, results, f"% of pairs with p < {table['alpha'].max():g}")
 
 
-def _view(name: str, heading: str, about: str, pairs: Table, *, joint: bool = False) -> View:
+def _view(name: str, heading: str, about: str, *, joint: bool = False) -> View:
     """Return the view of a resampling test of pairs of runs.
 
     name, heading, about: As of `View`.
-    pairs: Table of all pairs.
     joint: Whether p-values account for all pairs together.
     """
     return View(
         name=name,
         heading=heading,
         about=about,
-        tables={
-            "power": POWER,
-            "pairs": pairs,
-            "curve": CURVE,
-            **({} if joint else {"adjusted": ADJUSTED}),
-        },
+        tables={"power": POWER, "pairs": PAIRS, **({} if joint else {"adjusted": ADJUSTED})},
         summary=(COUNTS, CLOSEST),
         title=title,
         caption=lambda result: (
@@ -480,14 +446,12 @@ BOOTSTRAP = _view(
     "with an ASL below alpha. Sakai's estimated difference is the largest, over all pairs, that chance alone reaches with probability alpha in that pair; "
     "a pair with a smaller difference can be significant. As the largest of many estimates it is too large on average, and no interval for it is known to hold. Pairs are tested one by one: of many "
     "pairs without any difference, a share of about alpha is expected to be significant (measured at 0.05 in simulations: 0.06 to 0.07 with 25 topics, 0.06 with 50).",
-    ASL_PAIRS,
 )
 RANDOMISATION = _view(
     "randomisation",
     "Randomisation test",
     "If two runs did not differ, their scores on a topic could be exchanged. The p-value is the share of random exchanges that "
     "make the mean difference at least as large as the observed one. Pairs are tested one by one.",
-    P_VALUE_PAIRS,
 )
 TUKEY = _view(
     "tukey",
@@ -497,7 +461,6 @@ TUKEY = _view(
     "runs that do not differ can be exchanged for each other: then one or more of their pairs are significant with probability alpha. Where runs "
     "vary differently, the probability is larger: measured at alpha = 0.05, 0.05 to 0.12 on real scores with equal means, and 0.34 with one "
     "run of 30 that varies seven times as much as the others. The max-T test (scorecube maxt) needs no such condition; in the same simulations it erred less and found more pairs.",
-    JOINT_PAIRS,
     joint=True,
 )
 MAXT = _view(
@@ -510,7 +473,6 @@ MAXT = _view(
     "are to be significant with probability alpha at most; measured at alpha = 0.05, 0.05 to 0.08 on 50 topics of real collections with equal means, so that a p-value just below "
     "alpha is weak evidence. Unlike Tukey's test it does not assume that runs without a difference can be exchanged for "
     "each other: one run that varies more than the others does no harm.",
-    SIMULTANEOUS_PAIRS,
     joint=True,
 )
 UNPAIRED = _view(
@@ -519,6 +481,5 @@ UNPAIRED = _view(
     "Each run's scores are drawn anew on their own, as if the two runs of a pair had different topics. The p-value is the share of "
     "draws in which chance alone makes the difference (for means, Welch's t) as large as the observed one. The test is less powerful "
     "than the paired one, but also serves summaries other than the mean: geometric means and area measures.",
-    P_VALUE_PAIRS,
 )
 VIEWS = {each.name: each for each in (BOOTSTRAP, RANDOMISATION, TUKEY, MAXT, UNPAIRED)}

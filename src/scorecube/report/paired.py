@@ -13,9 +13,12 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.findings import Finding, with_number
 from scorecube.report.pair_tests import (
+    ADJUSTED_COLUMNS,
     CLOSEST,
     COUNTS,
     PAIR,
+    PAIR_COLUMNS,
+    POWER_COLUMNS,
     against,
     at_largest_alpha,
     conditions,
@@ -30,35 +33,30 @@ from scorecube.report.tables import declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import DISCRIMINATION, Frames, HeadedTables, Remarks, View
 
-MARGIN = "equivalence"
+MARGIN = "margin"
 POWER = declared(
+    "metric gain test alpha", f"metric gain test alpha {POWER_COLUMNS}", sort="-test -alpha -share"
+)
+"""Share of significant pairs by test and level."""
+ADJUSTED = declared(
     "metric gain test adjustment alpha",
-    "metric gain test alpha adjustment significant=adjusted_significant pairs=n_tested "
-    "share=adjusted_share",
+    f"metric gain test {ADJUSTED_COLUMNS}",
     sort="-test -adjustment -alpha -share",
 )
-"""Share of significant pairs by test, level and adjustment for testing many pairs."""
+"""The same under each adjustment for testing many pairs."""
 PAIRS = declared(
-    "metric gain pair",
-    "metric gain run_a run_b mean_difference p_{test}=p_value "
-    "p_{test}_holm=p_value_holm p_{test}_bh=p_value_bh standard_error "
-    "p_equivalence?=equivalence_p_value difference_low difference_high effect_size d_z? "
-    "verdict?=verdict_on_pair",
+    "metric gain test pair",
+    f"metric gain test {PAIR_COLUMNS} p_equivalence?=equivalence_p_value verdict?=verdict_on_pair",
     long=True,
     part=at_largest_alpha,
 )
-"""Every pair of runs with its p-values; differences are first minus second run.
-
-With a margin of equivalence also the p-value of the two one-sided tests, the interval of the difference (confidence 1 - 2 alpha)
-and the verdict, at the largest alpha. Of systems with repeated runs also the standard error of the difference over topics and
-repetitions, and its degrees of freedom.
-"""
+"""Every pair of runs by each test; with a margin also the p-value of the two one-sided tests and the verdict, at the largest alpha."""
 EQUIVALENCE = declared(
     "metric gain adjustment alpha",
-    "metric gain margin?=equivalence alpha? adjustment? equivalent?=verdict_pairs[equivalent] "
+    "metric gain margin? alpha? adjustment? equivalent?=verdict_pairs[equivalent] "
     "different?=verdict_pairs[different] inconclusive?=verdict_pairs[inconclusive]",
     sort="-adjustment -alpha -equivalent",
-    needs="equivalence",
+    needs="verdict_pairs",
 )
 """Pairs by verdict, level and adjustment for testing many pairs; empty for a result without a margin.
 
@@ -69,7 +67,7 @@ Tested pairs are the sum of the three.
 def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield, for each further test, the metric that separates most pairs of runs; with a margin, how many pairs are equivalent."""
     frame = with_labels(POWER.make(result))
-    plain = frame[(frame["adjustment"] == "none") & (frame["alpha"] == frame["alpha"].max())]
+    plain = frame[frame["alpha"] == frame["alpha"].max()]
     first = labels_of(result, names.TEST)[0]
     for _, rows in plain[plain["test"] != first].groupby("test", sort=False):
         yield separated(result, rows)
@@ -100,7 +98,7 @@ def equivalences(result: xr.Dataset) -> Iterator[Finding]:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return the tests, whether systems are compared, the run that others are compared with, and the margin."""
-    margin = options.get("equivalence")
+    margin = options.get("margin")
     within = f"equivalence within {margin:g}" if margin is not None else ""
     return listed(*options["tests"], against(options), within)
 
@@ -120,12 +118,11 @@ def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
 
 def page_tables(frames: Frames) -> HeadedTables:
     """Return the significant pairs at each level, and how many are left after an adjustment for the number of pairs."""
-    frame = frames["power"]
-    plain, others = frame[frame["adjustment"] == "none"], frame[frame["adjustment"] != "none"]
     tables = [
-        (f"Significant pairs at {alpha:g}", part.drop(columns=["alpha", "adjustment"]))
-        for alpha, part in plain.groupby("alpha", sort=False)
+        (f"Significant pairs at {alpha:g}", part.drop(columns=["alpha", "trials"]))
+        for alpha, part in frames["power"].groupby("alpha", sort=False)
     ]
+    others = frames["adjusted"][frames["adjusted"]["adjustment"] != "none"]
     verdicts = frames.get("equivalence")
     shown = [] if verdicts is None or verdicts.empty else [("Equivalence", verdicts)]
     return [*tables, ("Adjusted for the number of pairs", others), *shown]
@@ -143,9 +140,14 @@ VIEW = View(
     ),
     summary=(
         replace(COUNTS, columns="test metric=label significant of=pairs share alpha"),
-        replace(CLOSEST, columns=f"{PAIR} p=p_t", near="p_t"),
+        replace(CLOSEST, columns=f"test {PAIR} p=p_value"),
     ),
-    tables={"power": POWER, "pairs": replace(PAIRS, legend=legend), "equivalence": EQUIVALENCE},
+    tables={
+        "power": POWER,
+        "pairs": replace(PAIRS, legend=legend),
+        "adjusted": ADJUSTED,
+        "equivalence": EQUIVALENCE,
+    },
     if_few="pairs",
     title=title,
     caption=lambda result: f"{conditions(result.isel({names.TEST: 0}))}. Sorted p-values.",

@@ -86,22 +86,6 @@ def merge_gains(frame: pd.DataFrame) -> pd.DataFrame:
     return merged.drop_duplicates(ignore_index=True)
 
 
-def without_second_names(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table without the columns ``asl``, which csv and json have beside the equal ``p_value``.
-
-    Examples
-    --------
-    >>> without_second_names(pd.DataFrame({"asl": [0.5], "t": [1.0], "p_value": [0.5]})).columns.tolist()
-    ['t', 'p_value']
-    """
-    second = [
-        column
-        for column in map(str, frame.columns)
-        if column.startswith("asl") and column.replace("asl", "p_value") in frame.columns
-    ]
-    return frame.drop(columns=second)
-
-
 def estimates_first(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table with estimates over infinitely many topics beside the observed tau, before the interval by the null variance, which may exceed 1.
 
@@ -254,7 +238,7 @@ def render_parts(
     if form in ("csv", "json"):
         yield from _data_parts(data_columns(frame, columns), form)
         return
-    frame = merge_gains(estimates_first(without_second_names(frame)))
+    frame = merge_gains(estimates_first(frame))
     layout = printed_columns(frame, columns, joined=form != "text", without_common=bool(caption))
     shown = Columns(frame, layout, form)
     if form == "latex":

@@ -193,13 +193,19 @@ class Estimates(NamedTuple):
 
 
 def guarded_estimates(
-    differences: FloatArray, sizes: FloatArray, width: float | None, *, binary: bool
+    differences: FloatArray,
+    sizes: FloatArray,
+    width: float | None,
+    *,
+    binary: bool,
+    in_bag: float = 1.0,
 ) -> Estimates:
     """Return what `guarded_estimate` does, of the differences of many pairs in one collection.
 
     differences: float64 (pair, unit): mean over the topics of a unit.
     sizes: float64 (unit,).
     width, binary: As of `guarded_estimate`.
+    in_bag: As of `Sample`.
 
     Examples
     --------
@@ -215,7 +221,7 @@ def guarded_estimates(
         return Estimates(*plain, freedom)
     ends = np.broadcast_to(np.array([-width, width]), (len(differences), 2))
     padded = np.concatenate([differences, ends], axis=1)
-    guarded = _ratios(padded, np.append(sizes, [sizes.mean()] * 2))
+    guarded = _ratios(padded, np.append(sizes, [sizes.mean() / in_bag] * 2))
     few: NDArray[np.bool_] = np.full(len(differences), True)
     if not binary:
         ordered = np.sort(differences, axis=1)

@@ -50,6 +50,17 @@ def classical_p_values(test: str, differences: Array, rounding: float = 0.0) -> 
     return p
 
 
+def welch_p_values(first: Array, second: Array) -> Array:
+    """Return the two-sided p-values of Welch's t test of pairs of runs, as if they had other topics: float64 (pair,).
+
+    first, second: float64 (pair, topic): scores. Two runs without spread have p = 0, or 1 if they are equal.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = scipy.stats.ttest_ind(first, second, axis=1, equal_var=False).pvalue
+    apart = first.mean(axis=1) != second.mean(axis=1)
+    return np.where(np.isnan(p), np.where(apart, 0.0, 1.0), p)
+
+
 def signed_rank_p_values(differences: Array) -> Array:
     """Return the p-values of Wilcoxon's test of differences (pair, topic).
 

@@ -137,11 +137,11 @@ def test_every_cut_gives_the_same_bits(baseline: str | None, cut: int) -> None:
     prepared, _ = analysis.prepare_checked(cube)
     inputs = analysis.inputs(prepared, trials, 1)
     whole, parts = (Accumulator(analysis.outputs(prepared), trials) for _ in range(2))
-    whole.add(0, trials, analysis.block(inputs, 0, trials))
+    whole.add(0, trials, analysis.compute(inputs, 0, trials))
     starts = range(0, trials, cut) if cut > 1 else [0, 1, 2]
     for start in starts:
         stop = min(start + cut, trials) if cut > 1 or start < 2 else trials
-        parts.add(start, stop, analysis.block(inputs, start, stop))
+        parts.add(start, stop, analysis.compute(inputs, start, stop))
     for name, array in whole.arrays.items():
         assert np.array_equal(array, parts.arrays[name]), name
 

@@ -15,14 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.analyses import Bootstrap, Paired, Randomisation, Tukey, registry
-from scorecube.analyses.pair_tests.base import observed_statistics
 from scorecube.collection.score_range import LARGEST_SCORE
-from scorecube.errors import BadInput, BadPlan, ScorecubeError
-from scorecube.statistics.integer_scores import BLIND, comparable_scores, in_units
+from scorecube.errors import BadInput, ScorecubeError
 from scorecube.workflow.api import analyse, cube_from_scores
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-FIRST, SECOND = np.array([0], np.int32), np.array([1], np.int32)
 
 
 def two_runs(n: int, scale: float, spread: float, share: float, t: float, seed: int) -> Floats:
@@ -56,22 +53,14 @@ def check(scores: Floats) -> None:
     """Compare the numbers that all tests use with exact fractions and SciPy."""
     exact = [Fraction(y) - Fraction(x) for x, y in scores.T.tolist()]
     n, differences = len(exact), np.array([float(each) for each in exact])
-    mean, error = float(sum(exact) / n), differences.std(ddof=1) / math.sqrt(n)
-    units = in_units(*comparable_scores(scores))
-    in_scores = n * units.per_score
-    assert abs((units.sums[1] - units.sums[0]) / in_scores - mean) <= 2 * BLIND * error
-    totals = (units.totals[1] - units.totals[0]) / (n * units.fine_units)
-    assert abs(totals - mean) <= 2 * BLIND * error
-    assert units.snap / in_scores <= 2 * BLIND * error
     t = scipy.stats.ttest_1samp(differences, 0.0)
-    found = observed_statistics(scores[np.newaxis], SECOND, FIRST)[0][0, 0]
-    assert found == pytest.approx(t.statistic, rel=0.01, abs=0.01)
     cube = cube_from_scores({"M": pd.DataFrame(scores, index=["a", "b"])})
     try:
         result = analyse(cube, Paired(tests=("t", "wilcoxon", "sign")))
     except BadInput:
         assert np.ptp(scores, axis=0).max() < 1e-4 * np.ptp(scores)
         return
+    assert -result["t"].item() == pytest.approx(t.statistic, rel=0.01, abs=0.01)
     p = result["p_value"].squeeze().to_series()
     assert p["t"] == pytest.approx(t.pvalue, rel=0.05, abs=1e-300)
     # Differences of 1e-9 of the range are ties.
@@ -97,33 +86,21 @@ def test_a_million_topics(scale: float, spread: float) -> None:
 
 
 @pytest.mark.parametrize("analysis", [Bootstrap(), Randomisation(), Tukey()], ids=lambda a: a.name)
-@pytest.mark.parametrize("case", ["many topics", "an outlier", "an outlier of decimals"])
-def test_resampling_finds_what_the_t_test_finds(analysis: Any, case: str) -> None:
-    scores = (
-        two_runs(100_000, 1.0, 0.0, 0.15, 7.0, 1)
-        if case == "many topics"
-        else two_runs(200, 1.0, 0.0, 0.05, 7.0, 1)
-    )
-    if case != "many topics":
-        scores[:, 0] = 1e9
-    if case == "an outlier of decimals":
-        scores = scores.round(7)
+def test_resampling_finds_what_the_t_test_finds_on_many_topics(analysis: Any) -> None:
+    scores = two_runs(100_000, 1.0, 0.0, 0.15, 7.0, 1)
     assert scipy.stats.ttest_rel(scores[0], scores[1]).pvalue < 1e-9
     cube = cube_from_scores({"M": pd.DataFrame(scores, index=["a", "b"])})
-    trials = 30 if case == "many topics" else 400
-    result = analyse(cube, analysis, trials=trials, seed=1, workers=1)
+    result = analyse(cube, analysis, trials=30, seed=1, workers=1)
     assert int(result["reached"].squeeze()) == 0
-    assert not any("equal" in note for note in result.attrs.get("notes", []))
 
 
-def test_what_sums_cannot_hold_is_refused() -> None:
-    scores = two_runs(200, 1.0, 0.0, 0.01, 5.0, 1)
-    scores[0, 0] = 1e9
+@pytest.mark.parametrize("analysis", [Bootstrap(), Randomisation(), Tukey()], ids=lambda a: a.name)
+def test_what_the_grid_cannot_hold_is_refused(analysis: Any) -> None:
+    scores = two_runs(200, 1.0, 0.0, 0.05, 7.0, 1)
+    scores[:, 0] = 1e9
     cube = cube_from_scores({"M": pd.DataFrame(scores, index=["a", "b"])})
-    message = r"differ by up to 1e\+09 from others of their topic, and most by about 0.0"
-    for analysis in (Bootstrap(), Randomisation(), Tukey()):
-        with pytest.raises(BadPlan, match=message):
-            analyse(cube, analysis, trials=20, seed=1, workers=1)
+    with pytest.raises(BadInput, match="too little of the range"):
+        analyse(cube, analysis, trials=20, seed=1, workers=1)
 
 
 def test_runs_that_differ_by_rounding_alone_are_equal() -> None:

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.kernels.pairs.tukey import null_ranges, permutations
 from scorecube.kernels.random.draws import bootstrap_samples, multiplicity_columns, sign_columns
 from scorecube.kernels.random.philox import STREAM_VERSION, stream_key
+from scorecube.kernels.tukey import null_ranges, permutations
 from scorecube.names import Purpose
 from tests.kernels.random.test_philox import assert_uniform
 
@@ -158,8 +158,7 @@ def test_ranges_are_those_of_the_permutations_drawn(
     scores = (
         np.random.default_rng(seed).integers(-50, 50, (n_topics, n_cells, n_runs)).astype(float)
     )
-    drawn = np.empty((6, n_cells))
-    null_ranges(scores, key, 4, 10, drawn)
+    drawn = null_ranges(scores, key, 4, 10).T
     expected = []
     for trial in range(4, 10):
         orders = plain_permutations(seed, trial, n_topics, n_runs)

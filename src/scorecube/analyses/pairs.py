@@ -1,0 +1,265 @@
+"""Base of tests of pairs of runs: options, pairs, and the one table of results.
+
+A test adds a small module: how often resamples reach what is observed, and perhaps limits of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.options import level_field, option_field
+from scorecube.analyses.pair_quantities import VARIABLES
+from scorecube.analyses.pair_results import (
+    Pairs,
+    adjustments,
+    decided,
+    estimates,
+    largest_not_significant,
+    moments,
+    n_undecided,
+    single_p_values,
+)
+from scorecube.analyses.protocol import Concat, Max, Part, TableAnalysis, Totals
+from scorecube.analyses.table import Table, make_table
+from scorecube.collection.run_pairs import pair_labels, pair_positions
+from scorecube.collection.schema import Variable
+from scorecube.errors import BadName, BadPlan, counted, nearest
+from scorecube.statistics.multiple_testing import METHODS
+
+T = TypeVar("T")
+REFUSED_BINARY, FEW_BINARY = 5, 10
+"""Numbers of units up to which scores 0 and 1 are refused, and noted."""
+TILE = 64
+"""Pairs that are tested together; results do not depend on it."""
+KEPT_BYTES = 2**28
+"""Most memory of what blocks of all cells share; they make more for themselves."""
+
+
+def alphas_field(*, finalize: bool = False, family_wise: bool = False) -> tuple[float, ...]:
+    """Declare the significance levels of a test."""
+    rule = "They are those of all pairs together (family-wise error rate). " * family_wise
+    return level_field(
+        names.ALPHA,
+        (0.05, 0.01),
+        "Significance levels.",
+        detail=f"{rule}A pair is significant if p < alpha.",
+        flag="--alpha",
+        finalize=finalize,
+    )
+
+
+def plus_one_field() -> bool:
+    """Declare whether p-values count the observed statistic as a resample."""
+    return option_field(
+        True,
+        "p = count / B, as in the papers, instead of (count + 1) / (B + 1), which is never 0.",
+        detail="p = (count + 1) / (B + 1), which is never 0, instead of the papers' count / B.",
+        flag="--no-plus-one",
+        finalize=True,
+    )
+
+
+def baseline_field() -> str | None:
+    """Declare the run that all others are compared with."""
+    return option_field(
+        None,
+        "Compare this run with every other one; all pairs by default.",
+        detail="With one, p - 1 pairs are tested.",
+    )
+
+
+class OfPairs(TableAnalysis):
+    """Base of all that compares pairs of runs; its subclasses have an option `alphas`, and perhaps `baseline`."""
+
+    default_trials: ClassVar[int] = 10_000
+    joint: ClassVar[bool] = False
+    """Whether p-values are of all pairs together, and need no adjustment for their number."""
+    strata: ClassVar[bool] = False
+    """Whether several collections are tested together."""
+    few_binary: ClassVar[bool] = False
+    """Whether scores 0 and 1 of few topics are refused: a difference on all of them is no rare event, and has an infinite t."""
+    alphas: tuple[float, ...]
+    plus_one: bool
+    baseline: str | None = None
+
+    def table(self, cube: xr.Dataset) -> Table:
+        table = make_table(cube)
+        check_pairs(table, self.name, self.baseline)
+        if len(table.strata) > 1 and not self.strata:
+            raise BadPlan(
+                f"{self.name} tests one collection at a time; maxt and board take several"
+            )
+        return table
+
+    def notes(self, table: Table) -> list[str]:
+        return [*table.notes, *(binary_notes(table) if self.few_binary else [])]
+
+    def pairs(self, table: Table) -> Pairs:
+        """Return first and second runs of the pairs that are tested."""
+        n_runs = len(table.runs)
+        if self.baseline is None:
+            return pair_positions(n_runs)
+        return pairs_with(table.runs.index(self.baseline), n_runs)
+
+    def result(self, table: Table, totals: Totals) -> xr.Dataset:
+        pairs = self.pairs(table)
+        reached = self.counts(table, totals)
+        values = self.estimates(table, pairs)
+        safe = (reached + 1) / (table.trials + 1)
+        p = safe if self.plus_one else reached / table.trials
+        better = values["mean_difference"] * np.where(table.higher, 1, -1)[:, np.newaxis]
+        values |= {"reached": reached.astype(np.int32)}
+        values |= decided(p, better, self.alphas, self.baseline)
+        values["undecided_pairs"] = n_undecided(p, self.alphas, table.trials)
+        if self.joint:
+            values["p_single"] = single_p_values(values["t"], table.sizes.size - 1)
+        else:
+            values |= adjustments(p, self.alphas, safe)
+        values |= self.more(table, totals, values)
+        attrs = {"plus_one": int(self.plus_one), "notes": self.too_few(table.trials)}
+        return self.labelled(table, values, attrs)
+
+    def estimates(self, table: Table, pairs: Pairs) -> dict[str, Any]:
+        """Return means, differences, limits and effect sizes, by cell."""
+        return estimates(table, moments(table, pairs))
+
+    @abstractmethod
+    def counts(self, table: Table, totals: Totals) -> Any:
+        """Return in how many trials a statistic at least as extreme as the observed one is found, int64 (cell, pair)."""
+
+    def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the test has beside, or in place of, the other values."""
+        return {}
+
+    def labelled(
+        self,
+        table: Table,
+        values: Mapping[str, Any],
+        attrs: Mapping[str, Any],
+        declared: Sequence[Variable] = VARIABLES,
+        more: Mapping[str, Any] | None = None,
+    ) -> xr.Dataset:
+        """Return a result with labels of pairs, levels, and what is declared along other dims."""
+        runs = xr.Variable(names.RUN, list(table.runs))
+        coords: dict[str, Any] = {**pair_labels(runs, self.pairs(table)), **(more or {})}
+        coords[names.ALPHA] = np.array(self.alphas)
+        if "adjusted_share" in values:
+            coords[names.ADJUSTMENT] = list(METHODS)
+        facts = {} if self.baseline is None else {"baseline": self.baseline}
+        facts |= {} if names.TEST in coords else {names.TEST: self.name}
+        return table.dataset(declared, values, coords, {**facts, **attrs})
+
+    def too_few(self, trials: int) -> list[str]:
+        """Return a note for each level that no p-value can be below."""
+        return [
+            f"{counted(trials, 'trial')}: too few for alpha {alpha:g}; no p-value lies between 0 and {alpha:g}"
+            for alpha in self.alphas
+            if Fraction(str(alpha)) * trials < 1
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairTest(OfPairs):
+    """Base of tests of each pair by itself, by resampling: a unit of a block is a pair with all its trials."""
+
+    unit: ClassVar[str] = "pairs"
+
+    alphas: tuple[float, ...] = alphas_field()
+    plus_one: bool = plus_one_field()
+    baseline: str | None = baseline_field()
+
+    def n_units(self, table: Table) -> int:
+        return len(self.pairs(table)[0])
+
+    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
+        """Return in how many trials each pair's statistic is reached, and the largest difference, in units, at each level."""
+        first, second = self.pairs(table)
+        n_cells = len(table.scores)
+        reached = np.empty((n_cells, stop - start), np.int32)
+        needed = np.zeros((n_cells, len(self.alphas)), np.int64)
+        if start < stop:
+            ranks = np.array([replicate_rank(alpha, table.trials) for alpha in self.alphas])
+            pairs = first[start:stop], second[start:stop]
+            for cell in range(n_cells):
+                reached[cell], needed[cell] = self.tails(table, cell, pairs, ranks)
+        return {"reached": Concat(reached), "needed": Max(needed)}
+
+    @abstractmethod
+    def tails(self, table: Table, cell: int, pairs: Pairs, ranks: Any) -> tuple[Any, Any]:
+        """Return how many trials reach the observed statistic, int (pair,), and the largest difference of the K-th trials, int (rank,)."""
+
+    def shared(self, table: Table, cell: int, make: Callable[[], T]) -> T:
+        """Return what all blocks need of a cell: once of all cells where that is little, else made anew."""
+        if 8.0 * table.scores.shape[0] * len(table.runs) * table.trials > KEPT_BYTES:
+            return make()
+        return table.once(f"of cell {cell}", make)
+
+    def unit_of_needed(self, table: Table) -> Any:
+        """Return the size of a difference of 1 in `needed`, float64 (cell,)."""
+        return np.array([grid.unit for grid in table.grids]) / table.sizes.size
+
+    def counts(self, table: Table, totals: Totals) -> Any:
+        return totals["reached"].astype(np.int64)
+
+    def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
+        difference = values["mean_difference"]
+        return {
+            "estimated_difference": totals["needed"] * self.unit_of_needed(table)[:, np.newaxis],
+            "largest_not_significant": largest_not_significant(
+                values["p_value"], difference, self.alphas
+            ),
+        }
+
+    def block_bytes(self, table: Table) -> float:
+        n_units, trials = table.sizes.size, table.trials
+        return 8.0 * trials * (n_units + len(table.runs) + 3 * TILE) + 4.0 * table.nbytes
+
+
+def pairs_with(run: int, n_runs: int) -> Pairs:
+    """Return the pairs of every other run with one."""
+    others = np.delete(np.arange(n_runs, dtype=np.int32), run)
+    return others, np.full(len(others), run, np.int32)
+
+
+def check_pairs(table: Table, name: str, baseline: str | None) -> None:
+    """Refuse fewer than 2 runs or units of a collection, and an unknown baseline."""
+    n_units = min(part.size() for part in table.strata)
+    if len(table.runs) < 2 or n_units < 2:
+        found = f"{counted(len(table.runs), 'run')} and {counted(n_units, 'topic')}"
+        raise BadPlan(f"{name} needs 2 runs and 2 topics of each collection; found {found}")
+    if baseline is not None and baseline not in table.runs:
+        runs = nearest(baseline, list(table.runs))
+        raise BadName(f"no run {baseline!r} in the scores; nearest: {runs}", option="baseline")
+
+
+def binary_notes(table: Table) -> list[str]:
+    """Refuse scores 0 and 1 of up to 5 units, and return a note of up to 10."""
+    n_units = min(part.size() for part in table.strata)
+    varied = np.ptp(table.scores, axis=(1, 2)) > 0
+    if n_units > FEW_BINARY or not (table.binary & varied).any():
+        return []
+    topics = counted(n_units, "topic")
+    text = f"scores 0 and 1 of {topics}: some pair of many equal runs differs on all of so few"
+    if n_units <= REFUSED_BINARY:
+        raise BadPlan(text)
+    return [text]
+
+
+def replicate_rank(alpha: float, trials: int) -> int:
+    """Return the rank K of a resample: B alpha rounded up, at least 1 (Sakai 2007).
+
+    Examples
+    --------
+    >>> replicate_rank(0.05, 1000), replicate_rank(0.07, 100), replicate_rank(0.05, 999)
+    (50, 7, 50)
+    """
+    return max(1, math.ceil(Fraction(str(alpha)) * trials))

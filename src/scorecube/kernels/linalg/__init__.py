@@ -1,1 +1,0 @@
-"""Matrix products and selection."""

@@ -1,0 +1,124 @@
+"""Statistics of pairs of runs in every resample, and in how many they reach the observed one.
+
+On the exact grid sums of resamples, also of squares, are integers: they have the same bits for any matrix product, and so have the statistics, elementwise.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from scorecube.kernels.arrays import Float64Array1, Float64Array2, Int32Array1, Int64Array1
+from scorecube.kernels.jit import compiled
+
+ROUNDING = 1e-12
+"""Relative difference up to which statistics tie, and share of a sum of squares below which what is left of it is rounding."""
+
+CHUNK = 128
+"""Trials that are searched together."""
+
+
+@compiled
+def studentised(
+    pairs: tuple[Int32Array1, Int32Array1],
+    sums: Float64Array2,
+    centres: Float64Array1,
+    n: float,
+    edges: Float64Array1,
+    statistics: Float64Array2,
+    reached: Int32Array1,
+) -> None:
+    """Turn the sums of squared differences of resamples into squared t, up to a factor, and count those that reach the observed one.
+
+    A resample without difference and spread has t = 0; one with a difference and no spread has infinite t.
+
+    pairs: int32 (pair,) each: rows of `sums`.
+    sums: float64 (run, trial): sums of the scores of a resample.
+    centres: float64 (pair,): observed difference of sums.
+    n: Units of a resample; a difference of sums of at most n is none.
+    edges: float64 (pair,): the least statistic that reaches the observed one.
+    statistics: float64 (pair, trial): sums of squared differences, overwritten with the statistics.
+    reached: int32 (pair,), written.
+    """
+    first, second = pairs
+    for pair in range(edges.shape[0]):
+        x, y = sums[first[pair]], sums[second[pair]]
+        centre, edge, row, count = centres[pair], edges[pair], statistics[pair], np.int32(0)
+        for trial in range(row.shape[0]):
+            drawn = x[trial] - y[trial]
+            moved = drawn - centre
+            moved = moved if abs(moved) > n else 0.0
+            spread = row[trial] - drawn * drawn / n
+            extreme = math.inf if moved != 0.0 else 0.0
+            value = moved * moved / spread if spread > ROUNDING * row[trial] else extreme
+            row[trial] = value
+            count = np.int32(count + (value >= edge))  # 32 bits let the compiler vectorise the loop
+        reached[pair] = count
+
+
+@compiled
+def absolute(
+    pairs: tuple[Int32Array1, Int32Array1],
+    sums: Float64Array2,
+    edges: Float64Array1,
+    statistics: Float64Array2,
+    reached: Int32Array1,
+) -> None:
+    """Write absolute differences of sums, and count those that reach the observed one; arguments are those of `studentised`."""
+    first, second = pairs
+    for pair in range(edges.shape[0]):
+        x, y = sums[first[pair]], sums[second[pair]]
+        edge, row, count = edges[pair], statistics[pair], np.int32(0)
+        for trial in range(row.shape[0]):
+            value = abs(x[trial] - y[trial])
+            row[trial] = value
+            count = np.int32(count + (value >= edge))
+        reached[pair] = count
+
+
+def largest(statistics: Float64Array2, ranks: Int64Array1) -> Float64Array2:
+    """Return the K-th largest statistic of each pair: float64 (rank, pair).
+
+    NumPy partitions for one rank at a time with vector instructions.
+
+    statistics: float64 (pair, trial).
+    ranks: int64 (rank,): K, from 1.
+    """
+    found, top = np.empty((len(ranks), len(statistics))), statistics
+    for level in np.argsort(-ranks):  # the largest K first: few values are left for the others
+        place = top.shape[1] - ranks[level]
+        top = np.partition(top, place, axis=1)[:, place:]
+        found[level] = top[:, 0]
+    return found
+
+
+@compiled
+def differences_at(
+    pairs: tuple[Int32Array1, Int32Array1],
+    sums: Float64Array2,
+    centres: Float64Array1,
+    statistics: Float64Array2,
+    wanted: Float64Array1,
+    found: Float64Array1,
+) -> None:
+    """Write the absolute difference of sums, less the centre, in the first trial whose statistic ties with the wanted one.
+
+    wanted: float64 (pair,): a statistic of each pair.
+    found: float64 (pair,), written; other arguments are those of `studentised`.
+    """
+    first, second = pairs
+    n_trials = statistics.shape[1]
+    for pair in range(wanted.shape[0]):
+        value, row, trial, hits = wanted[pair], statistics[pair], 0, np.int32(0)
+        most = value + ROUNDING * value
+        least = value - ROUNDING * value if value < math.inf else value
+        while hits == 0:  # a few trials at a time, as the compiler vectorises the inner loop
+            for k in range(trial, min(trial + CHUNK, n_trials)):
+                hits = np.int32(hits + ((row[k] >= least) & (row[k] <= most)))
+            trial += CHUNK
+        trial -= CHUNK
+        while row[trial] < least or row[trial] > most:
+            trial += 1
+        x, y = sums[first[pair], trial], sums[second[pair], trial]
+        found[pair] = abs(x - y - centres[pair])

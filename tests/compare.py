@@ -25,7 +25,7 @@ GONE: dict[str, str] = {
     r"/paired .*/((equivalence|difference)_p_value_(holm|bh)|trivial_pairs|half_width_median)$": "extras of equivalence",
     r"/(ranks|leaderboard|board) .*sets$": "marginal rank sets",
     r"/(leaderboard|board) .*(winner_|top_|best$|t_low|t_high|n_top|/k$|in_top|/quality)": "winner's limits, top sets, internal numbers",
-    r"/(leaderboard|board|maxt|paired) .*(/summary|/quality)$": "coordinates without a use",
+    r"/(leaderboard|board|maxt|paired|teams) .*(/summary|/quality)$": "coordinates without a use",
     r"/gate": "the gate's table",
     r"/swap.*(required_difference_first|first_probability)$": "a rule and a probability of the swap method that nobody uses",
     r"/swap.*(rates\.interval|/population)$": "limits of swap rates are over trials",
@@ -36,9 +36,12 @@ GONE: dict[str, str] = {
     r"/judges .*/(width|covered|mean_slope|needed|finite_needed|has_needed|has_size|narrowed|wanted_width|quantity)": "purchases",
     r"/judges .*/(half_|has_halves|part|preference|has_preference|n_own)": "halves, families",
     r"/judges .*/table .*\.(weights|distance)": "options of labels",
-    r"/teams .*/topic_kept": "shared chain",
     r"/reliability .*([/.](needed|design_topics|detectable|system_deviation)|jackknife|negative|topics_at_hand|n_runs$|share$)": "limits are the jackknife's over topics",
     r"/variances/n_(runs|topics)$": "attributes",
+    r"/teams .*/(topic_kept|n_defined)$": "shared chain, a second count of trials",
+    r"/teams .*/(mean_change|mean_change_largest|stayed|change_of_means|largest_change)$": "changes of single runs by teams left out",
+    r"/teams .*/(judged_|rbp_residual|cutoff|persistence)": "shares of judged documents",
+    r"/teams .*/(value|n_values|stated|compared|margin|within|quantity|most_left_out)": "statements of equivalence",
     r"/reliability .*/(facet|has_facet|n_levels|team_component|team_source|different_teams|same_team)": "third facet, nested teams",
 }
 """Patterns of what is meant to be gone, as cube/analysis/variable or table.column, and why."""
@@ -48,6 +51,8 @@ MEANT: dict[str, str] = {
     r"/leaderboard .*[/.]mean$": "sums of bags, 6e-17",
     r"/gate": "the gate's table",
     r"/reliability .*(value|ratio|topics|erho2|phi|n_topics)_(low|high)$": "jackknife limits over topics",
+    r"/teams .*(variance|whole_variance|variance_there|own_(mean|change)|change_(mean|low|high)|tau_mean)": "sums in another order, 1e-15",
+    r"/teams .*(first_miss|variance_there|table first_miss.variance)": "against the variance of all topics",
     r"/(leaderboard|board) .*(mean_(low|high|limits)|difference_(low|high)|difference_limits)$": "limits of means on the logit scale",
 }
 """Patterns of what is meant to move, and why."""

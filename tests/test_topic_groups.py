@@ -13,7 +13,7 @@ import scipy.stats
 import xarray as xr
 
 import scorecube as sc
-from scorecube.collection.topic_groups import by_group, effective_freedom
+from scorecube.collection.topic_groups import by_group
 from scorecube.errors import BadInput, BadPlan
 from tests.conftest import Cli
 
@@ -76,24 +76,6 @@ def test_p_values_are_those_of_the_cluster_robust_t_test() -> None:
         mean, error = cluster_robust(difference.tolist(), labels)
         p = 2 * scipy.stats.t.sf(abs(mean) / error, freedom)
         assert found.values[k] == pytest.approx(p, rel=1e-6)
-
-
-def satterthwaite(sizes: list[int]) -> float:
-    """Return 2 E(V)^2 / Var(V) of the variance estimate V where scores of a group are all alike (Bell and McCaffrey 2002), term by term."""
-    n, g = sum(sizes), len(sizes)
-    root = [[sizes[j] * ((j == k) - sizes[k] / n) for j in range(g)] for k in range(g)]
-    form = [
-        [math.fsum(root[k][i] * root[k][j] for k in range(g)) for j in range(g)] for i in range(g)
-    ]
-    trace = math.fsum(form[i][i] for i in range(g))
-    return trace**2 / math.fsum(x * x for row in form for x in row)
-
-
-@pytest.mark.parametrize("sizes", [(5,) * 10, (1, 9) * 5, SIZES, (2, 30)])
-def test_degrees_of_freedom(sizes: tuple[int, ...]) -> None:
-    found = effective_freedom(sizes)
-    assert found == pytest.approx(satterthwaite(list(sizes)), rel=1e-9)
-    assert 0 < found <= len(sizes) - 1 + 1e-9
 
 
 def test_equal_groups_are_analysed_as_their_means() -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.kernels.threads import on_threads
 
 AT_ONCE = 2**20
 """Scores that are read at a time: those of a stored chunk."""
@@ -22,50 +20,6 @@ CHUNKS = "chunks"
 """Shape of stored chunks, in the encoding of a variable."""
 AHEAD = 2
 """Parts that are read before they are needed."""
-Found = TypeVar("Found")
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The scores of one cell, read on use.
-
-    scores: (run, topic), an array, or a variable of xarray that is read on use.
-    chosen: int64 (run,): rows of `scores`; None for all.
-    """
-
-    scores: Any
-    chosen: Any = None
-
-    def __len__(self) -> int:
-        """Return the number of runs."""
-        return len(self.scores) if self.chosen is None else len(self.chosen)
-
-    @property
-    def n_topics(self) -> int:
-        """Number of topics."""
-        return int(self.scores.shape[1])
-
-    def __getitem__(self, runs: Any) -> Any:
-        """Return the scores of some runs: float64 (run, topic)."""
-        return self.on(slice(None), runs)
-
-    def on(self, topics: slice, runs: Any) -> Any:
-        """Return the scores of some runs on some topics: float64 (run, topic)."""
-        rows = runs if self.chosen is None else self.chosen[runs]
-        return np.ascontiguousarray(self.scores[rows, topics], np.float64)
-
-    def of(self, runs: Any) -> Rows:
-        """Return some runs, still to be read."""
-        every = np.arange(len(self.scores)) if self.chosen is None else self.chosen
-        return Rows(self.scores, every[runs])
-
-    def parts(self) -> list[slice]:
-        """Return the runs that are read at a time."""
-        return row_parts(len(self), self.n_topics)
-
-    def each(self, function: Callable[[slice], Found]) -> list[Found]:
-        """Return the function's result for each of `parts`, by several threads."""
-        return on_threads(function, self.parts(), len(self) * self.n_topics)
 
 
 def row_parts(n_rows: int, n_values: int, together: int = 1) -> list[slice]:

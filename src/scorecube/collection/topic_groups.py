@@ -24,8 +24,6 @@ ON_TOPICS = {
     names.LABEL_COUNTS: "labels are counted topic by topic",
 }
 """Variables of cubes that cannot be made those of groups."""
-FREEDOM = "degrees_of_freedom"
-"""Attribute of cubes of groups of different sizes."""
 
 
 def with_topic_groups(
@@ -69,9 +67,6 @@ def by_group(cube: xr.Dataset) -> xr.Dataset:
     group and M its mean over all topics: with groups of one size the mean over the group. The mean of these scores is M, and the standard error of their
     mean is cluster-robust.
 
-    Groups of different sizes have fewer degrees of freedom than their number less 1; those of t tests are the attribute ``degrees_of_freedom``, see
-    `effective_freedom`.
-
     cube: Scores (metric, gain, run, topic); groups are its coordinate ``topic_group`` (topic).
     Returns cube: Scores (metric, gain, run, topic) whose topics are the groups, sorted, with the coordinate ``group_size`` (topic) and
         the attribute ``topic_groups``: what is to be said of results.
@@ -114,29 +109,8 @@ def by_group(cube: xr.Dataset) -> xr.Dataset:
         names.GROUP_SIZE: (names.TOPIC, sizes),
     }
     attrs = cube.attrs | {names.TOPIC_GROUPS: _sentence(scores, values)}
-    if (sizes != sizes[0]).any():
-        attrs[FREEDOM] = effective_freedom(sizes)
     found = xr.Dataset({names.SCORE: (schema.CUBE[0].dims, values)}, coords, attrs)
     return schema.annotate(found, schema.CUBE)
-
-
-def effective_freedom(sizes: Any) -> float:
-    """Return the degrees of freedom of cluster-robust t tests of a mean.
-
-    Those of Satterthwaite's approximation to the variance estimate if scores of a group are all alike (Bell and McCaffrey 2002, Survey Methodology
-    28; Imbens and Kolesar 2016): the number of groups less 1 if sizes are equal, fewer if a few groups have most topics.
-
-    sizes: Topics of each group.
-
-    Examples
-    --------
-    >>> round(effective_freedom([5] * 10), 6), round(effective_freedom([1, 9] * 5), 1)
-    (9.0, 4.2)
-    """
-    m = np.asarray(sizes, float)
-    residuals = np.eye(len(m)) - np.outer(m, np.ones(len(m))) / m.sum()
-    form = (m[:, np.newaxis] * (residuals.T @ residuals)) * m
-    return float(np.trace(form) ** 2 / (form**2).sum())
 
 
 def _group_scores(scores: np.ndarray[Any, Any], group_of: Any, sizes: Any) -> Any:

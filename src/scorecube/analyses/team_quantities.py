@@ -6,9 +6,15 @@ all topics first.
 
 from __future__ import annotations
 
+from typing import Any
+
 from scorecube import names
 from scorecube.collection.schema import CELL, limits, variables
 
+CONFIDENCE = 0.95
+"""Of all limits."""
+REQUIREMENTS: dict[str, Any] = {"min_diff": 0.15, "systems": 10, "alpha": 0.05, "beta": 0.2}
+"""Requirements of Sakai and Shang 2016, Table 3."""
 _CHAIN = (*CELL, names.TOPIC_STEP)
 _LEAVE = (*CELL, names.LEAVE)
 _STEP = (*_LEAVE, names.TOPIC_STEP)

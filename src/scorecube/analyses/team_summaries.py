@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scorecube.analyses.team_quantities import CONFIDENCE, REQUIREMENTS
 from scorecube.analyses.team_scores import JudgedRuns, order_of
 from scorecube.collection.pools import Pools
 from scorecube.design import topic_set_size
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
-CONFIDENCE = 0.95
 MISSED = 1e-12
 """Relative tolerance, so that an interval of width 0 holds its own value."""
-REQUIREMENTS: dict[str, Any] = {"min_diff": 0.15, "systems": 10, "alpha": 0.05, "beta": 0.2}
-"""Requirements of Sakai and Shang 2016, Table 3."""
 
 
 def within_variance(scores: FloatArray) -> Any:

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.team_summaries import CONFIDENCE, REQUIREMENTS
+from scorecube.analyses.team_quantities import CONFIDENCE, REQUIREMENTS
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, curve_style, round_ticks

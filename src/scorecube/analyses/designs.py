@@ -42,6 +42,8 @@ VARIABLES = (
     *TOPIC_LIMITS,
 )
 """Of designs."""
+FEWEST = 25
+"""Topics from which on variances have limits: with 10 or 15 they hold in as few as .87 or .89."""
 OPTIONS = ("min_diff", "systems", "alpha", "beta")
 POINTS = 120
 """Of a curve."""
@@ -61,7 +63,8 @@ def variances(cube: Any, missing: Literal["refuse", "drop"] = "refuse") -> xr.Da
     -------
     variances
         Dataset over metric and gain: `variance`, within systems, is the parameter of Sakai's spreadsheets; `residual_variance`, of systems on
-        the same topics, is smaller. Both have ``_low`` and ``_high``: 95 % jackknife limits over topics, for these systems.
+        the same topics, is smaller. Both have ``_low`` and ``_high``: 95 % jackknife limits over topics, for these systems,
+        from 25 topics on.
 
     References
     ----------
@@ -78,7 +81,8 @@ def variances(cube: Any, missing: Literal["refuse", "drop"] = "refuse") -> xr.Da
     values: dict[str, Any] = {}
     for name, estimate in (("variance", within_system_variance), (RESIDUAL, _residual)):
         found = of_scores(table, estimate, 0, len(table.scores))
-        low, high = limits(found[0], found[1:], "log")
+        enough = table.sizes.size >= FEWEST
+        low, high = limits(found[0], found[1:] if enough else found[:0], "log")
         values |= {name: found[0], f"{name}_low": low, f"{name}_high": high}
     attrs = {
         key: cube.attrs[key]

@@ -213,9 +213,7 @@ def cubes_of_study(study: str, selection: Mapping[str, Any]) -> Iterator[tuple[s
         )
     for name in names:
         cube = select(opened[name].cube, **chosen)
-        notify(
-            f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics; limits: 95%, for other topics"
-        )
+        notify(f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics")
         yield name, cube
 
 

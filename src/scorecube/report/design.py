@@ -110,6 +110,7 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
         return
     at_hand = {str(attrs[COLLECTION]): int(attrs["n_topics"]) for attrs in group.attrs}
     frame = with_labels(group.first_table)
+    limited = f"; {CONFIDENCE:.0%} limits over topics"
     rows = frame[frame["topics"] > 0].sort_values("topics", kind="stable").to_dict("records")
     for place, row in enumerate([*rows[:1], *rows[1:][-1:]]):
         number, where = number_of(row, "topics"), on_collection(row, group.several)
@@ -117,12 +118,12 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
         yield with_number(
             f"{row['label']}{where}: about {about(*number)} topics, the same for all systems, detect a difference of {row['min_diff']:g} "
             f"between the best and the worst of {row['systems']:g} systems (alpha {row['alpha']:g}, power {1 - row['beta']:.0%}); "
-            f"the {topics} at hand {_verdict(number, topics)}; {CONFIDENCE:.0%} limits over topics",
+            f"the {topics} at hand {_verdict(number, topics)}{limited if is_known(number[1]) else ''}",
             f"topics needed, {row['label']}{where}",
             number,
             "topics",
             CONFIDENCE,
-            "no limits of the variance are known with so few topics",
+            "no limits of the variance hold with so few topics",
             table="sizes",
             short=() if group.several or place else _short(frame, topics),
         )

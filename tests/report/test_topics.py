@@ -1,4 +1,4 @@
-"""Tables of topics and the heat map: plain oracles, and pictures that can be read."""
+"""Tables of topics: plain oracles."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.score_facts import order
-from scorecube.report.figures.canvas import drawn
-from scorecube.report.scores import heat_map
 from scorecube.workflow.api import cube_from_scores
 
 if TYPE_CHECKING:
@@ -54,15 +51,6 @@ def test_hardest_topics_stand_first() -> None:
         assert row["best_score"] == max(column) == scores[int(row["best_run"][1:])][topic]
 
 
-def test_the_heat_map_is_sorted_both_ways() -> None:
-    scores = np.array(small())
-    runs, topics = order(scores)
-    assert (np.diff(scores.mean(axis=1)[runs]) <= 0).all()
-    assert (np.diff(scores.mean(axis=0)[topics]) <= 0).all()
-    (image,) = drawn(heat_map, cube_of(scores.tolist())).axes[0].get_images()
-    np.testing.assert_array_equal(image.get_array(), scores[np.ix_(runs, topics)])
-
-
 def test_topics_stand_in_natural_order() -> None:
     cube = sc.cube_from_scores(
         np.arange(6.0).reshape(2, 3), runs=["a", "b"], topics=["10", "2", "t1"]
@@ -76,11 +64,7 @@ def test_commands_show_and_draw(scorecube: Cli, study: Path, tmp_path: Path) -> 
     done = scorecube("show", study, "scores", "--table", "topics", "--metrics", "AP").succeeded()
     assert "AP" in done.stdout
     assert "nDCG" not in done.stdout
-    out = tmp_path / "map.svg"
+    out = tmp_path / "means.svg"
     scorecube("figure", study, "scores", "--metrics", "AP", "--out", out).succeeded()
-    text = out.read_text()
-    assert "AP: runs by mean" in text
-    assert "nDCG@10: runs" not in text
-    refused = scorecube("figure", study, "scores", "--metrics", "XYZ", "--out", out)
-    assert refused.status == 1
-    assert "no metric 'XYZ'" in refused.stderr
+    assert "runs, the best first" in out.read_text()
+    assert scorecube("figure", study, "scores", "--metrics", "XYZ", "--out", out).status == 1

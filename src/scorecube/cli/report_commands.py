@@ -130,8 +130,6 @@ def figure(
 
     Example: scorecube figure study.zarr leaderboard --metrics nDCG@20 --out leaderboard.png
 
-    Example: scorecube figure study.zarr scores --metrics AP --out heatmap.png
-
     Example: scorecube figure study.zarr swap --by sampling --as curves --out samplings.png
     """
     from scorecube.report.figures.files import check_figure_path

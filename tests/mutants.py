@@ -46,7 +46,7 @@ EXACT, STEPS, SWAP = (
 TEAMS = (f"{LEFT}/test_teams.py", f"{LEFT}/test_teams_oracle.py")
 JUDGES, RELIABILITY = "tests/analyses/judges/test_judges.py", "tests/analyses/test_reliability.py"
 TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("kernels/(jit|threads|workspace)", ("tests/kernels/test_threads.py", "tests/kernels/test_jit.py", "tests/kernels/random")),
+    ("kernels/(jit|workspace)", ("tests/kernels/test_jit.py", "tests/kernels/random")),
     ("kernels/bits", ("tests/kernels/test_bits.py",)),
     ("kernels/parsing/(byte_words|split_lines)", ("tests/kernels/parsing", "tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_ntcireval.py", "tests/ingest/test_in_memory_runs.py")),
     ("kernels/parsing", ("tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_in_memory_runs.py", "tests/kernels/parsing")),

@@ -21,8 +21,8 @@ from scorecube.analyses.plan import make_plan
 from scorecube.analyses.step_down import n_varied
 from scorecube.analyses.table import HIGHER_IS_BETTER
 from scorecube.errors import BadName, BadPlan
+from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
-from scorecube.kernels.random.resampling import bootstrap_samples
 from scorecube.statistics.intervals import Sample, mean_limits
 from scorecube.statistics.rank_sets import competition_ranks
 from scorecube.testing import simulate_cube

@@ -9,8 +9,8 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
-from scorecube.kernels.random.resampling import bootstrap_samples
 
 
 def bootstrapped_topics(cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scorecube.kernels.jit import inlined
+from scorecube.kernels.jit import compiled
 
 _ONE, _TWO, _FOUR, _HALF, _TOP = (np.uint64(k) for k in (1, 2, 4, 32, 56))
 _LOW = np.uint64(0xFFFFFFFF)
@@ -13,7 +13,7 @@ _PAIRS, _FOURS, _EIGHTS, _SUM = (
 )
 
 
-@inlined
+@compiled
 def count_ones(word: np.uint64) -> np.int64:
     """Count the set bits."""
     word = word - ((word >> _ONE) & _PAIRS)
@@ -21,7 +21,7 @@ def count_ones(word: np.uint64) -> np.int64:
     return np.int64((((word + (word >> _FOUR)) & _EIGHTS) * _SUM) >> _TOP)
 
 
-@inlined
+@compiled
 def multiply_high(a: np.uint64, b: np.uint64) -> np.uint64:
     """Return the upper 64 bits of a product of 128 bits."""
     a_low, a_high, b_low, b_high = a & _LOW, a >> _HALF, b & _LOW, b >> _HALF

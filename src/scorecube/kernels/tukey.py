@@ -17,7 +17,7 @@ from scorecube.kernels.arrays import (
     UInt32Array1,
     UInt64Array1,
 )
-from scorecube.kernels.jit import compiled, inlined
+from scorecube.kernels.jit import compiled
 from scorecube.kernels.random.philox import fill_many
 
 TOGETHER = 4
@@ -106,7 +106,7 @@ def _null_ranges(
             ranges[cell, trial] = high - low
 
 
-@inlined
+@compiled
 def choose_places(halves: UInt32Array1, n_topics: int, n_runs: int) -> None:
     """Turn half words into the exchanges of a Fisher-Yates shuffle, in place.
 
@@ -120,7 +120,7 @@ def choose_places(halves: UInt32Array1, n_topics: int, n_runs: int) -> None:
             row[place] = place + (drawn >> np.uint64(32))
 
 
-@inlined
+@compiled
 def shuffle(chosen: UInt32Array1, topic: int, permutations: Int32Array2) -> None:
     """Write the permutations of the runs for four topics from a first one on.
 
@@ -145,7 +145,7 @@ def shuffle(chosen: UInt32Array1, topic: int, permutations: Int32Array2) -> None
         d[k], d[v] = d[v], d[k]
 
 
-@inlined
+@compiled
 def add_permuted(
     scores: Float64Array3, topic: int, permutations: Int32Array2, sums: Float64Array2
 ) -> None:
@@ -159,7 +159,7 @@ def add_permuted(
             total[run] += two + (z[np.uint64(c[run])] + w[np.uint64(d[run])])
 
 
-@inlined
+@compiled
 def add_shuffled(
     chosen: UInt32Array1,
     topic: int,

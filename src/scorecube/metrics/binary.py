@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from scorecube.kernels.jit import inlined
+from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import first_relevant, n_relevant, n_scored
 from scorecube.metrics.registry import UNIT, metric
 
 
-@inlined
+@compiled
 def n_found(ranks: Any, levels: Any, deepest: int) -> int:
     """Return the number of relevant documents down to a rank."""
     count = 0

@@ -7,12 +7,12 @@ beta = k is the same as gains k times as large.
 
 from typing import Any
 
-from scorecube.kernels.jit import inlined
+from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import first_relevant, ideal_gain, n_relevant, n_scored
 from scorecube.metrics.registry import UNIT, metric
 
 
-@inlined
+@compiled
 def blended_sum(ranks: Any, levels: Any, judged: Any, gains: Any, n: int) -> Any:
     """Return the sum of BR over the relevant ones of n documents, its last term, their number.
 
@@ -36,7 +36,7 @@ def blended_sum(ranks: Any, levels: Any, judged: Any, gains: Any, n: int) -> Any
     return total, ratio, count
 
 
-@inlined
+@compiled
 def preferred(levels: Any, n: int) -> int:
     """Return the place of the first document of the highest level among n; -1 without relevant ones.
 
@@ -64,7 +64,7 @@ def q_measure(
     out[0] = total / (cutoff if 0 < cutoff < relevant else relevant)
 
 
-@inlined
+@compiled
 def gain_and_count(ranks: Any, levels: Any, gains: Any, rank: int) -> Any:
     """Return cg(rank) and count(rank)."""
     count, gain = 0, 0.0

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from scorecube.kernels.jit import inlined
+from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import n_scored
 from scorecube.metrics.registry import UNIT, Parameter, metric
 
@@ -10,7 +10,7 @@ FORM = Parameter("linear", {"linear": 0.0, "exp2": 1.0})
 """Form of the stop probability."""
 
 
-@inlined
+@compiled
 def stop_probability(gain: float, largest: float, form: float) -> float:
     """Return g / (g_max + 1) as NTCIREVAL (form 0), or (2^g - 1) / 2^g_max as gdeval (form 1)."""
     if form == 0.0:
@@ -18,7 +18,7 @@ def stop_probability(gain: float, largest: float, form: float) -> float:
     return float((2.0**gain - 1.0) / 2.0**largest)
 
 
-@inlined
+@compiled
 def expected_reciprocal_rank(
     ranks: Any, levels: Any, gains: Any, cutoff: int, form: float
 ) -> float:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from scorecube.kernels.jit import inlined
+from scorecube.kernels.jit import compiled
 
 Item = TypeVar("Item", bound=np.generic)
 BEHIND = 2**31 - 1
@@ -71,7 +71,7 @@ def ideal_lists(judged: NDArray[np.int64]) -> Lists:
     return Lists(levels, ranks)
 
 
-@inlined
+@compiled
 def n_relevant(judged: Any) -> int:
     """Return R, the number of relevant documents of the topic."""
     total = 0
@@ -80,7 +80,7 @@ def n_relevant(judged: Any) -> int:
     return total
 
 
-@inlined
+@compiled
 def ideal_gain(judged: Any, gains: Any, rank: int) -> float:
     """Return cg_I(rank), the cumulative gain of the ideal list; constant beyond R."""
     left, total = rank, 0.0
@@ -93,7 +93,7 @@ def ideal_gain(judged: Any, gains: Any, rank: int) -> float:
     return total
 
 
-@inlined
+@compiled
 def n_scored(ranks: Any, deepest: int) -> Any:
     """Return how many judged documents of a list are down to a rank; of the whole list for 0."""
     last = deepest if deepest > 0 else BEHIND - 1
@@ -107,7 +107,7 @@ def n_scored(ranks: Any, deepest: int) -> Any:
     return low
 
 
-@inlined
+@compiled
 def first_relevant(levels: Any, n: int) -> int:
     """Return the place of the first relevant of n judged documents; n if there is none."""
     for k in range(n):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.kernels.jit import inlined
+from scorecube.kernels.jit import compiled
 from scorecube.metrics.cascade import FORM
 from scorecube.metrics.common import n_scored
 from scorecube.metrics.registry import UNIT, Parameter, metric
@@ -16,7 +16,7 @@ BASE = Parameter(-1.0, above=1.0, also=(0.0,))
 """Base b of the logarithm, see `discount`."""
 
 
-@inlined
+@compiled
 def discount(rank: int, base: float) -> float:
     """Return the divisor of the gain at rank r: log2(r + 1) for base -1; for base b, 1 up to rank b, then log_b(r).
 
@@ -29,13 +29,13 @@ def discount(rank: int, base: float) -> float:
     return 1.0 if rank <= base else math.log(rank) / math.log(base)
 
 
-@inlined
+@compiled
 def gain_in_form(gain: float, form: float) -> float:
     """Return a gain as it is (form 0), or 2^gain - 1 (form 1)."""
     return gain if form == 0.0 else float(2.0**gain - 1.0)
 
 
-@inlined
+@compiled
 def discounted_gain(
     ranks: Any, levels: Any, gains: Any, cutoff: int, base: float, form: float
 ) -> float:
@@ -47,7 +47,7 @@ def discounted_gain(
     return total
 
 
-@inlined
+@compiled
 def mean_normalised_gain(
     ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, base: float
 ) -> float:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from scorecube.kernels.jit import inlined
+from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import first_relevant, n_scored
 from scorecube.metrics.registry import UNIT, Parameter, metric
 
@@ -10,7 +10,7 @@ BETA = Parameter((), above=1.0, rising=True)
 """Penalties, highest level first; a lower level has a larger one."""
 
 
-@inlined
+@compiled
 def inverse_penalty(level: int, highest: int, parameters: Any) -> float:
     """Return 1 / beta(level).
 

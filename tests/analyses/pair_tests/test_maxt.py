@@ -15,8 +15,8 @@ import scorecube as sc
 from scorecube import names
 from scorecube.analyses.base import Accumulator
 from scorecube.analyses.plan import make_plan
+from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
-from scorecube.kernels.random.resampling import bootstrap_samples
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles.step_down import Scores
 from tests.oracles.varied_pairs import adjusted, varied

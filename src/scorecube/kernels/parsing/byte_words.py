@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from scorecube.kernels.arrays import Integer, UInt8Array1
-from scorecube.kernels.jit import inlined
+from scorecube.kernels.jit import compiled
 
 PADDING = 16
 MOST_DIGITS = 18
@@ -29,7 +29,7 @@ def read_only(text: UInt8Array1) -> UInt8Array1:
     return view
 
 
-@inlined
+@compiled
 def load_word(text: UInt8Array1, start: Integer) -> np.uint64:
     """Return the eight bytes from a place on, the first as the lowest.
 
@@ -48,14 +48,14 @@ def load_word(text: UInt8Array1, start: Integer) -> np.uint64:
     )
 
 
-@inlined
+@compiled
 def masked_word(text: UInt8Array1, start: Integer, left: Integer) -> np.uint64:
     """Return eight bytes from a place on, zero behind the first `left` of them."""
     word = load_word(text, start)
     return word if left >= 8 else word & _FIRST_BYTES[left]
 
 
-@inlined
+@compiled
 def hash_text(text: UInt8Array1, start: Integer, length: Integer) -> np.int64:
     """Return a 64-bit hash of a text; never 0, which marks an empty slot."""
     value = np.uint64(length) * _HASH
@@ -65,7 +65,7 @@ def hash_text(text: UInt8Array1, start: Integer, length: Integer) -> np.int64:
     return np.int64(value | _ONE)
 
 
-@inlined
+@compiled
 def same_bytes(
     text_a: UInt8Array1, start_a: Integer, text_b: UInt8Array1, start_b: Integer, length: Integer
 ) -> bool | np.bool:
@@ -77,7 +77,7 @@ def same_bytes(
     return True
 
 
-@inlined
+@compiled
 def is_before(
     text: UInt8Array1, start_a: Integer, length_a: Integer, start_b: Integer, length_b: Integer
 ) -> bool | np.bool:
@@ -89,7 +89,7 @@ def is_before(
     return length_a <= length_b
 
 
-@inlined
+@compiled
 def read_exponent(text: UInt8Array1, start: Integer, stop: Integer) -> Integer:
     """Return an exponent of one to three digits, with or without a sign; 1000 for other texts."""
     place, exponent, negative = start, np.int64(0), False
@@ -107,7 +107,7 @@ def read_exponent(text: UInt8Array1, start: Integer, stop: Integer) -> Integer:
     return -exponent if negative else exponent
 
 
-@inlined
+@compiled
 def read_number(text: UInt8Array1, start: Integer, stop: Integer) -> tuple[float, bool | np.bool]:
     """Return (value, exact) of a decimal number; exact is False if this method fails.
 

@@ -23,7 +23,7 @@ from scorecube.kernels.arrays import (
     UInt8Array1,
     UInt64Array2,
 )
-from scorecube.kernels.jit import compiled, inlined
+from scorecube.kernels.jit import compiled
 from scorecube.kernels.parsing.byte_words import (
     hash_text,
     is_before,
@@ -106,7 +106,7 @@ class LineGroups(NamedTuple):
     stops: Int64Array1
 
 
-@inlined
+@compiled
 def same_document(
     text: UInt8Array1, documents: Int32Array2, a: Integer, b: Integer
 ) -> bool | np.bool:
@@ -117,14 +117,14 @@ def same_document(
     )
 
 
-@inlined
+@compiled
 def id_word(text: UInt8Array1, place: Integer, size: Integer, number: Integer) -> np.uint64:
     """Return eight bytes of an id, with zeros after its end."""
     left = size - 8 * number
     return masked_word(text, place + 8 * number, left) if left > 0 else _EMPTY
 
 
-@inlined
+@compiled
 def find_entry(
     text: UInt8Array1,
     place: Integer,
@@ -218,7 +218,7 @@ def judgement_tables(
     return entries, bounds, repeated
 
 
-@inlined
+@compiled
 def is_ranked_before(
     text: UInt8Array1,
     documents: Int32Array2,
@@ -246,7 +246,7 @@ def is_ranked_before(
     )
 
 
-@inlined
+@compiled
 def sort_lines(
     text: UInt8Array1,
     documents: Int32Array2,
@@ -292,7 +292,7 @@ def sort_lines(
         width *= 2
 
 
-@inlined
+@compiled
 def first_lines(
     text: UInt8Array1,
     documents: Int32Array2,

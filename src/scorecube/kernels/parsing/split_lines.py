@@ -16,7 +16,7 @@ from scorecube.kernels.arrays import (
     Integer,
     UInt8Array1,
 )
-from scorecube.kernels.jit import compiled, inlined
+from scorecube.kernels.jit import compiled
 from scorecube.kernels.parsing.byte_words import hash_text, read_number, same_bytes
 from scorecube.kernels.workspace import Workspace
 
@@ -60,7 +60,7 @@ def count_lines(text: UInt8Array1) -> int:
     return total
 
 
-@inlined
+@compiled
 def split_line(
     text: UInt8Array1, start: Integer, length: int, fields: Int64Array2
 ) -> tuple[int, Integer, bool]:
@@ -91,7 +91,7 @@ def split_line(
             more = True
 
 
-@inlined
+@compiled
 def is_skipped(text: UInt8Array1, start: Integer, stop: Integer) -> bool:
     """Return whether a first field marks a line without data: #, <SYSDESC> (NTCIR)."""
     tagged = stop - start >= 8
@@ -100,7 +100,7 @@ def is_skipped(text: UInt8Array1, start: Integer, stop: Integer) -> bool:
     return bool(tagged or text[start] == SHARP)
 
 
-@inlined
+@compiled
 def number_topic(
     text: UInt8Array1,
     start: Integer,

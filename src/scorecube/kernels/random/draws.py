@@ -15,7 +15,6 @@ from enum import IntEnum
 import numpy as np
 
 from scorecube.kernels.arrays import (
-    Array2,
     Float64Array2,
     Float64Array3,
     Int8Array2,
@@ -158,11 +157,6 @@ def multiplicity_columns(samples: Int32Array3, n_topics: int) -> Float64Array2:
     """Return the `multiplicities` of samples with one half: float64 (topic, trial), a transposed view."""
     counts: Float64Array2 = multiplicities(samples, n_topics)[0].T
     return counts
-
-
-def count_draws(samples: Int32Array3, counts: Array2[np.number]) -> None:
-    """Write `multiplicity_columns` to `counts` of any number type."""
-    counts[:] = multiplicity_columns(samples, len(counts))
 
 
 @compiled

@@ -1,10 +1,5 @@
 """To go: see `draws`."""
 
-from scorecube.kernels.random.draws import (
-    bootstrap_samples,
-    count_draws,
-    multiplicity_columns,
-    sign_columns,
-)
+from scorecube.kernels.random.draws import bootstrap_samples, multiplicity_columns, sign_columns
 
-__all__ = ["bootstrap_samples", "count_draws", "multiplicity_columns", "sign_columns"]
+__all__ = ["bootstrap_samples", "multiplicity_columns", "sign_columns"]

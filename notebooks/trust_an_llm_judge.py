@@ -83,11 +83,10 @@ def cube_of(name, labels):
 
 judges = {"people": official, "careful": careful, "fond": fond}
 read = {name: cube_of(name, labels) for name, labels in judges.items()}
-sets = sc.many_judgement_sets(
-    {name: cube for name, (cube, _) in read.items()},
-    {name: rankings for name, (_, rankings) in read.items()},
-)
-sets["gain"].values.tolist()
+sets = {
+    name: sc.with_rankings(cube, rankings)
+    for name, (cube, rankings) in read.items()
+}
 
 # %% [markdown]
 # ## Rankings and decisions
@@ -173,7 +172,7 @@ real = {
     )
     for judge in ("nist", "gpt4")
 }
-other = sc.analyse(sc.many_judgement_sets(real), sc.Judges(truth="nist"))
+other = sc.analyse(real, sc.Judges(truth="nist"))
 ranked = sc.table(other, "agreement").iloc[0]
 ranked[["tau", "tau_ap", "largest_drop_run", "largest_drop"]].to_frame().T
 

@@ -31,7 +31,14 @@ GONE: dict[str, str] = {
     r"/swap.*(rates\.interval|/population)$": "limits of swap rates are over trials",
     r"/swap.*/(by_suffix|is_open)$": "results of earlier versions",
     r"/swap.*/(curve_size|rate_at_size|parameter|fit|fitted|extrapolated|lack_of_fit|drawn)$": "curves beyond the largest sample",
-    r"/(judges|agreement) .*rbo": "rank-biased overlap",
+    r"/judges .*/(agreement|tied_truth|tied_judge|statistic)$": "tau, tau_b, tau_ap, tied_pairs are variables",
+    r"/judges .*/(level_.*|run_level|mean_bias|label_by_topic|documents_by_topic)$": "thirds of runs, labels by topic",
+    r"/judges .*/(difference.*|baseline.*|has_.*|is_common|runs_of_level|compared_in|loser|winner|contained_.*)$": "differences of corrected means; flags of tables",
+    r"/judges .*table .*\.(tau_.*_low|tau_.*_high)$": "limits of tau-b and tau-AP",
+    r"/judges .*rbo": "rank-biased overlap",
+    r"/(correlate|judges) .*(population|/contained|/value|/no_interval)": "tau posteriors",
+    r"/correlate .*/(low|high|standard_error|resampled|statistic|tau_contained_.*|along|fieller_.*|tau_ap_b|tied_[ab])$": "percentile bands, Fieller's interval, rule b",
+    r"/correlate .*table .*\\.(fieller_.*|tau_ap_b|tied_[ab])$": "the same",
     r"/judges .*/(effective|error_|has_effective|n_judges)": "judges together",
     r"/judges .*/(width|covered|mean_slope|needed|finite_needed|has_needed|has_size|narrowed|wanted_width|quantity)": "purchases",
     r"/judges .*/(half_|has_halves|part|preference|has_preference|n_own)": "halves, families",
@@ -78,6 +85,7 @@ TIES, PSEUDO = "differences of the grid are ties", "pseudo-topics where few diff
 REAL, ALL = r"^(papers|trec-\w+)/", r"^(papers|trec-\w+|accuracy|gaps|groups|pair)/"
 MEANT = (
     Move("", 1e-11, "sums in another order"),
+    Move(r"/correlate .*topics_(low|high)$", np.inf, "jackknife limits of tau from as many other topics", gaps=True),
     Move(r"/reliability .*(value|ratio|topics|erho2|phi|n_topics)_(low|high)$", np.inf, "jackknife limits over topics"),
     Move(r"/teams .*(first_miss|variance_there)", np.inf, "against the variance of all topics"),
     Move(r"/variances$", np.inf, "variances refuse gaps"),
@@ -115,7 +123,7 @@ MEANT = (
 )  # fmt: skip
 """The first that covers a name says why."""
 DATA = Path(__file__).parents[2] / "shared" / "data"
-TRIALS = {"teams": 2, "judges": 50, "correlate": 50}
+TRIALS = {"teams": 2, "judges": 50}
 """Trials of an analysis; 200 of others."""
 ANALYSES = {
     "swap": ("Swap()", "Swap(sampling='replacement', rule='s1', bins=21, required='suffix')"),
@@ -215,9 +223,8 @@ def analyses(sc: Any, name: str, cube: Any) -> Iterator[tuple[str, Any, str]]:
                 yield f"{analysis} dropped", sc.select(cube, drop_missing=True), way
     if name == "groups":
         lenient = cube.assign(score=(cube["score"] * 0.8 + 0.1).round(2))
-        if hasattr(sc, "many_judgement_sets"):
-            yield "judges", sc.many_judgement_sets({"a": cube, "b": lenient}), "Judges(labels=(5,))"
-            yield "agreement", sc.judgement_sets(cube, lenient), "Agreement()"
+        combine = getattr(sc, "many_judgement_sets", sc.judgement_sets)
+        yield "judges", combine({"a": cube, "b": lenient}), "Judges(labels=(5,))"
         other = cube.isel(topic=slice(0, 40))
         yield "board", sc.join_collections({"one": cube, "two": other}), "Board()"
 

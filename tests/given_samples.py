@@ -24,8 +24,6 @@ DRAWS = {
     "randomisation": ("sign_columns",),
     "tukey": ("null_ranges",),
     "unpaired": ("topic_counts",),
-    "rank_agreement.correlation": ("bootstrap_samples",),
-    "rank_agreement.agreement": ("bootstrap_samples",),
     "teams": ("draw_orders", "draw_teams"),
 }
 """Functions that draw, by the module of an analysis that calls them."""

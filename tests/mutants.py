@@ -34,9 +34,9 @@ REPO = Path(__file__).parents[1]
 QUICK = "not (slow or data or s3 or process or slurm or netns)"
 LEFT_OUT = {"cost", "seconds_per_trial", "_warnings", "seconds", "held_bytes"}
 """Functions that estimate or warn; no result depends on them."""
-PAIRS, SAMPLES, RANKS, SETS, LEFT = (
+PAIRS, SAMPLES, SETS, LEFT = (
     f"tests/analyses/{folder}"
-    for folder in ("pair_tests", "topic_samples", "rank_agreement", "rank_sets", "leave_out")
+    for folder in ("pair_tests", "topic_samples", "rank_sets", "leave_out")
 )
 EXACT, STEPS, SWAP = (
     f"{PAIRS}/test_exact.py",
@@ -44,7 +44,7 @@ EXACT, STEPS, SWAP = (
     f"{SAMPLES}/test_swap_oracle.py",
 )
 TEAMS = (f"{LEFT}/test_teams.py", f"{LEFT}/test_teams_oracle.py")
-JUDGES, RELIABILITY = "tests/analyses/judges/test_judges.py", "tests/analyses/test_reliability.py"
+JUDGES, RELIABILITY = "tests/analyses/test_judges.py", "tests/analyses/test_reliability.py"
 TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/(jit|workspace)", ("tests/kernels/test_jit.py", "tests/kernels/random")),
     ("kernels/bits", ("tests/kernels/test_bits.py",)),
@@ -54,17 +54,17 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/tails", (EXACT, f"{PAIRS}/test_properties.py")),
     ("kernels/tukey", ("tests/kernels/random/test_resampling.py", EXACT, f"{PAIRS}/test_properties.py")),
     ("kernels/maxima", (STEPS, "tests/analyses/test_rank_sets.py")),
-    ("kernels/pairs|analyses/pair_tests", (f"{RANKS}/test_agreement.py", EXACT, f"{PAIRS}/test_properties.py")),
+    ("kernels/pairs|analyses/pair_tests", (EXACT, f"{PAIRS}/test_properties.py")),
     ("kernels/lists", TEAMS),
-    ("kernels/rank/rank_change", ("tests/kernels/rank", f"{SAMPLES}/test_splits.py", f"{RANKS}/test_agreement.py")),
-    ("kernels/rank", ("tests/kernels/rank", f"{RANKS}/test_correlation.py", f"{SAMPLES}/test_splits.py")),
+    ("kernels/rank/rank_change", ("tests/kernels/rank", f"{SAMPLES}/test_splits.py")),
+    ("kernels/rank", ("tests/kernels/rank", "tests/analyses/test_correlation.py", f"{SAMPLES}/test_splits.py")),
     ("kernels/swap/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),
     ("kernels/swap/by_group", (f"{SAMPLES}/test_swap_limits.py", f"{SAMPLES}/test_swap_intervals.py")),
     ("kernels/swap", ("tests/kernels/swap", SWAP, f"{SAMPLES}/test_swap_options.py")),
-    ("statistics/(effect_posterior|replicate_limits)", ("tests/statistics",)),
+    ("statistics/replicate_limits", ("tests/statistics",)),
     ("statistics/proportion", ("tests/statistics/test_intervals.py", f"{SAMPLES}/test_swap_intervals.py")),
     ("statistics/required", ("tests/statistics/test_required_difference.py", "tests/statistics/test_isotonic.py")),
-    ("statistics/quantiles", ("tests/statistics/test_quantiles.py", f"{RANKS}/test_correlation.py")),
+    ("statistics/quantiles", ("tests/statistics/test_quantiles.py", "tests/analyses/test_correlation.py")),
     ("statistics/kendall_tau", ("tests/statistics/test_isotonic.py", "tests/statistics/test_intervals.py", "tests/kernels/rank")),
     ("statistics/multiple", ("tests/statistics/test_multiple_testing.py",)),
     ("statistics/integer", ("tests/statistics/test_integer_scores.py", "tests/statistics/test_integer_grid.py", EXACT, SWAP)),
@@ -73,14 +73,12 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("statistics/rank_sets", ("tests/analyses/test_rank_sets.py", "tests/analyses/test_leaderboard.py", "tests/analyses/test_board.py")),
     ("statistics/(corrected_means|label_agreement)", (JUDGES,)),
     ("statistics/variance", (RELIABILITY, "tests/design/test_design_variance.py")),
-    ("analyses/judges", (JUDGES,)),
+    ("analyses/judge", (JUDGES,)),
+    ("analyses/correlation", ("tests/analyses/test_correlation.py",)),
     ("analyses/team", (*TEAMS, f"{LEFT}/test_teams_command.py")),
     ("analyses/pair_(quantities|results)", (f"{PAIRS}/test_quantities.py", "tests/report/test_pair_reports.py")),
     ("analyses/unpaired", (f"{PAIRS}/test_unpaired.py", f"{PAIRS}/test_unpaired_exact.py")),
     ("analyses/(pairs|bootstrap|randomisation|tukey)", (EXACT, f"{PAIRS}/test_few_topics.py", f"{PAIRS}/test_baseline.py", f"{PAIRS}/test_properties.py")),
-    ("analyses/rank_agreement/agreement", (f"{RANKS}/test_agreement.py", f"{RANKS}/test_agreement_command.py", f"{RANKS}/test_population.py")),
-    ("analyses/rank_agreement/population", (f"{RANKS}/test_population.py",)),
-    ("analyses/rank_agreement", (f"{RANKS}/test_correlation.py", f"{RANKS}/test_population.py")),
     ("analyses/(reliability|jackknife)", (RELIABILITY,)),
     ("analyses/topic_samples/splits", (f"{SAMPLES}/test_splits.py",)),
     ("analyses/topic_samples/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),
@@ -104,7 +102,7 @@ ANALYSES = (
     ("analyses/reliability", "reliability"),
     ("analyses/(leaderboard|leader|board|max_|step_down|rank_sets)", "maxt or leaderboard or board"),
     ("analyses/topic_samples|kernels/swap", "swap or stability or splits"),
-    ("analyses/rank_agreement|kernels/rank", "correlate or agreement or judges or splits"),
+    ("analyses/(correlation|judge)|kernels/rank", "correlate or judges or splits"),
     ("analyses/team|kernels/lists", "teams"),
     ("analyses/unpaired", "unpaired"),
     ("analyses/paired", "paired"),

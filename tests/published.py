@@ -22,7 +22,7 @@ import scorecube as sc
 from scorecube.analyses.design_curves import CONDITIONS, four_z_squared
 from scorecube.design import exact_noncentrality, tool_noncentrality
 from scorecube.ingest.preferences import Preference
-from tests.analyses.rank_agreement.test_correlation import S3_TABLE_2, ranked_apart
+from tests.analyses.test_correlation import S3_TABLE_2, ranked_apart
 from tests.analyses.topic_samples.test_swap_closed_form import opposed
 from tests.design.test_design_published import TABLE_3
 from tests.metrics.test_examples import (
@@ -204,9 +204,7 @@ def thresholds() -> Iterator[Row]:
 
 def two_sided(cube: Any) -> float:
     """Return the p-value of tau that `correlate` states."""
-    (row,) = sc.table(sc.analyse(cube, sc.Correlation(), trials=2, seed=1), "metrics").to_dict(
-        "records"
-    )
+    (row,) = sc.table(sc.analyse(cube, sc.Correlation()), "metrics").to_dict("records")
     return float(row["p_value"])
 
 
@@ -253,7 +251,7 @@ def taus() -> Iterator[Row]:
     """Sakai and Shang 2016, Table 2: limits of tau of 44 runs."""
     for printed, interval in S3_TABLE_2.items():
         cube = ranked_apart(44, round(946 * (1 - float(printed)) / 2))
-        found = sc.analyse(cube, sc.Correlation(), trials=2, seed=1)
+        found = sc.analyse(cube, sc.Correlation())
         (row,) = sc.table(found, "metrics").to_dict("records")
         half = (row["tau_high"] - row["tau_low"]) / 2
         low, high = (float(end) for end in interval.strip("[]").split(", "))

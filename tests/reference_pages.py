@@ -32,7 +32,7 @@ OFFERED = {
         *("cube_from_scores", "fetch", "doubts", "list_metrics"),
     ),
     "Choose and combine scores": (
-        *("select", "standardise", "judgement_sets", "many_judgement_sets", "join_collections"),
+        *("select", "standardise", "judgement_sets", "join_collections"),
         "variances",
     ),
     "Analyse": (
@@ -44,7 +44,7 @@ OFFERED = {
         *("Tukey", "Unpaired"),
     ),
     "Analyses: metrics and required differences": (*("Swap", "Stability", "Correlation"),),
-    "Analyses: topics, judges, teams": ("Reliability", "Splits", "Agreement", "Judges", "Teams"),
+    "Analyses: topics, judges, teams": ("Reliability", "Splits", "Judges", "Teams"),
     "Numbers of topics": ("topic_set_size", "wcw"),
     "Results": ("complete", "table", "findings", "figure", "report", "latex", "markdown"),
     "Studies": ("open_study", "merge", "ScorecubeError"),

@@ -57,10 +57,10 @@ COLUMNS = {
     "reliability coefficients": "collection metric gain n_topics erho2 erho2_low erho2_high phi phi_low phi_high",
     "reliability components": "collection metric gain systems topics interaction",
     "reliability topics": "collection metric gain target coefficient n_topics n_topics_low n_topics_high",
-    "judges agreement": "truth judge metric gain tau tau_low tau_high tau_ap n_runs agree only_truth only_judge opposite bias",
+    "judges agreement": "truth judge metric gain tau tau_low tau_high tau_ap n_runs agree neither only_truth only_judge opposite bias",
     "judges labels": "truth judge kappa kappa_low kappa_high weighted_kappa alpha n_documents",
     "judges corrected": "truth judge metric gain run n_labelled mean mean_low mean_high",
-    "correlate metrics": "collection gain metric_a metric_b tau tau_low tau_high z p_value spearman tau_b tau_ap n_runs tied_pairs",
+    "correlate metrics": "collection gain metric_a metric_b tau tau_low tau_high z p_value spearman tau_b tau_ap n_runs tied_pairs exceeds_one topics_low topics_high",
     "correlate gains": "collection metric gain tau spearman",
     "correlate triangle": "collection gain metric AP",
     "correlate swops": "collection metric swops",
@@ -96,7 +96,7 @@ OPTIONS = {
     "maxt": f"--trials --alpha --baseline {COMMON}",
     "reliability": "--topics --target --collection --metrics --gains --runs --only-topics --top-runs --by --workers --dry-run",
     "judges": "--truth --judges --labels --collection --metrics --gains --runs --topics --workers --dry-run",
-    "correlate": f"--trials {COMMON}",
+    "correlate": COMMON,
     "teams": f"--leave --topics --trials --pool-depth {COMMON}",
     "design": "--variance --min-diff --width --systems --alpha --beta --method --mode",
     "wcw": "--variance --topics",
@@ -201,9 +201,7 @@ def test_python_and_the_command_line_have_the_same_defaults(name: str) -> None:
     assert ("trials" in command) == kind.resamples
     assert command["seed"].default == 1 == inspect.signature(sc.analyse).parameters["seed"].default
     if kind.resamples:
-        expected = {"teams": 10} | dict.fromkeys(
-            ("swap", "stability", "splits", "correlate", "agreement"), 1_000
-        )
+        expected = {"teams": 10} | dict.fromkeys(("swap", "stability", "splits"), 1_000)
         assert command["trials"].default == expected.get(name, 10_000) == kind.default_trials
 
 

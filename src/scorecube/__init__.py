@@ -14,7 +14,6 @@ from scorecube.report import report  # before others import the package of this 
 
 if TYPE_CHECKING:
     from scorecube.analyses import (
-        Agreement,
         Board,
         Bootstrap,
         Correlation,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from scorecube.analyses.designs import variances
     from scorecube.analyses.quantities import complete
     from scorecube.analyses.rank_sets import rank_sets
-    from scorecube.collection.judgement_sets import judgement_sets, many_judgement_sets
+    from scorecube.collection.judgement_sets import judgement_sets
     from scorecube.collection.many_collections import join_collections
     from scorecube.collection.rankings import with_rankings
     from scorecube.collection.selection import select, standardise
@@ -77,7 +76,6 @@ _MODULES = {
     "judgement_sets": "scorecube.collection.judgement_sets",
     "latex": "scorecube.report.paper_tables",
     "markdown": "scorecube.report.paper_tables",
-    "many_judgement_sets": "scorecube.collection.judgement_sets",
     "rank_sets": "scorecube.analyses.rank_sets",
     "select": "scorecube.collection.selection",
     "standardise": "scorecube.collection.selection",
@@ -90,7 +88,6 @@ _MODULES = {
 """Name -> module; analyses are in the registry, other names in `scorecube.workflow.api`."""
 
 __all__ = [
-    "Agreement",
     "Board",
     "Bootstrap",
     "Correlation",
@@ -126,7 +123,6 @@ __all__ = [
     "latex",
     "list_analyses",
     "list_metrics",
-    "many_judgement_sets",
     "markdown",
     "merge",
     "open_study",

@@ -12,7 +12,7 @@ import xarray as xr
 
 from scorecube.analyses import registry
 from scorecube.collection import schema
-from scorecube.collection.judgement_sets import judgement_sets, many_judgement_sets
+from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.rankings import with_rankings
 from scorecube.testing import simulate_rankings
 from scorecube.workflow.api import analyse, evaluate
@@ -34,13 +34,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "splits": {"size": (3, 6)},
     "bootstrap": {"alphas": (0.2, 0.05)},
     "teams": {"leave": (1, 2), "topic_sizes": (6,), "pool_depth": 3, "keep_unpooled": False},
-    "agreement": {"alphas": (0.5, 0.05)},
     "judges": {"alpha": 0.5, "labels": (4, 8)},
 }
 """Options that are not the default: limits depend on the order of labels, by which groups are drawn; `fuzziness` is a share of the mean, which adding a constant changes."""
 NAMES = ("worst_run", "teams_left_out")
 """Variables that are labels, which relations change; flags and numbers beside them say the same."""
-TWO_SETS, RANKED, MANY_SETS = "agreement", "teams", "judges"
+RANKED, MANY_SETS = "teams", "judges"
 METRICS = {"teams": ["AP", "nDCG@10", "RR"]}
 """Other analyses get scores of any name: three decimals, with ties."""
 
@@ -77,8 +76,8 @@ class Case:
 def combined(name: str, cubes: tuple[xr.Dataset, ...]) -> xr.Dataset:
     """Return the cube that an analysis takes."""
     if name == MANY_SETS:
-        return many_judgement_sets({"truth": cubes[0], "a": cubes[1], "b": cubes[2]})
-    return judgement_sets(cubes[0], cubes[1]) if name == TWO_SETS else cubes[0]
+        return judgement_sets({"truth": cubes[0], "a": cubes[1], "b": cubes[2]})
+    return cubes[0]
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ def base_case(name: str) -> Case:
             name, (with_rankings(evaluate(rankings, METRICS[name], ["3:2:1", "1:1:1"]), rankings),)
         )
     cubes = []
-    for _ in range({TWO_SETS: 2, MANY_SETS: 3}.get(name, 1)):
+    for _ in range(3 if name == MANY_SETS else 1):
         cube = evaluate(rankings, ["AP", "nDCG@10", "RR"], ["3:2:1", "1:1:1"])
         # Thousandths, so that scaled and shifted scores are exact numbers of some unit again.
         whole = (
@@ -246,7 +245,13 @@ def renamed(dataset: xr.Dataset, **names: Mapping[str, str]) -> xr.Dataset:
     for name, variable in dataset.variables.items():
         if variable.dtype.kind not in "OUT":
             continue
-        dim = {"run_a": "run", "run_b": "run", "team_of_run": "team"}.get(str(name), str(name))
+        dim = {
+            "run_a": "run",
+            "run_b": "run",
+            "drop_run": "run",
+            "rise_run": "run",
+            "team_of_run": "team",
+        }.get(str(name), str(name))
         if dim in names:
             labels = [names[dim].get(str(label), str(label)) for label in variable.values.ravel()]
             array = np.array(labels, object).reshape(variable.shape)
@@ -255,11 +260,6 @@ def renamed(dataset: xr.Dataset, **names: Mapping[str, str]) -> xr.Dataset:
                 if name in dataset.data_vars
                 else found.assign_coords({name: (variable.dims, array)})
             )
-    for of_run in ("drop_run", "rise_run", "baseline"):
-        if of_run in dataset and "run" in names:
-            # Values are positions of runs, in label order.
-            order = np.argsort(np.argsort([str(label) for label in found["run"].values]))
-            found[of_run] = (dataset[of_run].dims, order[dataset[of_run].values])
     for dim in names:
         if dim in found.dims:
             found = found.isel(
@@ -458,15 +458,7 @@ def comparisons_of(result: xr.Dataset, found: xr.Dataset) -> tuple[xr.Dataset, x
     result, found = result.isel(comparison=np.array(places)[has]), found.isel(comparison=has)
     if not np.array(turned)[has].any():
         return result, found
-    result = result.copy()
-    exchanged = xr.DataArray(np.array(turned)[has], dims="comparison")
-    a, b = result["tied_a"], result["tied_b"]
-    result["tied_a"], result["tied_b"] = a.where(~exchanged, b), b.where(~exchanged, a)
-    symmetric = ["tau", "tau_b", "spearman"]
-    return (
-        result.drop_vars("tau_ap").sel(statistic=symmetric),
-        found.drop_vars("tau_ap").sel(statistic=symmetric),
-    )
+    return result.drop_vars("tau_ap"), found.drop_vars("tau_ap")
 
 
 def without_copy(result: xr.Dataset, found: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:

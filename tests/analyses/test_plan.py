@@ -22,7 +22,7 @@ READ_LATER = {
     "swap": {"rule", "confidence"}, "stability": set(), "bootstrap": {"plus_one"},
     "randomisation": {"plus_one"}, "tukey": {"alphas", "plus_one"}, "maxt": {"alphas", "plus_one"}, "leaderboard": {"alpha"}, "board": {"alpha"}, "unpaired": {"plus_one"},
     "paired": {"alphas", "margin"}, "reliability": {"topic_sizes", "target"}, "correlate": {"confidence", "bold"}, "splits": set(),
-    "agreement": {"first", "second", "confidence", "alphas"}, "teams": {"confidence"}, "judges": set(),
+    "teams": set(), "judges": set(),
 }  # fmt: skip
 """Options that only `finalize` reads: digests of stored blocks leave them out."""
 

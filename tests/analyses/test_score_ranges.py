@@ -23,7 +23,7 @@ from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.errors import BadInput, BadPlan
 from scorecube.statistics.integer_scores import BLIND
 from scorecube.workflow.api import cube_from_scores
-from tests.analyses.metamorphic import MANY_SETS, SCALE, TRIALS, TWO_SETS, Case, Law, Relation
+from tests.analyses.metamorphic import MANY_SETS, SCALE, TRIALS, Case, Law, Relation
 from tests.analyses.test_metamorphic import RELATIONS
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -71,7 +71,7 @@ def separated(scores: Floats) -> bool:
 def drawn(name: str, n: int, seed: int, spread: float) -> list[Floats]:
     """Return scores (metric, run, topic) of about 1, up to 10 ** spread, for each set of judgements: multiples of `STEP`."""
     chance, found = np.random.default_rng(seed), []
-    for _ in range({TWO_SETS: 2, MANY_SETS: 3}.get(name, 1)):
+    for _ in range(3 if name == MANY_SETS else 1):
         metrics: list[Floats] = []
         easy, times = chance.random((len(METRICS), n)), 10.0 ** chance.uniform(0.0, spread, n)
         while len(metrics) < len(METRICS):

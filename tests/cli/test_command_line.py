@@ -116,7 +116,7 @@ def test_a_dry_run_changes_no_file(
     scorecube: Cli, analysed_study: Path, tree: Callable[[Path], Tree], name: str
 ) -> None:
     before = tree(analysed_study)
-    sets = {"agreement": [], "judges": ["--truth", "small"]}
+    sets = {"judges": ["--truth", "small"]}
     chosen = sets.get(name, ["--collection", "small"])
     outcome = scorecube(
         name, analysed_study, *chosen, *trials_of(name, 7), "--seed", 2, "--dry-run"

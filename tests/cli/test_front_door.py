@@ -77,7 +77,7 @@ def test_limits_of_tau_beyond_its_range_are_marked_and_those_over_topics_lie_in_
     frame = METRICS.make(analyse(cube, sc.Correlation(), trials=10, seed=1))
     assert frame["exceeds_one"].tolist() == [True]
     assert (frame["tau_high"] > 1.0).all()  # the papers' normal approximation
-    assert not (frame["tau_population_high"] > 1.0).any()
+    assert not (frame["topics_high"] > 1.0).any()
 
 
 def test_a_long_table_of_several_confidences_shows_the_highest() -> None:

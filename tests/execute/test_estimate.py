@@ -8,9 +8,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.analyses.plan import make_plan
-from scorecube.analyses.rank_agreement import population
 from scorecube.execute.estimate import Estimate, estimate
-from scorecube.execute.run import run
 from scorecube.testing import simulate_cube
 from tests.execute.test_peak_memory import simulated
 
@@ -45,16 +43,3 @@ def test_comparisons_are_those_with_the_baseline(kind: type[sc.Analysis], pairs:
     analysis = kind(baseline=str(cube["run"].values[0]))
     assert estimate(make_plan(cube, analysis, trials=9, seed=1), 1).comparisons == pairs
     assert estimate(make_plan(cube, kind(), trials=9, seed=1), 1).comparisons == 66
-
-
-def test_progress_goes_on_while_the_result_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(population, "seconds", lambda *_: 10.0)
-    shown: list[tuple[int, int]] = []
-    plan = make_plan(simulate_cube(n_runs=12, seed=3), sc.Correlation(), trials=50, seed=1)
-    result = run(plan, progress=lambda done, total: shown.append((done, total)))
-    assert {total for _, total in shown} == {shown[0][1]}
-    assert shown[0][1] > 50
-    assert [done for done, _ in shown] == sorted(done for done, _ in shown)
-    assert len([done for done, _ in shown if 50 < done < shown[0][1]]) >= 2
-    assert shown[-1][0] == shown[-1][1]
-    assert result["population"].notnull().all()

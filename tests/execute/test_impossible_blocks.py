@@ -30,11 +30,9 @@ def subject(name: str) -> xr.Dataset:
     if registry.load(name).uses_rankings:
         rankings = simulate_rankings(n_runs=8, n_teams=3, seed=7)
         return sc.with_rankings(sc.evaluate(rankings, ["nDCG@1", "nDCG@2"], ["3:2:1"]), rankings)
-    if name in ("agreement", "judges"):
+    if name == "judges":
         first, second = (simulate_cube(n_runs=8, seed=seed) for seed in (1, 2))
-        if name == "agreement":
-            return sc.judgement_sets(first, second)
-        return sc.many_judgement_sets({"truth": first, "judge": second})
+        return sc.judgement_sets({"truth": first, "judge": second})
     return simulate_cube(n_runs=8, seed=1)
 
 

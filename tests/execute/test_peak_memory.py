@@ -90,7 +90,6 @@ WORKLOADS: dict[str, tuple[Callable[[Path], Path], list[object]]] = {
     "swap": (lambda path: study_of_scores(path, 400, 1000, 12), ["--trials", 200]),
     "bootstrap": (lambda path: study_of_scores(path, 1500, 50, 2), ["--trials", 300]),
     "tukey": (lambda path: study_of_scores(path, 1500, 50, 12), ["--trials", 300]),
-    "correlate": (lambda path: study_of_scores(path, 30, 20, 20), ["--trials", 40_000]),
     "teams": (study_of_rankings, ["--leave", "all", "--topics", TOPIC_SIZES, "--trials", 4000]),
 }
 

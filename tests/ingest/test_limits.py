@@ -168,7 +168,7 @@ def frame(scores: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> pd.DataF
     )
 
 
-ELSEWHERE = ("agreement", "judges", "teams")
+ELSEWHERE = ("judges", "teams")
 """Analyses that need sets of judgements, or scores as evaluated from judgements, which are never out of range."""
 
 

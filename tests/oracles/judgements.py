@@ -20,16 +20,21 @@ def decisions(first: Scores, second: Scores, alpha: float, top: int) -> Counter[
     best = set(sorted(range(len(first)), key=lambda run: (rank(means[0])[run], run))[:top])
     found: Counter[str] = Counter()
     for i, j in combinations(range(len(first)), 2):
-        significant = [p_value(scores[i], scores[j]) < alpha for scores in (first, second)]
+        significant = tuple(p_value(scores[i], scores[j]) < alpha for scores in (first, second))
         order = [sign(values[i] - values[j]) for values in means]
-        kind = ("passive", "mixed", "active")[sum(significant)]
-        found[f"{kind}_{'disagreement' if order[0] * order[1] < 0 else 'agreement'}"] += 1
+        same = order[0] == order[1]
+        kinds: dict[tuple[bool, ...], str] = {
+            (False, False): "neither",
+            (True, False): "only_truth",
+            (False, True): "only_judge",
+        }
+        found[kinds.get(significant, "agree" if same else "opposite")] += 1
         if {i, j} <= best:
             found["top_pairs"] += 1
             found["top_significant"] += significant[0]
-            found["top_significant_second"] += significant[1]
-            found["false_positives"] += significant == [False, True]
-            found["false_negatives"] += significant == [True, False]
+            found["top_judge"] += significant[1]
+            found["false_positives"] += significant == (False, True)
+            found["false_negatives"] += significant == (True, False)
     return found
 
 

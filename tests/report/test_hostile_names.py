@@ -253,7 +253,6 @@ def test_figures_of_all_analyses_are_drawn(
 ) -> None:
     if analysis not in {"scores", "design", "wcw", *(each.name for each in ANALYSES)}:
         assert analysis in {
-            "agreement",
             "teams",
             "randomisation",
             "unpaired",

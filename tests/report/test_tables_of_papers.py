@@ -9,7 +9,7 @@ import pytest
 import scorecube as sc
 from scorecube.ingest.published import ntcir_clir
 from scorecube.testing import simulate_cube, simulate_rankings
-from tests.analyses.rank_agreement.test_correlation import ranked_apart
+from tests.analyses.test_correlation import ranked_apart
 from tests.report.test_preferred_rank import TABLE_1
 
 GAINS = ("3:2:1", "1:1:1", "10:5:1")

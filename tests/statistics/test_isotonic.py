@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
-from scipy.stats import kendalltau
 
-from scorecube.statistics.kendall_tau import tau_b
 from scorecube.statistics.required_difference import non_increasing
 
 
@@ -30,23 +26,3 @@ def test_isotonic_regression_of_nothing_and_of_a_decreasing_sequence() -> None:
     assert non_increasing(np.empty(0), np.empty(0)).tolist() == []
     values = np.array([0.5, 0.2, 0.1])
     assert non_increasing(values, np.ones(3)).tolist() == values.tolist()
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_tau_has_the_bits_of_scipy(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    length = int(random.integers(2, 200))
-    first = random.normal(size=length)
-    second = first + random.normal(size=length)
-    if seed % 3:  # ties
-        first, second = (np.round(values, seed % 3 - 1) for values in (first, second))
-    expected = float(kendalltau(first, second).statistic)
-    assert tau_b(first, second) == expected or (
-        math.isnan(expected) and math.isnan(tau_b(first, second))
-    )
-
-
-def test_tau_of_rankings_that_tie_everything_is_undefined() -> None:
-    assert math.isnan(tau_b(np.zeros(4), np.arange(4.0)))
-    assert math.isnan(tau_b(np.arange(4.0), np.zeros(4)))
-    assert tau_b(np.arange(9.0), -np.arange(9.0)) == -1.0

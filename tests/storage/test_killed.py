@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from scorecube.analyses import Analysis, Bootstrap, Correlation, Leaderboard, Swap, Tukey
+from scorecube.analyses import Analysis, Bootstrap, Leaderboard, Swap, Tukey
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, open_study, plan_in_study
 from scorecube.workflow.tasks import Task
@@ -30,7 +30,6 @@ ANALYSES: dict[str, tuple[Analysis, int]] = {
     "leaderboard": (Leaderboard(baseline="team01"), 3),
     "swap": (Swap(size=20), 3),
     "tukey": (Tukey(), 3),
-    "correlate": (Correlation(), 3),
 }
 """Analyses whose blocks combine in each way, and how often each is killed."""
 

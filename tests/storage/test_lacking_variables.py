@@ -38,7 +38,7 @@ def test_what_may_be_absent_is_declared(analysis: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("analysis", ["swap", "correlate", "teams"])
+@pytest.mark.parametrize("analysis", ["swap", "teams"])
 def test_a_result_without_a_variable_is_shown_or_ends_in_one_message(
     analysis: str, analysed_study: Path, tmp_path: Path, scorecube: Cli
 ) -> None:

@@ -45,7 +45,7 @@ def test_commands_do_at_a_url_what_they_do_in_a_directory(
         assert "already there" in again.stderr
         extended = scorecube("swap", study, "--size", 3, "--trials", 30, "--seed", 1).succeeded()
         assert "20 trials are recorded already; 10 to go" in extended.stderr
-        scorecube("agreement", study, "--collections", "small,other", *RUN).succeeded()
+        scorecube("judges", study, "--truth", "small", "--workers", 1).succeeded()
         scorecube(
             "evaluate",
             study,
@@ -58,7 +58,7 @@ def test_commands_do_at_a_url_what_they_do_in_a_directory(
             "auto",
         ).succeeded()
     assert "all match their checksums" in scorecube("verify", s3).succeeded().stderr
-    for words in (["scores"], ["swap", "--table", "rates"], ["agreement"]):
+    for words in (["scores"], ["swap", "--table", "rates"], ["judges"]):
         first, second = (
             scorecube("show", study, *words, "--format", "csv").succeeded().stdout
             for study in (local, s3)
@@ -71,7 +71,7 @@ def test_commands_do_at_a_url_what_they_do_in_a_directory(
     assert [fact.pop("study") for fact in facts] == [str(local), s3]
     assert facts[0]["collections"] == facts[1]["collections"]
     for name in ("small", "other"):
-        for analysis in ("swap", "agreement"):
+        for analysis in ("swap", "judges"):
             results = [open_study(study)[name].results(analysis) for study in (local, s3)]
             assert len(results[0]) == len(results[1])
             for ours, theirs in zip(*results, strict=True):

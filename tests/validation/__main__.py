@@ -45,6 +45,9 @@ from tests.validation.ranks import PARTS
 SEED = 37
 TAUS = {
     "adhoc8 AP, P@10": ("adhoc8/ap.csv", "adhoc8/p10.csv"),
+    "adhoc6 AP, RR": ("adhoc6/ap.csv", "adhoc6/rr.csv"),
+    "web2012 AP, ERR@20": ("web2012/ap.csv", "web2012/err20.csv"),
+    "web2013 nDCG@20, P@10": ("web2013/ndcg20.csv", "web2013/p10.csv"),
     "DL20 AP, RR by GPT-4": ("syndl-dl2020/gpt4-AP.csv", "syndl-dl2020/gpt4-RR.csv"),
 }
 Cases = Iterator[Case]
@@ -61,23 +64,23 @@ def _swap() -> Cases:
 
 
 def _taus() -> Cases:
-    measure = rates.tau_coverage
+    measure, topics = rates.tau_coverage, rates.TAU_TOPICS * rates.TAU_PARTS
     for (design, n_runs), tau in product(product(two_metrics.DESIGNS, (30, 60)), (0.7, 0.9, 1.0)):
-        made = partial(two_metrics.two_metrics, design, n_runs, 50, tau)
-        yield Case(f"{design}, {n_runs} runs, tau {tau}", MODEL, 50, made, measure, 300, COVERED)
-    for correlation in (0.0, 0.35, 0.7):
-        kinds = partial(truths.two_generations, 30, 50, correlation)
+        made = partial(two_metrics.two_metrics, design, n_runs, topics, tau)
+        yield Case(f"{design}, {n_runs} runs, tau {tau}", MODEL, 50, made, measure, 200, COVERED)
+    for correlation in (0.0, 0.7):
+        kinds = partial(truths.two_generations, 30, topics, correlation)
         name = f"two generations, correlation {correlation}, 30 runs"
-        yield Case(name, MODEL, 50, kinds, measure, 300, COVERED)
-    near = truths.near_duplicate_teams
-    yield Case("near-duplicate teams of three, 30 runs", MODEL, 50, near, measure, 300, COVERED)
+        yield Case(name, MODEL, 50, kinds, measure, 200, COVERED)
+    near = partial(truths.near_duplicate_teams, 10, 3, topics)
+    yield Case("near-duplicate teams of three, 30 runs", MODEL, 50, near, measure, 200, COVERED)
     for name, files in TAUS.items():
-        both = partial(_of_two, files)
-        yield Case(name, POPULATION, 50, both, measure, 100, COVERED)
+        both = partial(_of_two, files, topics)
+        yield Case(name, POPULATION, 50, both, measure, 200, COVERED)
 
 
-def _of_two(files: tuple[str, str]) -> truths.Truth:
-    return truths.population(np.array([truths.real_scores(file) for file in files]), 50)
+def _of_two(files: tuple[str, str], topics: int) -> truths.Truth:
+    return truths.population(np.array([truths.real_scores(file) for file in files]), topics)
 
 
 def _reliability() -> Cases:

@@ -12,15 +12,17 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import scorecube as sc
+from scorecube.analyses.judge_comparison import labels
 from scorecube.collection.judgement_sets import label_counts
-from scorecube.statistics.corrected_means import corrected_means
-from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients, label_intervals
+from scorecube.statistics.corrected_means import corrected_mean
+from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients
 from tests.validation.rates import Measure, Values, collected, covers
 from tests.validation.truths import DATA, Sample, Truth, population, samples
 
@@ -150,21 +152,17 @@ def corrected_coverage(labelled: int) -> Measure:
     def measure(truth: Truth, number: int, seed: int) -> Values:
         rows: list[dict[str, Any]] = []
         for sample in samples(truth, number, seed):
-            human, judge = sample.scores
-            chosen = np.zeros((1, human.shape[1]), bool)
-            chosen[0, :labelled] = True
-            labels, none = human[:, :labelled], judge[:, :0]
-            found = corrected_means(human, judge, none, chosen, CONFIDENCE)
-            alone = corrected_means(labels, labels, none, chosen[:, :labelled], CONFIDENCE)
-            limits = {
-                "corrected mean": (found.low, found.high),
-                "labels alone, t": (alone.low, alone.high),
-            }
+            held: dict[str, list[Any]] = {"corrected mean": [], "labels alone": []}
+            widths: dict[str, list[float]] = {name: [] for name in held}
+            for h, f, mean in zip(*sample.scores, sample.means[0], strict=True):
+                further = {"corrected mean": f[labelled:], "labels alone": f[:0]}
+                for name, rest in further.items():
+                    found = corrected_mean(h[:labelled], f[:labelled], rest, (0.0, 1.0), CONFIDENCE)
+                    held[name].append(covers(found.low, found.high, mean))
+                    widths[name].append(found.high - found.low)
             rows.append(
-                {
-                    name: covers(low[0], high[0], sample.means[0]).mean()
-                    for name, (low, high) in limits.items()
-                }
+                {name: np.mean(values) for name, values in held.items()}
+                | {f"{name}, width": np.mean(values) for name, values in widths.items()}
             )
         return collected(rows)
 
@@ -175,6 +173,8 @@ def label_coverage(truth: Truth, number: int, seed: int) -> Values:
     """Return whether limits of coefficients of label agreement hold them: scores are counts (topic, level, level)."""
     rows: list[dict[str, Any]] = []
     for sample in samples(truth, number, seed):
-        _, low, high = label_intervals(sample.scores, CONFIDENCE)
-        rows.append(dict(zip(COEFFICIENTS, covers(low, high, sample.means), strict=True)))
+        counted: Any = SimpleNamespace(counts=sample.scores)
+        found = labels(counted, CONFIDENCE)
+        held = covers(found["label_low"], found["label_high"], sample.means)
+        rows.append(dict(zip(COEFFICIENTS, held, strict=True)))
     return collected(rows)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorecube as sc
-from scorecube.analyses import Agreement
+from scorecube.analyses import Judges
 from scorecube.errors import BadPlan
 from scorecube.storage import Study
 from scorecube.storage.nodes import open_group
@@ -91,9 +91,8 @@ def test_collections_of_unknown_size_are_dealt_in_turn() -> None:
 def test_collections_that_are_compared_stay_together() -> None:
     candidates = {name: Sized(None) for name in "abcdef"}
     entries = [
-        Entry(Agreement(), collections=("a", "e")),
-        Entry(Agreement(), collections=("e", "f")),
-        Entry(Agreement(), collections=("*",)),  # six collections: impossible, and joins nothing
+        Entry(Judges(truth="a"), collections=("a", "e")),
+        Entry(Judges(truth="e"), collections=("e", "f")),
     ]
     found = shares(candidates, entries, 3)
     assert found == [["a", "e", "f"], ["b", "d"], ["c"]]
@@ -196,7 +195,7 @@ def test_an_analysis_of_two_collections_runs_in_the_part_that_has_both(tmp_path:
         study.add(name, cube=simulate_cube(n_runs=4, seed=1))
     file = tmp_path / "sweep.toml"
     file.write_text(
-        '[[analysis]]\nname = "agreement"\ncollections = ["b", "c"]\n[[analysis]]\nname = "tukey"\ncollections = ["a"]\n'
+        '[[analysis]]\nname = "judges"\ntruth = "b"\ncollections = ["b", "c"]\n[[analysis]]\nname = "tukey"\ncollections = ["a"]\n'
     )
     kept = {
         number: [
@@ -205,7 +204,7 @@ def test_an_analysis_of_two_collections_runs_in_the_part_that_has_both(tmp_path:
         ]
         for number in (1, 2)
     }
-    assert kept == {1: ["agreement"], 2: ["tukey"]}
+    assert kept == {1: ["judges"], 2: ["tukey"]}
     alone = narrowed(read_sweep(file), collections=["b"])
     assert [entry.analysis.name for entry in alone.entries] == []
 

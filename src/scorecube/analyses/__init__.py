@@ -11,13 +11,12 @@ if TYPE_CHECKING:
     from scorecube.analyses.base import Analysis
     from scorecube.analyses.board import Board
     from scorecube.analyses.bootstrap import Bootstrap
-    from scorecube.analyses.judges.judges import Judges
+    from scorecube.analyses.correlation import Correlation
+    from scorecube.analyses.judges import Judges
     from scorecube.analyses.leaderboard import Leaderboard
     from scorecube.analyses.max_t import MaxT
     from scorecube.analyses.paired import Paired
     from scorecube.analyses.randomisation import Randomisation
-    from scorecube.analyses.rank_agreement.agreement import Agreement
-    from scorecube.analyses.rank_agreement.correlation import Correlation
     from scorecube.analyses.reliability import Reliability
     from scorecube.analyses.teams import Teams
     from scorecube.analyses.topic_samples.splits import Splits
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from scorecube.analyses.unpaired import Unpaired
 
 __all__ = [
-    "Agreement",
     "Analysis",
     "Board",
     "Bootstrap",

@@ -155,7 +155,7 @@ class Analysis(Described, metaclass=_Named):
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Shared options (`shared_options.py`) whose flag, help or default on the command line is another for this analysis."""
     n_collections: ClassVar[int] = 1
-    """Collections that one result is about: 1, 2 that are compared, `ANY_NUMBER` of the sets `truth` and `judges`, or `ALL_COLLECTIONS` that are chosen."""
+    """Collections that one result is about: 1, `ANY_NUMBER` of the sets `truth` and `judges`, or `ALL_COLLECTIONS` that are chosen."""
     uses_rankings: ClassVar[bool] = False
     """Whether the cube must hold the rankings of its scores, see `collection.rankings.with_rankings`."""
     reads_table: ClassVar[bool] = False

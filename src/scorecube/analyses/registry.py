@@ -117,10 +117,10 @@ BUILT_IN = (
     ),
     Entry(
         "correlate",
-        f"{PACKAGE}.rank_agreement.correlation:Correlation",
+        f"{PACKAGE}.correlation:Correlation",
         "Rank correlation between metrics, and between gain settings, with intervals.",
         references=("kendall1938", "yilmaz2008", "sakai2016"),
-        quantities=f"{PACKAGE}.rank_agreement.correlation_quantities",
+        quantities=f"{PACKAGE}.correlation_quantities",
     ),
     Entry(
         "splits",
@@ -137,18 +137,11 @@ BUILT_IN = (
         quantities=f"{PACKAGE}.reliability",
     ),
     Entry(
-        "agreement",
-        f"{PACKAGE}.rank_agreement.agreement:Agreement",
-        "Agreement of rankings and significant differences under two sets of judgements.",
-        references=("ferro2022", "kendall1938"),
-        quantities=f"{PACKAGE}.rank_agreement.agreement_quantities",
-    ),
-    Entry(
         "judges",
-        f"{PACKAGE}.judges.judges:Judges",
+        f"{PACKAGE}.judges:Judges",
         "Judges, human or machine, against the judgements that count as truth.",
         references=("ferro2022", "angelopoulos2023", "krippendorff2011"),
-        quantities=f"{PACKAGE}.judges.judge_quantities",
+        quantities=f"{PACKAGE}.judge_quantities",
     ),
     Entry(
         "teams",

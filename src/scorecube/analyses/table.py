@@ -41,10 +41,10 @@ LOADED_BYTES = 2**28
 PART_BYTES = 2**25
 """Scores that are read, and put into bags, at a time: those of a few runs."""
 HIGHER_IS_BETTER, LOW, HIGH = names.ABOUT_METRICS
-BAGS = 1_000
-"""Bags of topics, where there are more topics than `MOST_TOPICS`: the same estimand, and the same standard errors within a few percent."""
 GROUPS_LEFT_OUT, LEAST_LEFT_OUT = 10, 5
 """Groups of units that are left out, and the least number of units of which any are."""
+BAGS = 1_000
+"""Bags of topics, where there are more topics than `MOST_TOPICS`: the same estimand, and the same standard errors within a few percent."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,9 +214,8 @@ class Table:
             return np.empty(0, np.int64)
         group = np.empty(self.sizes.size, np.int64)
         for stratum, part in enumerate(self.strata):
-            words = np.random.Philox(key=stream_key(1, Purpose.LEFT_OUT, stratum))
-            order = np.argsort(words.random_raw(part.size()), kind="stable")
-            group[part.units][order] = np.arange(part.size()) % min(GROUPS_LEFT_OUT, smallest)
+            n_groups = min(GROUPS_LEFT_OUT, smallest)
+            group[part.units] = random_groups(part.size(), stratum, n_groups)
         return group
 
     @cached_property
@@ -491,6 +490,14 @@ def unit_of_topics(
         parts.append(Stratum(str(name), 1.0, place, n_drawn / n_units))
         start += n_units
     return unit, parts, drawn / start
+
+
+def random_groups(n_units: int, stratum: int = 0, n_groups: int = GROUPS_LEFT_OUT) -> IntArray:
+    """Return the random group of each unit, int64 (unit,); groups have as many units but one."""
+    words = np.random.Philox(key=stream_key(1, Purpose.LEFT_OUT, stratum)).random_raw(n_units)
+    group = np.empty(n_units, np.int64)
+    group[np.argsort(words, kind="stable")] = np.arange(n_units) % n_groups
+    return group
 
 
 def bag_of(n_units: int, bags: int, seed: int) -> IntArray:

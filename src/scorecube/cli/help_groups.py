@@ -14,7 +14,7 @@ QUESTIONS = {
         *("swap", "stability", "correlate", "preferences"),
     ),
     "How many topics?": ("design", "wcw", "reliability", "splits"),
-    "Do judgements, judges and teams change the results?": ("agreement", "judges", "teams"),
+    "Do judgements, judges and teams change the results?": ("judges", "teams"),
     "Show and publish": ("info", "show", "report", "figure", "list"),
     "Many collections, clusters and upkeep": (*("sweep", "merge", "verify", "unpack"),),
 }

@@ -28,7 +28,7 @@ for name, definition in DEFINITIONS.items():
 for n_runs in RUNS:
     rankings = simulate_rankings(((15, 10, 4),) * 12, n_runs=n_runs, depth=50)
     cube = with_rankings(api.evaluate(rankings, ["AP", "nDCG@10"], ["3:2:1"]), rankings)
-    for collection in (cube, judgement_sets(cube, cube)):
+    for collection in (cube, judgement_sets({"truth": cube, "judge": cube})):
         for name in registry.names():
             for options in ({}, {"sampling": "replacement"}):
                 with suppress(ScorecubeError, TypeError):

@@ -10,15 +10,15 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.correlation_quantities import GAIN_A, METRIC_A, METRIC_B
 from scorecube.analyses.quantities import quantity
-from scorecube.analyses.rank_agreement.correlation_quantities import GAIN_A, METRIC_A, METRIC_B
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, Axes, line_style
-from scorecube.report.findings import Finding
-from scorecube.report.phrases import estimate_text, listed, of_tau, on_collection, value_range
+from scorecube.report.findings import Finding, with_number
+from scorecube.report.phrases import listed, on_collection, value_range, with_limits
 from scorecube.report.tables import COLLECTION, Table, as_records, averages, declared
-from scorecube.report.text_formats import estimates_first, merge_gains
+from scorecube.report.text_formats import merge_gains
 from scorecube.report.view import (
     AGREEMENT,
     Canvas,
@@ -32,27 +32,20 @@ from scorecube.report.view import (
 
 LABELS = {"metrics": ("metric_a", "metric_b"), "gains": ("metric", "gain")}
 """Tables of comparisons, and the columns that name the two sides."""
+OF_TOPICS = ("tau", "topics_low", "topics_high")
 OF_NULL_VARIANCE = ("tau_low", "tau_high", "z")
-"""Columns that hold for unrelated rankings only, and may exceed 1: `scorecube show` and the CSV files have them, pages do not."""
+"""Columns that hold for unrelated rankings only, and may exceed 1: the triangle, `scorecube show` and the CSV files have them."""
 WIDTH = 7.2
 LEGEND_COLUMNS = 4
-COUNTS = ("concordant", "discordant", "tied_a", "tied_b")
-_LAST = (
-    "n_runs tied_pairs tau_population~ "
-    "topics_low?=tau_contained_low[topics] topics_high?=tau_contained_high[topics] "
-    "tau_ap_b p_exact fieller_low fieller_high concordant discordant tied_a tied_b exceeds_one "
-    "bold=marked"
+_COLUMNS = (
+    "tau topics_low topics_high spearman tau_b tau_ap tau_low tau_high exceeds_one z p_value p_exact "
+    "n_runs tied_pairs concordant discordant bold=marked"
 )
-METRICS = declared(
-    "comparison",
-    f"gain=gain_a metric_a metric_b tau~ z p_value spearman tau_b tau_ap {_LAST}",
-    only="of_metrics",
-)
+METRICS = declared("comparison", f"gain=gain_a metric_a metric_b {_COLUMNS}", only="of_metrics")
 """Every pair of metrics at each gain setting (Sakai 2007, Table 2; Sakai and Shang 2016, Table 2; Sakai 2004, Tables 3 to 6 and 8 to 11 part a).
 
-`tau_population` estimates tau of these runs over infinitely many topics, with its interval. `tau_low` and `tau_high` are the papers'
-interval by the null variance; `exceeds_one` where it leaves the range of tau; `bold` follows the analysis' rule. In `tau_ap` the first metric is the truth. Percentile intervals of
-resampled topics (`topics_low`, `topics_high`) are missing where they exclude their tau.
+`topics_low` and `topics_high` are about the tau of as many other topics; `tau_low` and `tau_high` are the papers' interval by the null variance,
+`exceeds_one` where it leaves the range of tau; `bold` follows the analysis' rule. In `tau_ap` the first metric is the truth.
 """
 
 
@@ -77,25 +70,9 @@ def triangle(result: xr.Dataset) -> pd.DataFrame:
 
 
 GAINS = declared(
-    "comparison",
-    f"metric=metric_a gain=gain_b tau spearman tau_low tau_high z p_value tau_b tau_ap {_LAST} "
-    "default=gain_a",
-    only="of_gains",
+    "comparison", f"metric=metric_a gain=gain_b {_COLUMNS} default=gain_a", only="of_gains"
 )
 """Every metric at every other gain setting against itself at the first one (Sakai 2007, Table 5; Sakai 2004, Tables 3 to 11 part b)."""
-POPULATION = declared(
-    "comparison statistic", "along gain_a metric_a gain_b metric_b statistic value population~"
-)
-"""Every coefficient of every comparison over infinitely many topics: estimate and interval, beside the value on these topics."""
-INTERVALS = declared(
-    "comparison statistic resampled",
-    "along gain_a metric_a gain_b metric_b statistic value resampled low=contained_low "
-    "high=contained_high standard_error trials",
-)
-"""Bootstrap percentile intervals of every coefficient of every comparison.
-
-Limits are missing where the interval excludes its value: resampled topics rank runs less reliably than all topics.
-"""
 CURVES = declared("gain metric system", "metric gain system run=sorted_run mean=sorted_mean")
 """Mean scores of the runs sorted by the first metric and numbered, best first (Sakai 2004, Figures 4 to 7)."""
 SWOPS = declared("gain metric", "metric gain sorted_by swops n_runs")
@@ -105,15 +82,15 @@ SWOPS = declared("gain metric", "metric gain sorted_by swops n_runs")
 def conditions(result: xr.Dataset) -> str:
     """Return collection and conditions in one line."""
     attrs = result.attrs
-    trials = f"{attrs['trials']:,} trials"
-    return f"{attrs.get(COLLECTION, '')}  {attrs['n_runs']} runs, {attrs['n_topics']} topics, {trials}".strip()
+    numbers = f"{attrs['n_runs']} runs, {attrs['n_topics']} topics"
+    return f"{attrs.get(COLLECTION, '')}  {numbers}".strip()
 
 
 def title(options: Mapping[str, Any]) -> str:
     """Return the confidence level and the rule for marking."""
     bold = options["bold"]
     return listed(
-        f"{options['confidence']:.0%} intervals over topics",
+        f"{options['confidence']:.0%} intervals",
         f"marked above {bold:g}" if bold is not None else "",
     )
 
@@ -129,10 +106,7 @@ def caption(result: xr.Dataset) -> str:
 def answer(group: ResultGroup) -> Iterator[Finding]:
     """Yield the metrics that rank the runs most and least similarly, and the gain settings that do."""
     confidence = float(group.attrs[0]["confidence"])
-    topics, runs = (
-        value_range([int(attrs[name]) for attrs in group.attrs], "d")
-        for name in ("n_topics", "n_runs")
-    )
+    runs = value_range([int(attrs["n_runs"]) for attrs in group.attrs], "d")
     for name in LABELS:
         if name not in group.frames or group.frames[name]["tau"].isna().all():
             continue
@@ -140,35 +114,30 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
         rows = as_records(frame.sort_values("tau", kind="stable"))
         row, tied = rows[0], int(max(each["tied_pairs"] for each in rows))
         ends = [
-            f"{_sides(each, name)}{on_collection(each, group.several)} ({each['tau']:.3f}, {each['discordant'] / (each['n_runs'] * (each['n_runs'] - 1) // 2):.0%} of the pairs in different "
-            f"order{estimate_text(each, confidence=confidence)})"
+            f"{with_limits(*[each[end] for end in OF_TOPICS])} for {_sides(each, name)}{on_collection(each, group.several)} ({_different(each)})"
             for each in (rows[0], rows[-1])
         ]
-        said = f"of {ends[0]}"
-        itself = ", each interval by itself" if estimate_text(row) else ""
-        if len(rows) > 1:
-            said = f"is lowest for {ends[0]} and highest for {ends[1]}"
-            itself += f", chosen from {len(rows)}"
+        said = f"is lowest, {ends[0]}, and highest, {ends[1]}" if len(rows) > 1 else ends[0]
         ties = f"; up to {counted(tied, 'pair')} of runs tied" if tied else ""
         what = "metrics" if name == "metrics" else f"gain settings, against {row['default']}"
-        yield of_tau(
-            f"{what}: tau on these {topics} topics {said}; these {runs} runs{itself}{ties}",
+        yield with_number(
+            f"{what}: tau {said}; these {runs} runs, {confidence:.0%} limits over topics{ties}",
             f"tau of {_sides(row, name)}{on_collection(row, group.several)}",
-            row,
-            confidence,
-            name,
+            [row[end] for end in OF_TOPICS],
+            confidence=confidence,
+            table=name,
         )
+
+
+def _different(row: Mapping[str, Any]) -> str:
+    """Return the share of pairs of runs in different order."""
+    n_pairs = row["n_runs"] * (row["n_runs"] - 1) // 2
+    return f"{row['discordant'] / n_pairs:.0%} of the pairs in different order"
 
 
 def _sides(row: Mapping[str, Any], name: str) -> str:
     first, second = LABELS[name]
     return f"{row[first]}{' and ' if name == 'metrics' else ' with gains '}{row[second]}"
-
-
-def findings(result: xr.Dataset) -> Iterator[Finding]:
-    """Yield why there are no intervals over infinitely many topics, if there are none."""
-    if reason := result.attrs["no_interval"]:
-        yield Finding(f"no interval over infinitely many topics: {reason}")
 
 
 def page_tables(frames: Frames) -> HeadedTables:
@@ -178,10 +147,10 @@ def page_tables(frames: Frames) -> HeadedTables:
         ("Between metrics", "metrics"),
         ("Gain settings against the default", "gains"),
     ):
-        dropped = [*COUNTS, *OF_NULL_VARIANCE]
+        dropped = ["concordant", "discordant", *OF_NULL_VARIANCE]
         marks = ("exceeds_one", "bold")
         dropped += [mark for mark in marks if mark in frames[name] and not frames[name][mark].any()]
-        frame = estimates_first(frames[name].drop(columns=dropped, errors="ignore"))
+        frame = frames[name].drop(columns=dropped, errors="ignore")
         if len(frame):
             tables.append((heading, frame))
         averaged = averages(frame) if len(frame) and frame[COLLECTION].nunique() > 1 else frame[:0]
@@ -313,21 +282,18 @@ VIEW = View(
     heading="Rank correlation",
     about=(
         "Two metrics, or two gain settings of one, rank the same runs; Kendall's tau is the share of pairs of runs that they order in the same way minus the "
-        "share that they order differently. Pairs with equal means count as neither. The interval by the null variance (tau_low, tau_high, in the CSV file) is that of the papers: it is "
-        "valid for unrelated rankings only, and may exceed 1. The observed tau estimates what other topics, as many, would show on average. Tau of the two "
-        "rankings of these runs over infinitely many topics (tau_population, with an interval) is another quantity; chance in the topics hides it. "
-        "Its intervals covered the true tau in most simulations as often as stated; the documentation of scorecube lists the others "
-        '("Intervals: estimands and coverage"). Percentile intervals over '
-        "resampled topics are confidence intervals of neither: drawing topics anew adds noise to both rankings. They are left out where they exclude "
-        "their tau. Intervals over runs keep the topics. A swop is a rise between neighbours when runs are sorted by the first metric."
+        "share that they order differently. Pairs with equal means count as neither. Limits (topics_low, topics_high) are about the tau to be expected between both "
+        "rankings from as many other topics, by a jackknife over topics; there are none where tau is 1 without some of the topics. The interval by the null variance "
+        "(tau_low, tau_high, in the CSV file) is that of the papers: it is valid for unrelated rankings only, and may exceed 1. "
+        "A swop is a rise between neighbours when runs are sorted by the first metric."
     ),
     summary=(
         Summary(
-            "gain metric=metric_a and=metric_b tau over_other_topics=tau_population~",
-            bar="over other topics",
+            {"gain": "gain", "metric": "metric_a", "and": "metric_b", "tau": " ".join(OF_TOPICS)},
+            bar="tau",
         ),
         Summary(
-            "metric gain tau over_other_topics=tau_population~",
+            {"metric": "metric", "gain": "gain", "tau": " ".join(OF_TOPICS)},
             table="gains",
             most=4,
             title="gain settings with the first",
@@ -337,14 +303,11 @@ VIEW = View(
         "metrics": METRICS,
         "triangle": Table(triangle),
         "gains": GAINS,
-        "population": POPULATION,
-        "intervals": INTERVALS,
         "curves": CURVES,
         "swops": SWOPS,
     },
     title=title,
     caption=caption,
-    findings=findings,
     page_tables=page_tables,
     figure=correlation_figure,
     in_axes=sorted_curves,

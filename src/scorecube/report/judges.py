@@ -15,7 +15,7 @@ from scorecube.errors import counted
 from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes
 from scorecube.report.findings import Finding, with_number
-from scorecube.report.phrases import estimate_text, number_of, of_tau, with_limits
+from scorecube.report.phrases import number_of, with_limits
 from scorecube.report.tables import Table, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.view import (
@@ -33,31 +33,24 @@ from scorecube.report.view import (
 ROW_HEIGHT, BAR_HEIGHT = 1.6, 0.16
 
 
-def _declared(dims: str, columns: str, *, only: str = "", **how: Any) -> Table:
-    """Return a table of judges, of the rows that have a quantity, if it is stated; without it there are none."""
-    words = f"truth {columns} collection=compared_in"
-    return declared(dims, words, only=only, needs=only, **how)
+def _declared(dims: str, columns: str, **how: Any) -> Table:
+    """Return a table of judges; its collection is the truth."""
+    return declared(dims, f"truth {columns} collection=truth", **how)
 
 
 AGREEMENT = _declared(
     "metric gain judge",
-    "judge metric gain tau=agreement[tau] tau_low=contained_low[tau] "
-    "tau_high=contained_high[tau] tau_ap=agreement[tau_ap] n_runs=n_common_runs agree only_truth "
-    "only_judge opposite bias=level_bias[all] bias_low=level_low[all] bias_high=level_high[all] "
-    "neither pairs=n_pairs tau_population~=population~[tau] tau_b=agreement[tau_b] "
-    "tau_b_low=population_low[tau_b] tau_b_high=population_high[tau_b] "
-    "tau_ap_low=population_low[tau_ap] tau_ap_high=population_high[tau_ap] "
-    "largest_drop=drop "
-    "largest_drop_run=loser largest_rise=rise largest_rise_run=winner top_pairs top_significant "
-    "top_judge false_positives false_negatives n_topics=n_shared n_topics_truth=n_truth "
-    "n_topics_judge=n_judged alpha top",
+    "judge metric gain tau tau_low tau_high tau_ap n_runs=n_common_runs agree neither only_truth "
+    "only_judge opposite bias bias_low bias_high pairs=n_pairs tau_b tied_pairs "
+    "largest_drop=drop largest_drop_run=drop_run largest_rise=rise largest_rise_run=rise_run "
+    "top_pairs top_significant top_judge false_positives false_negatives n_topics=n_shared "
+    "n_topics_truth=n_truth n_topics_judge=n_judged alpha top",
     sort="gain -tau",
     within=1,
 )
 """Rankings and decisions of each judge against the truth; the most similar rankings first within a metric.
 
-`tau` is of the rankings at hand; all limits, and `tau_population`, are over infinitely many topics: missing for fewer than 10 runs or topics, or
-without shared topics. `tau_low` and `tau_high` are left out where they exclude the tau at hand; `tau_population_low` and `_high` never are.
+`tau_low` and `tau_high` are about the tau of as many other topics.
 """
 LABELS = _declared(
     "judge",
@@ -67,47 +60,27 @@ LABELS = _declared(
     "alpha_low?=label_low[alpha] alpha_high?=label_high[alpha] agreement~?=label~[agreement]",
     only="n_documents",
 )
-"""Agreement of the labels of all documents that the truth and a judge both judged, with jackknife intervals over topics."""
+"""Agreement of the labels of all documents that the truth and a judge both judged, with jackknife limits over topics."""
 CONFUSION = _declared(
     "judge level judge_level",
     "judge level_truth=level level_judge=judge_level n_documents=confusion share=share_of_level",
-    only="has_labels",
+    only="share_of_level",
 )
 """Documents by their levels under the truth and under each judge; `share` is of the documents of a level of the truth."""
-LABEL_TOPICS = _declared(
-    "judge topic",
-    "judge topic {label_statistic}=label_by_topic n_documents=documents_by_topic",
-    only="documents_by_topic",
-    long=True,
-)
-"""Agreement of labels by topic; missing where all labels of a topic are one level."""
-BIAS = _declared(
-    "judge metric gain run_level",
-    "judge metric gain level?=run_level mean_truth?=level_truth mean_judge?=level_judge "
-    "bias?=level_bias bias_low?=level_low bias_high?=level_high n_runs?=runs_of_level",
-    only="runs_of_level",
-)
-"""Mean under the judge less mean under the truth: of all runs, and of thirds of the runs by their means under the truth."""
 CORRECTED = _declared(
-    "judge metric gain n_labelled run",
+    "metric gain judge n_labelled run",
     "judge metric gain run n_labelled=labelled_topics mean~=corrected~ lambda=slope",
-    only="has_corrected",
+    only="corrected",
     long=True,
 )
 """Corrected means of runs by number of labelled topics, of one random choice of these topics; with all topics labelled, the means of the truth alone."""
-DIFFERENCES = _declared(
-    "judge metric gain n_labelled run",
-    "judge metric gain run baseline=baseline_run n_labelled=labelled_topics difference~",
-    only="has_difference",
-    long=True,
-)
-"""Differences of corrected means from those of the baseline, by number of labelled topics, of one random choice of these topics."""
 RUNS = _declared(
     "judge metric gain run",
-    "judge metric gain run mean_truth mean_judge rank_truth rank_judge bias=mean_bias rank_change",
+    "judge metric gain run mean_truth mean_judge rank_truth rank_judge bias=run_bias "
+    "bias_low=run_bias_low bias_high=run_bias_high rank_change",
     sort="rank_truth",
     within=3,
-    only="is_common",
+    only="rank_truth",
     dtypes=dict.fromkeys(("rank_truth", "rank_judge", "rank_change"), "int64"),
     long=True,
 )
@@ -155,13 +128,12 @@ def _ranking(records: list[dict[Any, Any]], confidence: float) -> Finding:
     bias = with_limits(*number_of(row, "bias"), form="+.3f")
     biased = "" if np.isnan(row["bias"]) else f"; bias {bias}"
     least = f"; the least alike of {len(records)}: {last['judge']} ({last['tau']:.3f})"
-    return of_tau(
-        f"{row['label']}: {row['judge']} ranks {counted(row['n_runs'], 'run')} as {row['truth']} with tau {row['tau']:.3f} on these topics"
-        f"{estimate_text(row, confidence=confidence)}; {moved}{biased}{least if len(records) > 1 else ''}",
+    return with_number(
+        f"{row['label']}: {row['judge']} ranks {counted(row['n_runs'], 'run')} as {row['truth']} with tau {with_limits(*number_of(row, 'tau'))}; {moved}{biased}{least if len(records) > 1 else ''}",
         f"tau of {row['judge']} and {row['truth']}, {row['label']}",
-        row,
-        confidence,
-        "agreement",
+        number_of(row, "tau"),
+        confidence=confidence,
+        table="agreement",
     )
 
 
@@ -220,7 +192,7 @@ def cautions(result: xr.Dataset, _frames: Frames) -> Remarks:
 
 
 def judge_panels(canvas: Canvas, result: xr.Dataset) -> None:
-    """Tau of each judge with its interval; a row a metric."""
+    """Tau of each judge with its limits; a row a metric."""
     cells = result.isel(gain=0)
     shown = labels_of(result, names.METRIC)[:4]  # in one figure; the tables have all
     height = ROW_HEIGHT + BAR_HEIGHT * min(result.sizes[names.JUDGE], 30)
@@ -234,12 +206,15 @@ def judge_panels(canvas: Canvas, result: xr.Dataset) -> None:
 
 def _taus(axes: Axes, at: xr.Dataset) -> None:
     judges = labels_of(at, names.JUDGE)
-    order = np.argsort(-at["agreement"].values[:, 0], kind="stable")
+    order = np.argsort(-at["tau"].values, kind="stable")
     for place, k in enumerate(order):
-        low, high = (float(at[f"population_{end}"].values[k, 0]) for end in ("low", "high"))
-        axes.plot([low, high], [place, place], color="0.6", linewidth=2)
-        axes.plot(float(at["population"].values[k, 0]), place, "|", color="0.2", markersize=8)
-        axes.plot(float(at["agreement"].values[k, 0]), place, "o", color=COLOURS[0], markersize=4)
+        axes.plot(
+            [float(at[f"tau_{end}"].values[k]) for end in ("low", "high")],
+            [place, place],
+            color="0.6",
+            linewidth=2,
+        )
+        axes.plot(float(at["tau"].values[k]), place, "o", color=COLOURS[0], markersize=4)
     axes.set_yticks(range(len(order)), [judges[k] for k in order])
     axes.set(ylim=(len(order) - 0.5, -0.5), xlabel="tau")
 
@@ -248,32 +223,24 @@ VIEW = View(
     name="judges",
     heading="Judges against the truth",
     about=(
-        "Each judge, human or machine, is a set of judgements of the same runs, and one set counts as truth. Rankings are compared by tau and tau-AP; intervals "
-        "(tau_low, tau_high) are about the rankings of these runs over infinitely many topics. Decisions are pairs of runs that the test finds different: under both sets (agree), under "
-        "one (only_truth, only_judge), or oppositely. Bias is the mean under the judge less that under the truth: a constant bias changes no ranking, one that differs by level does. Kappa counts equal "
-        "levels beyond chance, weighted kappa and Krippendorff's alpha near ones, too; intervals are by a jackknife over topics. Corrected means use the judge on all topics and labels of "
-        "the truth on some (prediction-powered inference): lambda is the weight of the judge, 0 if it tells nothing, and intervals are about infinitely many topics; the documentation of scorecube "
-        'has their coverage ("Judges: estimands and coverage"). Where no topics are shared, only rankings are compared.'
+        "Each judge, human or machine, is a set of judgements of the same runs, and one set counts as truth. Rankings are compared by tau and tau-AP; limits of tau "
+        "are about the tau to be expected from as many other topics. Decisions are pairs of runs that a paired t test finds different: under both sets (agree), under "
+        "one (only_truth, only_judge), or oppositely. Bias is the mean under the judge less that under the truth: one that is the same for all runs changes no ranking. Kappa counts equal "
+        "levels beyond chance, weighted kappa and Krippendorff's alpha near ones, too; limits are by a jackknife over topics. Corrected means use the judge on all topics and labels of "
+        "the truth on some (prediction-powered inference): lambda is the weight of the judge, 0 if it tells nothing, and limits are about infinitely many topics. "
+        "Where no topics are shared, only rankings and decisions are compared."
     ),
-    summary=(
-        Summary(
-            "judge metric=label tau over_other_topics=tau_population~ bias=bias~ agree pairs",
-            bar="over other topics",
-        ),
-    ),
+    summary=(Summary("judge metric=label tau bias=bias~ agree pairs"),),
     tables={
         "agreement": AGREEMENT,
         "labels": LABELS,
         "corrected": CORRECTED,
-        "bias": BIAS,
-        "differences": DIFFERENCES,
         "confusion": CONFUSION,
-        "label_topics": LABEL_TOPICS,
         "runs": RUNS,
     },
     title=title,
     caption=lambda result: (
-        f"{conditions(result)}. Tau with intervals over infinitely many topics (dots: these topics)."
+        f"{conditions(result)}. Tau with limits of the tau of as many other topics."
     ),
     findings=findings,
     page_tables=on_page(
@@ -281,7 +248,6 @@ VIEW = View(
             "Which judge: rankings and decisions": "agreement",
             "Labels": "labels",
             "Confusion of levels": "confusion",
-            "Bias by level of score": "bias",
         }
     ),
     figure=judge_panels,

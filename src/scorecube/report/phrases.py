@@ -12,7 +12,6 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.report.columns import decimals_of
-from scorecube.report.findings import Finding, with_number
 from scorecube.report.tables import COLLECTION, LIMITS
 from scorecube.storage.fact_types import plan_of
 
@@ -235,37 +234,3 @@ def topics_and_teams(*attrs: Mapping[str, Any]) -> str:
 def noun(attrs: Mapping[str, Any]) -> str:
     """Return what a result compares: ``run``, or ``system`` where systems have repeated runs."""
     return "system" if attrs.get("by_system") else "run"
-
-
-ESTIMATE = ("population", "population_low", "population_high")
-
-
-def estimates(part: xr.Dataset, statistic: str) -> dict[str, Any]:
-    """Return the estimate and the interval over infinitely many topics of a statistic, by columns."""
-    found = part.sel(statistic=statistic)
-    return {f"{statistic}_{name}": found[name].values for name in ESTIMATE}
-
-
-def estimate_text(row: Mapping[Any, Any], statistic: str = "tau", confidence: float = 0.95) -> str:
-    """Return estimate and interval of a row for sentences, after the observed value; empty if they are missing.
-
-    Examples
-    --------
-    >>> row = {"tau_population": 0.78, "tau_population_low": 0.72, "tau_population_high": 0.84}
-    >>> estimate_text(row), estimate_text({})
-    ('; over infinitely many topics 0.78 (0.72 to 0.84; 95%)', '')
-    """
-    if not all(is_known(row.get(f"{statistic}_{name}")) for name in ESTIMATE):
-        return ""
-    limited = with_limits(*number_of(row, f"{statistic}_population"), form=".2f")
-    return f"; over infinitely many topics {limited[:-1]}; {100 * confidence:.4g}%)"
-
-
-def of_tau(
-    sentence: str, subject: str, row: Mapping[Any, Any], confidence: float, table: str
-) -> Finding:
-    """Return a finding about tau: over infinitely many topics with its limits, or, where these are missing, on these topics."""
-    if not estimate_text(row):
-        return with_number(sentence, subject, [row["tau"]], table=table)
-    subject, number = f"{subject}, over infinitely many topics", number_of(row, "tau_population")
-    return with_number(sentence, subject, number, confidence=confidence, table=table)

@@ -86,23 +86,6 @@ def merge_gains(frame: pd.DataFrame) -> pd.DataFrame:
     return merged.drop_duplicates(ignore_index=True)
 
 
-def estimates_first(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with estimates over infinitely many topics beside the observed tau, before the interval by the null variance, which may exceed 1.
-
-    Examples
-    --------
-    >>> estimates_first(pd.DataFrame({"tau": [0.9], "tau_high": [1.02], "tau_population": [0.92]})).columns.tolist()
-    ['tau', 'tau_population', 'tau_high']
-    """
-    columns = [str(column) for column in frame.columns]
-    moved = [column for column in columns if column.startswith("tau_population")]
-    if "tau" not in columns or not moved:
-        return frame
-    others = [column for column in columns if column not in moved]
-    place = others.index("tau") + 1
-    return frame[[*others[:place], *moved, *others[place:]]]
-
-
 def merge_note(frame: pd.DataFrame) -> list[str]:
     """Return a note on rows that text joins and csv does not."""
     if len(merge_gains(frame)) == len(frame):
@@ -238,7 +221,7 @@ def render_parts(
     if form in ("csv", "json"):
         yield from _data_parts(data_columns(frame, columns), form)
         return
-    frame = merge_gains(estimates_first(frame))
+    frame = merge_gains(frame)
     layout = printed_columns(frame, columns, joined=form != "text", without_common=bool(caption))
     shown = Columns(frame, layout, form)
     if form == "latex":

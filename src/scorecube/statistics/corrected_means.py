@@ -7,105 +7,77 @@ truth is known of a random part. With scores f under the judge on n topics and h
 
 Its variance is lambda**2 var_n(f) / n + var(h - lambda f) (1 / m + (mean_n(f) - mean_m(f))**2 / sum_m (f - mean_m(f))**2), where the residual variance
 has m - 2 degrees of freedom; the covariance of both parts is 0 with this lambda. The interval is by Student's t with m - 2 degrees of freedom.
+Where fewer than 8 labelled topics have another score under the truth than most, two pseudo-topics at the ends of the range are labelled, too.
 
 References: Angelopoulos, Bates, Fannjiang, Jordan and Zrnic 2023, "Prediction-powered inference", Science; Angelopoulos, Duchi and Zrnic 2023,
 "PPI++" (lambda); Cochran 1977, "Sampling techniques", section 12.6 (regression estimate in double sampling, the same estimator).
 """
 
-from dataclasses import dataclass
-from typing import Any
+from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scorecube.statistics.proportion_intervals import student_quantile
+from scorecube.statistics.grid import EQUAL
+from scorecube.statistics.intervals import FEW, Sample, estimate, mean_limits, n_differing
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+FloatArray = NDArray[np.float64]
+Ends = tuple[float, float]
 LEAST_LABELLED = 4
 """Fewest topics that the truth is known of for an interval with a judge."""
-NO_SPREAD = 1e-24
-"""Variance under the judge, relative to the largest square of a score, that rounding alone can cause: nothing is corrected by it."""
-CANCELLED = 1e-9
-"""Share that is left of a sum of squares less that of the mean below which deviations are added instead."""
 
 
-@dataclass(frozen=True, eq=False)
-class CorrectedMeans:
-    """Estimates of means, float64 (choice, item); NaN where there are too few topics.
+class CorrectedMean(NamedTuple):
+    """A mean with its limits, and lambda: 0 for a judge whose scores do not vary over the labelled topics."""
 
-    mean, low, high: Corrected mean with its limits.
-    slope: Lambda: 0 for a judge whose scores do not vary over the labelled topics.
+    mean: float
+    low: float
+    high: float
+    slope: float
+
+
+def corrected_mean(
+    truth: FloatArray, judge: FloatArray, further: FloatArray, ends: Ends | None, confidence: float
+) -> CorrectedMean:
+    """Return the corrected mean of a system; NaN for too few labelled topics.
+
+    truth, judge: float64 (labelled topic,): scores under both sets.
+    further: float64 (other topic,): scores under the judge on its topics without the truth.
+    ends: Least and greatest score that there can be; None if unknown.
+    confidence: Such as .95.
+    Returns mean: Without other topics that of the truth alone, as there is nothing to correct.
+
+    Examples
+    --------
+    >>> labels, f = np.array([0.2, 0.4, 0.5, 0.9, 0.7]), np.array([0.3, 0.4, 0.6, 0.9, 0.8])
+    >>> [round(each, 3) for each in corrected_mean(labels, f, np.array([0.5, 0.4]), None, 0.95)]
+    [0.495, 0.203, 0.788, 1.038]
     """
+    from scipy.special import stdtrit
 
-    mean: Floats
-    low: Floats
-    high: Floats
-    slope: Floats
-
-
-def corrected_means(
-    truth: Any, judge: Any, others: Any, chosen: Any, confidence: float
-) -> CorrectedMeans:
-    """Return the corrected means of items, for several choices of the topics that the truth is known of.
-
-    truth, judge: float64 (item, topic): scores under both sets on the topics that both have.
-    others: float64 (item, topic): scores under the judge on its other topics, at least none.
-    chosen: bool (choice, topic): topics whose truth is used; as many in each choice. The judge's scores on all topics
-        are.
-    confidence: Confidence level.
-    Returns means: With all of the judge's topics labelled, the mean and interval of the truth alone, as there is
-        nothing to correct.
-    """
-    n, m = truth.shape[1] + others.shape[1], int(chosen[0].sum())
-    weights = np.ascontiguousarray(chosen, np.float64) / m
-    every = np.concatenate([judge, others], axis=1)
-    centre_h, centre_f = truth.mean(axis=1), every.mean(axis=1)
-    h, f = truth - centre_h[:, np.newaxis], judge - centre_f[:, np.newaxis]
-    mean_h, mean_f = weights @ h.T, weights @ f.T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sum_hh = m * np.maximum(weights @ (h**2).T - mean_h**2, 0.0)
-        sum_ff = m * np.maximum(weights @ (f**2).T - mean_f**2, 0.0)
-        sum_hf = m * (weights @ (h * f).T - mean_h * mean_f)
-        few = sum_hh < CANCELLED * m * mean_h**2, sum_ff < CANCELLED * m * mean_f**2
-        _add_again((h, f), chosen, few, (sum_hh, sum_ff, sum_hf))
-        human, error = centre_h + mean_h, np.sqrt(sum_hh / ((m - 1) * m)) if m > 1 else np.nan
-        reach = student_quantile(m - 1, confidence) * error if m > 1 else np.nan
-        if m == n:
-            return CorrectedMeans(human, human - reach, human + reach, np.zeros_like(human))
-        if m < LEAST_LABELLED:
-            return CorrectedMeans(*[np.full_like(human, np.nan)] * 4)
-        varies = sum_ff > NO_SPREAD * m * np.maximum((every**2).max(axis=1), (f**2).max(axis=1))
-        slope = np.where(varies, sum_hf / np.where(varies, sum_ff, 1.0), 0.0)
-        residual = np.maximum(sum_hh - slope * sum_hf, 0.0) / (m - 2)
-        away = np.where(varies, mean_f**2 / np.where(varies, sum_ff, 1.0), 0.0)
-        variance = slope**2 * every.var(axis=1, ddof=1) / n + residual * (1 / m + away)
-        mean = human - slope * mean_f
-        half = student_quantile(m - 2, confidence) * np.sqrt(variance)
-    return CorrectedMeans(mean, mean - half, mean + half, slope)
-
-
-def _add_again(scores: Any, chosen: Any, few: Any, sums: Any) -> None:
-    """Replace sums that cancelled by those of deviations over the chosen topics.
-
-    scores: h and f, float64 (item, topic).
-    chosen: bool (choice, topic).
-    few: bool (choice, item): where little is left of the sums of squares of h, and of f.
-    sums: Of squares of h and of f, and of their products: float64 (choice, item), replaced.
-    """
-    places, (sum_hh, sum_ff, sum_hf) = few[0] | few[1], sums
-    choice, item = np.nonzero(places)
-    topics = np.nonzero(chosen)[1].reshape(len(chosen), -1)[choice]
-    x, y = (each[item[:, np.newaxis], topics] for each in scores)
-    # Differences from the first are exact where scores are equal.
-    x, y = (each - each[:, :1] for each in (x, y))
-    x, y = (each - each.mean(axis=1, keepdims=True) for each in (x, y))
-    hh, ff, hf, few_f = (
-        (x * x).sum(axis=1),
-        (y * y).sum(axis=1),
-        (x * y).sum(axis=1),
-        few[1][places],
-    )
-    sum_ff[few[1]] = ff[few_f]
-    # Where h does not vary, what rounding leaves is smaller than any difference, and is kept.
-    varies = (hh > 0) | (few_f & (ff > 0))
-    for found, new in ((sum_hh, hh), (sum_hf, hf)):
-        found[places] = np.where(varies, new, found[places])
+    every, m = np.concatenate([judge, further]), len(truth)
+    if not len(further) and m > 1:
+        alone = [Sample(1.0, truth, np.ones(m))]
+        return CorrectedMean(float(truth.mean()), *mean_limits(alone, ends, confidence), 0.0)
+    if m < LEAST_LABELLED:
+        return CorrectedMean(*[np.nan] * 4)
+    width = ends[1] - ends[0] if ends is not None else float(np.ptp(truth)) or 1.0
+    varies = bool(np.ptp(judge) > EQUAL * width)
+    from_mean = judge - judge.mean()
+    spread = float((from_mean**2).sum())
+    slope = float((from_mean * (truth - truth.mean())).sum()) / spread if varies else 0.0
+    away = float(every.mean() - judge.mean())
+    rest = truth - slope * from_mean
+    few = ends is not None and n_differing(truth, width) < FEW
+    # As residuals of topics on which the judge's score is its mean: they do not change lambda.
+    found = estimate([Sample(1.0, rest, np.ones(m))], ends if few else None)
+    n_rest = m + 2 * few
+    residual = found.error**2 * n_rest * (n_rest - 1) / (n_rest - 2)
+    variance = residual * (1 / n_rest + (away**2 / spread if varies else 0.0))
+    variance += slope**2 * float(every.var(ddof=1)) / len(every) if varies else 0.0
+    mean = found.mean + slope * away
+    half = float(stdtrit(m - 2, (1 + confidence) / 2) * np.sqrt(variance))
+    low, high = (-np.inf, np.inf) if ends is None else ends
+    return CorrectedMean(mean, max(mean - half, low), min(mean + half, high), slope)

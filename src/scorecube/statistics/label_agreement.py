@@ -1,20 +1,14 @@
-"""Agreement of the labels of two judges on the same documents, with intervals over topics.
+"""Agreement of the labels of two judges on the same documents.
 
-References: Cohen 1960 and 1968 (kappa, weighted kappa); Krippendorff 2019, "Content analysis", chapter 12 (alpha);
-Efron and Tibshirani 1993, chapter 11 (jackknife); Kish 1965, "Survey sampling" (effective number of topics). All coefficients are of the documents of all topics together; topics are left out one by
-one for the intervals, as documents of one topic are no independent sample.
+References: Cohen 1960 and 1968 (kappa, weighted kappa); Krippendorff 2019, "Content analysis", chapter 12 (alpha).
 """
 
 from typing import Any
 
 import numpy as np
 
-from scorecube.statistics.proportion_intervals import student_quantile
-
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 COEFFICIENTS = ("kappa", "weighted_kappa", "alpha", "agreement")
-LEAST_TOPICS = 3
-"""Fewest topics, with common documents, for an interval."""
 
 
 def label_coefficients(counts: Any) -> Floats:
@@ -67,31 +61,3 @@ def _distances(margins: Floats) -> Floats:
     # The labels between two levels, those of the two levels by half.
     middle = np.cumsum(margins, axis=-1) - margins / 2
     return np.asarray((middle[..., :, np.newaxis] - middle[..., np.newaxis, :]) ** 2)
-
-
-def label_intervals(counts: Any, confidence: float) -> tuple[Floats, Floats, Floats]:
-    """Return the coefficients of all topics together, and limits by the jackknife over topics, on the scale of Fisher's z.
-
-    Topics with many documents count for more: the quantile of Student's t is that of the effective number of topics, (sum w)**2 / sum w**2 for
-    documents w (Kish 1965).
-
-    counts: Integers (topic, level of the first, level of the second). Topics without documents are left out.
-    confidence: Confidence level.
-    Returns value, low, high: float64 (coefficient,). Limits are NaN for fewer than `LEAST_TOPICS` topics, and where
-        all topics agree alike.
-    """
-    tables = np.asarray(counts)
-    documents = tables.sum(axis=(1, 2))
-    tables, documents = tables[documents > 0], documents[documents > 0]
-    total, n = tables.sum(axis=0), len(tables)
-    value = label_coefficients(total)
-    if n < LEAST_TOPICS:
-        return value, np.full_like(value, np.nan), np.full_like(value, np.nan)
-    left = label_coefficients(total - tables)
-    error = np.sqrt((n - 1) / n * ((left - left.mean(axis=0)) ** 2).sum(axis=0))
-    effective = documents.sum() ** 2 / (documents**2).sum()
-    half = student_quantile(max(effective - 1.0, 1.0), confidence) * error
-    with np.errstate(divide="ignore", invalid="ignore"):
-        half = np.where(error > 0, half / (1.0 - value**2), np.nan)
-        middle = np.arctanh(value)
-    return value, np.tanh(middle - half), np.tanh(middle + half)

@@ -10,13 +10,14 @@ import pandas as pd
 import xarray as xr
 
 from scorecube.analyses import registry
-from scorecube.analyses.base import Analysis
+from scorecube.analyses.base import ANY_NUMBER, Analysis
 from scorecube.analyses.options import Option
 from scorecube.analyses.plan import check_analysis, make_plan
 from scorecube.analyses.plan import cube_digest as digest
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.doubts import doubts_of as doubts
+from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, option
 from scorecube.execute.executor import Executor, default_workers
@@ -52,7 +53,7 @@ MEMORY = Option("Limit in bytes.", name="memory", type=int | None, minimum=1)
 
 
 def analyse(
-    cube: xr.Dataset | xr.DataArray,
+    cube: xr.Dataset | xr.DataArray | dict[str, xr.Dataset],
     analysis: Analysis,
     *,
     trials: int | None = None,
@@ -68,7 +69,8 @@ def analyse(
     Parameters
     ----------
     cube
-        ``score[metric, gain, run, topic]``, e.g. from `evaluate` or `cube_from_scores`; may be dask-backed.
+        ``score[metric, gain, run, topic]``, e.g. from `evaluate` or `cube_from_scores`; may be dask-backed. Of `Judges` a dictionary of cubes by set of
+        judgements, the truth first; those that hold their rankings (`with_rankings`) have labels to compare.
     analysis
         E.g. ``Swap(sampling="replacement", size=50)``.
     trials
@@ -108,6 +110,8 @@ def analyse(
     SHARED["workers"].checked(workers)
     BLOCK_UNITS.checked(block_units)
     MEMORY.checked(memory)
+    if isinstance(cube, dict) and analysis.n_collections == ANY_NUMBER:
+        cube = judgement_sets(cube)
     loaded = as_cube(cube).compute()
     prepared = make_plan(loaded, analysis, trials=trials, seed=seed)
     for warning in prepared.warnings:

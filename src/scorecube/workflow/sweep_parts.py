@@ -3,7 +3,7 @@
 Every part computes all shares by one rule, from the sweep file and the sizes of its files alone. Collections are dealt in the order of their
 size in bytes, largest first and by name among equals, each to the part with the fewest bytes so far (the lowest number among equals).
 Collections that come from another study count as equally large, and so do all others beside them: their names in sorted order are dealt in turn.
-Collections that one analysis compares (agreement, judges) stay together, under the first of their names.
+Collections that one analysis compares (judges, boards) stay together, under the first of their names.
 """
 
 import heapq
@@ -198,9 +198,7 @@ def shares(candidates: Mapping[str, Any], entries: Sequence[Entry], parts: int) 
             continue
         compared = matching(known, entry.collections)
         joined = {first[name] for name in compared}
-        # Two collections are impossible of other numbers of them.
-        possible = len(compared) == 2 or entry.analysis.n_collections != 2
-        if possible and len(joined) > 1:
+        if len(joined) > 1:
             least = min(joined)
             first = {name: least if of in joined else of for name, of in first.items()}
     together: dict[str, list[str]] = {}

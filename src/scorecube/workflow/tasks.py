@@ -14,7 +14,7 @@ import xarray as xr
 from scorecube.analyses.base import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.analyses.plan import Plan, PreparedPlan, check_analysis, cube_digest, make_plan
 from scorecube.collection.arguments import labels
-from scorecube.collection.judgement_sets import judgement_sets, many_judgement_sets
+from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.many_collections import in_board_order, join_collections
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.schema import labels_of
@@ -291,16 +291,6 @@ def _readers(
         used = in_board_order(chosen)
         analysis = dataclasses.replace(analysis, collections=tuple(used))
         selected = {used[0]: lambda read: selected_from_all(study, used, selection, read)}
-    elif analysis.n_collections == 2:
-        if len(chosen) != 2:
-            raise BadPlan(
-                f"{analysis.name} compares two sets of judgements, each a collection; found {len(chosen)}: name the truth and the other "
-                f"with {option('collections', ['A', 'B'])}; {study.path} has {', '.join(study)}",
-                option="collections",
-            )
-        analysis = dataclasses.replace(analysis, first=chosen[0], second=chosen[1])
-        selected = {chosen[0]: lambda read: _selected_from_both(study, chosen, selection, read)}
-        used = chosen
     else:
         selected = {
             name: lambda read, name=name: read.selected(  # type: ignore[misc]
@@ -356,7 +346,7 @@ def _selected_from_many(
         whole = {name: select(cube, drop_missing=True) for name, cube in whole.items()}
     rankings = {name: study[name].rankings for name in used if study[name].contents()["rankings"]}
     others = {key: value for key, value in selection.items() if key != "drop_missing"}
-    return select_from_both(many_judgement_sets(whole, rankings), **others)
+    return select_from_sets(judgement_sets(whole, rankings), **others)
 
 
 def selected_from_all(
@@ -381,23 +371,15 @@ def selected_from_all(
     return select(join_collections(parts, **how), topics=topics)
 
 
-def _selected_from_both(
-    study: Study, chosen: Sequence[str], selection: dict[str, Any], cubes: ReadCubes
-) -> xr.Dataset:
-    """Return the selected scores of two sets of judgements."""
-    first, second = (cubes.whole(study[name]) for name in chosen)
-    return select_from_both(judgement_sets(first, second, list(chosen)), **selection)
-
-
-def select_from_both(
+def select_from_sets(
     cube: xr.Dataset, *, gains: Sequence[str] | None = None, **selection: Any
 ) -> xr.Dataset:
-    """Return part of a cube of two sets of judgements.
+    """Return part of a cube of several sets of judgements.
 
     cube: As from `scorecube.judgement_sets`.
     gains: Gain settings by their names within a set.
     selection: Other arguments of `scorecube.collection.selection.select`; the top runs are those of the first set.
-    Returns cube: ``score[metric, gain, run, topic]`` of both sets.
+    Returns cube: ``score[metric, gain, run, topic]`` of all sets.
     Raises BadName: A gain setting that a set lacks.
     """
     if gains is not None:
@@ -405,7 +387,7 @@ def select_from_both(
         for gain in gains:
             if gain not in settings:
                 raise BadName(
-                    f"no gain setting {gain!r} in both sets of judgements; nearest: {nearest(gain, settings)}"
+                    f"no gain setting {gain!r} in all sets of judgements; nearest: {nearest(gain, settings)}"
                 )
         cube = cube.isel({GAIN: [k for k, setting in enumerate(settings) if setting in set(gains)]})
     return select(cube, **selection)

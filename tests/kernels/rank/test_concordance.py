@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import kendalltau, norm, spearmanr
+from scipy.stats import kendalltau, spearmanr
 
 from scorecube.kernels.rank.concordance import (
     Concordance,
@@ -18,14 +18,6 @@ from scorecube.kernels.rank.concordance import (
     spearman,
     tau_a,
     tau_b,
-)
-from scorecube.statistics.kendall_tau import (
-    MOST_EXACT,
-    exact_p,
-    fieller,
-    mahonian,
-    normal_p,
-    null_error,
 )
 from tests.oracles import correlation as oracle
 
@@ -188,53 +180,3 @@ def test_trials_and_comparisons_do_not_mix() -> None:
             pair = compare(values[trial][np.newaxis, [first[k], second[k]]], np.zeros(2), *ONE)
             for name in Concordance._fields[:6]:
                 assert getattr(whole, name)[trial, k] == single(getattr(pair, name)), name
-
-
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7])
-def test_exact_p_equals_all_orders(n: int) -> None:
-    assert sum(mahonian(n)) == math.factorial(n)
-    pairs = pairs_of(n)
-    for discordant in range(pairs + 1):
-        expected = oracle.exact_p(n, pairs - 2 * discordant)
-        assert exact_p(n, pairs - discordant, discordant) == float(expected)
-
-
-@pytest.mark.parametrize("n", [5, 12, 30, 44, 60])
-def test_exact_p_equals_scipy(n: int) -> None:
-    random = np.random.default_rng(n)
-    for noise in (0.1, 0.5, 2.0, 50.0):
-        a = np.arange(n)
-        b = np.argsort(np.argsort(a / n + noise * random.standard_normal(n)))
-        found = counts_of(a, b)
-        p = exact_p(n, int(single(found.concordant)), int(single(found.discordant)))
-        assert p == pytest.approx(kendalltau(a, b, method="exact").pvalue, rel=1e-9)
-
-
-def test_exact_p_is_missing_with_ties_and_for_many_runs() -> None:
-    assert math.isnan(exact_p(10, 40, 4))
-    assert math.isnan(exact_p(MOST_EXACT + 1, pairs_of(MOST_EXACT + 1), 0))
-
-
-def test_thresholds_at_thirty_runs() -> None:
-    # S1 section 5.1: "all the correlation values exceed 0.34 and therefore are statistically significant" at 1 %.
-    threshold = norm.isf(0.005) * null_error(30)
-    assert threshold == pytest.approx(0.3319, abs=5e-5)
-    # Exactly: 145/435 is the smallest significant one.
-    assert exact_p(30, (435 + 145) // 2, (435 - 145) // 2) == pytest.approx(0.009346, abs=5e-7)
-    assert exact_p(30, (435 + 143) // 2, (435 - 143) // 2) > 0.01
-    assert norm.isf(0.025) * null_error(44) == pytest.approx(0.204844, abs=5e-7)
-    assert math.isnan(null_error(2))
-
-
-def test_normal_p_values_are_scipys() -> None:
-    z = np.array([[0.0, 1.0, -2.5], [6.0, 20.0, np.nan]])
-    np.testing.assert_allclose(normal_p(z), 2 * norm.sf(np.abs(z)), rtol=1e-12)
-
-
-def test_fieller_stays_within_one_and_narrows_towards_it() -> None:
-    taus = np.array([-1.0, -0.5, 0.0, 0.9, 1.0])
-    low, high = fieller(taus, 44, 1.96)
-    assert ((low <= taus) & (taus <= high) & (low >= -1) & (high <= 1)).all()
-    width = high - low
-    assert width[2] > width[3] > width[4] == width[0] == 0
-    assert np.isnan(fieller(taus, 4, 1.96)).all()

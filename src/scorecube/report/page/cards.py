@@ -169,7 +169,7 @@ MEASURES = (
     # Fewer topics for a difference do not make a metric better: equal differences mean less on a wide range.
     Measure("topics needed", ("design",), "topics", more=False, form=COUNT),
 )
-TAU = Measure("tau with {}, over many topics", ("correlate",), "tau_population", more=False)
+TAU = Measure("tau with {}", ("correlate",), "tau", "topics", more=False)
 
 
 def metrics_table(
@@ -201,7 +201,7 @@ def metrics_table(
 
 
 def _taus(section: Section | None, labels: Sequence[str]) -> dict[str, tuple[Any, Any, Any]]:
-    """Return tau of each metric with the first, over infinitely many topics."""
+    """Return tau of each metric with the first."""
     if section is None or not labels or "metric_a" not in section.first_table:
         return {}
     found: dict[str, tuple[Any, Any, Any]] = {}

@@ -1,1 +1,0 @@
-"""Judges, human and machine, against the judgements that count as truth."""

@@ -1,1 +1,0 @@
-"""Agreement of rankings of the same runs: by metrics, gain settings, judgement sets."""

@@ -179,42 +179,6 @@ class Derived:
     unless: tuple[str, ...] = ()
 
 
-def derive(
-    dims: tuple[str, ...],
-    role: str,
-    units: str,
-    kinds: str = "f",
-    *,
-    of: str = "",
-    form: str = "",
-    heading: str = "",
-    needs: tuple[str, ...] = (),
-    unless: tuple[str, ...] = (),
-) -> Callable[[Callable[[xr.Dataset], xr.DataArray]], Derived]:
-    """Return a decorator that makes a function a derived quantity of its name; the first line of its docstring is the meaning.
-
-    Parameters
-    ----------
-    dims, role, units, kinds, of, form, heading
-        As of `Variable`.
-    needs, unless
-        As of `Derived`.
-
-    Returns
-    -------
-    decorator
-        Takes a function of a result.
-    """
-
-    def decorate(make: Callable[[xr.Dataset], xr.DataArray]) -> Derived:
-        meaning = (make.__doc__ or "").partition("\n")[0].rstrip(".")
-        meaning = meaning[:1].lower() + meaning[1:]
-        variable = Variable(make.__name__, dims, kinds, units, meaning, role, of, heading, form)
-        return Derived(variable, make, needs, unless)
-
-    return decorate
-
-
 def derived(
     make: Callable[[xr.Dataset], xr.DataArray],
     dims: tuple[str, ...],

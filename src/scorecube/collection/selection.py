@@ -168,11 +168,6 @@ def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
     return np.ascontiguousarray(chosen, np.float64), cell_of
 
 
-def cell_of_settings(cube: xr.Dataset) -> np.ndarray[Any, Any]:
-    """Return the cell of each metric and gain setting, those of `cells`, without loading scores: int64 (metric, gain)."""
-    return distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])[1]
-
-
 def n_cells(cube: xr.Dataset) -> int:
     """Return the number of distinct cells, those of `cells`, without loading scores."""
     return int(distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])[0].sum())

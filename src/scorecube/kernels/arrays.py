@@ -16,7 +16,6 @@ Array2 = np.ndarray[tuple[int, int], np.dtype[Item]]
 Array3 = np.ndarray[tuple[int, int, int], np.dtype[Item]]
 Array4 = np.ndarray[tuple[int, int, int, int], np.dtype[Item]]
 
-BoolArray1 = Array1[np.bool_]
 BoolArray2 = Array2[np.bool_]
 Int8Array1 = Array1[np.int8]
 Int8Array2 = Array2[np.int8]
@@ -41,8 +40,3 @@ Float64Array4 = Array4[np.float64]
 
 Integer = int | np.integer[Any]
 """One integer; compiled callers pass the integers of NumPy."""
-Float = float | np.floating[Any]
-"""One number in double or single precision."""
-IntegerArray1 = Array1[np.integer[Any]]
-IntegerArray2 = Array2[np.integer[Any]]
-"""Integers of any width."""

@@ -39,9 +39,9 @@ from scorecube.metrics import metric
 
 
 @metric("First", source="a test")
-def first(levels, judged, gains, cutoff, parameters, out):
+def first(ranks, levels, judged, gains, cutoff, parameters, out):
     """Whether the first document is relevant."""
-    out[0] = 1.0 if levels.shape[0] > 0 and levels[0] > 0 else 0.0
+    out[0] = 1.0 if ranks.shape[0] > 0 and ranks[0] == 1 and levels[0] > 0 else 0.0
 '''
 READER = """
 import pandas as pd

@@ -16,7 +16,7 @@ from scorecube.collection.schema import CELL, Variable
 from scorecube.collection.topic_means import without_other_summaries
 from scorecube.design import topic_set_size, wcw
 from scorecube.design.parameters import MOST_TOPICS, QUANTITIES
-from scorecube.errors import BadPlan
+from scorecube.errors import BadInput, BadPlan
 from scorecube.statistics.variance import components, within_system_variance
 
 RESIDUAL, ONE_WAY = "residual_variance", "one_way"
@@ -148,7 +148,7 @@ def page_design(cube: xr.Dataset, name: str) -> xr.Dataset | None:
         return None
     try:
         result = design_of_cube(cube, "drop")
-    except BadPlan:  # no complete topics, or more topics than any collection could have
+    except (BadPlan, BadInput):  # no complete topics, scores out of range, or too many topics
         return None
     varied = (result["variance"] > 0).all("gain")
     if not varied.any():

@@ -16,8 +16,8 @@ from scorecube.analyses.base import Analysis, Array, Prepared
 from scorecube.analyses.options import shown
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
+from scorecube.collection.about_metrics import larger_is_better
 from scorecube.collection.arguments import as_cube
-from scorecube.collection.direction import larger_is_better
 from scorecube.collection.rows import score_blocks
 from scorecube.collection.selection import uses_gains
 from scorecube.collection.topic_groups import by_group, has_groups

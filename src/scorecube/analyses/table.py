@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import DIMS, as_cube
-from scorecube.collection.direction import higher_of
 from scorecube.collection.gaps import about_left_out, which_lack_most
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import distinct_cells, parse_known, select, uses_gains

@@ -16,8 +16,8 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection.about_metrics import KNOWN, higher_of
 from scorecube.collection.arguments import as_cube
-from scorecube.collection.direction import KNOWN, higher_of
 from scorecube.collection.judgements import RunLines
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
@@ -147,8 +147,10 @@ def _by_metric(cube: xr.Dataset) -> Iterator[tuple[str, Any]]:
 
 
 def _outside_their_range(cube: xr.Dataset) -> Iterator[str]:
+    low = cube.coords.get(names.SCORE_LOW, np.nan) * np.ones(cube.sizes[names.METRIC])
+    declared = np.array(labels_of(cube, names.METRIC))[~np.isnan(np.asarray(low))]
     for metric, scores in _by_metric(cube):
-        if UNIT_METRICS.match(metric) is None:
+        if metric in declared or UNIT_METRICS.match(metric) is None:
             continue
         outside = np.argwhere((scores < 0.0) | (scores > 1.0))
         if len(outside):

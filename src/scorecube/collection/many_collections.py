@@ -10,8 +10,8 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import as_cube
-from scorecube.collection.direction import higher_of
 from scorecube.collection.judgement_sets import (
     MIN_COMMON,
     NOT_COMMON,

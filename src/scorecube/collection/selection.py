@@ -10,8 +10,8 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import as_cube, labels, metric_names
-from scorecube.collection.direction import higher_of
 from scorecube.collection.gaps import on_complete_topics
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.topic_means import kinds_of, summarise
@@ -261,10 +261,14 @@ def standardise(
     labels = schema.label_array(
         f"{method}:{metric}" for metric in schema.labels_of(cube, names.METRIC)
     )
+    ends = (names.SCORE_LOW, names.SCORE_HIGH)  # of the scores as they were
     result = cube.assign({names.SCORE: z.transpose(*schema.CUBE[0].dims)}).assign_coords(
         {names.METRIC: labels}
     )
     runs = schema.labels_of(reference, names.RUN)
     return schema.annotate(
-        result.assign_attrs(standardisation=method, reference_runs=runs), schema.CUBE
+        result.drop_vars(ends, errors="ignore").assign_attrs(
+            standardisation=method, reference_runs=runs
+        ),
+        schema.CUBE,
     )

@@ -94,6 +94,12 @@ class ImportOptions:
     lower_is_better: tuple[str, ...] = option_field(
         (), "Metrics whose smaller values are better, such as last_rel.", convert=split_list
     )
+    ranges: tuple[str, ...] = option_field(
+        (),
+        "Least and greatest score that there can be of metrics, such as f1=0,100; of several between semicolons.",
+        flags=("--range",),
+        convert=lambda text: tuple(filter(None, text.split(";"))),
+    )
 
 
 COLLECTION = options_of(CollectionOptions)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.arguments import metric_names
-from scorecube.collection.direction import directed
+from scorecube.collection.about_metrics import directed, ranged, read_ranges
+from scorecube.collection.arguments import labels, metric_names
 from scorecube.collection.doubts import doubts_of
 from scorecube.collection.evaluation import evaluate as evaluate_rankings
 from scorecube.collection.metric_spellings import read_metric
@@ -376,6 +376,7 @@ class ImportOptions(ColumnOptions, total=False):
     layout: str
     transpose: bool
     lower_is_better: Sequence[str]
+    ranges: Sequence[str]
     notify: Callable[[str], None] | None
 
 
@@ -401,6 +402,7 @@ def import_scores(
     layout: str = "auto",
     transpose: bool = False,
     lower_is_better: Sequence[str] = (),
+    ranges: Sequence[str] = (),
     notify: Callable[[str], None] | None = None,
     collections: bool = False,
     study: PathLike | Study | None = None,
@@ -424,6 +426,9 @@ def import_scores(
         See `scorecube.ingest.formats.read_scores`.
     lower_is_better
         Metrics whose smaller values are better, in the coordinate ``higher_is_better`` of the cube.
+    ranges
+        Least and greatest score that there can be, such as ``["f1=0,100"]``: limits of means stay within. Metrics of ours, and scores that are all 0 or 1, have
+        theirs.
     notify
         As of `read_rankings`, about teams and metrics, and first about what the columns of a table were taken for.
     collections
@@ -477,13 +482,15 @@ def import_scores(
         reading = read_objects(files, metric, chosen)
     if study is None and not collections:
         reading.only()
-    labels = {} if teams is None else read_run_labels(teams)._asdict()
-    cubes = cubes_of(reading, gain=gain, **labels, notify=notify, path=teams)
+    of_runs = {} if teams is None else read_run_labels(teams)._asdict()
+    cubes = cubes_of(reading, gain=gain, **of_runs, notify=notify, path=teams)
     lower = metric_names("lower_is_better", lower_is_better)
+    known = read_ranges(labels("ranges", ranges))
     for name, cube in cubes.items():
         if metric is not None and not is_frame(files) and not _are_paths(files):
             cube = select(cube, metrics=[metric])
-        cubes[name] = _grouped(directed(cube, lower), topic_groups, notify or LOGGER.warning)
+        about = ranged(directed(cube, lower), known)
+        cubes[name] = _grouped(about, topic_groups, notify or LOGGER.warning)
         for doubt in doubts_of(cubes[name]):
             (notify or LOGGER.warning)(f"{name}: {doubt}" if len(cubes) > 1 else doubt)
     if study is not None:

@@ -1,4 +1,4 @@
-"""Metrics whose smaller values are better: an attribute of the metric, which ranks, tests, choices and gates follow."""
+"""What is declared of metrics: that smaller values are better, which ranks, tests, choices and gates follow; and their range."""
 
 from __future__ import annotations
 
@@ -104,3 +104,20 @@ def test_known_metrics_are_named_where_they_are_not_declared(matrix: Path) -> No
 def test_a_metric_that_is_not_there_is_refused(matrix: Path) -> None:
     with pytest.raises(BadPlan, match="NoShow is not among the metrics last_rel"):
         sc.import_scores([matrix], lower_is_better=["NoShow"])
+
+
+def test_ranges_are_declared_and_limits_stay_within(tmp_path: Path, scorecube: Any) -> None:
+    file, study = tmp_path / "f1.csv", tmp_path / "s"
+    rows = [f"{k},{100 if k else 97},{95 - k % 3}" for k in range(12)]
+    file.write_text("\n".join(["topic,a,b", *rows, ""]))
+    scorecube("import", study, file, "--name", "x", "--range", "f1=0,100").succeeded()
+    cube = sc.open_study(study)["x"].cube
+    assert [cube[name].item() for name in (names.SCORE_LOW, names.SCORE_HIGH)] == [0, 100]
+    assert names.SCORE_LOW not in sc.standardise(cube, method="z").coords
+    found = sc.table(sc.analyse(cube, sc.Leaderboard(), trials=99))
+    assert found["mean_high"].max() == 100
+    free = sc.table(sc.analyse(sc.import_scores([file]), sc.Leaderboard(), trials=99))
+    assert free["mean_high"].max() > 100
+    for words, said in (("f1=0,50", "outside the range 0 to 50"), ("x=0,1", "x is not among"), ("f1=1", "such as f1=0,100")):  # fmt: skip
+        refused = scorecube("import", study, file, "--name", "y", "--range", words)
+        assert (refused.status, said in refused.stderr) == (1, True)

@@ -1,0 +1,114 @@
+"""What is known of metrics beside their names: whether larger or smaller scores are better, and which scores there can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from scorecube import names
+from scorecube.collection import schema
+from scorecube.collection.teams import listed
+from scorecube.errors import BadPlan, option
+from scorecube.statistics.grid import check_range
+
+KNOWN = frozenset({"last_rel", "loss_e", "loss_er", "loss_r"})
+"""Metrics of CLEF's technology-assisted reviews whose smaller values are better: the rank of the last relevant document, and losses."""
+
+
+def directed(cube: xr.Dataset, metrics: Sequence[str]) -> xr.Dataset:
+    """Return a cube that knows of some metrics that smaller values are better.
+
+    cube: ``score[metric, gain, run, topic]``.
+    metrics: Names of metrics whose smaller values are better.
+    Raises BadPlan: A metric that is not in the cube.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from scorecube.ingest.in_memory import cube_from_scores
+    >>> cube = cube_from_scores({"last_rel": pd.DataFrame({"1": [9.0, 4.0], "2": [0.0, 3.0]}, index=["a", "b"])})
+    >>> directed(cube, ["last_rel"]).higher_is_better.values.tolist()
+    [False]
+    """
+    labels = _checked_labels(cube, metrics, "lower_is_better")
+    if not metrics:
+        return cube
+    higher = np.array([label not in metrics for label in labels])
+    return cube.assign_coords({names.HIGHER_IS_BETTER: (names.METRIC, higher)})
+
+
+def ranged(cube: xr.Dataset, ranges: Mapping[str, tuple[float, float]]) -> xr.Dataset:
+    """Return a cube that knows the least and the greatest score that there can be of some metrics.
+
+    Raises BadPlan: A metric that is not in the cube.
+    Raises BadInput: Scores outside of a range.
+    """
+    labels = _checked_labels(cube, ranges, "ranges")
+    if not ranges:
+        return cube
+    for metric, ends in ranges.items():
+        check_range(cube[names.SCORE].sel({names.METRIC: metric}).values, *ends)
+    low, high = np.array([ranges.get(label, (np.nan, np.nan)) for label in labels]).T
+    return cube.assign_coords(
+        {names.SCORE_LOW: (names.METRIC, low), names.SCORE_HIGH: (names.METRIC, high)}
+    )
+
+
+def read_ranges(words: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Return the ranges of metrics from words such as ``f1=0,100``.
+
+    Raises BadPlan: Another form, or ends in another order.
+
+    Examples
+    --------
+    >>> read_ranges(["f1=0,100", "AP(rel=2)=0,1"])
+    {'f1': (0.0, 100.0), 'AP(rel=2)': (0.0, 1.0)}
+    """
+    ranges = {}
+    for word in words:
+        metric, _, ends = word.rpartition("=")
+        try:
+            low, high = map(float, ends.split(","))
+        except ValueError:
+            low = high = np.nan
+        if not (metric.strip() and -np.inf < low < high < np.inf):
+            raise BadPlan(
+                f"{option('ranges', word)}: expected a metric, its least and its greatest score, such as f1=0,100",
+                option="ranges",
+            )
+        ranges[metric.strip()] = (low, high)
+    return ranges
+
+
+def _checked_labels(cube: xr.Dataset, metrics: Iterable[str], argument: str) -> list[str]:
+    """Return the metrics of a cube; refuse others (BadPlan)."""
+    labels = schema.labels_of(cube, names.METRIC)
+    if unknown := sorted(set(metrics) - set(labels)):
+        raise BadPlan(
+            f"{option(argument)}: {listed(unknown)} is not among the metrics {listed(labels)}",
+            option=argument,
+        )
+    return labels
+
+
+def higher_of(cube: xr.Dataset) -> NDArray[np.bool_]:
+    """Return whether larger scores are better, by metric."""
+    if names.HIGHER_IS_BETTER not in cube.coords:
+        return np.ones(cube.sizes[names.METRIC], bool)
+    return np.atleast_1d(cube[names.HIGHER_IS_BETTER].values).astype(bool)
+
+
+def larger_is_better(cube: xr.Dataset) -> xr.Dataset:
+    """Return scores of which larger ones are better: those of the other metrics are negated."""
+    higher = higher_of(cube)
+    if higher.all():
+        return cube
+    signs = xr.DataArray(np.where(higher, 1.0, -1.0), dims=names.METRIC)
+    # Adding 0 turns -0 into 0.
+    turned = (cube[names.SCORE] * signs + 0.0).transpose(*cube[names.SCORE].dims)
+    return schema.annotate(
+        cube.drop_vars(names.HIGHER_IS_BETTER).assign({names.SCORE: turned}), schema.CUBE
+    )

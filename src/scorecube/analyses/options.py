@@ -46,7 +46,6 @@ class Option:
     level: Kind of level of tests or intervals, of `scorecube.errors.USUAL_LEVELS`; empty for another number.
     unit: Unit of a number, such as ``topics``.
     finalize: Whether only `Analysis.finalize` reads the option, so that blocks are the same for all its values.
-    opposite: Flag of false, of a truth value whose default is None.
     aliases: Texts that stand for a value, such as ``all`` for None.
     convert: Function that returns the value of a text; None to parse the text by the type.
     on_command_line: Whether the command has the option.
@@ -66,7 +65,6 @@ class Option:
     level: str = ""
     unit: str = ""
     finalize: bool = False
-    opposite: str = ""
     aliases: Mapping[str, Any] = field(default_factory=dict)
     convert: Callable[[str], Any] | None = None
     on_command_line: bool = True

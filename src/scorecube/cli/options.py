@@ -62,7 +62,7 @@ def parameter(option: Option) -> tuple[Any, Any]:
         separated = "" if option.scalar is str else ",..."
         settings["metavar"] = "|".join([*map(str, option.choices), *option.aliases]) + separated
     if option.scalar is bool:
-        default = None if option.opposite else False
+        default = False
     elif option.scalar is not None:
         default = option.default
         if (
@@ -72,8 +72,7 @@ def parameter(option: Option) -> tuple[Any, Any]:
     if option.positional:
         return Annotated[kind, typer.Argument(**settings)], default
     # A flag of a truth value always sets the opposite of the default.
-    flags = (f"{option.flag}/--{option.opposite}",) if option.opposite else option.flags
-    declared = typer.Option(*(flags or (option.flag,)), **settings)
+    declared = typer.Option(*(option.flags or (option.flag,)), **settings)
     return Annotated[kind if default is not None else Optional[kind], declared], default
 
 
@@ -118,7 +117,7 @@ def value_of(option: Option, parsed: Any) -> Any:
     if parsed is None:
         return option.default
     if option.scalar is bool:
-        return parsed if option.opposite else parsed != option.default
+        return parsed != option.default
     value = parsed if option.scalar is not None else option.parse(parsed)
     if problem := option.problem(value):
         raise typer.BadParameter(problem, param_hint=option.flag)

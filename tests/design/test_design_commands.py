@@ -191,7 +191,7 @@ def test_curves_of_sakai_2017_are_written(scorecube: Cli, tmp_path: Path, curves
         ("design --variance ,", "--variance ',': expected at least one number"),
         ("design --variance 0.1 --metrics AP", "--metrics selects from a STUDY; with --variance leave it out"),
         ("design --variance 0.1 --systems 2.5", "--systems '2.5' is not whole numbers like 50"),
-        ("wcw --variance 0.1 --topics 1", "--topics 1: expected number of topics"),
+        ("wcw --variance 0.1 --topics 1", "--topics 1: expected topics, a whole number"),
         ("design --curves tools", "--curves draws into --out FILE"),
         ("design --curves noncentrality --variance 0.1 --out a.png", "--curves draws into --out FILE"),
         ("design --variance 0.1 --figure a.jpg", "a.jpg: a figure is written as .png, .svg, .pdf; found .jpg"),

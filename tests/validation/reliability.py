@@ -1,8 +1,9 @@
 """Limits of variances of scores, and of reliability: these systems, other topics.
 
-Truth is exact for topics drawn with replacement from those of a real table, whose effects are the truth (divisors of topics are N), and known to 1 % for
-skewed scores. E rho^2, Phi and numbers of topics are monotone functions of two ratios of variances: their limits cover together. So do numbers of topics
-of designs with the variances.
+Truth is exact for topics drawn with replacement from those of a real table, whose effects are the
+truth (divisors of topics are N), and known to 1 % for skewed scores. E rho^2, Phi and numbers of
+topics are monotone functions of two ratios of variances: their limits cover together. So do numbers
+of topics of designs with the variances.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ NAMES = ("E rho^2", "Phi", "one-way variance", "two-way variance")
 
 @dataclass(frozen=True)
 class Design:
-    """Collections of one kind: ``normal`` or ``skewed`` effects (scores in 0 .. 1 with many near 0), or a key of `REAL`, and numbers of systems and topics."""
+    """Collections of one kind: ``normal`` or ``skewed`` effects, or a key of `REAL`."""
 
     kind: str
     n_systems: int
@@ -61,7 +62,7 @@ def simulate(random: np.random.Generator, design: Design, n_topics: int) -> Floa
 
 
 def population(design: Design) -> Floats:
-    """Return the table whose topics are all topics there are: its systems are spread over those of the collection."""
+    """Return the table whose topics are all topics there are, of some systems of a collection."""
     if design.kind not in REAL:
         return simulate(np.random.default_rng(1), design, 200_000)
     scores = real_scores(REAL[design.kind])

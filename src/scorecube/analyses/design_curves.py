@@ -1,4 +1,4 @@
-"""Curves of Sakai 2017, Figures 1 and 2: why interval widths stand for sizes by analysis of variance."""
+"""Curves of designs, and of Sakai 2017, Figures 1 and 2."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ import numpy as np
 import scipy
 import xarray as xr
 
+from scorecube.analyses.designs import OPTIONS
 from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size
+from scorecube.design.parameters import MOST_TOPICS
 
+POINTS = 120
+"""Of a curve."""
 FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
 CONDITIONS = {
     "a": (0.05, 0.20, 10),
@@ -23,9 +27,10 @@ EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
 
 
 def noncentralities(systems: Sequence[int]) -> xr.Dataset:
-    """Return noncentralities by number of systems, by Nagata's constants and exact, and 4 z^2 (Sakai 2017, Figure 1).
+    """Return noncentralities by number of systems, and 4 z^2 (Sakai 2017, Figure 1).
 
-    ``approximate`` and ``exact`` are at `FIVE_EIGHTY` (risks, systems), ``at_condition`` is the approximation at `CONDITIONS`.
+    ``approximate`` and ``exact`` are at `FIVE_EIGHTY` (risks, systems), ``at_condition`` is the
+    approximation at `CONDITIONS`.
     """
     m = np.array(list(systems), float)
     alpha, beta = np.array(FIVE_EIGHTY).T[:, :, np.newaxis]
@@ -52,7 +57,7 @@ def four_z_squared(alpha: Any) -> Any:
 
 
 def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:
-    """Return topics by interval width, and by difference to be detected, at alpha 0.05, beta 0.20 and 10 systems (Sakai 2017, Figure 2).
+    """Return topics by interval width, and by difference to be detected (Sakai 2017, Figure 2).
 
     variances: Within-system variances.
     mode: Of the analysis of variance.
@@ -66,3 +71,23 @@ def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:
         name: (("variance", "difference"), each["topics"].values) for name, each in sizes.items()
     }
     return xr.Dataset(values, {"variance": list(variances), "difference": difference})
+
+
+def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
+    """Return sizes with those for differences, or widths, around the required ones.
+
+    They are ``nearby`` and ``nearby_topics``, (..., point).
+
+    result: Of `topic_set_size`, at one gain setting.
+    along: Dim of the required differences or widths.
+    """
+    required, most = result[along], result["topics"].max(along)
+    below = xr.ones_like(most, float).where(most >= MOST_TOPICS / 4, 0.6)
+    low = float(required.min()) * below
+    high = (low * 1.01).clip(min=float(required.max()) * 1.6)
+    points = np.linspace(low.values, high.values, POINTS, axis=-1)
+    nearby = xr.DataArray(points, low.coords, (*low.dims, "point"))
+    settings: dict[str, Any] = {key: result[key] for key in OPTIONS[1:] if key in result.variables}
+    settings |= {key: result.attrs[key] for key in ("method", "mode", "paired")} | {along: nearby}
+    sizes = topic_set_size(result["variance"].clip(1e-300), **settings)
+    return result.assign(nearby=nearby.variable, nearby_topics=sizes["topics"].variable)

@@ -15,7 +15,7 @@ from scorecube.collection import schema
 from scorecube.collection.schema import CELL, Variable
 from scorecube.collection.topic_means import without_other_summaries
 from scorecube.design import topic_set_size, wcw
-from scorecube.design.parameters import MOST_TOPICS, QUANTITIES
+from scorecube.design.parameters import QUANTITIES
 from scorecube.errors import BadInput, BadPlan
 from scorecube.statistics.variance import components, within_system_variance
 
@@ -45,8 +45,6 @@ VARIABLES = (
 FEWEST = 25
 """Topics from which on variances have limits: with 10 or 15 they hold in as few as .87 or .89."""
 OPTIONS = ("min_diff", "systems", "alpha", "beta")
-POINTS = 120
-"""Of a curve."""
 
 
 def variances(cube: Any, missing: Literal["refuse", "drop"] = "refuse") -> xr.Dataset:
@@ -62,9 +60,9 @@ def variances(cube: Any, missing: Literal["refuse", "drop"] = "refuse") -> xr.Da
     Returns
     -------
     variances
-        Dataset over metric and gain: `variance`, within systems, is the parameter of Sakai's spreadsheets; `residual_variance`, of systems on
-        the same topics, is smaller. Both have ``_low`` and ``_high``: 95 % jackknife limits over topics, for these systems,
-        from 25 topics on.
+        Dataset over metric and gain. `variance`, within systems, is the parameter of Sakai's
+        spreadsheets; `residual_variance`, of systems on the same topics, is smaller. Both have
+        ``_low`` and ``_high``, 95 % jackknife limits over topics, from 25 topics on.
 
     References
     ----------
@@ -101,7 +99,7 @@ def _residual(scores: FloatArray) -> FloatArray:
 def design_of_cube(
     cube: Any, missing: Literal["refuse", "drop"] = "refuse", **settings: Any
 ) -> xr.Dataset:
-    """Return the number of topics that a collection needs for comparisons of systems on the same topics.
+    """Return the number of topics that comparisons of systems on the same topics need.
 
     Parameters
     ----------
@@ -113,8 +111,9 @@ def design_of_cube(
     Returns
     -------
     sizes
-        As of `topic_set_size` by the residual variance, with `topics_low` and `topics_high`: jackknife limits over topics. Variables that begin with
-        ``one_way_`` are the papers' numbers: systems that have topics of their own, by the variance within systems.
+        As of `topic_set_size` by the residual variance, with `topics_low` and `topics_high`:
+        jackknife limits over topics. Variables that begin with ``one_way_`` are the papers'
+        numbers: systems that have topics of their own, by the variance within systems.
     """
     found = variances(cube, missing)
     result = _with_limits(found, RESIDUAL, settings | {"paired": True})
@@ -142,7 +141,7 @@ def _with_limits(found: xr.Dataset, name: str, settings: dict[str, Any]) -> xr.D
 
 
 def page_design(cube: xr.Dataset, name: str) -> xr.Dataset | None:
-    """Return the design of a collection at its defaults, of metrics whose scores vary; None where there is none."""
+    """Return the design of a collection at its defaults, of metrics that vary; None without any."""
     cube = without_other_summaries(cube)
     if not cube.sizes[names.METRIC]:
         return None
@@ -169,21 +168,3 @@ def widths_of_cube(
     """Return the worst-case widths for the variances within systems of a cube."""
     found = variances(cube, missing)
     return wcw(found["variance"], **settings).assign_attrs(found.attrs)
-
-
-def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
-    """Return sizes with those for differences, or widths, around the required ones: ``nearby`` and ``nearby_topics``, (..., point).
-
-    result: Of `topic_set_size`, at one gain setting.
-    along: Dim of the required differences or widths.
-    """
-    required, most = result[along], result["topics"].max(along)
-    below = xr.ones_like(most, float).where(most >= MOST_TOPICS / 4, 0.6)
-    low = float(required.min()) * below
-    high = (low * 1.01).clip(min=float(required.max()) * 1.6)
-    points = np.linspace(low.values, high.values, POINTS, axis=-1)
-    nearby = xr.DataArray(points, low.coords, (*low.dims, "point"))
-    settings: dict[str, Any] = {key: result[key] for key in OPTIONS[1:] if key in result.variables}
-    settings |= {key: result.attrs[key] for key in ("method", "mode", "paired")} | {along: nearby}
-    sizes = topic_set_size(result["variance"].clip(1e-300), **settings)
-    return result.assign(nearby=nearby.variable, nearby_topics=sizes["topics"].variable)

@@ -1,7 +1,8 @@
-"""Limits over topics from values of a statistic without each group of topics: the delete-a-group jackknife.
+"""Limits over topics from a statistic without each group of topics: the delete-a-group jackknife.
 
-References: Kott 2001, "The delete-a-group jackknife", Journal of Official Statistics; Efron and Stein 1981, "The jackknife estimate of variance", Annals of
-Statistics, by whom it does not underestimate the variance.
+References: Kott 2001, "The delete-a-group jackknife", Journal of Official Statistics; Efron and
+    Stein 1981, "The jackknife estimate of variance", Annals of Statistics, by whom it does not
+    underestimate the variance.
 """
 
 from __future__ import annotations
@@ -54,13 +55,14 @@ def limits(
     scale: Scale = "plain",
     confidence: float = CONFIDENCE,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return lower and upper limits of statistics: Student's t with as many degrees of freedom as groups but one.
+    """Return limits of statistics: Student's t with as many degrees of freedom as groups but one.
 
     estimate: float64 (...): of all topics.
     replicates: float64 (group, ...): without each group of topics.
     scale: ``log`` of positive statistics, ``logit`` of shares, ``atanh`` of correlations.
     confidence: Between 0 and 1.
-    Returns low, high: float64 (...): NaN where a value is not finite on the scale, and of fewer than 2 groups.
+    Returns low, high: float64 (...): NaN where a value is not finite on the scale, and of fewer
+        than 2 groups.
 
     Examples
     --------
@@ -89,7 +91,7 @@ def limits(
 def of_scores(
     table: Table, statistic: Callable[[FloatArray], FloatArray], start: int, stop: int
 ) -> FloatArray:
-    """Return a statistic of values of units (run, unit), then without each group of units, of some cells.
+    """Return a statistic of all units, then without each group of units, of some cells.
 
     table: Its `values` are what is taken: scores, unless groups of topics have several sizes.
     statistic: Of one cell.

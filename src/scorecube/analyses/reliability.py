@@ -1,4 +1,4 @@
-"""Reliability of mean scores: variance components, coefficients, and numbers of topics that reach them."""
+"""Reliability of mean scores: variance components, coefficients, numbers of topics."""
 
 from __future__ import annotations
 
@@ -59,9 +59,11 @@ VARIABLES = (
 class Reliability(TableAnalysis):
     """Reliability of mean scores: variance components, E rho^2, Phi, topics needed.
 
-    ``erho2`` (E rho^2) is the expected squared correlation of systems' means over n topics with their means over infinitely many: it is
-    about differences between systems. ``phi`` (Phi) counts the topics' difficulty as error too: it is about absolute scores. Negative
-    estimates of variances count as 0, which a note says. Estimand: these systems, other topics; limits are jackknife limits over topics (95 %).
+    ``erho2`` (E rho^2) is the expected squared correlation of systems' means over n topics with
+    their means over infinitely many: it is about differences between systems. ``phi`` (Phi) counts
+    the topics' difficulty as error too: it is about absolute scores. Negative estimates of
+    variances count as 0, which a note says. Estimand: these systems, other topics; limits are
+    jackknife limits over topics (95 %).
 
     Examples
     --------

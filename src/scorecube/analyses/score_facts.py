@@ -56,7 +56,7 @@ PREFERRED = (
 
 
 def means(cube: xr.Dataset) -> xr.Dataset:
-    """Return the mean score of every run, or the summary that the metric's prefix asks for, with its team and system: `MEANS`."""
+    """Return the mean score of every run, or the summary of the metric's prefix: `MEANS`."""
     counts = cube[names.SCORE].count(names.TOPIC)
     found = cube.drop_vars(names.SCORE).assign(mean=summarise(cube), n_topics=counts)
     return annotate(found, MEANS)
@@ -98,10 +98,11 @@ def statistics(rankings: xr.Dataset) -> xr.Dataset:
 def preferred_rank(rankings: xr.Dataset) -> xr.Dataset:
     """Return the deepest preferred rank of every topic (Sakai 2007, Tables 7-9): `PREFERRED`.
 
-    A run's preferred rank r_p is the first rank of the highest level in its list. Of runs with equal ranks the first by name is taken.
+    A run's preferred rank r_p is the first rank of the highest level in its list. Of runs with
+    equal ranks the first by name is taken.
     """
     level_at_rank, judged = rankings[LEVEL_AT_RANK].values, rankings[names.N_JUDGED].values
-    # Unjudged documents are negative, so the highest level of a list without anything relevant is at most 0.
+    # Unjudged documents are negative: a list without anything relevant has levels of at most 0.
     relevant = level_at_rank.max(axis=-1, initial=0) > 0
     ranks = np.where(relevant, level_at_rank.argmax(axis=-1) + 1, 0)
     run, rank = ranks.argmax(axis=0), ranks.max(axis=0)

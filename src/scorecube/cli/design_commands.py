@@ -49,7 +49,8 @@ def integers_of(name: str, text: str) -> Any:
         values = parse_sizes(text)
     except BadPlan:
         raise BadPlan(
-            f"{default_flag(name)} {text!r} is not whole numbers like 50, or 25,50,100, or 10..200:10, of at most 1,000 each"
+            f"{default_flag(name)} {text!r} is not whole numbers like 50, or 25,50,100, or "
+            "10..200:10, of at most 1,000 each"
         ) from None
     return values[0] if len(values) == 1 else list(values)
 
@@ -82,15 +83,16 @@ DESIGN = (
     ),
     _choice(
         *("curves", None, ("noncentrality", "tools")),
-        "Draw Figure 1 or 2 of Sakai 2017 into --out: noncentrality by number of systems, or topics by width and by difference.",
+        "Draw Figure 1 or 2 of Sakai 2017 into --out: noncentrality by number of systems, or "
+        "topics by width and by difference.",
     ),
 )
 WCW = (
     _VARIANCE,
     _numbers("topics", "10..200", "Numbers of topics, e.g. 10..200 or 25,50,100.", integers_of),
     Option(
-        "ci: the expected width; anova-tool or anova-exact: the difference that ANOVA detects with this number of topics, as in Sakai 2017; "
-        "several are separated by commas.",
+        "ci: the expected width; anova-tool or anova-exact: the difference that ANOVA detects with "
+        "this number of topics, as in Sakai 2017; several are separated by commas.",
         name="route",
         default="ci",
     ),
@@ -99,7 +101,7 @@ WCW = (
 
 
 def from_variances(own: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., None]]:
-    """Return a decorator that makes a command of a function of a variance, or of the scores of a collection, and declared options."""
+    """Return a decorator that makes a command of a function of variances or scores."""
     declared = {each.name: each for each in own}
 
     def decorate(compute: Callable[..., Any]) -> Callable[..., None]:
@@ -179,7 +181,8 @@ def draw_curves(
     variance = values["variance"]
     if out is None or study is not None or (curves == "noncentrality" and variance is not None):
         raise BadPlan(
-            "--curves draws into --out FILE, without a STUDY; only the curves of tools depend on --variance"
+            "--curves draws into --out FILE, without a STUDY; only the curves of tools depend on "
+            "--variance"
         )
     if curves == "noncentrality":
         write_figure(drawn(design.noncentrality_curves), out)
@@ -193,7 +196,8 @@ def check_variance(study: str | None, variance: Any, selection: Mapping[str, Any
     if (study is None) == (variance is None):
         found = "neither" if study is None else "both"
         raise BadPlan(
-            f"variances come from --variance V or from the scores of a STUDY; found {found}, expected one of them"
+            "variances come from --variance V or from the scores of a STUDY; "
+            f"found {found}, expected one of them"
         )
     unused = [name for name, value in selection.items() if value]
     if unused:
@@ -209,7 +213,8 @@ def cubes_of_study(study: str, selection: Mapping[str, Any]) -> Iterator[tuple[s
     names = chosen.pop("collection") or list(opened)
     if not names:
         raise BadStudy(
-            f"{study}: no collection to estimate variances from; add one with scorecube evaluate or scorecube import"
+            f"{study}: no collection to estimate variances from; add one with scorecube evaluate "
+            "or scorecube import"
         )
     for name in names:
         cube = select(opened[name].cube, **chosen)

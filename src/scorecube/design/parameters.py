@@ -1,4 +1,4 @@
-"""Parameters and results of the calculators: what they mean, and which values parameters may have."""
+"""Parameters and results of the calculators: what they mean, and which values are valid."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ _POSITIVE, _BELOW_1 = math.ulp(0.0), 1 - math.ulp(0.5)
 
 
 class Quantity(NamedTuple):
-    """Meaning, role and unit of a quantity; of a parameter the values that it may have, in words and as limits."""
+    """Meaning, role and unit of a quantity; of a parameter the valid values."""
 
     meaning: str
     role: str
@@ -34,26 +34,18 @@ class Quantity(NamedTuple):
 
 _RATE = ("at least 1e-9 and less than 1", 1e-9, _BELOW_1)
 QUANTITIES = {
-    "variance": Quantity("variance of scores", "condition", "at least 0"),
+    "variance": Quantity("variance of scores", "condition", "at least 0, or variances(cube)"),
     "min_diff": Quantity(
         "difference in mean score to detect", "condition", "more than 0", _POSITIVE
     ),
     "width": Quantity("expected width of an interval", "estimate", "more than 0", _POSITIVE),
     "systems": Quantity(
-        *("systems that are compared", "condition", "a whole number from 2 to 100,000"),
-        low=2,
-        high=100_000,
-        whole=True,
-        units="systems",
+        "systems", "condition", "a whole number, 2 to 100,000", 2, 1e5, True, "systems"
     ),
     "alpha": Quantity("significance level; 1 - confidence level", "condition", *_RATE),
     "beta": Quantity("probability of a type II error", "condition", *_RATE),
     "topics": Quantity(
-        *("number of topics", "count", f"a whole number from 2 to {MOST_TOPICS:,}"),
-        low=2,
-        high=MOST_TOPICS,
-        whole=True,
-        units="topics",
+        "topics", "count", "a whole number, 2 to 10 million", 2, MOST_TOPICS, True, "topics"
     ),
     "power": Quantity("probability to detect the difference", "share"),
     "expected_width": Quantity("expected width of intervals of that many topics", "estimate"),
@@ -63,7 +55,8 @@ QUANTITIES = {
 def labelled(name: str, value: Numbers) -> xr.DataArray:
     """Return a parameter as a labelled array of valid numbers.
 
-    Raises BadPlan: A value is not a number or out of range, or an array of several dims has no labels.
+    Raises BadPlan: A value is not a number or out of range, or an array of several dims has no
+        labels.
 
     Examples
     --------
@@ -89,36 +82,19 @@ def labelled(name: str, value: Numbers) -> xr.DataArray:
     return array.astype(np.int64 if rule.whole else np.float64).rename(name)
 
 
-def variance_of(found: xr.Dataset, name: str) -> xr.DataArray:
-    """Return a variance of the dataset of `variances`."""
-    if name not in found:
-        raise BadPlan(
-            f"{option('variance')}: expected a number, or variances(cube)", option="variance"
-        )
-    return found[name]
-
-
 def labelled_all(values: Mapping[str, Numbers]) -> dict[str, xr.DataArray]:
     """Return parameters as labelled arrays; refuse a power 1 - beta of at most alpha."""
     arrays = {name: labelled(name, value) for name, value in values.items()}
-    if "beta" in arrays:
-        for alpha, beta in pairs_of_rates(arrays):
-            if alpha >= 1 - beta - 1e-12:
-                rates = f"{option('alpha', alpha)} with {option('beta', beta)}"
-                raise BadPlan(f"{rates}: the power 1 - beta must be more than alpha", option="beta")
+    if "beta" in arrays and (arrays["alpha"] >= 1 - arrays["beta"] - 1e-12).any():
+        rates = f"{option('alpha')} and {option('beta')}"
+        raise BadPlan(f"{rates}: the power 1 - beta must be more than alpha", option="beta")
     return arrays
-
-
-def pairs_of_rates(arrays: Mapping[str, xr.DataArray]) -> set[tuple[float, float]]:
-    """Return the pairs of alpha and beta."""
-    both = xr.broadcast(arrays["alpha"], arrays["beta"])
-    return set(zip(*(array.values.ravel().tolist() for array in both), strict=True))
 
 
 def described(
     results: Mapping[str, Any], parameters: Mapping[str, xr.DataArray], attrs: Mapping[str, Any]
 ) -> xr.Dataset:
-    """Return results as variables and parameters as coordinates of a dataset, each with its meaning."""
+    """Return a dataset of results as variables and parameters as coordinates, with meanings."""
     coords = {name: array.drop_vars(array.coords) for name, array in parameters.items()}
     found = xr.Dataset(dict(results)).assign_coords(coords)
     for name in (*results, *coords):

@@ -1,4 +1,4 @@
-"""Power of the analysis of variance, exact and as in Sakai's spreadsheet, and the sizes that reach it.
+"""Power of the analysis of variance, exact and as in Sakai's spreadsheet, and sizes by it.
 
 The noncentrality of n topics is n D^2 / (2 variance). D is the difference between the best and the
 worst of m systems, with all others in the middle, which is the least favourable case.
@@ -32,26 +32,14 @@ MOST = 1e15
 
 
 def exact_noncentrality(systems: Any, alpha: Any, beta: Any) -> FloatArray:
-    """Return the noncentrality at which a chi-square test of m systems has power 1 - beta.
-
-    Examples
-    --------
-    >>> float(exact_noncentrality(10, 0.05, 0.2).round(3))
-    15.65
-    """
+    """Return the noncentrality at which a chi-square test of m systems has power 1 - beta."""
     degrees = np.asarray(systems) - 1.0
     critical = scipy.special.chdtri(degrees, alpha)
     return np.asarray(scipy.special.chndtrinc(critical, degrees, beta))
 
 
 def tool_noncentrality(systems: Any, alpha: Any, beta: Any) -> FloatArray:
-    """Return the noncentrality by Nagata's constants; the exact one for other alpha and beta.
-
-    Examples
-    --------
-    >>> float(tool_noncentrality(10, 0.05, 0.2).round(3))
-    15.612
-    """
+    """Return the noncentrality by Nagata's constants; the exact one for other alpha and beta."""
     found = exact_noncentrality(systems, alpha, beta)
     for (known_alpha, known_beta), (constant, slope) in NAGATA.items():
         same = np.isclose(alpha, known_alpha, rtol=1e-9, atol=0)
@@ -76,7 +64,7 @@ class Anova:
     tool: bool = False
 
     def power(self, n: Any, noncentrality: Any) -> FloatArray:
-        """Return the power with n topics, P(F' > critical F); the tool's is Patnaik's and Fisher's."""
+        """Return the power P(F' > critical F); the tool's is Patnaik's and Fisher's."""
         between = self.systems - 1.0
         within = (between if self.paired else self.systems) * (n - 1.0)
         critical = scipy.special.fdtri(between, within, 1 - self.alpha)
@@ -91,7 +79,7 @@ class Anova:
         return np.asarray(scipy.special.ndtr(-distance / np.sqrt(scale + critical / within)))
 
     def enough(self, n: Any, per_topic: Any) -> Any:
-        """Return whether n topics of a noncentrality have power 1 - beta; the tool rounds to two decimals."""
+        """Return whether n topics have power 1 - beta; the tool rounds to two decimals."""
         power = self.power(n, n * per_topic)
         return (np.round(power, 2) if self.tool else power) >= 1 - self.beta - TOLERANCE
 
@@ -110,7 +98,7 @@ class Anova:
         return smallest(lambda n: self.enough(n, per_topic), least, first)
 
     def difference(self, n: Any, variance: Any) -> FloatArray:
-        """Return the smallest difference that n topics detect; the tool's is a multiple of 0.001."""
+        """Return the smallest difference that n topics detect; the tool's steps are 0.001."""
         if not self.tool:
             return np.asarray(np.sqrt(2.0 * variance * self.noncentrality(n) / n))
 
@@ -168,7 +156,7 @@ def smallest(
 
 
 def unit_width(n: Any, alpha: Any) -> FloatArray:
-    """Return the expected width of the t interval for a standard deviation of 1: 2 t c4(n) / sqrt(n).
+    """Return the expected width of a t interval, 2 t c4(n) / sqrt(n), for sigma = 1.
 
     c4 is E[s] / sigma of a normal sample: sqrt(2 / (n - 1)) Gamma(n / 2) / Gamma((n - 1) / 2)
     (Sakai 2017, section 2).

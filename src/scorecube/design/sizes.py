@@ -8,13 +8,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from scorecube.design.parameters import (
-    Numbers,
-    described,
-    labelled_all,
-    pairs_of_rates,
-    variance_of,
-)
+from scorecube.design.parameters import Numbers, described, labelled_all
 from scorecube.design.power import (
     NAGATA,
     TOLERANCE,
@@ -77,11 +71,6 @@ def topic_set_size(
         Dataset: `topics`, and their `power`, or their `expected_width` for ``ci``. Coordinates
         hold the parameters, the attribute ``notes`` remarks.
 
-    Raises
-    ------
-    BadPlan
-        A number out of range, a parameter of another method, more than ten million topics.
-
     References
     ----------
     Sakai and Shang 2016, section 3 and Table 3; Sakai 2017, equations 1 and 2.
@@ -96,7 +85,7 @@ def topic_set_size(
     _check_choice("method", method, METHODS)
     _check_choice("mode", mode, MODES)
     if isinstance(variance, xr.Dataset):
-        variance, paired = variance_of(variance, "residual_variance"), True
+        variance, paired = variance.get("residual_variance", ()), True
     wanted, other = ("width", "min_diff") if method == "ci" else ("min_diff", "width")
     given = {"min_diff": min_diff, "width": width}
     if given[other] is not None:
@@ -122,9 +111,9 @@ def topic_set_size(
 def _sizes(
     variance: Any, difference: Any, *others: Any, paired: bool, tool: bool
 ) -> tuple[Any, Any]:
-    """Return numbers of topics and their power, of arrays that broadcast; others are systems, alpha and beta.
+    """Return numbers of topics and their power; others are systems, alpha and beta.
 
-    Without systems it is the paired t test: the analysis of variance of two systems on the same topics.
+    Without systems it is the paired t test: two systems on the same topics.
     """
     if len(others) == 2:
         others, paired = (2, *others), True
@@ -136,7 +125,7 @@ def _sizes(
 
 
 def interval_sizes(variance: Any, width: Any, alpha: Any) -> tuple[Any, Any]:
-    """Return numbers of topics with an expected width of intervals of at most `width`, and their width."""
+    """Return numbers of topics whose intervals have at most an expected width, and their width."""
     variance, width, alpha = np.broadcast_arrays(variance, width, alpha)
     with np.errstate(divide="ignore", over="ignore"):
         allowed = width / np.sqrt(2.0 * variance)
@@ -178,10 +167,6 @@ def wcw(
     widths
         Dataset: `width` over (route,) the dims of `variance`, and topics.
 
-    References
-    ----------
-    Sakai 2017, sections 3 and 4, Figure 3.
-
     Examples
     --------
     >>> wcw([0.0368, 0.0824], 50)["width"].round(4).values.tolist()
@@ -195,7 +180,7 @@ def wcw(
     for name in routes:
         _check_choice("route", name, ROUTES)
     if isinstance(variance, xr.Dataset):
-        variance = variance_of(variance, "variance")
+        variance = variance.get("variance", ())
     values = {"variance": variance, "topics": topics, "alpha": alpha}
     others = {"systems": systems, "beta": beta}
     parameters = labelled_all(values if routes == ["ci"] else values | others)
@@ -221,7 +206,8 @@ def _width(
 
 def _notes_of_tool(parameters: dict[str, xr.DataArray]) -> list[str]:
     """Return a remark where Sakai's spreadsheet has no constants."""
-    pairs = {(round(alpha, 9), round(beta, 9)) for alpha, beta in pairs_of_rates(parameters)}
+    rates = xr.broadcast(parameters["alpha"], parameters["beta"])
+    pairs = set(zip(*(rate.values.round(9).ravel().tolist() for rate in rates), strict=True))
     return [] if pairs <= NAGATA.keys() else [NO_CONSTANTS]
 
 

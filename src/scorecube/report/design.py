@@ -1,4 +1,4 @@
-"""What is shown of topic set size design and of worst-case widths: tables, figures (Sakai 2017) and findings."""
+"""What is shown of topic set size design and of worst-case widths."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from scorecube.analyses.design_curves import (
     FIVE_EIGHTY,
     noncentralities,
     tools_compared,
+    with_curves,
 )
 from scorecube.analyses.designs import (
     ONE_WAY,
@@ -23,7 +24,6 @@ from scorecube.analyses.designs import (
     design_of_cube,
     page_design,
     widths_of_cube,
-    with_curves,
 )
 from scorecube.analyses.jackknife import CONFIDENCE
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
@@ -83,7 +83,7 @@ def widths(result: xr.Dataset) -> pd.DataFrame:
 
 
 def _rows(result: xr.Dataset, always: Sequence[str], columns: Sequence[Any]) -> pd.DataFrame:
-    """Return one row for each combination of parameters; parameters that a method does not use are missing."""
+    """Return one row for each combination of parameters; what a method does not use is missing."""
     first = result[next(iter(result.data_vars))]
     frame = pd.DataFrame(index=range(first.size))
     for column in dict.fromkeys(columns):
@@ -101,7 +101,8 @@ def _rows(result: xr.Dataset, always: Sequence[str], columns: Sequence[Any]) -> 
 def title(options: Mapping[str, Any]) -> str:
     """Return method and requirements."""
     wanted = f"difference {options['min_diff']:g}, {options['systems']:g} systems"
-    return f"{options['method']}, {options['mode']}, {wanted}, alpha {options['alpha']:g}, beta {options['beta']:g}"
+    rates = f"alpha {options['alpha']:g}, beta {options['beta']:g}"
+    return f"{options['method']}, {options['mode']}, {wanted}, {rates}"
 
 
 def answer(group: ResultGroup) -> Iterator[Finding]:
@@ -116,9 +117,11 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
         number, where = number_of(row, "topics"), on_collection(row, group.several)
         topics = at_hand[row[COLLECTION]]
         yield with_number(
-            f"{row['label']}{where}: about {about(*number)} topics, the same for all systems, detect a difference of {row['min_diff']:g} "
-            f"between the best and the worst of {row['systems']:g} systems (alpha {row['alpha']:g}, power {1 - row['beta']:.0%}); "
-            f"the {topics} at hand {_verdict(number, topics)}{limited if is_known(number[1]) else ''}",
+            f"{row['label']}{where}: about {about(*number)} topics, the same for all systems, "
+            f"detect a difference of {row['min_diff']:g} between the best and the worst of "
+            f"{row['systems']:g} systems (alpha {row['alpha']:g}, power {1 - row['beta']:.0%}); "
+            f"the {topics} at hand {_verdict(number, topics)}"
+            f"{limited if is_known(number[1]) else ''}",
             f"topics needed, {row['label']}{where}",
             number,
             "topics",
@@ -141,7 +144,10 @@ def _short(frame: pd.DataFrame, at_hand: int) -> tuple[Short, ...]:
     found = []
     for row in frame.to_dict("records"):
         number = number_of(row, "topics")
-        words = f"for {row['min_diff']:g} between best and worst of {row['systems']:g} systems; {at_hand} today {_verdict(number, at_hand)}"
+        words = (
+            f"for {row['min_diff']:g} between best and worst of {row['systems']:g} systems; "
+            f"{at_hand} today {_verdict(number, at_hand)}"
+        )
         found.append(Short(row["label"], number=number, form=COUNT, words=words))
     return tuple(found)
 
@@ -156,16 +162,17 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     frame = merge_gains(frames["sizes"])
     far = frame[frame["topics"] > EXTRAPOLATED * int(result.attrs["n_topics"])]
     text = (
-        f"Topic set size design needs more than {EXTRAPOLATED} times the topics from which its variances were estimated: "
+        f"More than {EXTRAPOLATED} times the topics at hand are needed: "
         "limits do not include that so many further topics may be of another kind."
     )
     return [(text, ", ".join(dict.fromkeys(far["metric"])))] if len(far) else []
 
 
 def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) -> None:
-    """Noncentrality by number of systems with the lines 4 z^2, and the four conditions where both agree (Sakai 2017, Figure 1).
+    """Noncentrality by number of systems, 4 z^2, and where both agree (Sakai 2017, Figure 1).
 
-    systems: Numbers of systems. Curves are Nagata's approximation, the thin dotted ones beside them exact.
+    systems: Numbers of systems. Curves are Nagata's approximation, the thin dotted ones beside them
+        exact.
     """
     curves = noncentralities(systems)
     m = curves["systems"]
@@ -179,7 +186,8 @@ def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) 
         axes.plot(m, at["exact"], color=COLOURS[k], linewidth=0.8, linestyle=":")
     for level in curves["four_z_squared"]:
         axes.axhline(float(level), color="0.4", linewidth=0.9, linestyle="--")
-        words = f"4 z\N{SUPERSCRIPT TWO}, \N{GREEK SMALL LETTER ALPHA} = {float(level['alpha']):.2f}: {float(level):.2f}"
+        shown = f"\N{GREEK SMALL LETTER ALPHA} = {float(level['alpha']):.2f}"
+        words = f"4 z\N{SUPERSCRIPT TWO}, {shown}: {float(level):.2f}"
         style: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": "0.3"}
         axes.annotate(words, (float(m[-1]), float(level)), (0, -10), **style)
     for name, (alpha, _, number) in CONDITIONS.items():
@@ -198,7 +206,7 @@ def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) 
 def tool_curves(
     canvas: Canvas, variances: Sequence[float] = EXTREME_VARIANCES, mode: str = "sakai"
 ) -> None:
-    """Topics by confidence interval width, and by difference to be detected, a panel a variance (Sakai 2017, Figure 2).
+    """Topics by interval width, and by difference to be detected (Sakai 2017, Figure 2).
 
     variances: Within-system variances.
     mode: Of the ANOVA curve, which is at alpha 0.05, beta 0.20 and 10 systems.
@@ -223,7 +231,7 @@ def tool_curves(
 
 
 def width_curves(canvas: Canvas, result: xr.Dataset) -> None:
-    """Worst-case width by number of topics, a curve a variance or metric: low is better (Sakai 2017, Figure 3).
+    """Worst-case width by number of topics, a curve a variance or metric (Sakai 2017, Figure 3).
 
     result: Of `wcw`; several routes differ in their dashes.
     """
@@ -307,12 +315,15 @@ DESIGN = View(
     name="design",
     heading="Topic set size design",
     about=(
-        "How many topics would a collection need for the best and the worst of several systems to be separated with probability 1 - beta at significance "
-        "level alpha, if their mean scores differ by at least the difference? All systems have the same topics, so that differences between topics cancel "
-        "(two-way residual variance). The papers' numbers are for systems with topics of their own, by the variance within systems; they are larger, and "
-        "stand in a table of their own. The power is that of the estimated variance: the true power is below 1 - beta about as often as above. Limits are "
-        "about these systems on other topics. A metric that needs fewer topics for a difference is not better for that reason alone: equal differences mean "
-        "less on a metric with a wide range."
+        "How many topics would a collection need for the best and the worst of several systems to "
+        "be separated with probability 1 - beta at significance level alpha, if their mean scores "
+        "differ by at least the difference? All systems have the same topics, so that differences "
+        "between topics cancel (two-way residual variance). The papers' numbers are for systems "
+        "with topics of their own, by the variance within systems; they are larger, and stand in a "
+        "table of their own. The power is that of the estimated variance: the true power is below "
+        "1 - beta about as often as above. Limits are about these systems on other topics. A metric "
+        "that needs fewer topics for a difference is not better for that reason alone: equal "
+        "differences mean less on a metric with a wide range."
     ),
     summary=(
         Summary(
@@ -327,7 +338,8 @@ DESIGN = View(
     },
     title=title,
     caption=lambda result: (
-        f"{result.attrs['n_topics']} topics in the collection. Number of topics by difference to be detected."
+        f"{result.attrs['n_topics']} topics in the collection. "
+        "Number of topics by difference to be detected."
     ),
     findings=findings,
     page_tables=on_page(

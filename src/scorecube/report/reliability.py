@@ -50,7 +50,7 @@ def title(options: Mapping[str, Any]) -> str:
 
 
 def answer(group: ResultGroup) -> Iterator[Finding]:
-    """Yield the topics that the reliability of differences asks for, of the metrics that need fewest and most."""
+    """Yield the topics for the largest target, of the metrics that need fewest and most."""
     if "topics" not in group.frames or group.first_table["erho2"].isna().all():
         return
     frame = with_labels(group.frames["topics"])
@@ -60,7 +60,10 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
         place, topics = on_collection(row, group.several), number_of(row, "n_topics")
         sentence = f"an E rho^2 of {row['target']:g} takes {about(*topics)} topics; {LIMITED}"
         if np.isnan(topics[0]):
-            sentence = f"no number of topics gives an E rho^2 of {row['target']:g}, as systems' variance is not above 0"
+            sentence = (
+                f"no number of topics gives an E rho^2 of {row['target']:g}, "
+                "as systems' variance is not above 0"
+            )
         yield with_number(
             f"{row['label']}{place}: {sentence}",
             f"topics for an E rho^2 of {row['target']:g}, {row['label']}{place}",
@@ -99,7 +102,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
 
 
 def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:
-    """E rho^2 and Phi by number of topics with limits; vertical lines: topics at hand, horizontal lines: targets."""
+    """E rho^2 and Phi by number of topics; lines are the topics at hand and the targets."""
     cells = result.isel(gain=0)
     panels = canvas.figure(FIGURE_SIZE).subplots(1, len(NAMES), sharey=True)
     for axes, (name, heading) in zip(panels, NAMES.items(), strict=True):
@@ -134,9 +137,11 @@ VIEW = View(
     name="reliability",
     heading="Reliability",
     about=(
-        "A score is the sum of a system effect, a topic effect and an interaction with error (generalisability theory). E rho^2 is the expected squared "
-        "correlation of systems' means over these topics with those over infinitely many, and is about differences between systems; Phi is about absolute "
-        "means, for which the topics' difficulty is an error, too. Both are high where the systems differ much, whatever a metric's merit. Limits are about "
+        "A score is the sum of a system effect, a topic effect and an interaction with error "
+        "(generalisability theory). E rho^2 is the expected squared correlation of systems' means "
+        "over these topics with those over infinitely many, and is about differences between "
+        "systems; Phi is about absolute means, for which the topics' difficulty is an error, too. "
+        "Both are high where the systems differ much, whatever a metric's merit. Limits are about "
         "these systems on other topics like these."
     ),
     summary=(
@@ -157,7 +162,8 @@ VIEW = View(
     tables={"coefficients": COEFFICIENTS, "components": COMPONENTS, "topics": NEEDED},
     title=title,
     caption=lambda result: (
-        f"{conditions(result)}. Coefficients by number of topics; bands are {LIMITED}, lines the targets and the topics at hand."
+        f"{conditions(result)}. Coefficients by number of topics; bands are {LIMITED}, lines the "
+        "targets and the topics at hand."
     ),
     findings=findings,
     page_tables=on_page(

@@ -40,7 +40,7 @@ MEANS = _of(
         "metric gain run", "metric gain run team system? mean n_topics", sort="-mean", within=2
     ),
 )
-"""Mean score of every run, or the summary that the metric's prefix asks for (``geo:AP``); the best run of each metric first."""
+"""Mean score of every run, or the summary of the metric's prefix; of each metric the best first."""
 CELLS = replace(
     declared("metric gain run topic", "metric gain run topic score"), source=Source.CUBE
 )
@@ -55,20 +55,20 @@ TOPICS = _of(
         within=2,
     ),
 )
-"""Every topic, hardest first: mean and standard deviation over runs, share of runs with a score of 0, best run and its score."""
+"""Every topic, hardest first: mean and deviation over runs, share of zeros, best run and score."""
 VARIANCE = _of(
     lambda cube: designs.variances(without_other_summaries(cube), "drop"),
     designs.VARIANCES,
     declared("metric gain", "metric gain n_runs n_topics variance residual_variance"),
 )
-"""Within-system variance of every metric (Sakai and Shang 2016, equation 1), which topic set size design takes; last, for comparison, the two-way residual."""
+"""Variance within systems of every metric (Sakai and Shang 2016, equation 1), and the residual."""
 STATISTICS = _of(
     score_facts.statistics,
     score_facts.STATISTICS,
     declared("", "n_runs n_teams n_topics judged n_level_{level}=n_level n_relevant"),
     Source.RANKINGS,
 )
-"""Size of a collection and of its judgements: mean numbers of relevant documents, and of those judged at each level, per topic (Sakai 2007, Table 1)."""
+"""Size of a collection, and mean numbers of documents of each level (Sakai 2007, Table 1)."""
 PREFERRED_RANK = _of(
     score_facts.preferred_rank,
     (),
@@ -81,15 +81,19 @@ PREFERRED_RANK = _of(
     ),
     Source.RANKINGS,
 )
-"""Deepest preferred rank of every topic: how far down P-measure makes a user look (Sakai 2007, Tables 7-9).
+"""Deepest preferred rank of every topic, where P-measure stops (Sakai 2007, Tables 7-9).
 
-The run with the largest one is shown, with the documents of each level at or above that rank (`found_level_K`) and in all
-(`n_level_K`), highest level first. Run and rank are missing where no run found anything relevant.
+The run with the largest one is shown, with the documents of each level at or above that rank
+(`found_level_K`) and in all (`n_level_K`), highest level first. Run and rank are missing where no
+run found anything relevant.
 """
 
 
 def mean_curves(canvas: Canvas, cubes: Sequence[xr.Dataset]) -> None:
-    """Mean scores of the runs of collections, the best first (Sakai 2007, Figure 8): a panel for each metric that all have."""
+    """Mean scores of the runs of collections, the best first (Sakai 2007, Figure 8).
+
+    There is a panel for each metric that all have.
+    """
     shared = [labels_of(cube, names.METRIC) for cube in cubes]
     metrics = [each for each in shared[0] if all(each in others for others in shared)]
     if not metrics:

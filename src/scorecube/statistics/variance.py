@@ -1,10 +1,12 @@
 """Variances of scores of systems on topics, and the reliability of mean scores.
 
-A score is a system effect, a topic effect, and an interaction with error, of which systems and topics at hand are random samples. The reliability of
-means over n topics depends on the ratio r of the variance of systems to the error variance of one topic: n r / (1 + n r).
+A score is a system effect, a topic effect, and an interaction with error, of which systems and
+topics at hand are random samples. The reliability of means over n topics depends on the ratio r of
+the variance of systems to the error variance of one topic: n r / (1 + n r).
 
-References: Sakai and Shang 2016, equation 1 (one-way variance); Brennan 2001, "Generalizability theory", Springer (components, coefficients); Bodoff and
-Li 2007, SIGIR, and Urbano, Marrero and Martin 2013, SIGIR (test collections).
+References: Sakai and Shang 2016, equation 1 (one-way variance); Brennan 2001, "Generalizability
+    theory", Springer (components, coefficients); Bodoff and Li 2007, SIGIR, and Urbano, Marrero and
+    Martin 2013, SIGIR (test collections).
 """
 
 from fractions import Fraction
@@ -19,7 +21,9 @@ SOURCES = ("systems", "topics", "interaction")
 
 
 def within_system_variance(scores: FloatArray) -> FloatArray:
-    """Return the one-way variance within systems, the mean of the variances of their scores (..., system, topic); NaN of one topic.
+    """Return the one-way variance within systems, of scores (..., system, topic).
+
+    It is the mean of the variances of systems' scores; NaN of one topic.
 
     Examples
     --------
@@ -35,7 +39,9 @@ def within_system_variance(scores: FloatArray) -> FloatArray:
 
 
 def mean_squares(scores: FloatArray) -> FloatArray:
-    """Return the mean squares of systems, topics and interaction (two-way analysis of variance), (source, ...); NaN without degrees of freedom.
+    """Return the mean squares of systems, topics and interaction, (source, ...).
+
+    They are NaN without degrees of freedom.
 
     Examples
     --------
@@ -54,7 +60,7 @@ def mean_squares(scores: FloatArray) -> FloatArray:
 
 
 def components(scores: FloatArray) -> FloatArray:
-    """Return the unbiased variances of systems, topics and interaction, (source, ...), of which some may be negative."""
+    """Return unbiased variances of systems, topics, interaction, (source, ...); maybe negative."""
     systems, topics, rest = mean_squares(scores)
     p, n = scores.shape[-2:]
     return np.stack([(systems - rest) / n, (topics - rest) / p, rest])
@@ -63,8 +69,9 @@ def components(scores: FloatArray) -> FloatArray:
 def ratios(variances: FloatArray) -> FloatArray:
     """Return the variance of systems over the error variance of one topic, (coefficient, ...).
 
-    Of E rho^2, which is about differences, the interaction is the error; of Phi, which is about absolute means, topics, too. Negative components count as
-    0; the ratio is infinite without error, and NaN if all scores are equal.
+    Of E rho^2, which is about differences, the interaction is the error; of Phi, which is about
+    absolute means, topics, too. Negative components count as 0; the ratio is infinite without
+    error, and NaN if all scores are equal.
     """
     systems, topics, rest = np.maximum(variances, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -84,7 +91,7 @@ def coefficient(ratio: Any, n_topics: Any) -> FloatArray:
 
 
 def topics_for(ratio: Any, target: float) -> FloatArray:
-    """Return the smallest number of topics whose reliability is at least a target; infinite for a ratio of 0.
+    """Return the smallest number of topics with a reliability; infinite for a ratio of 0.
 
     Examples
     --------

@@ -22,6 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 GONE: dict[str, str] = {
+    r"/(bootstrap|randomisation|tukey|unpaired) .*/(kth_difference|(undefined|infinite)_replicates|own_error_pairs|summary)$": "of single pairs and trials",
+    r"/(bootstrap|randomisation|tukey|unpaired|maxt) .*/(rank|sorted_p_value|table pairs.asl(_holm|_bh)?)$": "second names, and orders",
+    r"/paired .*/(table (None|power).adjustment|table (None|pairs).p_(t|wilcoxon|sign)(_holm|_bh)?)$": "a row for each test",
+    r"/paired Paired.(margin|equivalence)=": "the name of the margin",
     r"/paired .*/((equivalence|difference)_p_value_(holm|bh)|trivial_pairs|half_width_median)$": "extras of equivalence",
     r"/(ranks|leaderboard|board) .*sets$": "marginal rank sets",
     r"/(leaderboard|board) .*(winner_|top_|best$|t_low|t_high|n_top|/k$|in_top|/quality)": "winner's limits, top sets, internal numbers",
@@ -122,6 +126,19 @@ MEANT = (
     Move(r"/gate", np.inf, "the gate's table"),
 )  # fmt: skip
 """The first that covers a name says why."""
+MEANT: dict[str, str] = {
+    r"/(bootstrap|randomisation|tukey|unpaired) .*[/.](t|d_z|standard_error|p_single|effect_size|residual_variance|mean|mean_difference)$": "moments of the scores as they are, 1e-10",
+    r"/(bootstrap|randomisation|tukey|unpaired) .*[/.](estimated|critical)_difference$": "one grid of scores, 1e-6 of the range",
+    r"/(bootstrap|randomisation|tukey|unpaired) .*[/.]difference_(low|high)$": "95 % whatever alpha, with pseudo-topics where few topics differ",
+    r"/(bootstrap|randomisation|tukey|unpaired) .*[/.](reached|asl|p_value|significant|share|adjusted_|undecided)": "one grid of scores: p by up to .002",
+    r"/(maxt|paired) ": "one grid of scores; pairs that differ on fewer than 8 topics have p = 1; bags of topics above 1,400",
+    r"/(leaderboard|board) .*([/.]difference|p_baseline|wins|ties|losses|/topics)$": "the same",
+    r"/leaderboard .*[/.]mean$": "sums of bags, 6e-17",
+    r"/gate": "the gate's table",
+    r"/reliability .*(value|ratio|topics|erho2|phi|n_topics)_(low|high)$": "jackknife limits over topics",
+    r"/(leaderboard|board) .*(mean_(low|high|limits)|difference_(low|high)|difference_limits)$": "limits of means on the logit scale",
+}
+"""Patterns of what is meant to move, and why."""
 DATA = Path(__file__).parents[2] / "shared" / "data"
 TRIALS = {"teams": 2, "judges": 50}
 """Trials of an analysis; 200 of others."""

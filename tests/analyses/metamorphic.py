@@ -39,6 +39,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Options that are not the default: limits depend on the order of labels, by which groups are drawn; `fuzziness` is a share of the mean, which adding a constant changes."""
 NAMES = ("worst_run", "teams_left_out")
 """Variables that are labels, which relations change; flags and numbers beside them say the same."""
+SIGNED = ("mean_difference", "t", "d_z", "effect_size")
+"""What changes its sign with the order of a pair."""
+ESTIMATES = (
+    *SIGNED, "standard_error", "difference_low", "difference_high", "p_single", "moderated_error", "largest_not_significant", "estimated_difference",
+    "critical_difference",
+)  # fmt: skip
+"""Floating-point sums over topics, of pairs of runs."""
 RANKED, MANY_SETS = "teams", "judges"
 METRICS = {"teams": ["AP", "nDCG@10", "RR"]}
 """Other analyses get scores of any name: three decimals, with ties."""
@@ -124,6 +131,7 @@ class Law:
         """Fail if a result does not obey the law."""
         # A sum of squares of residuals depends on the order of topics in its last digit.
         rounded = {*self.close, *self.times, *self.plus, "residual_variance"}
+        rounded |= {*ESTIMATES} if "pair" in expected.dims else set()
         compared = 0
         for name in map(str, expected.data_vars):
             if name in (*self.free, *NAMES) or (self.kept and name not in self.kept):
@@ -203,10 +211,7 @@ def _turned(name: str, draw: Callable[..., Any], turned: str) -> Callable[..., A
     """Return a function that draws for other positions along a dim."""
 
     def positions(key: Any, *of: Any) -> Any:
-        drawn, n = draw(key, *of), of[1] if name == "topic_samples" else of[0]
-        if (name, turned) == ("topic_samples", "run"):
-            # The first run of a pair draws from the first half; every pair changes its order.
-            return np.ascontiguousarray(drawn[:, ::-1])
+        drawn, n = draw(key, *of), of[0]
         return (
             np.int32(n - 1) - drawn
             if n == {"topic": N_TOPICS, "run": len(RUNS)}.get(turned)
@@ -216,13 +221,16 @@ def _turned(name: str, draw: Callable[..., Any], turned: str) -> Callable[..., A
     def counts(key: Any, sampling: int, n: int, *of: Any) -> Any:
         if turned != TWICE:
             drawn = draw(key, sampling, n, *of)
+            if turned == "run":
+                # The first run of a pair draws from the first half; every pair changes its order.
+                return np.ascontiguousarray(drawn[::-1])
             return np.ascontiguousarray(drawn[..., ::-1]) if turned == "topic" else drawn
         drawn = draw(key, sampling, n // 2, *of)
         return np.stack([drawn, np.zeros_like(drawn)], axis=-1).reshape(*drawn.shape[:-1], n)
 
-    def ranges(scores: Any, *of: Any) -> None:
+    def ranges(scores: Any, *of: Any) -> Any:
         order = (slice(None, None, -1 if turned == dim else 1) for dim in ("topic", "cell", "run"))
-        draw(np.ascontiguousarray(scores[tuple(order)]), *of)
+        return draw(np.ascontiguousarray(scores[tuple(order)]), *of)
 
     def signs(*of: Any) -> Any:
         return draw(*of)[::-1] if turned == "topic" else draw(*of)
@@ -275,8 +283,8 @@ def in_label_order(result: xr.Dataset) -> xr.Dataset:
     a, b = (result[name].values.astype(str) for name in ("run_a", "run_b"))
     turned = xr.DataArray(a > b, dims="pair")
     found = result.copy()
-    for name in ("t",):
-        if name in result:
+    for name in SIGNED:
+        if name in result and "pair" in result[name].dims:
             found[name] = result[name].where(~turned, -result[name]).transpose(*result[name].dims)
     if "difference_low" in result:
         for one, other in (("low", "high"), ("high", "low")):

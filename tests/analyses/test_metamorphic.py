@@ -36,6 +36,7 @@ from tests.analyses.metamorphic import (
     SCALE,
     SEED,
     SHIFT,
+    SIGNED,
     TRIALS,
     Case,
     Law,
@@ -88,6 +89,10 @@ PLACES = ("rank", "rank_low", "rank_high", "group_first", "group_last", "leads")
 """What belongs to the best runs, which become the worst; see tests/analyses/rank_sets for what is known of them."""
 OF_PAIRED = ("p_value", "t", "standard_error", "difference_low", "difference_high")
 """What depends on the grid of scores, whose unit follows from their range where the metric has none."""
+ADJUSTED = ("p_value_holm", "p_value_bh")
+WIDTHS = ("difference_low", "difference_high")
+"""What depends on the width of the range where few topics differ."""
+SCALED = ("mean_difference", "standard_error", *WIDTHS)
 VARIANCES = ("component", "unbounded_component")
 RELIABILITY = (
     *VARIANCES,
@@ -182,7 +187,7 @@ RELATIONS: dict[str, Relation] = {
         rename("topic"), view_renamed("topic"),
         laws(
             Law(close=["mean"]), correlate=Law(free=OF_TAU, close=["mean", "sorted_mean", "mean_quartile"]), board=RESAMPLED, maxt=Law(close=["mean", "residual_variance"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=NOT_RESAMPLED["reliability"], close=RELIABILITY),
-            paired=Law(close=["mean", *OF_PAIRED]), teams=Law(close=[*KEPT_MEANS]),
+            paired=Law(close=["mean", *OF_PAIRED, *ADJUSTED]), teams=Law(close=[*KEPT_MEANS]),
             judges=Law(free=BOUGHT, close=[*JUDGED, *JUDGED_DIFFERENCES, "slope"]),
         ),
     ),
@@ -191,7 +196,7 @@ RELATIONS: dict[str, Relation] = {
         lambda case: replace(rename("topic")(case), turned=""), view_renamed("topic"),
         laws(
             **dict.fromkeys(["swap", "stability", "splits"], RESAMPLED),
-            **{name: Law(kept=kept, close=["mean", "mean_first", "mean_second", "mean_truth", "mean_judge", "own_mean", "own_mean_without", *OF_PAIRED, "collection_mean", *RELIABILITY]) for name, kept in NOT_RESAMPLED.items()},
+            **{name: Law(kept=kept, close=["mean", "mean_first", "mean_second", "mean_truth", "mean_judge", "own_mean", "own_mean_without", *OF_PAIRED, *ADJUSTED, "collection_mean", *RELIABILITY]) for name, kept in NOT_RESAMPLED.items()},
         ),
     ),
     "teams in the opposite order": Relation(
@@ -240,7 +245,7 @@ RELATIONS: dict[str, Relation] = {
         f"Scores + {SHIFT}: means grow by it, differences do not change.",
         scores_changed(lambda scores: np.rint((scores + SHIFT) * 1000) / 1000), same,
         laws(
-            grown("mean"), correlate=grown("mean", "sorted_mean", "mean_quartile"), maxt=grown("mean", close=["t", "standard_error", "moderated_error"]), stability=Law(), splits=Law(), teams=FIXED, reliability=Law(close=RELIABILITY),
+            grown("mean", free=WIDTHS), correlate=grown("mean", "sorted_mean", "mean_quartile"), maxt=grown("mean", free=WIDTHS, close=["t", "standard_error", "moderated_error"]), stability=Law(), splits=Law(), teams=FIXED, reliability=Law(close=RELIABILITY),
             leaderboard=grown(*LIMITS_OF_MEANS), board=grown(*OF_BOARDS), swap=grown("max_performance", free=["relative_difference"]),
             judges=grown(*JUDGED, free=["slope"], close=JUDGED_DIFFERENCES),  # sums of squares cancel
         ),
@@ -249,7 +254,7 @@ RELATIONS: dict[str, Relation] = {
         "A number is added to all scores of a topic, on each topic another: differences of runs do not change.",
         scores_changed(lambda scores: np.rint((scores + EASIER) * 1000) / 1000), without_topics,
         laws(
-            Law(free=["mean"]), correlate=Law(free=["mean", "sorted_mean", "mean_quartile"]), maxt=Law(free=["mean"], close=["t", "standard_error", "moderated_error", "residual_variance"]), paired=Law(free=["mean", *OF_PAIRED]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=["max_performance", "relative_difference"]), reliability=Law(close=RELIABILITY),
+            Law(free=["mean", *WIDTHS]), correlate=Law(free=["mean", "sorted_mean", "mean_quartile"]), maxt=Law(free=["mean", *WIDTHS], close=["t", "standard_error", "moderated_error", "residual_variance"]), paired=Law(free=["mean", *OF_PAIRED, *ADJUSTED]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=["max_performance", "relative_difference"]), reliability=Law(close=RELIABILITY),
             judges=Law(free=[*JUDGED, "slope"], close=JUDGED_DIFFERENCES),
             unpaired=OTHER_TOPICS, teams=FIXED,
         ),
@@ -260,17 +265,17 @@ RELATIONS: dict[str, Relation] = {
         laws(
             reliability=Law(times=dict.fromkeys(VARIANCES, SCALE**2)),
             judges=scaled(*JUDGED, *JUDGED_DIFFERENCES, close=["slope"]),
-            stability=Law(), splits=Law(), correlate=scaled("mean", "sorted_mean", "mean_quartile"), tukey=scaled("mean", "critical_difference", close=["t"]),
-            paired=scaled("mean", *OF_PAIRED[2:], close=OF_PAIRED[:2]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), maxt=scaled("mean", "standard_error", "moderated_error", close=["t", "critical_value"], free=["residual_variance"]),
+            stability=Law(), splits=Law(), correlate=scaled("mean", "sorted_mean", "mean_quartile"), tukey=scaled("mean", "critical_difference", *SCALED, close=["t"]),
+            paired=scaled("mean", *OF_PAIRED[2:], *SCALED, close=OF_PAIRED[:2]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), maxt=scaled("mean", "moderated_error", *SCALED, close=["t", "critical_value"], free=["residual_variance"]),
             swap=scaled("required_difference", "required_difference_smooth", "required_suffix", "max_performance", "max_difference", "support", close=["relative_difference"]),
-            **dict.fromkeys(["bootstrap", "randomisation", "unpaired"], scaled("mean", "estimated_difference", close=["t"])),
+            **dict.fromkeys(["bootstrap", "randomisation", "unpaired"], scaled("mean", "estimated_difference", "largest_not_significant", *SCALED, close=["t"])),
         ),
     ),
     "scores are negated": Relation(
         "-scores: differences change their sign, and the better run becomes the worse.",
         scores_changed(lambda scores: -scores), same,
         laws(
-            minus("t", "mean"), leaderboard=minus("mean", free=[*LIMITS_OF_MEANS[1:], *PLACES]), board=minus("mean", "collection_mean", free=[*OF_BOARDS[1:3], *OF_BOARDS[4:], *PLACES, "mean_rank", "separated_neighbours"]), paired=minus("mean", "t", free=OF_PAIRED[3:]), reliability=Law(), stability=Law(exchanged=("first_better", "second_better")),
+            minus("mean", *SIGNED, free=WIDTHS), leaderboard=minus("mean", free=[*LIMITS_OF_MEANS[1:], *PLACES]), board=minus("mean", "collection_mean", free=[*OF_BOARDS[1:3], *OF_BOARDS[4:], *PLACES, "mean_rank", "separated_neighbours"]), paired=minus("mean", *SIGNED, free=OF_PAIRED[3:]), reliability=Law(), stability=Law(exchanged=("first_better", "second_better")),
             swap=Law(free=["max_performance", "relative_difference"]),  # the largest mean is now that of the worst run
             correlate=Law(kept=[*NOT_RESAMPLED["correlate"][:2], "spearman", *NOT_RESAMPLED["correlate"][4:-1]]),
             splits=Law(kept=["tau", "tau_b", "tau_mean", "tau_median", "tau_low", "tau_high", "tau_b_mean", "tied_pairs", "settled"]),

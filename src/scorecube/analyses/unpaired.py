@@ -84,6 +84,7 @@ class Unpaired(PairTest):
         still = (spread[:, a] == 0) & (spread[:, b] == 0) & (difference != 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = difference / error
+        del found["d_z"]  # is of paired differences
         return found | {
             "mean_difference": difference,
             "standard_error": error,
@@ -91,7 +92,6 @@ class Unpaired(PairTest):
             "difference_low": difference - margin,
             "difference_high": difference + margin,
             "effect_size": found["effect_size"] + 0 * margin,
-            "d_z": np.full_like(t, np.nan),
             "constant_pairs": still.sum(axis=1),
         }
 

@@ -7,6 +7,7 @@ bit, moved (by how much), gone, or new. Status 1 if a number moved or if somethi
 from __future__ import annotations
 
 import argparse
+import inspect
 import logging
 import os
 import pickle
@@ -22,10 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 GONE: dict[str, str] = {
-    r"/(bootstrap|randomisation|tukey|unpaired) .*/(kth_difference|(undefined|infinite)_replicates|own_error_pairs|summary)$": "of single pairs and trials",
+    r"/(bootstrap|randomisation|tukey|unpaired) .*/(kth_difference|(undefined|infinite)_replicates|own_error_pairs|summary)$|/unpaired .*[/.]d_z$": "of single pairs and trials",
     r"/(bootstrap|randomisation|tukey|unpaired|maxt) .*/(rank|sorted_p_value|table pairs.asl(_holm|_bh)?)$": "second names, and orders",
     r"/paired .*/(table (None|power).adjustment|table (None|pairs).p_(t|wilcoxon|sign)(_holm|_bh)?)$": "a row for each test",
-    r"/paired Paired.(margin|equivalence)=": "the name of the margin",
     r"/paired .*/((equivalence|difference)_p_value_(holm|bh)|trivial_pairs|half_width_median)$": "extras of equivalence",
     r"/(ranks|leaderboard|board) .*sets$": "marginal rank sets",
     r"/(leaderboard|board) .*(winner_|top_|best$|t_low|t_high|n_top|/k$|in_top|/quality)": "winner's limits, top sets, internal numbers",
@@ -87,9 +87,18 @@ class Move(NamedTuple):
 FEW, GRID, BAGS = "pairs that differ on fewer than 8 topics", "scores on a grid of 2e-7", "bags"
 TIES, PSEUDO = "differences of the grid are ties", "pseudo-topics where few differ"
 REAL, ALL = r"^(papers|trec-\w+)/", r"^(papers|trec-\w+|accuracy|gaps|groups|pair)/"
+PAIRS = "/(bootstrap|randomisation|tukey|unpaired) .*"
 MEANT = (
     Move("", 1e-11, "sums in another order"),
     Move(r"/correlate .*topics_(low|high)$", np.inf, "jackknife limits of tau from as many other topics", gaps=True),
+    Move(rf"{PAIRS}[/.](t|d_z|effect_size|standard_error|p_single)$", 5e-5, GRID, gaps=True),
+    Move(rf"{PAIRS}[/.]((estimated|critical)_difference|largest_not_significant)$", 1e-6, GRID, gaps=True),
+    Move(rf"{PAIRS}[/.]difference_(low|high)$", np.inf, "95 % whatever alpha, with pseudo-topics", gaps=True),
+    Move(rf"{PAIRS}[/.](p_value|p_value_holm|p_value_bh)$", 0.01, "ties of rounded scores, of 200 trials"),
+    Move(rf"{PAIRS}/reached$", 1, "ties of rounded scores, of 200 trials"),
+    Move(r"^large/bootstrap ", np.inf, BAGS),
+    Move(r"/(maxt|paired) .*/difference_(low|high)$", np.inf, "95 % whatever alpha", gaps=True),
+    Move(r"/paired .*/table (None|power|pairs)\.", np.inf, "a row for each test", gaps=True),
     Move(r"/reliability .*(value|ratio|topics|erho2|phi|n_topics)_(low|high)$", np.inf, "jackknife limits over topics"),
     Move(r"/teams .*(first_miss|variance_there)", np.inf, "against the variance of all topics"),
     Move(r"/variances$", np.inf, "variances refuse gaps"),
@@ -126,19 +135,6 @@ MEANT = (
     Move(r"/gate", np.inf, "the gate's table"),
 )  # fmt: skip
 """The first that covers a name says why."""
-MEANT: dict[str, str] = {
-    r"/(bootstrap|randomisation|tukey|unpaired) .*[/.](t|d_z|standard_error|p_single|effect_size|residual_variance|mean|mean_difference)$": "moments of the scores as they are, 1e-10",
-    r"/(bootstrap|randomisation|tukey|unpaired) .*[/.](estimated|critical)_difference$": "one grid of scores, 1e-6 of the range",
-    r"/(bootstrap|randomisation|tukey|unpaired) .*[/.]difference_(low|high)$": "95 % whatever alpha, with pseudo-topics where few topics differ",
-    r"/(bootstrap|randomisation|tukey|unpaired) .*[/.](reached|asl|p_value|significant|share|adjusted_|undecided)": "one grid of scores: p by up to .002",
-    r"/(maxt|paired) ": "one grid of scores; pairs that differ on fewer than 8 topics have p = 1; bags of topics above 1,400",
-    r"/(leaderboard|board) .*([/.]difference|p_baseline|wins|ties|losses|/topics)$": "the same",
-    r"/leaderboard .*[/.]mean$": "sums of bags, 6e-17",
-    r"/gate": "the gate's table",
-    r"/reliability .*(value|ratio|topics|erho2|phi|n_topics)_(low|high)$": "jackknife limits over topics",
-    r"/(leaderboard|board) .*(mean_(low|high|limits)|difference_(low|high)|difference_limits)$": "limits of means on the logit scale",
-}
-"""Patterns of what is meant to move, and why."""
 DATA = Path(__file__).parents[2] / "shared" / "data"
 TRIALS = {"teams": 2, "judges": 50}
 """Trials of an analysis; 200 of others."""
@@ -260,7 +256,10 @@ def computed(words: list[str]) -> dict[str, Any]:
         for label, scores, way in analyses(sc, name, cube):
             at = f"{name}/{label}"
             try:
-                analysis = eval(f"sc.{way}", {"sc": sc, "RUN": str(scores["run"].values[0])})
+                older = "margin" not in inspect.signature(sc.Paired).parameters
+                declared = way.replace("margin=", "equivalence=") if older else way
+                known = {"sc": sc, "RUN": str(scores["run"].values[0])}
+                analysis = eval(f"sc.{declared}", known)
                 trials = TRIALS.get(label.split()[0], 200)
                 result = sc.analyse(scores, analysis, trials=trials, seed=1, workers=2)
                 result = sc.complete(result) if hasattr(sc, "complete") else result

@@ -43,7 +43,6 @@ def test_every_module_has_tests_and_every_pattern_a_module() -> None:
         ("kernels/bits.py", {"kernels.random.philox", "kernels.rank.concordance"}, set()),
         ("kernels/lists.py", {"kernels.lists"}, {"metrics.registry"}),
         ("analyses/teams.py", set(), {"analyses.teams"}),
-        ("statistics/integer_scores.py", set(), {"kernels.pairs.tail_counts"}),
     ],
 )  # fmt: skip
 def test_kernels_that_call_a_changed_function_are_compiled_again(

@@ -123,7 +123,7 @@ def test_groups_are_part_of_the_plan_and_said() -> None:
         (lambda cube: cube.where(cube["topic"] != "t03"), "scores are missing"),
         (
             lambda cube: cube.assign_coords(topic_group=("topic", ["g"] * 26)),
-            "2 topics or groups of topics",
+            "2 topics of each collection",
         ),
         (lambda cube: cube.assign_coords(metric=["geo:AP", "y"]), "geo:AP is no mean over topics"),
     ],

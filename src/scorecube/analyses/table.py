@@ -339,7 +339,7 @@ def make_table(
     for metric, kind in zip(labels_of(cube, names.METRIC), kinds_of(cube), strict=True):
         if kind != "mean":
             raise BadPlan(
-                f"{metric} is no mean over topics, so it is not compared topic by topic; compare it by scorecube unpaired"
+                f"{metric} is no mean over topics, so it is not compared topic by topic; scorecube unpaired has the option summary"
             )
     distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
     metric_of = np.nonzero(distinct)[0]

@@ -7,7 +7,6 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.kernels.arrays import Int32Array1
-from scorecube.kernels.pairs.pair_order import label_order
 
 FIRST_RUN, SECOND_RUN = "first_run", "second_run"
 """Stored coordinates along pair: positions of runs, which are much smaller than their labels."""
@@ -24,7 +23,8 @@ def pair_positions(n_runs: int) -> tuple[Int32Array1, Int32Array1]:
     >>> list(zip(first.tolist(), second.tolist()))
     [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
     """
-    return label_order(n_runs)
+    runs = np.arange(n_runs, dtype=np.int32)
+    return np.repeat(runs, n_runs - 1 - runs), np.concatenate([runs[k + 1 :] for k in runs])
 
 
 def pair_labels(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,8 @@ import scipy
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-SECONDS_PER_PAIR = {"t": (5e-7, 3e-8), "wilcoxon": (3e-6, 2e-7), "sign": (3e-7, 5e-9)}
-"""Of each pair, and for each of its topics."""
 MAX_EXACT, MAX_PERMUTED = 50, 13
 """Largest numbers of topics for exact p-values: without and with ties (as SciPy)."""
-
-
-def seconds_per_pair(tests: Sequence[str], n_topics: int) -> float:
-    """Return the time that tests of a pair take."""
-    return sum(fixed + each * n_topics for fixed, each in map(SECONDS_PER_PAIR.__getitem__, tests))
 
 
 def classical_p_values(test: str, differences: Array, rounding: float = 0.0) -> Array:

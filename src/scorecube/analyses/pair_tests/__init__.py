@@ -1,1 +1,0 @@
-"""Tests of all pairs of runs."""

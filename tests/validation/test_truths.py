@@ -82,10 +82,6 @@ def test_runs_are_as_far_apart_as_the_populations_say() -> None:
     (grouped,) = samples(truths.grouped_population(scores, 7, 4), 1, 1)
     assert grouped.scores.shape == (6, 28)
     assert np.unique(grouped.groups).size == 7
-    (moved,) = samples(truths.replaced(scores, 5000), 1, 1)
-    np.testing.assert_allclose(moved.means, scores.mean())
-    (near,) = samples(truths.replaced(scores[[0, 0, 1, 2, 3, 4]], 5000), 1, 1)
-    np.testing.assert_array_equal(near.scores[0], near.scores[1])
 
 
 def test_the_worst_run_is_chosen_on_other_samples() -> None:

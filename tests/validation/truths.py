@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -156,25 +155,6 @@ def exchanged(scores: Floats, n_topics: int, ends: Range | None = None) -> Truth
         )
 
     return draw
-
-
-def replaced(scores: Floats, n_topics: int) -> Truth:
-    """Return topics of a collection whose runs are given one mean by scores that other runs have:
-    on topic after topic, in an order that all runs share, a run gets the third largest (or least)
-    score of the topic, until its mean is that of all.
-
-    Near copies remain near copies, and none differ by a constant: they are replaced on the same
-    topics but a few. Of the last topic a part is replaced.
-    """
-    order = np.random.default_rng(37).permutation(scores.shape[1])
-    target, moved, ranked = float(scores.mean()), scores.copy(), np.sort(scores, axis=0)
-    for row, donors in product(moved, (2, 0)):
-        for topic in order:
-            rest = (target - row.mean()) * len(row)
-            step = ranked[-1 - donors if rest > 0 else donors, topic] - row[topic]
-            if step * rest > 0:
-                row[topic] += step if abs(step) <= abs(rest) else rest
-    return population(moved, n_topics)
 
 
 def grouped_population(scores: Floats, n_groups: int, size: int, equal: bool = False) -> Truth:

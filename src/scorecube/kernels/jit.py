@@ -37,7 +37,7 @@ def compiled(function: Function) -> Function:
     return cast("Function", Kernel(function))
 
 
-inlined = borrowing = merged = compiled
+inlined = compiled
 
 
 class Kernel:

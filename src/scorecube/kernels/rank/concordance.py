@@ -39,7 +39,7 @@ from scorecube.kernels.arrays import (
     UInt64Array3,
 )
 from scorecube.kernels.bits import count_ones
-from scorecube.kernels.jit import borrowing, merged
+from scorecube.kernels.jit import compiled
 
 Counts = NDArray[np.integer[Any]] | int
 """Numbers of pairs of runs, of any shape."""
@@ -191,7 +191,7 @@ def spearman(rank_products: Counts, squares_a: Counts, squares_b: Counts) -> NDA
     return rho
 
 
-@borrowing
+@compiled
 def _compare_all(
     keys: Int64Array3,
     bits: int,
@@ -250,7 +250,7 @@ def _compare_all(
             weighed[1, trial, k] = forth + back - 1.0
 
 
-@merged
+@compiled
 def order_runs(
     keys: Int64Array1,
     bits: int,
@@ -301,7 +301,7 @@ def order_runs(
     return tied, squares, within, top
 
 
-@merged
+@compiled
 def join_ties(
     inverses: Float64Array1, above: UInt64Array2, places: Int32Array2, weights: Float64Array2
 ) -> tuple[np.int64, float, np.int64]:
@@ -330,7 +330,7 @@ def join_ties(
     return squares, within, top
 
 
-@merged
+@compiled
 def compare_two(
     first: UInt64Array2,
     second: UInt64Array2,
@@ -364,7 +364,7 @@ def compare_two(
     return alike, products, accuracy, forth, back
 
 
-@merged
+@compiled
 def tied_pairs(
     places: Int32Array2, other: Int32Array2, weights: Float64Array2
 ) -> tuple[np.int64, float]:

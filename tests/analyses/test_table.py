@@ -182,7 +182,7 @@ def test_sums_and_second_moments_of_units_are_integers_however_they_are_added(
 ) -> None:
     """In any order of topics and runs, split, and product, of scores of all digits."""
     chance = np.random.default_rng(seed)
-    n_runs, n_topics = chance.integers(3, 6), chance.integers(20, 300)
+    n_runs, n_topics = int(chance.integers(3, 6)), int(chance.integers(20, 300))
     cube = scores_of(chance.random((n_runs, n_topics)), **KINDS[kind](n_topics))
     units = make_table(cube).units[0]
     n_units = units.shape[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import xarray as xr
 
 from scorecube import names
@@ -76,8 +75,11 @@ def _groups(result: xr.Dataset) -> xr.DataArray:
 def _separated(result: xr.Dataset, sign: int) -> xr.DataArray:
     """Return which runs differ from the baseline and have a better (-1) or worse (1) rank."""
     rank = result["rank"]
-    ahead = np.sign(rank - rank.sel({names.RUN: result.attrs["baseline"]}, drop=True)) == sign
-    return ahead & (result["p_baseline"] < float(result.attrs[names.ALPHA]))
+    behind = rank - rank.sel({names.RUN: result.attrs["baseline"]}, drop=True)
+    found: xr.DataArray = (sign * behind > 0) & (
+        result["p_baseline"] < float(result.attrs[names.ALPHA])
+    )
+    return found
 
 
 DERIVED = (

@@ -19,6 +19,7 @@ from scorecube.collection import schema
 from scorecube.collection.pools import TOLERATED, PoolDepth, Pools
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import cells, parse_known, uses_gains
+from scorecube.collection.topic_groups import REFUSED, has_groups
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.lists import without_documents
 from scorecube.metrics import Metric, gain_values
@@ -112,6 +113,8 @@ def judged_runs(
     BadPlan
         Scores that are not those of the rankings, or of other levels than those of documents.
     """
+    if has_groups(cube):
+        raise BadPlan(REFUSED.format("rankings are judged topic by topic"))
     metrics = metrics_of(cube)
     scores, cell_of = cells(cube)
     positions = [tuple(np.argwhere(cell_of == cell)[0].tolist()) for cell in range(len(scores))]

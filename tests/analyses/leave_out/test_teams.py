@@ -153,6 +153,9 @@ def test_a_cube_without_its_rankings_is_refused(cube: xr.Dataset) -> None:
         sc.analyse(simulate_cube(n_runs=4), Teams(), trials=2)
     with pytest.raises(BadPlan, match="scores of AP differ from scores of the rankings"):
         sc.analyse(cube.assign(score=cube["score"] * 0.5), Teams(), trials=2)
+    groups = ("topic", [f"g{k // 2}" for k in range(cube.sizes["topic"])])
+    with pytest.raises(BadPlan, match="rankings are judged topic by topic"):
+        sc.analyse(cube.assign_coords(topic_group=groups), Teams(), trials=2)
     lowered = cube["level_at_rank"].where(cube["level_at_rank"] < 2, 0).astype(np.int8)
     with pytest.raises(BadPlan, match="classes of answers"):
         sc.analyse(cube.assign(level_at_rank=lowered), Teams(), trials=2)

@@ -42,7 +42,8 @@ GONE: dict[str, str] = {
     r"/judges .*rbo": "rank-biased overlap",
     r"/(correlate|judges) .*(population|/contained|/value|/no_interval)": "tau posteriors",
     r"/correlate .*/(low|high|standard_error|resampled|statistic|tau_contained_.*|along|fieller_.*|tau_ap_b|tied_[ab])$": "percentile bands, Fieller's interval, rule b",
-    r"/correlate .*table .*\\.(fieller_.*|tau_ap_b|tied_[ab])$": "the same",
+    r"/correlate .*table .*\.(fieller_.*|tau_ap_b|tied_[ab])$": "the same",
+    r"/(correlate|judges) .*/(summary|quality|sorted_by|team|topic)$": "coordinates without a use",
     r"/judges .*/(effective|error_|has_effective|n_judges)": "judges together",
     r"/judges .*/(width|covered|mean_slope|needed|finite_needed|has_needed|has_size|narrowed|wanted_width|quantity)": "purchases",
     r"/judges .*/(half_|has_halves|part|preference|has_preference|n_own)": "halves, families",
@@ -90,6 +91,13 @@ REAL, ALL = r"^(papers|trec-\w+)/", r"^(papers|trec-\w+|accuracy|gaps|groups|pai
 PAIRS = "/(bootstrap|randomisation|tukey|unpaired) .*"
 MEANT = (
     Move("", 1e-11, "sums in another order"),
+    Move(r"/correlate .*/(sorted_mean|swops)$", np.inf, "dims in another order"),
+    Move(r"/judges .*/n_pairs$", np.inf, "by metric, too"),
+    Move(r"^groups/judges .*/(drop|rise)_run$", np.inf, "names in place of positions"),
+    Move(r"^groups/judges .*[/.](only_judge|neither|top_judge|false_positives)$", 1, "topics in groups stay whole"),
+    Move(r"^groups/judges .*[/.]bias_(low|high)$", 0.002, "topics in groups stay whole"),
+    Move(r"^groups/judges .*[/.](slope|lambda|corrected|mean)$", 0.08, "labelled topics are groups"),
+    Move(r"^groups/judges .*[/.](corrected|mean)_(low|high)$", 0.6, "pseudo-topics where few differ"),
     Move(r"/correlate .*topics_(low|high)$", np.inf, "jackknife limits of tau from as many other topics", gaps=True),
     Move(rf"{PAIRS}[/.](t|d_z|effect_size|standard_error|p_single)$", 5e-5, GRID, gaps=True),
     Move(rf"{PAIRS}[/.]((estimated|critical)_difference|largest_not_significant)$", 1e-6, GRID, gaps=True),

@@ -66,8 +66,6 @@ SETTING: Final = "setting"
 """Gain setting within a set of judgements (coordinate along gain)."""
 COMPARISON: Final = "comparison"
 """Two rankings of the same runs that are correlated."""
-RESAMPLED: Final = "resampled"
-"""What a bootstrap interval resamples: topics."""
 LEAVE: Final = "leave"
 """Number of teams left out; 0 is the whole collection."""
 TOPIC_STEP: Final = "topic_step"
@@ -88,11 +86,6 @@ LABEL_STATISTIC: Final = "label_statistic"
 """Measure of agreement of labels: kappa, weighted_kappa, alpha or agreement."""
 N_LABELLED: Final = "n_labelled"
 """Number of topics with labels of the truth that means are corrected by."""
-RUN_LEVEL: Final = "run_level"
-"""Runs by their means under the truth: all, or the low, middle or high third."""
-"""Which rankings from as many topics a tau compares: truth with truth, judge with judge, or truth with judge."""
-QUANTITY: Final = "quantity"
-"""What an interval is about: the mean of a run, or its difference from the baseline."""
 TOP: Final = "k"
 """Size of a set of the k best runs."""
 SEGMENT: Final = "segment"
@@ -175,8 +168,6 @@ class Purpose(IntEnum):
     TOPIC_CHAIN = 9
     SWAP_PAIRS = 16
     SWAP_LIMITS = 17
-    POPULATION_TOPICS = 31
-    POPULATION_EFFECTS = 32
     ESTIMATES = 33
     NORMAL_ERRORS = 36
     REPETITIONS = 51

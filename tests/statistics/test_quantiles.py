@@ -1,15 +1,14 @@
-"""Quantiles, means and deviations of resampled values against plain Python."""
+"""Quantiles and means of resampled values against plain Python."""
 
 from __future__ import annotations
 
 import math
-import statistics
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from scorecube.statistics.quantiles import defined_mean, percentiles, tails
+from scorecube.statistics.quantiles import defined_mean, tails
 
 
 def rank(share: Fraction, n: int) -> int:
@@ -36,25 +35,9 @@ def test_tails_are_order_statistics_of_the_values_that_exist(
     assert [float(low[1]), float(high[1])] == [known[k - 1] + 1, known[n - k] + 1]
 
 
-def test_percentiles_are_tails_and_the_sample_deviation() -> None:
-    chance = np.random.default_rng(5)
-    for n_missing in (0, 1, 4):
-        values = np.concatenate([chance.normal(3, 2, 37), np.full(n_missing, np.nan)])
-        low, high, deviation = percentiles(values[np.newaxis].copy(), 0.9)
-        expected = tails(values[np.newaxis], Fraction(1, 20))
-        assert [float(low[0]), float(high[0])] == [float(end[0]) for end in expected]
-        assert float(deviation[0]) == pytest.approx(statistics.stdev(values[:37]), rel=1e-12)
-
-
-def test_nothing_has_no_quantiles_and_one_value_no_deviation() -> None:
+def test_nothing_has_no_quantiles() -> None:
     nothing = np.full((1, 3), np.nan)
-    assert all(
-        math.isnan(float(each[0]))
-        for each in (*tails(nothing, Fraction(1, 20)), *percentiles(nothing, 0.95))
-    )
-    low, high, deviation = percentiles(np.array([[np.nan, 2.5]]), 0.95)
-    assert (float(low[0]), float(high[0])) == (2.5, 2.5)
-    assert math.isnan(float(deviation[0]))
+    assert all(math.isnan(float(each[0])) for each in tails(nothing, Fraction(1, 20)))
 
 
 def test_means_leave_missing_values_out() -> None:

@@ -93,6 +93,19 @@ def test_gates_and_boards_follow_the_direction() -> None:
         sc.join_collections({"x": lower, "y": higher})
 
 
+def test_a_board_refuses_a_metric_with_two_ranges_unless_it_is_standardised() -> None:
+    frame = pd.DataFrame(np.random.default_rng(1).random((3, 20)).round(2), RUNS[:3])
+    one = sc.import_scores({"f1": frame}, ranges=["f1=0,1"])
+    for ranges in (["f1=0,100"], []):
+        joined = sc.join_collections({"x": one, "y": sc.import_scores({"f1": 100 * frame}, ranges=ranges)})  # fmt: skip
+        with pytest.raises(BadPlan, match="the range of f1 differs"):
+            sc.analyse(joined, sc.Board(), trials=99)
+        for how in ("z", "std-AB", "rank"):
+            assert np.isfinite(sc.analyse(joined, sc.Board(standardise=how), trials=99)["mean"]).all()  # fmt: skip
+    same = sc.analyse(sc.join_collections({"x": one, "y": one}), sc.Board(), trials=99)
+    assert (same["mean_high"] <= 1).all()
+
+
 def test_known_metrics_are_named_where_they_are_not_declared(matrix: Path) -> None:
     said: list[str] = []
     assert sc.import_scores([matrix], notify=said.append).score.values.max() == 9

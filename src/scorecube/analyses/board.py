@@ -18,6 +18,7 @@ from scorecube.analyses.protocol import Totals
 from scorecube.analyses.table import HIGH, LOW, Table, make_table, read_weights
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON
+from scorecube.collection.many_collections import OTHER_RANGES
 from scorecube.collection.selection import standardise as standardised
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.intervals import mean_limits
@@ -92,6 +93,12 @@ class Board(Leaderboard):
     def standardised(self, cube: xr.Dataset) -> xr.Dataset:
         """Return the scores that are averaged."""
         if self.standardise == "none":
+            if other := cube.attrs.get(OTHER_RANGES):
+                raise BadPlan(
+                    f"the range of {other[0]} differs between collections; average its ranks or "
+                    f"standardised scores, by {option('standardise', 'rank')}, or declare one range",
+                    option="standardise",
+                )
             return cube
         if self.standardise != "rank":
             return standardised(cube, self.standardise)

@@ -23,6 +23,8 @@ from scorecube.collection.teams import listed
 from scorecube.errors import BadPlan, counted
 
 COLLECTIONS, BETWEEN = "collections", "/"
+OTHER_RANGES = "other_ranges"
+"""Attribute of joined scores: metrics whose range differs between collections."""
 
 
 def join_collections(
@@ -84,7 +86,7 @@ def join_collections(
     joined = xr.Dataset(
         {names.SCORE: joined_along_topic([part.variables[names.SCORE] for part in parts.values()])},
         _coords(parts, runs, settings),
-        {NOT_COMMON: notes, **about},
+        {NOT_COMMON: notes, OTHER_RANGES: _other_ranges(parts), **about},
     )
     if joined.nbytes <= schema.MAX_LOADED_BYTES:
         joined.load()
@@ -113,6 +115,19 @@ def _common_runs(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> list[str]
             "Repetitions of a system have the same names in all collections"
         )
     return common
+
+
+def _other_ranges(parts: Mapping[str, xr.Dataset]) -> list[str]:
+    """Return the metrics whose range differs between collections."""
+    unknown = np.full(next(iter(parts.values())).sizes[names.METRIC], np.nan)
+    ends = [
+        [part[name].values if name in part.coords else unknown for part in parts.values()]
+        for name in (names.SCORE_LOW, names.SCORE_HIGH)
+    ]
+    first = np.array(ends)[:, :1]
+    differ = ~((np.array(ends) == first) | (np.isnan(ends) & np.isnan(first))).all(axis=(0, 1))
+    labels = schema.labels_of(next(iter(parts.values())), names.METRIC)
+    return [label for label, other in zip(labels, differ, strict=True) if other]
 
 
 def _check_directions(parts: Mapping[str, xr.Dataset]) -> None:

@@ -34,6 +34,9 @@ GONE: dict[str, str] = {
     r"/swap.*(required_difference_first|first_probability)$": "a rule and a probability of the swap method that nobody uses",
     r"/swap.*(rates\.interval|/population)$": "limits of swap rates are over trials",
     r"/swap.*/(by_suffix|is_open)$": "results of earlier versions",
+    r"/swap.*(/summary|/quality|/decided_by_ties)$": "coordinates and a flag without a use",
+    r"/stability.*(/summary|/quality|/team)$": "coordinates without a use",
+    r"/splits ": "tau is a variable of swap",
     r"/swap.*/(curve_size|rate_at_size|parameter|fit|fitted|extrapolated|lack_of_fit|drawn)$": "curves beyond the largest sample",
     r"/judges .*/(agreement|tied_truth|tied_judge|statistic)$": "tau, tau_b, tau_ap, tied_pairs are variables",
     r"/judges .*/(level_.*|run_level|mean_bias|label_by_topic|documents_by_topic)$": "thirds of runs, labels by topic",
@@ -85,6 +88,7 @@ class Move(NamedTuple):
         return bool((apart[~free] <= self.most).all())
 
 
+EDGES = "comparisons at the edges of bins, on a grid of 2e-7"
 FEW, GRID, BAGS = "pairs that differ on fewer than 8 topics", "scores on a grid of 2e-7", "bags"
 TIES, PSEUDO = "differences of the grid are ties", "pseudo-topics where few differ"
 REAL, ALL = r"^(papers|trec-\w+)/", r"^(papers|trec-\w+|accuracy|gaps|groups|pair)/"
@@ -140,6 +144,13 @@ MEANT = (
     Move(r"^(papers|trec-\w+|groups)/paired .*[/.]p_(value|wilcoxon|sign)(_holm|_bh)?$", 0.32, "ties of the scores as they are"),
     Move(r"^(papers|groups)/paired .*[/.](adjusted_)?(significant|share)$", 2, "ties of the scores as they are"),
     Move(r"^papers/paired .*(power|None)\.(gain|metric)$", np.inf, "rows in the order of the shares"),
+    Move(r"/swap.*[/.](required|share|share_behind)_(low|high)$", np.inf, "jackknife limits over topics", gaps=True),
+    Move(r"/swap.*[/.]swap_rate_(low|high)$", np.inf, "limits over trials by batches", gaps=True),
+    Move(r"/swap.*[/.]tie_share$", np.inf, "ties of all trials", gaps=True),
+    Move(r"^(papers|trec-\w+)/swap.*[/.](count|swaps)$", 4, EDGES),
+    Move(r"^(papers|trec-\w+)/swap.*[/.](swap_rate|swap_rate_fitted|required_difference_smooth|share|share_behind)$", 0.005, EDGES),
+    Move(r"^(papers|trec-\w+)/swap.*[/.](max_performance|max_difference|relative_difference)$", 1e-6, GRID),
+    Move(r"^papers/stability .*[/.](first_better|second_better|equal|ties|error_rate)$", 2, GRID),
     Move(r"/gate", np.inf, "the gate's table"),
 )  # fmt: skip
 """The first that covers a name says why."""
@@ -150,7 +161,6 @@ ANALYSES = {
     "swap": ("Swap()", "Swap(sampling='replacement', rule='s1', bins=21, required='suffix')"),
     "swap-share": ("Swap(share='none', size=(5,))",),
     "stability": ("Stability()",),
-    "splits": ("Splits()",),
     "bootstrap": ("Bootstrap()", "Bootstrap(plus_one=False)"),
     "randomisation": ("Randomisation()",),
     "tukey": ("Tukey()",),

@@ -14,11 +14,10 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses import Analysis
 from scorecube.kernels.random.draws import multiplicities
-from scorecube.kernels.random.philox import stream_key
 from scorecube.workflow.api import analyse
 
 DRAWS = {
-    "topic_samples.base": ("topic_counts",),
+    "two_samples": ("topic_counts",),
     "bootstrap": ("bootstrap_samples",),
     "max_tests": ("bootstrap_samples",),
     "randomisation": ("sign_columns",),
@@ -57,10 +56,9 @@ def analyse_given(cube: xr.Dataset, analysis: Analysis, samples: Any) -> xr.Data
             return np.ascontiguousarray(given[np.arange(start, stop) % len(given)])
 
         def counts(key: Any, sampling: int, n_topics: int, size: int, *of: int) -> Any:
-            purposes = names.Purpose.SWAP_TOPICS, names.Purpose.UNPAIRED_TOPICS
-            if not any(np.array_equal(key, stream_key(SEED, each)) for each in purposes):
+            if n_topics != cube.sizes[names.TOPIC]:
                 return draw(key, sampling, n_topics, size, *of)  # for limits
-            return multiplicities(np.ascontiguousarray(trials(*of)[:, :, :size]), n_topics)
+            return multiplicities(np.ascontiguousarray(trials(*of[:2])[:, :, :size]), n_topics)
 
         def ranges(scores: Any, key: Any, start: int, stop: int) -> Any:
             found = []

@@ -44,7 +44,7 @@ OFFERED = {
         *("Tukey", "Unpaired"),
     ),
     "Analyses: metrics and required differences": (*("Swap", "Stability", "Correlation"),),
-    "Analyses: topics, judges, teams": ("Reliability", "Splits", "Judges", "Teams"),
+    "Analyses: topics, judges, teams": ("Reliability", "Judges", "Teams"),
     "Numbers of topics": ("topic_set_size", "wcw"),
     "Results": ("complete", "table", "findings", "figure", "report", "latex", "markdown"),
     "Studies": ("open_study", "merge", "ScorecubeError"),

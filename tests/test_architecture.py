@@ -394,9 +394,9 @@ RUNS_UP = "may not import collection, which stands after it"
             "report may not import execute",
         ),
         ("storage/study.py", "from scorecube.ingest import trec", "storage may not import ingest"),
-        ("report/splits.py", "import scipy", "not scipy"),
+        ("report/swap.py", "import scipy", "not scipy"),
         (
-            "report/splits.py",
+            "report/swap.py",
             "from scorecube.statistics import holm",
             "report may not import statistics",
         ),

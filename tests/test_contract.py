@@ -201,7 +201,7 @@ def test_python_and_the_command_line_have_the_same_defaults(name: str) -> None:
     assert ("trials" in command) == kind.resamples
     assert command["seed"].default == 1 == inspect.signature(sc.analyse).parameters["seed"].default
     if kind.resamples:
-        expected = {"teams": 10} | dict.fromkeys(("swap", "stability", "splits"), 1_000)
+        expected = {"teams": 10} | dict.fromkeys(("swap", "stability"), 1_000)
         assert command["trials"].default == expected.get(name, 10_000) == kind.default_trials
 
 

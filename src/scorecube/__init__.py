@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         Paired,
         Randomisation,
         Reliability,
-        Splits,
         Stability,
         Swap,
         Teams,
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
         merge,
         open_study,
         read_rankings,
+        samples,
         table,
     )
     from scorecube.workflow.comparison import compare, gate
@@ -99,7 +99,6 @@ __all__ = [
     "Randomisation",
     "Reliability",
     "ScorecubeError",
-    "Splits",
     "Stability",
     "Swap",
     "Teams",
@@ -129,6 +128,7 @@ __all__ = [
     "rank_sets",
     "read_rankings",
     "report",
+    "samples",
     "select",
     "standardise",
     "sweep",

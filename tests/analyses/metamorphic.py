@@ -31,7 +31,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "required": "suffix",
     },
     "stability": {"size": 6, "fuzziness": (0.0,)},
-    "splits": {"size": (3, 6)},
     "bootstrap": {"alphas": (0.2, 0.05)},
     "teams": {"leave": (1, 2), "topic_sizes": (6,), "pool_depth": 3, "keep_unpooled": False},
     "judges": {"alpha": 0.5, "labels": (4, 8)},
@@ -219,7 +218,7 @@ def _turned(name: str, draw: Callable[..., Any], turned: str) -> Callable[..., A
         )
 
     def counts(key: Any, sampling: int, n: int, *of: Any) -> Any:
-        if turned != TWICE:
+        if turned != TWICE or n != 2 * N_TOPICS:
             drawn = draw(key, sampling, n, *of)
             if turned == "run":
                 # The first run of a pair draws from the first half; every pair changes its order.

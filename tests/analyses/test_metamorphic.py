@@ -4,7 +4,7 @@ A relation changes a cube (and what is drawn for its positions) in a way whose e
 them. For each analysis a relation has a `Law`, which names the variables that change, and how; all other variables are equal, bit for bit. `NO_LAW` has the
 reason where there is none. An analysis that is added needs a law, or a reason, for every relation: `test_every_analysis_has_every_relation` fails without.
 
-What depends on the position of topics: the topic samples of swap, stability, splits, bootstrap, unpaired, the signs of randomisation and the
+What depends on the position of topics: the topic samples of swap, stability, bootstrap, unpaired, the signs of randomisation and the
 permutations of tukey are drawn for positions of topics (tukey: and of runs; teams: of teams) in label order. With other labels the same seed therefore draws other
 samples, and results are equal in distribution only. With the same samples drawn under the new labels (`drawn_for`) everything is equal, which is what is tested here; of the
 results with other samples, the parts without resampling (`NOT_RESAMPLED`) are equal.
@@ -22,7 +22,6 @@ import pytest
 import xarray as xr
 
 from scorecube.analyses import registry
-from scorecube.analyses.topic_samples.swap_result import LIMITS
 from scorecube.collection import schema
 from scorecube.workflow.api import analyse
 from tests.analyses.metamorphic import (
@@ -170,13 +169,15 @@ KEPT_MEANS = (
     "rank_change_low",
     "rank_change_high",
 )
+ON_GRID = ("max_performance", "max_difference", "relative_difference")
+"""Numbers on the grid, whose unit is another for another range of scores."""
 RELATIONS: dict[str, Relation] = {
     "runs in the opposite order": Relation(
         "Runs get labels in the opposite order: t changes its sign, better and worse change places with the pair, nothing else changes.",
         rename("run"), view_renamed("run"),
         laws(
             Law(),
-            correlate=Law(free=IN_ORDER[:2], close=["mean_quartile"]), splits=Law(close=["tau_ap", "tau_ap_mean"]), teams=Law(close=KEPT_MEANS),
+            correlate=Law(free=IN_ORDER[:2], close=["mean_quartile"]), teams=Law(close=KEPT_MEANS),
              # of runs with equal scores the first is named
             judges=Law(free=["drop_run", "rise_run"], close=[*JUDGED, *JUDGED_DIFFERENCES, "slope"]),  # of runs with equal losses the first is named
             reliability=Law(close=RELIABILITY),
@@ -186,7 +187,7 @@ RELATIONS: dict[str, Relation] = {
         "Topics, and those of the samples, get labels in the opposite order: nothing changes.",
         rename("topic"), view_renamed("topic"),
         laws(
-            Law(close=["mean"]), correlate=Law(free=OF_TAU, close=["mean", "sorted_mean", "mean_quartile"]), board=RESAMPLED, maxt=Law(close=["mean", "residual_variance"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=NOT_RESAMPLED["reliability"], close=RELIABILITY),
+            Law(close=["mean"]), swap=Law(free=["tau_low", "tau_high"]), correlate=Law(free=OF_TAU, close=["mean", "sorted_mean", "mean_quartile"]), board=RESAMPLED, maxt=Law(close=["mean", "residual_variance"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=NOT_RESAMPLED["reliability"], close=RELIABILITY),
             paired=Law(close=["mean", *OF_PAIRED, *ADJUSTED]), teams=Law(close=[*KEPT_MEANS]),
             judges=Law(free=BOUGHT, close=[*JUDGED, *JUDGED_DIFFERENCES, "slope"]),
         ),
@@ -195,7 +196,7 @@ RELATIONS: dict[str, Relation] = {
         "The same with the samples that the seed draws: what is not resampled does not change.",
         lambda case: replace(rename("topic")(case), turned=""), view_renamed("topic"),
         laws(
-            **dict.fromkeys(["swap", "stability", "splits"], RESAMPLED),
+            **dict.fromkeys(["swap", "stability"], RESAMPLED),
             **{name: Law(kept=kept, close=["mean", "mean_first", "mean_second", "mean_truth", "mean_judge", "own_mean", "own_mean_without", *OF_PAIRED, *ADJUSTED, "collection_mean", *RELIABILITY]) for name, kept in NOT_RESAMPLED.items()},
         ),
     ),
@@ -228,7 +229,7 @@ RELATIONS: dict[str, Relation] = {
         chosen(run=[0, 2, 4, 5]), at_found_labels("run"),
         laws(
             **{name: Law(kept=kept) for name, kept in BY_PAIR.items() if name != "tukey"},
-            **dict.fromkeys(["swap", "splits", "correlate", "judges", "tukey", "reliability"], ALL_RUNS), teams=POOL,
+            **dict.fromkeys(["swap", "correlate", "judges", "tukey", "reliability"], ALL_RUNS), teams=POOL,
         ),
     ),
     "a run twice": Relation(
@@ -236,7 +237,7 @@ RELATIONS: dict[str, Relation] = {
         add_copy, without_copy,
         laws(
             **{name: Law(kept=kept) for name, kept in BY_PAIR.items()},
-            **dict.fromkeys(["swap", "splits", "correlate", "reliability"], ALL_RUNS),
+            **dict.fromkeys(["swap", "correlate", "reliability"], ALL_RUNS),
             judges=Law(kept=("mean_truth", "mean_judge", "corrected", "slope"), close=["corrected", "slope"]),
             teams=Law(kept=("team_left_out", "own_mean", "own_mean_without", "n_unique", "n_unique_relevant")),
         ),
@@ -245,8 +246,8 @@ RELATIONS: dict[str, Relation] = {
         f"Scores + {SHIFT}: means grow by it, differences do not change.",
         scores_changed(lambda scores: np.rint((scores + SHIFT) * 1000) / 1000), same,
         laws(
-            grown("mean", free=WIDTHS), correlate=grown("mean", "sorted_mean", "mean_quartile"), maxt=grown("mean", free=WIDTHS, close=["t", "standard_error", "moderated_error"]), stability=Law(), splits=Law(), teams=FIXED, reliability=Law(close=RELIABILITY),
-            leaderboard=grown(*LIMITS_OF_MEANS), board=grown(*OF_BOARDS), swap=grown("max_performance", free=["relative_difference"]),
+            grown("mean", free=WIDTHS), correlate=grown("mean", "sorted_mean", "mean_quartile"), maxt=grown("mean", free=WIDTHS, close=["t", "standard_error", "moderated_error"]), stability=Law(), teams=FIXED, reliability=Law(close=RELIABILITY),
+            leaderboard=grown(*LIMITS_OF_MEANS), board=grown(*OF_BOARDS), swap=Law(free=ON_GRID),
             judges=grown(*JUDGED, free=["slope"], close=JUDGED_DIFFERENCES),  # sums of squares cancel
         ),
     ),
@@ -254,7 +255,7 @@ RELATIONS: dict[str, Relation] = {
         "A number is added to all scores of a topic, on each topic another: differences of runs do not change.",
         scores_changed(lambda scores: np.rint((scores + EASIER) * 1000) / 1000), without_topics,
         laws(
-            Law(free=["mean", *WIDTHS]), correlate=Law(free=["mean", "sorted_mean", "mean_quartile"]), maxt=Law(free=["mean", *WIDTHS], close=["t", "standard_error", "moderated_error", "residual_variance"]), paired=Law(free=["mean", *OF_PAIRED, *ADJUSTED]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=["max_performance", "relative_difference"]), reliability=Law(close=RELIABILITY),
+            Law(free=["mean", *WIDTHS]), correlate=Law(free=["mean", "sorted_mean", "mean_quartile"]), maxt=Law(free=["mean", *WIDTHS], close=["t", "standard_error", "moderated_error", "residual_variance"]), paired=Law(free=["mean", *OF_PAIRED, *ADJUSTED]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=ON_GRID), reliability=Law(close=RELIABILITY),
             judges=Law(free=[*JUDGED, "slope"], close=JUDGED_DIFFERENCES),
             unpaired=OTHER_TOPICS, teams=FIXED,
         ),
@@ -265,7 +266,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             reliability=Law(times=dict.fromkeys(VARIANCES, SCALE**2)),
             judges=scaled(*JUDGED, *JUDGED_DIFFERENCES, close=["slope"]),
-            stability=Law(), splits=Law(), correlate=scaled("mean", "sorted_mean", "mean_quartile"), tukey=scaled("mean", "critical_difference", *SCALED, close=["t"]),
+            stability=Law(), correlate=scaled("mean", "sorted_mean", "mean_quartile"), tukey=scaled("mean", "critical_difference", *SCALED, close=["t"]),
             paired=scaled("mean", *OF_PAIRED[2:], *SCALED, close=OF_PAIRED[:2]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), maxt=scaled("mean", "moderated_error", *SCALED, close=["t", "critical_value"], free=["residual_variance"]),
             swap=scaled("required_difference", "required_difference_smooth", "required_suffix", "max_performance", "max_difference", "support", close=["relative_difference"]),
             **dict.fromkeys(["bootstrap", "randomisation", "unpaired"], scaled("mean", "estimated_difference", "largest_not_significant", *SCALED, close=["t"])),
@@ -278,8 +279,6 @@ RELATIONS: dict[str, Relation] = {
             minus("mean", *SIGNED, free=WIDTHS), leaderboard=minus("mean", free=[*LIMITS_OF_MEANS[1:], *PLACES]), board=minus("mean", "collection_mean", free=[*OF_BOARDS[1:3], *OF_BOARDS[4:], *PLACES, "mean_rank", "separated_neighbours"]), paired=minus("mean", *SIGNED, free=OF_PAIRED[3:]), reliability=Law(), stability=Law(exchanged=("first_better", "second_better")),
             swap=Law(free=["max_performance", "relative_difference"]),  # the largest mean is now that of the worst run
             correlate=Law(kept=[*NOT_RESAMPLED["correlate"][:2], "spearman", *NOT_RESAMPLED["correlate"][4:-1]]),
-            splits=Law(kept=["tau", "tau_b", "tau_mean", "tau_median", "tau_low", "tau_high", "tau_b_mean", "tied_pairs", "settled"]),
-
             judges=Law(kept=["tau", "tied_pairs", "agree", "only_truth", "only_judge", "opposite", "neither"]),
             teams=FIXED,
         ),
@@ -289,7 +288,7 @@ RELATIONS: dict[str, Relation] = {
         double_topics, same,
         laws(
             reliability="topics at hand are a sample: copies of topics would look like agreement of topics",
-            swap=Law(), stability=Law(), splits=Law(), paired=Law(kept=["mean"], close=["mean"]),
+            swap=Law(free=["tau_low", "tau_high"]), stability=Law(), paired=Law(kept=["mean"], close=["mean"]),
             **dict.fromkeys(["bootstrap", "randomisation", "unpaired", "tukey"],
                 Law(kept=["t", "mean", "degenerate_pairs", "constant_pairs"], close=["mean"], times={"t": GROWTH})),
             maxt=Law(kept=["t", "mean", "degenerate_pairs", "constant_pairs"], close=["mean"], times={"t": GROWTH}),
@@ -362,12 +361,10 @@ def test_no_variable_of_a_result_is_empty(
 ) -> None:
     """Laws of variables that are NaN throughout could not be broken."""
     for variable, array in base(name)[1].data_vars.items():
-        if name == "swap" and variable in (*LIMITS, "tie_share"):
+        if name == "swap" and str(variable).startswith(("required_l", "required_h", "share_")):
             continue
         if name == "judges" and str(variable).startswith(("label", "share_of", "mean_level")):
             continue  # need labels; see test_judges.py
-        if variable == "settled":  # needs more topics; see test_splits.py
-            continue
         if array.dtype.kind != "O":
             assert np.isfinite(np.asarray(array.values, float)).any(), variable
 
@@ -429,13 +426,9 @@ def test_comparisons_of_a_run_with_its_copy_are_ties(
     before, found = base("correlate")[1], add_copy(base("correlate")[0]).result()
     # The copied run is tied with its copy; a run that was tied with it is now tied with both.
     assert (found["tied_pairs"].values >= before["tied_pairs"].values + 1).all()
-    tied = [
-        analyse_pair("splits", add_copy(base("splits")[0]), [COPIED, COPY])["tied_pairs"].values
-    ]
-    assert (np.array(tied) == 1.0).all()
 
 
-@pytest.mark.parametrize(("name", "variables"), [("swap", ("count", "swaps", "both_zero")), ("stability", ("error_rate", "ties")), ("splits", ("tau",)), ("correlate", ("concordant", "discordant", "tied_pairs"))])  # fmt: skip
+@pytest.mark.parametrize(("name", "variables"), [("swap", ("count", "swaps", "both_zero", "tau")), ("stability", ("error_rate", "ties")), ("correlate", ("concordant", "discordant", "tied_pairs"))])  # fmt: skip
 def test_numbers_of_all_runs_add_up_over_pairs(
     base: Callable[[str], tuple[Case, xr.Dataset]], name: str, variables: Sequence[str]
 ) -> None:
@@ -501,7 +494,7 @@ def test_a_metric_and_its_negative_correlate_negatively(
 
 
 DRAWN = {
-    "swap": ("count", 2.0), "stability": ("first_better", 1.0), "splits": ("tau_mean", 0.5), "bootstrap": ("p_value", 0.5), "randomisation": ("p_value", 0.5),
+    "swap": ("count", 2.0), "stability": ("first_better", 1.0), "bootstrap": ("p_value", 0.5), "randomisation": ("p_value", 0.5),
     "tukey": ("p_value", 0.5), "maxt": ("p_value", 0.5), "leaderboard": ("p_baseline", 0.5), "board": ("p_baseline", 0.5), "unpaired": ("p_value", 0.5), "teams": ("tau_mean", 1.0),
 }  # fmt: skip
 """A variable that depends on the samples, and a bound of the standard deviation of one trial's part in it."""

@@ -19,9 +19,9 @@ from scorecube.testing import simulate_cube
 
 BASE = Swap(size=10)
 READ_LATER = {
-    "swap": {"rule", "confidence"}, "stability": set(), "bootstrap": {"plus_one"},
+    "swap": {"rule", "confidence", "required"}, "stability": set(), "bootstrap": {"plus_one"},
     "randomisation": {"plus_one"}, "tukey": {"alphas", "plus_one"}, "maxt": {"alphas", "plus_one"}, "leaderboard": {"alpha"}, "board": {"alpha"}, "unpaired": {"plus_one"},
-    "paired": {"alphas", "margin"}, "reliability": {"topic_sizes", "target"}, "correlate": {"confidence", "bold"}, "splits": set(),
+    "paired": {"alphas", "margin"}, "reliability": {"topic_sizes", "target"}, "correlate": {"confidence", "bold"},
     "teams": set(), "judges": set(),
 }  # fmt: skip
 """Options that only `finalize` reads: digests of stored blocks leave them out."""
@@ -76,7 +76,7 @@ def test_whatever_changes_the_counts_changes_both_digests(cube: xr.Dataset) -> N
         plan(cube, replace(BASE, bins=20)),
         plan(cube, replace(BASE, bin_width=0.02)),
         plan(cube, replace(BASE, share="none")),
-        plan(cube, replace(BASE, required="suffix")),
+        plan(cube, replace(BASE, summary="geo")),
         plan(cube, replace(BASE, size=(5, 10))),
         plan(other_score),
         plan(cube.isel(run=[0, 1, 2])),
@@ -90,7 +90,7 @@ def test_whatever_changes_the_counts_changes_both_digests(cube: xr.Dataset) -> N
 
 
 def test_every_option_is_known_to_count_or_to_be_read_later() -> None:
-    counted = {"sampling", "size", "bin_width", "bins", "share", "required"}
+    counted = {"sampling", "size", "summary", "bin_width", "bins", "share"}
     assert set(options_of(Swap)) == counted | Swap.finalize_options()
     assert {
         name: set(registry.load(name).finalize_options()) for name in registry.names()
@@ -105,7 +105,7 @@ def test_the_record_is_json_that_holds_the_whole_plan(cube: xr.Dataset) -> None:
     # Text: readers of JSON in other languages keep 53 bits of a number.
     assert record["seed"] == "18446744073709551615"
     assert record["options"] == {
-        "sampling": "disjoint", "size": 10, "rule": "s0", "confidence": [0.9, 0.8], "bin_width": 0.01, "bins": "auto",
+        "sampling": "disjoint", "size": 10, "summary": "mean", "rule": "s0", "confidence": [0.9, 0.8], "bin_width": 0.01, "bins": "auto",
         "share": "all", "required": "isotonic",
     }  # fmt: skip
     assert Swap(

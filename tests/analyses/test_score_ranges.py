@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 
 from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.errors import BadInput, BadPlan
-from scorecube.statistics.integer_scores import BLIND
 from scorecube.workflow.api import cube_from_scores
 from tests.analyses.metamorphic import MANY_SETS, SCALE, TRIALS, Case, Law, Relation
 from tests.analyses.test_metamorphic import RELATIONS
@@ -36,6 +35,8 @@ WIDTHS = {"swap": ("bin_width", 0.02)}
 REFUSED, COARSE = 6.0, 2.5
 """Powers of ten of scores above which an analysis may refuse differences of 0.1: by exact sums, and on the one grid."""
 ON_GRID = ("maxt", "leaderboard", "board", "paired", "reliability")
+BLIND = 1e-2
+"""Part of a standard error by which a mean may be rounded."""
 APART = 3 * BLIND
 """Standard errors between the means of two runs: each may be rounded by `BLIND` of one."""
 CLOSE, MOVED = 1e-6, 0.1

@@ -107,8 +107,8 @@ def sizes(cube: xr.Dataset) -> tuple[int, int, int]:
     """Return the bytes of the arrays that every worker gets once, of a task, and of its result."""
     inputs = SWAP.inputs(SWAP.prepare(cube), TRIALS, 1)
     own = len(pickle.dumps((stated, (0, 1))))
-    result = SWAP.block(inputs, 0, 1)
-    return sum(array.nbytes for array in inputs.values()), own, len(pickle.dumps(result))
+    result = SWAP.compute(inputs, 0, 1)
+    return len(pickle.dumps(inputs)), own, len(pickle.dumps(result))
 
 
 def makespan(cores: int, blocks: int, block: float, task: float, record: float) -> float:

@@ -10,7 +10,6 @@ import statistics
 import time
 from collections.abc import Callable
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from scorecube.collection.evaluation import cube_dataset
 from scorecube.execute.blas_threads import one_blas_thread
 from scorecube.kernels.random.draws import Sampling, multiplicities, topic_samples
 from scorecube.kernels.random.philox import stream_key
-from scorecube.kernels.swap.dispatch import Kernel
 from scorecube.metrics import parse_metric
 from scorecube.names import Purpose
 
@@ -74,12 +72,6 @@ def jobs(name: str) -> dict[str, Callable[[], Any]]:
     def ours() -> Any:
         return sc.analyse(cube, PUBLISHED, trials=trials, seed=1, workers=1)
 
-    def pairwise() -> Any:
-        with mock.patch(
-            "scorecube.analyses.topic_samples.swap.choose_kernel", return_value=Kernel.BY_RUN
-        ):
-            return ours()
-
     def draws() -> Any:
         key = stream_key(1, Purpose.SWAP_TOPICS)
         return multiplicities(
@@ -94,7 +86,7 @@ def jobs(name: str) -> dict[str, Callable[[], Any]]:
 
     matrices = np.ones(PASS_BYTES // 8)
     return {
-        "ours": ours, "numpy": lambda: numpy_swap(scores, n_topics, trials, 1), "pairwise": pairwise, "draws": draws,
+        "ours": ours, "numpy": lambda: numpy_swap(scores, n_topics, trials, 1), "draws": draws,
         "products": products, "pass": lambda: matrices.sum(),
     }  # fmt: skip
 
@@ -103,7 +95,6 @@ def measure(name: str) -> list[Times]:
     """Time everything in turn, several times."""
     work = jobs(name)
     work["ours"]()
-    work["pairwise"]()
     return [{key: seconds(job) for key, job in work.items()} for _ in range(REPEATS)]
 
 
@@ -152,7 +143,6 @@ def main() -> None:
         ("S4", "numpy / small", ratios(turns["small"], "numpy", "ours"), ">= 20", ">= 40"),
         ("S4", "numpy / medium", ratios(turns["medium"], "numpy", "ours"), ">= 8", ">= 18"),
         ("S4", "numpy / large", ratios(large, "numpy", "ours"), ">= 40", ">= 100"),
-        ("S4b", "large pair by pair / sorted", ratios(large, "pairwise", "ours"), ">= 4", ">= 8"),
         ("R1", "draws / medium, %", ratios(turns["medium"], "draws", "ours", 100), "< 2", ""),
     ]
     print(

@@ -69,7 +69,7 @@ def test_the_package_alone_imports_nothing_heavy() -> None:
 @pytest.mark.process
 def test_a_name_of_the_package_is_imported_when_used() -> None:
     modules = modules_after("import scorecube\nassert 'analyse' in dir(scorecube)\nscorecube.Swap")
-    assert "scorecube.analyses.topic_samples.swap" in modules
+    assert "scorecube.analyses.swap" in modules
     assert not modules & {"scorecube.workflow.api", "zarr", "distributed", "dask.delayed"}
 
 

@@ -235,7 +235,7 @@ def test_nothing_is_left_behind_by_a_block_that_fails(
     start_once(kind, make_study)
     study = make_study("second")
     before = resources()
-    monkeypatch.setattr(sc.Swap, "block", fail)
+    monkeypatch.setattr(sc.Swap, "compute", fail)
     with pytest.raises(BrokenError):
         RUNS[kind](study, go_on)
     assert left_behind(before) == {}

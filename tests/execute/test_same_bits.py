@@ -51,7 +51,7 @@ def client() -> Iterator[Client]:
 @pytest.fixture(params=["inline", "threads", pytest.param("cluster", marks=pytest.mark.process)])
 def executor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Analyse:
     """Return `analyse` on one executor, with a proof that the blocks are computed where they should."""
-    block = Swap.block
+    block = Swap.compute
     here = threading.get_ident()
 
     def watched(self: Swap, inputs: Arrays, start: int, stop: int) -> Arrays:
@@ -68,7 +68,7 @@ def executor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
     def run(cube: xr.Dataset, swap: Swap, **how: Any) -> xr.Dataset:
         with monkeypatch.context() as patch:
-            patch.setattr(Swap, "block", watched)
+            patch.setattr(Swap, "compute", watched)
             return analyse(cube, swap, client=client, workers=workers, **how)
 
     return run
@@ -181,7 +181,7 @@ def test_the_trials_behind_a_shorter_run_complete_the_longer_one(cube: xr.Datase
     prepared = swap.prepare(cube)
     inputs, totals = swap.inputs(prepared, 200, 3), Accumulator(swap.outputs(prepared), 200)
     for start, stop in ((70, 200), (0, 70)):
-        totals.add(start, stop, swap.block(inputs, start, stop))
+        totals.add(start, stop, swap.compute(inputs, start, stop))
     assert_same(
         swap.finalize(prepared, totals.arrays, 200),
         analyse(cube, swap, trials=200, seed=3, workers=1),

@@ -44,7 +44,7 @@ CONTROL = {
 COLLECTIONS = ("$a_{b}$ c^", "_Übung 'x' & =1+1;")
 """Names that a collection may have: no slashes, no dots at the beginning."""
 ANALYSES: tuple[Analysis, ...] = (
-    sc.Swap(), sc.Bootstrap(), sc.Correlation(), sc.Paired(), sc.Splits(), sc.Stability(), sc.Tukey(), sc.Leaderboard(),
+    sc.Swap(), sc.Bootstrap(), sc.Correlation(), sc.Paired(), sc.Stability(), sc.Tukey(), sc.Leaderboard(),
 )  # fmt: skip
 METRICS = (HOSTILE["math"], "_" + HOSTILE["at"], HOSTILE["long"])
 GAINS = (HOSTILE["html"], HOSTILE["math"])

@@ -96,8 +96,8 @@ def test_limits_and_p_values_have_no_mean_over_collections() -> None:
 
 
 def test_tables_can_be_written_as_parquet_and_keep_what_columns_are() -> None:
-    frame = sc.table(sc.analyse(simulate_cube(n_runs=4), sc.Splits(), trials=20, seed=1))
-    role = frame.sort_values("tau_5").drop(columns="trials").attrs["role"]
-    assert (role["tau_5"], role["tau_mean"]) == ("low", "estimate")
-    assert frame.attrs["of"]["tau_5"] == "tau_mean"
+    frame = sc.table(sc.analyse(simulate_cube(n_runs=4), sc.Swap(), trials=20, seed=1), "halves")
+    role = frame.sort_values("tau_low").drop(columns="trials").attrs["role"]
+    assert (role["tau_low"], role["tau"]) == ("low", "estimate")
+    assert frame.attrs["of"]["tau_low"] == "tau"
     assert all(isinstance(each, str) for facts in frame.attrs.values() for each in facts.values())

@@ -22,12 +22,12 @@ from scorecube.testing import simulate_cube, simulate_rankings
 @pytest.fixture(scope="module")
 def result() -> xr.Dataset:
     cube = simulate_cube(n_runs=5, seed=3)
-    found = sc.analyse(cube, sc.Splits(size=(5, 10, 20)), trials=7, seed=1)
+    found = sc.analyse(cube, sc.Swap(size=(5, 10, 20)), trials=7, seed=1)
     return found.assign_attrs(collection="made")
 
 
 def test_rows_are_the_positions_along_the_dims(result: xr.Dataset) -> None:
-    columns = "metric size trial mean=tau_mean tau same_best sampling"
+    columns = "metric size trial mean=tau tau_of_trial sampling"
     table = declared("metric gain -size trial", columns, long=True)
     expected = []
     for i, metric in enumerate(result["metric"].values):
@@ -41,9 +41,8 @@ def test_rows_are_the_positions_along_the_dims(result: xr.Dataset) -> None:
                             "metric": str(metric),
                             "size": int(at["size"]),
                             "trial": trial,
-                            "mean": float(at["tau_mean"]),
-                            "tau": float(at["tau"][trial]),
-                            "same_best": int(at["same_best"][trial]),
+                            "mean": float(at["tau"]),
+                            "tau_of_trial": float(at["tau_of_trial"][trial]),
                             "sampling": "disjoint",
                         }
                     )
@@ -72,10 +71,10 @@ def test_rows_are_sorted_within_the_first_dims(result: xr.Dataset) -> None:
 
 
 def test_a_dim_in_braces_is_spread_over_columns(result: xr.Dataset) -> None:
-    table = declared("metric gain", "metric tau@{size}=tau_mean n_topics")
+    table = declared("metric gain", "metric tau@{size}=tau n_topics")
     found = table.make(result)
     assert list(found) == ["collection", "metric", "tau@5", "tau@10", "tau@20", "n_topics"]
-    np.testing.assert_array_equal(found["tau@10"], result["tau_mean"].sel(size=10).values.ravel())
+    np.testing.assert_array_equal(found["tau@10"], result["tau"].sel(size=10).values.ravel())
     none = table.make(result.isel(size=slice(0)))
     assert list(none) == ["collection", "metric", "n_topics"]
 
@@ -115,9 +114,7 @@ def test_limits_and_parts_of_a_quantity_are_columns() -> None:
 
 
 def test_what_follows_from_a_result(result: xr.Dataset) -> None:
-    share = quantity(result, "share_same_best")
-    np.testing.assert_array_equal(share, result["same_best"].mean("trial"))
-    with pytest.raises(BadName, match="no quantity 'tau_z' of splits"):
+    with pytest.raises(BadName, match="no quantity 'tau_z' of swap"):
         quantity(result, "tau_z")
 
 
@@ -142,7 +139,6 @@ def with_teams() -> xr.Dataset:
 @pytest.mark.parametrize(
     "analysis",
     [
-        sc.Splits(),
         sc.Stability(),
         sc.Swap(size=(2, 3, 4)),
         sc.Leaderboard(baseline="team01-run1"),

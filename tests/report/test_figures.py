@@ -69,9 +69,7 @@ def test_bars_are_the_shares_in_percent(result: xr.Dataset) -> None:
     np.testing.assert_allclose(heights, np.repeat(expected.values, 2))
 
 
-@pytest.mark.parametrize(
-    "analysis", [sc.Swap(size=20), sc.Stability(size=20), sc.Bootstrap(), sc.Splits(size=(20,))]
-)
+@pytest.mark.parametrize("analysis", [sc.Swap(size=20), sc.Stability(size=20), sc.Bootstrap()])
 def test_a_figure_of_one_panel_is_drawn_into_given_axes(analysis: object) -> None:
     cube = simulate_cube(n_runs=4, seed=2, metrics=("AP", "RR"))
     result = sc.analyse(cube, analysis, trials=30, seed=1)  # type: ignore[arg-type]

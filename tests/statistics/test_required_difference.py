@@ -7,13 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from scorecube.statistics.required_difference import (
-    crossing,
-    fitted_rates,
-    isotonic_bins,
-    share_beyond,
-    suffix_bins,
-)
+from scorecube.statistics.required_difference import required_differences, share_beyond
 
 
 def plain(count: list[int], swaps: list[int], level: str) -> int:
@@ -31,14 +25,20 @@ def test_bins_are_those_of_the_definition(seed: int) -> None:
     # Rates of 5 % and 10 % exactly, among others; single comparisons are swaps or not.
     swaps = (count * chance.choice([0, 1, 2, 3, 9, 20], (3, 6))) // 20
     levels = ["0.95", "0.9", "0.7"]
-    suffix = suffix_bins(count, swaps, [float(level) for level in levels])
+    suffix = required_differences(count, swaps, [float(level) for level in levels], 6).suffix
     for row in range(3):
         for k, level in enumerate(levels):
             assert int(suffix[row, k]) == plain(count[row].tolist(), swaps[row].tolist(), level)
 
 
 def test_the_first_bin_is_left_out() -> None:
-    assert suffix_bins(np.array([10, 10]), np.array([0, 0]), [0.95]).tolist() == [1]
+    found = required_differences(np.array([10, 10]), np.array([0, 0]), [0.95], 2)
+    assert (found.suffix.tolist(), found.isotonic.tolist()) == ([1], [1])
+
+
+def test_an_open_bin_is_no_answer_of_the_isotonic_rule() -> None:
+    found = required_differences(np.array([10, 10]), np.array([5, 0]), [0.95], 1)
+    assert (found.suffix.tolist(), found.isotonic.tolist()) == ([1], [-1])
 
 
 def pooled(count: list[int], swaps: list[int]) -> list[Fraction | None]:
@@ -63,8 +63,8 @@ def test_the_isotonic_rule_is_that_of_the_pooled_fit(seed: int) -> None:
     swaps = np.minimum(swaps + chance.integers(0, 3, swaps.shape), count)
     levels = ["0.95", "0.9", "0.7"]
     numbers = [float(level) for level in levels]
-    bins = isotonic_bins(count, swaps, numbers)
-    fits, widths = fitted_rates(count, swaps), crossing(count, swaps, bins, numbers)
+    found_by_fit = required_differences(count, swaps, numbers, 8)
+    fits, bins, widths = found_by_fit.fitted, found_by_fit.isotonic, found_by_fit.smooth
     for row in range(4):
         fit = pooled(count[row].tolist(), swaps[row].tolist())
         expected = [np.nan if rate is None else float(rate) for rate in fit]
@@ -89,14 +89,8 @@ def test_a_single_wild_bin_moves_the_suffix_rule_only() -> None:
     """web2012 ERR@20: 8 swaps of 152 comparisons among 1.1 million moved the requirement from .15 to .35."""
     count = np.array([500_000, 300_000, 100_000, 50_000, 152, 90])
     swaps = np.array([200_000, 60_000, 4_000, 500, 8, 0])
-    suffix, isotonic = suffix_bins(count, swaps, [0.95]), isotonic_bins(count, swaps, [0.95])
-    assert (int(suffix[0]), int(isotonic[0])) == (5, 2)
-
-
-def test_counts_beyond_the_range_of_integers_are_exact() -> None:
-    count = np.array([2**55, 2**55], np.int64)
-    swaps = np.array([2**54, 2**55 // 100 * 5], np.int64)
-    assert isotonic_bins(count, swaps, [0.95, 0.951234567]).tolist() == [1, -1]
+    found = required_differences(count, swaps, [0.95], 6)
+    assert (int(found.suffix[0]), int(found.isotonic[0])) == (5, 2)
 
 
 def test_shares_are_linear_within_a_bin() -> None:

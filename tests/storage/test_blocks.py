@@ -52,14 +52,14 @@ def path(tmp_path: Path, cube: xr.Dataset) -> Path:
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Intervals]:
     """Blocks computed in this process, by `assert_is_whole` too, as (first trial, trial behind the last)."""
-    block, calls = Swap.block, []
+    block, calls = Swap.compute, []
 
     def counted(self: Swap, inputs: Arrays, start: int, stop: int) -> Arrays:
         calls.append((start, stop))
         return block(self, inputs, start, stop)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Swap, "block", counted)
+        patch.setattr(Swap, "compute", counted)
         yield calls
 
 

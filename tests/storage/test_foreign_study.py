@@ -311,10 +311,10 @@ def test_forged_results_are_shown_or_end_in_a_message(
 
 
 def test_variables_of_other_dims_or_kinds_are_refused() -> None:
-    result = sc.analyse(simulate_cube(n_runs=4), sc.Splits(), trials=5, seed=1)
-    check_arrays(result, "splits", "study")
+    result = sc.analyse(simulate_cube(n_runs=4), sc.Swap(), trials=5, seed=1)
+    check_arrays(result, "swap", "study")
     turned = result.transpose("gain", "metric", ...)
-    words = result.assign(tau_mean=result["tau_mean"].astype(str))
-    for forged, name in ((turned, "tau"), (words, "tau_mean")):
+    words = result.assign(tau=result["tau"].astype(str))
+    for forged, name in ((turned, "count"), (words, "tau")):
         with pytest.raises(CorruptStudy, match=f"study: the variable {name} cannot be read"):
-            check_arrays(forged, "splits", "study")
+            check_arrays(forged, "swap", "study")

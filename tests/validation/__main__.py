@@ -19,7 +19,7 @@ own rows. With ``--samples`` rows are only printed.
 | board | the same of weighted means over collections |
 | gate | false verdicts, limits of differences, false equivalence |
 | groups, bags | all of these where topics come in groups, or are put into bags |
-| swap | limits of the required difference and of the share |
+| swap | limits of the required difference, the share and tau of the halves |
 | tau | limits of tau over infinitely many topics |
 | reliability | limits of E rho^2, Phi, and of variances: `reliability`, `design` |
 | corrected | limits of means by a judge, corrected by some labels |
@@ -58,9 +58,11 @@ def _itself(truth: Any) -> Any:
 
 
 def _swap() -> Cases:
-    for each in swap.POPULATIONS:
-        name = f"{each.n_runs} runs, teams of {each.team}"
-        yield Case(name, MODEL, each.n_topics, partial(_itself, each), swap.coverage, 300, COVERED)
+    made = [(f"{n} runs", MODEL, partial(swap.of_model, n)) for n in swap.MODELS]
+    real = [(name, POPULATION, partial(swap.of_files, files)) for name, files in swap.REAL.items()]
+    for (name, kind, make), n_topics in product([*made, *real], (24, 50)):
+        truth = partial(_itself, (name, n_topics, make))
+        yield Case(name, kind, n_topics, truth, swap.coverage, 150, COVERED)
 
 
 def _taus() -> Cases:

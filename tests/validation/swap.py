@@ -1,61 +1,97 @@
-"""Limits of the swap method's required difference and share of comparisons: collections whose runs and topics are drawn anew.
+"""Limits over topics of the swap method: required differences, shares and tau of some runs on other topics.
 
-Truth is what the comparisons of thousands of other collections give together, as many topics, runs and teams in each: the difference at which the fitted
-rates reach 5 % (interpolated), and the share of comparisons with that difference.
+Topics are drawn with replacement from a matrix of scores, whose topics are then all topics there are: a real one, or one of a model with many topics.
+Truth is what samples of half as many topics from the whole matrix give.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from scorecube.analyses import Swap
-from scorecube.analyses.topic_samples.swap_limits import Functionals
+from scorecube.collection.evaluation import cube_dataset
+from scorecube.statistics.required_difference import share_beyond
 from scorecube.workflow.api import analyse
 from tests.validation.rates import Values, collected, covers
-from tests.validation.swap_population import METRICS, Population
-from tests.validation.truths import Floats
+from tests.validation.swap_population import Population
+from tests.validation.truths import Floats, real_scores
 
 LEVEL = 0.95
-BATCH, COLLECTIONS, TRIALS = 20, 4000, 1000
-POPULATIONS = tuple(Population(n_runs, team) for n_runs in (15, 30, 60) for team in (1, 3))
+TRIALS, TRUE_TRIALS = 1000, 20_000
+MANY_TOPICS = 1200
+MODELS = (15, 30, 60)
+"""Numbers of runs."""
+REAL = {
+    "robust2004 AP, P@10": ("robust2004/ap_249topics.csv", "robust2004/p10_249topics.csv"),
+    "adhoc8 AP, RR": ("adhoc8/ap.csv", "adhoc8/rr.csv"),
+}
+N_RUNS = 30
+"""Runs of real matrices, evenly spread."""
+Scores = tuple[str, Callable[[], Floats]]
+"""Name of a matrix, and its scores (metric, run, topic)."""
+
+
+def of_model(n_runs: int) -> Floats:
+    """Return the scores of runs of a model on many topics."""
+    chance = np.random.default_rng((1001, n_runs))
+    return np.asarray(Population(n_runs, 1, MANY_TOPICS).scores(chance, 1)[0])
+
+
+def of_files(files: tuple[str, ...]) -> Floats:
+    """Return the scores of a real collection under some metrics."""
+    every = [real_scores(file) for file in files]
+    order = np.argsort(-every[0].mean(axis=1), kind="stable")
+    chosen = order[np.linspace(0, len(order) - 1, N_RUNS).round().astype(int)]
+    return np.stack([scores[chosen] for scores in every])
+
+
+def cube_of(scores: Floats) -> xr.Dataset:
+    """Return scores (metric, run, topic) as a cube of metrics of no known name, with the range 0 to 1 of scores like AP."""
+    n_metrics, n_runs, n_topics = scores.shape
+    runs, topics = [f"r{k:03d}" for k in range(n_runs)], [f"{k:04d}" for k in range(n_topics)]
+    names = ["AP", "P@10", "RR"][:n_metrics]
+    return cube_dataset(scores[:, np.newaxis], names, ["auto"], runs, topics)
+
+
+def read(result: xr.Dataset) -> tuple[Any, Any, Any]:
+    """Return the smooth required difference, the share of comparisons with it, and tau, by metric."""
+    at = result.isel(gain=0, size=0)
+    smooth = at["required_difference_smooth"].sel(confidence=[LEVEL]).values
+    share = share_beyond(at["count"].values, smooth / 0.01)
+    return smooth[:, 0], share[:, 0], at["tau"].values
 
 
 @cache
-def truth(population: Population, collections: int = COLLECTIONS) -> tuple[Floats, Floats]:
-    """Return the required difference and the share of each metric, from many collections."""
-    random = np.random.default_rng([1001, population.n_runs, population.team])
-    count, swaps = np.zeros((2, len(METRICS), 200), np.int64)
-    for low in range(0, collections, BATCH):
-        scores = population.scores(random, min(BATCH, collections - low))
-        cube = population.cube(scores.reshape(-1, *scores.shape[2:]))
-        result = analyse(cube, Swap(required="suffix"), trials=20, seed=1, workers=1)
-        for total, name in ((count, "count"), (swaps, "swaps")):
-            counted = result[name].values.reshape(len(scores), len(METRICS), -1).sum(axis=0)
-            total[:, : counted.shape[-1]] += counted
-    found = Functionals.of(count, swaps, (LEVEL,), count.shape[-1])
-    return np.exp(found.log_required[:, 0]) * 0.01, found.share[:, 0]
+def truth(name: str, n_topics: int, make: Callable[[], Floats]) -> tuple[Any, Any, Any]:
+    """Return what samples of half of `n_topics` topics of all there are give."""
+    swap = Swap(sampling="replacement", size=n_topics // 2)
+    return read(analyse(cube_of(make()), swap, trials=TRUE_TRIALS, seed=1))
 
 
-def coverage(
-    population: Population,
-    number: int,
-    seed: int,
-    trials: int = TRIALS,
-    collections: int = COLLECTIONS,
-) -> Values:
-    """Return whether limits of the required difference and of the share hold them, by metric; a missing upper limit is infinite."""
-    required, share = truth(population, collections)
-    rows = list[dict[str, Any]]()
+def coverage(scores: tuple[str, int, Callable[[], Floats]], number: int, seed: int) -> Values:
+    """Return whether limits hold the truth, by quantity and metric; missing limits count as missing values."""
+    name, n_topics, make = scores
+    true, every, rows = truth(name, n_topics, make), make(), list[dict[str, Any]]()
     for place in range(number):
-        scores = population.scores(np.random.default_rng((seed, place)), 1)[0]
-        result = analyse(population.cube(scores), Swap(), trials=trials, seed=place, workers=1)
-        at, row = result.isel(gain=0, size=0, confidence=0), dict[str, Any]()
-        for name, true in (("required", required), ("share", share)):
-            low, high = (at[f"{name}_{side}"].values for side in ("low", "high"))
-            held = covers(low, np.nan_to_num(high, nan=np.inf), true)
-            row |= {f"{name}, {metric}": each for metric, each in zip(METRICS, held, strict=True)}
+        chance = np.random.default_rng((seed, place))
+        drawn = every[:, :, chance.integers(0, every.shape[-1], n_topics)]
+        result = analyse(cube_of(drawn), Swap(), trials=TRIALS, seed=place + 1)
+        at, row = result.isel(gain=0, size=0).sel(confidence=LEVEL), dict[str, Any]()
+        for what, expected in zip(("required", "share", "tau"), true, strict=True):
+            low, high = (at[f"{what}_{side}"].values for side in ("low", "high"))
+            held = np.where(np.isnan(low), np.nan, covers(low, high, expected))
+            row |= {
+                f"{what}, {metric}": each
+                for metric, each in zip(at["metric"].values, held, strict=True)
+            }
+            row |= {
+                f"{what}, {metric}, known": float(not np.isnan(each))
+                for metric, each in zip(at["metric"].values, low, strict=True)
+            }
         rows.append(row)
     return collected(rows)

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from scorecube.analyses.paired import Paired
     from scorecube.analyses.randomisation import Randomisation
     from scorecube.analyses.reliability import Reliability
+    from scorecube.analyses.stability import Stability
+    from scorecube.analyses.swap import Swap
     from scorecube.analyses.teams import Teams
-    from scorecube.analyses.topic_samples.splits import Splits
-    from scorecube.analyses.topic_samples.stability import Stability
-    from scorecube.analyses.topic_samples.swap import Swap
     from scorecube.analyses.tukey import Tukey
     from scorecube.analyses.unpaired import Unpaired
 
@@ -36,7 +35,6 @@ __all__ = [
     "Paired",
     "Randomisation",
     "Reliability",
-    "Splits",
     "Stability",
     "Swap",
     "Teams",

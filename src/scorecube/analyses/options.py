@@ -276,7 +276,7 @@ def options_of(kind: type) -> Mapping[str, Option]:
 
     Examples
     --------
-    >>> from scorecube.analyses.topic_samples.swap import Swap
+    >>> from scorecube.analyses.swap import Swap
     >>> options_of(Swap)["rule"].choices, options_of(Swap)["rule"].flag
     (('s0', 's1'), '--rule')
     """

@@ -13,15 +13,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import xarray as xr
 
+from scorecube import names
 from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
-from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.table import BAGS, Table, make_table, unit_of_topics
+from scorecube.errors import BadPlan
 
 TRIALS_LEFT_OUT = 10
 """Trials for one trial without each group of units."""
 TIMED_UNITS = 16
 """Most units that are computed to know how long a unit takes."""
 LONG_SECONDS = 0.1
-"""A unit that takes longer is timed alone."""
+"""Of a unit that takes longer, two are timed at most."""
 TABLE, COST = "table", "cost"
 """Keys of `Prepared.kept`, and of the inputs of blocks."""
 
@@ -97,6 +99,18 @@ class TableAnalysis(Analysis):
         """Return the memory of computing a block."""
         return 4.0 * table.nbytes
 
+    def drawn(self, table: Table) -> xr.Dataset:
+        """Return what the trials of a table draw; units by their positions."""
+        raise BadPlan(f"{self.name} draws nothing: there are no samples")
+
+    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
+        """Return what is drawn for a seed, and the unit that each topic belongs to: itself, its group or its bag."""
+        prepared, _ = self.prepare_checked(cube)
+        unit, _, _ = unit_of_topics(cube, BAGS, 1, [])
+        return self.drawn(table_of(prepared, trials, seed)).assign(
+            unit_of_topic=(names.TOPIC, unit), topic=cube[names.TOPIC]
+        )
+
     # What follows carries the protocol into the engine.
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
@@ -163,15 +177,19 @@ class TableAnalysis(Analysis):
     def timed(self, table: Table) -> tuple[float, float]:
         """Return the seconds of a block beside those of its units, and of a unit, of blocks that are computed and discarded."""
         n_units = self.n_units(table)
-        self.parts(table, 0, min(1, n_units))
+        self.block(table, 0, min(1, n_units))
         one = _seconds(self, table, min(1, n_units))
         # A tenth of the units at most: each is computed again.
         n_timed = min(TIMED_UNITS, n_units // 10)
-        if one > LONG_SECONDS or n_timed < 2:
-            return 0.0, one
+        # Without each of 10 groups a tenth of the trials is computed.
+        times = 1 + int(self.jackknife)
+        # A unit that takes long may do so for what a block of any length takes.
+        long = one > LONG_SECONDS and n_timed > 1 and _seconds(self, table, 2) > 1.5 * one
+        if long or n_timed < 2:
+            return 0.0, times * one
         several = _seconds(self, table, n_timed)
         unit = max((several - one) / (n_timed - 1), several / n_timed / 8, 1e-9)
-        return max(one - unit, 0.0), unit
+        return times * max(one - unit, 0.0), times * unit
 
 
 def table_of(prepared: Prepared, trials: int = 1, seed: int | None = None) -> Table:
@@ -204,5 +222,5 @@ def _declared(parts: Mapping[str, Part]) -> list[Output]:
 def _seconds(analysis: TableAnalysis, table: Table, n_units: int) -> float:
     """Return how long the first units take."""
     start = time.perf_counter()
-    analysis.parts(table, 0, n_units)
+    analysis.block(table, 0, n_units)
     return time.perf_counter() - start

@@ -68,8 +68,8 @@ def complete(result: xr.Dataset) -> xr.Dataset:
     --------
     >>> import scorecube as sc
     >>> from scorecube.testing import simulate_cube
-    >>> result = sc.complete(sc.analyse(simulate_cube(n_runs=4), sc.Splits(), trials=20, seed=1))
-    >>> result["share_same_best"].attrs["role"]
+    >>> result = sc.complete(sc.analyse(simulate_cube(n_runs=4), sc.Swap(), trials=20, seed=1))
+    >>> result["share"].attrs["role"]
     'share'
     """
     whole = with_quantities(result, _derived(result))

@@ -61,17 +61,17 @@ BUILT_IN = (
     ),
     Entry(
         "swap",
-        f"{PACKAGE}.topic_samples.swap:Swap",
+        f"{PACKAGE}.swap:Swap",
         "Swap method: how large a difference does another set of topics confirm?",
         references=("voorhees2002", "sakai2005", "sakai2007"),
-        quantities=f"{PACKAGE}.topic_samples.swap_quantities",
+        quantities=f"{PACKAGE}.swap_quantities",
     ),
     Entry(
         "stability",
-        f"{PACKAGE}.topic_samples.stability:Stability",
+        f"{PACKAGE}.stability:Stability",
         "Stability method: how often does a topic sample contradict most samples?",
         references=("buckley2000",),
-        quantities=f"{PACKAGE}.topic_samples.stability_quantities",
+        quantities=f"{PACKAGE}.stability_quantities",
     ),
     Entry(
         "bootstrap",
@@ -121,13 +121,6 @@ BUILT_IN = (
         "Rank correlation between metrics, and between gain settings, with intervals.",
         references=("kendall1938", "yilmaz2008", "sakai2016"),
         quantities=f"{PACKAGE}.correlation_quantities",
-    ),
-    Entry(
-        "splits",
-        f"{PACKAGE}.topic_samples.splits:Splits",
-        "Rank correlation between topic samples: how many topics settle the ranking?",
-        references=("urbano2013",),
-        quantities=f"{PACKAGE}.topic_samples.split_quantities",
     ),
     Entry(
         "reliability",

@@ -96,7 +96,7 @@ class Table:
     uses_gains: bool (metric,): whether the scores of a metric depend on the gain setting.
     teams: Team of each run; empty where unknown.
     trials, seed: Of the plan.
-    kept_grids: Grids of the table that this one is a part of.
+    kept_grids, n_kept_of: Grids of the table that this one is a part of, and its number of units.
     """
 
     metrics: tuple[str, ...]
@@ -116,6 +116,7 @@ class Table:
     trials: int = 1
     seed: int = 1
     kept_grids: tuple[Grid, ...] | None = None
+    n_kept_of: int = 0
 
     def labels(self, cube: xr.Dataset) -> xr.Dataset:
         """Return the labels of the table as coordinates of a cube without scores, with the teams of runs where the cube has them; units are its topics."""
@@ -129,6 +130,11 @@ class Table:
         if names.TEAM in cube.coords and set(self.runs) <= set(labels_of(cube, names.RUN)):
             coords[names.TEAM] = (names.RUN, cube[names.TEAM].sel(run=list(self.runs)).values)
         return xr.Dataset(coords=coords)
+
+    @property
+    def n_whole(self) -> int:
+        """Number of units of the table that this one is, or is a part of."""
+        return self.n_kept_of or self.sizes.size
 
     @property
     def nbytes(self) -> int:
@@ -201,6 +207,7 @@ class Table:
             strata=tuple(strata),
             # A score is the same number with and without other topics.
             kept_grids=self.grids if self.equal_sizes else None,
+            n_kept_of=self.n_whole,
         )
 
     @cached_property

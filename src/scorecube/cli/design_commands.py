@@ -43,7 +43,7 @@ def numbers_of(name: str, text: str) -> Any:
 
 def integers_of(name: str, text: str) -> Any:
     """Return the integer of a text such as 50, or a list for 25,50 or 10..200:10."""
-    from scorecube.analyses.topic_samples.base import parse_sizes
+    from scorecube.analyses.two_samples import parse_sizes
 
     try:
         values = parse_sizes(text)

@@ -13,7 +13,7 @@ QUESTIONS = {
     "Which metric separates systems, and how large must a difference be?": (
         *("swap", "stability", "correlate", "preferences"),
     ),
-    "How many topics?": ("design", "wcw", "reliability", "splits"),
+    "How many topics?": ("design", "wcw", "reliability"),
     "Do judgements, judges and teams change the results?": ("judges", "teams"),
     "Show and publish": ("info", "show", "report", "figure", "list"),
     "Many collections, clusters and upkeep": (*("sweep", "merge", "verify", "unpack"),),

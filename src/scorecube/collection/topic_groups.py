@@ -1,7 +1,7 @@
 """Topics that come in groups, such as the turns of a conversation: the groups, not their topics, are independent draws.
 
 Scores of topics become scores of groups whose mean is the mean over topics, and whose spread gives the cluster-robust standard error (Miller 2024,
-arXiv 2411.00640; Liang and Zeger 1986). All that is computed from them counts groups: resamples, sign flips, halves and splits keep groups whole.
+arXiv 2411.00640; Liang and Zeger 1986). All that is computed from them counts groups: resamples, sign flips, and halves keep groups whole.
 """
 
 from __future__ import annotations

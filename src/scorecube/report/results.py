@@ -227,9 +227,9 @@ def findings(results: xr.Dataset | Sequence[xr.Dataset]) -> list[Finding]:
     --------
     >>> import scorecube as sc
     >>> from scorecube.testing import simulate_cube
-    >>> result = sc.analyse(simulate_cube(n_runs=4), sc.Splits(), trials=20, seed=1)
+    >>> result = sc.analyse(simulate_cube(n_runs=4), sc.Swap(), trials=20, seed=1)
     >>> sc.findings(result)[0].confidence
-    0.9
+    0.95
     """
     several = [results] if isinstance(results, xr.Dataset) else list(results)
     kinds = {str(each.attrs.get("analysis", "scores")) for each in several}

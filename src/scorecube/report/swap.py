@@ -11,7 +11,6 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import (
     COLOURS,
@@ -33,7 +32,6 @@ from scorecube.report.phrases import (
     occurrences,
     sample_conditions,
     sample_title,
-    topics_and_teams,
     value_range,
     with_limits,
 )
@@ -54,7 +52,9 @@ from scorecube.report.view import (
 SAME_LEVEL = 1e-9
 """Relative difference up to which two confidence levels are one: they may have been computed, as 1 - 0.05."""
 CONFIDENCE = 0.95
-"""Of limits for other topics and teams."""
+"""Of limits for other topics."""
+DECIDED_BY_TIES = 0.5
+"""Share of exact ties beyond which they decide the swap rate of a bin."""
 MOST_DRAWN = 4
 """Metrics whose shares a card has."""
 EVERY = 3
@@ -79,6 +79,10 @@ RATES = declared(
     "metric gain bin lower count swaps swap_rate~ swap_rate_fitted tie_share size",
 )
 """Swap rate of every difference bin (Sakai 2005, Figures 2-4), with 95 % intervals over trials; empty bins have none."""
+HALVES = declared(
+    "metric gain -size", "metric gain size tau tau_low tau_high trials sampling", sort="-size -tau"
+)
+"""Mean of Kendall's tau between the rankings of the runs by both samples, with limits for other topics."""
 OVERLAP = declared("size", "size sampling unique common")
 """Mean numbers of distinct and of common topics of the two samples (Sakai 2005, Table 5)."""
 
@@ -94,6 +98,7 @@ def title(options: Mapping[str, Any]) -> str:
         sample_title(options),
         "two zero differences are a swap" * (options["rule"] == "s1"),
         "own samples for every pair" * (options["share"] == "none"),
+        {"geo": "geometric means", "area": "area measures"}.get(options["summary"], ""),
         bins,
         "required difference by the suffix rule" * (options["required"] != "isotonic"),
     )
@@ -127,7 +132,7 @@ def discrimination(group: ResultGroup) -> Iterator[Finding]:
         shares = "; ".join(f"{row['label']} {_share(row)}" for _, row in first.iterrows())
         yield with_number(
             f"{at} {standing}; share of comparisons with the required difference"
-            f"{_about_limits(group, first['share_low'])}: {shares}; {samples}",
+            f"{_about_limits(first['share_low'])}: {shares}; {samples}",
             f"share of comparisons with the required difference, {first['label'].iloc[0]}",
             number_of(first.iloc[0], "share"),
             confidence=CONFIDENCE,
@@ -184,14 +189,8 @@ def required_differences(group: ResultGroup) -> Iterator[Finding]:
     known = frame.dropna(subset="required_difference")
     short = () if group.several else tuple(map(_short_difference, frame.to_dict("records")))
     if known.empty:
-        # The only accepted rate of some metrics may be that of the open bin.
-        rows = frame[frame["open_bin"] & frame["required_low"].notna()].to_dict("records")
-        least = first_of([f"{row['label']} >= {row['required_low']:.2f}" for row in rows])
-        beyond = f" below the open bin ({least})" if rows else ""
         yield Finding(
-            f"{at} no metric has a required difference{beyond}; {samples}",
-            table="sensitivity",
-            short=short,
+            f"{at} no metric has a required difference; {samples}", table="sensitivity", short=short
         )
         return
     needs = [_need(label, frame[frame["label"] == label]) for label in labels_by_share(frame)]
@@ -202,7 +201,7 @@ def required_differences(group: ResultGroup) -> Iterator[Finding]:
         return
     first = leaders(known).iloc[0]
     yield with_number(
-        f"{at} required differences in mean score{_about_limits(group, known['required_low'])}: {named}; {samples}",
+        f"{at} required differences in mean score{_about_limits(known['required_low'])}: {named}; {samples}",
         f"required difference, {first['label']}",
         (first["required_difference"], first["required_low"], first["required_high"]),
         unit="score",
@@ -230,8 +229,8 @@ def _samples(group: ResultGroup, frame: pd.DataFrame) -> str:
     return f"{runs} runs, samples of {sizes} topics ({group.attrs[0]['sampling']})"
 
 
-def _about_limits(group: ResultGroup, low: pd.Series[float]) -> str:
-    return f" (95% limits for other {topics_and_teams(*group.attrs)})" if low.notna().any() else ""
+def _about_limits(low: pd.Series[float]) -> str:
+    return " (95% limits for other topics)" if low.notna().any() else ""
 
 
 def leaders(strictest: pd.DataFrame) -> pd.DataFrame:
@@ -305,7 +304,12 @@ def page_tables(frames: Frames) -> HeadedTables:
         (f"Sensitivity at {confidence:.0%} confidence", part.drop(columns="confidence"))
         for confidence, part in frame.groupby("confidence", sort=False)
     ]
-    return [*tables, ("Topics in the samples", frames["overlap"])]
+    halves = frames["halves"].drop(columns=["trials", "sampling"])
+    return [
+        *tables,
+        ("Tau between both samples", halves),
+        ("Topics in the samples", frames["overlap"]),
+    ]
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> Remarks:
@@ -336,18 +340,18 @@ def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> Remarks:
     if other:
         text = "The two rules of the required difference disagree: swap rates do not fall steadily."
         yield text, first_of(other)
-    unlimited = strictest[strictest["required_low"].notna() & strictest["required_high"].isna()]
+    unlimited = strictest[strictest["required_low"].isna()]
     unlimited = unlimited.dropna(subset="required_difference")
-    if len(unlimited):
-        text = "No upper limit of a required difference: without some group of topics or teams there is none."
+    if 0 < len(unlimited) < len(strictest):
+        text = "No limits of a required difference: without some of the topics there is none."
         yield text, first_of(list(unlimited["metric"]))
     if strictest["required_low"].isna().all():
         text = (
-            "Required differences and shares have no limits for other topics and teams, and are about these alone: limits need "
-            "4 topics, 4 teams (or runs without teams) and the isotonic rule."
+            "Required differences and shares have no limits for other topics, and are about these alone: limits need "
+            "5 topics, a requirement without any tenth of them, and the isotonic rule."
         )
         yield text, ""
-    tied = quantity(result, "decided_by_ties")
+    tied = result["tie_share"] > DECIDED_BY_TIES
     metrics = tied.any([dim for dim in tied.dims if dim != names.METRIC])
     if metrics.any():
         text = "Exact ties are most of the comparisons of some bins, and decide their swap rates."
@@ -498,8 +502,8 @@ VIEW = View(
         "two sets disagree about the better run, given the difference seen on the first. The required difference is the lower edge of "
         "the first bin whose swap rate, fitted so that it does not increase with the difference, is at most the accepted rate. A metric "
         "is more sensitive if a larger share of the comparisons reaches its required difference (column share). 95% limits are about "
-        "collections with as many other topics and teams of the same kind, each by itself; how far shares are behind the largest is limited for all pairs of metrics together, and "
-        "metrics whose shares are not separated are named together. "
+        "these runs with as many other topics of the same kind; how far shares are behind the largest is limited for all pairs of metrics together, and "
+        "metrics whose shares are not separated are named together. Tau between the rankings by both samples says how far a ranking depends on the topics. "
         "The rates are no significance test of any pair."
     ),
     summary=(
@@ -510,7 +514,7 @@ VIEW = View(
             bar="share with it",
         ),
     ),
-    tables={"sensitivity": SENSITIVITY, "rates": RATES, "overlap": OVERLAP},
+    tables={"sensitivity": SENSITIVITY, "rates": RATES, "halves": HALVES, "overlap": OVERLAP},
     title=title,
     caption=caption,
     findings=findings,

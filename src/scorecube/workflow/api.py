@@ -124,6 +124,40 @@ def analyse(
     )
 
 
+def samples(cube: Any, analysis: Analysis, *, trials: int = 1000, seed: int = 1) -> xr.Dataset:
+    """Return what the trials of an analysis draw, so that its result can be checked by hand.
+
+    Parameters
+    ----------
+    cube
+        As of `analyse`.
+    analysis
+        A record such as ``Swap()``.
+    trials, seed
+        As of `analyse`.
+
+    Returns
+    -------
+    samples
+        Positions of topics, ``topic_sample[trial, half, draw]``, or signs, permutations or teams left out; where topics are drawn in groups or bags, `unit_of_topic`
+        is the position of the one that a topic belongs to.
+
+    Raises
+    ------
+    BadPlan
+        Options that are impossible for the cube, or an analysis that draws nothing.
+
+    Examples
+    --------
+    >>> from scorecube import Swap
+    >>> from scorecube.testing import simulate_cube
+    >>> dict(samples(simulate_cube(n_runs=2), Swap(size=20), trials=10)["topic_sample"].sizes)
+    {'trial': 10, 'half': 2, 'draw': 20}
+    """
+    check_analysis(analysis)
+    return analysis.samples(as_cube(cube).compute(), seed, trials)
+
+
 def figure(
     result: xr.Dataset,
     *,
@@ -145,7 +179,7 @@ def figure(
     size
         Width and height in inches.
     ax
-        Axes of matplotlib to draw into, for a figure of one panel, such as those of swap (one sample size), stability, splits (one size), bootstrap and the
+        Axes of matplotlib to draw into, for a figure of one panel, such as those of swap (one sample size), stability, bootstrap and the
         other tests of pairs. Drawn into the same axes, several results have different colours and labels.
 
     Returns

@@ -15,7 +15,6 @@ import pytest
 import xarray as xr
 
 from scorecube.analyses import Swap
-from scorecube.analyses.base import Prepared
 from scorecube.errors import BadPlan, ScorecubeError
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.analyses.topic_samples.papers import paper_swap
@@ -43,14 +42,6 @@ def opposed(n: int, k: int) -> xr.Dataset:
 def replay(cube: xr.Dataset, swap: Swap, trials: Trials) -> xr.Dataset:
     """Analyse given samples of topic positions; the result has no metric, gain and size dims."""
     return analyse_given(cube, swap, trials).isel(metric=0, gain=0, size=0)
-
-
-def test_more_pairs_than_numbers_of_32_bits_are_refused() -> None:
-    few = make_cube([[0.0, 1.0], [1.0, 0.0]])
-    prepared = Swap().prepare(few)
-    many = xr.Dataset(coords={"run": np.arange(46_342), "topic": few["topic"]})
-    with pytest.raises(BadPlan, match="46342 runs have too many pairs"):
-        Swap().check(Prepared(many, prepared.shared))
 
 
 @pytest.mark.parametrize(
@@ -249,23 +240,6 @@ def test_confidence_rows_are_in_the_order_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "swap", "warns"),
-    [
-        (6, paper_swap(), True),
-        (6, paper_swap(size=3), True),
-        (6, paper_swap(size=2), False),
-        (7, paper_swap(), False),
-        (6, paper_swap(sampling="replacement", size=3), False),
-        (6, paper_swap(sampling="independent", size=3), False),
-    ],
-)
-def test_halving_is_warned_of(n: int, swap: Swap, warns: bool) -> None:
-    warnings = swap.check(swap.prepare(opposed(n, 1)))
-    assert len(warnings) == warns
-    assert all(f"disjoint samples of {n // 2} out of {n} topics" in warning for warning in warnings)
-
-
-@pytest.mark.parametrize(
     ("sampling", "size"), [("disjoint", 3), ("independent", 3), ("replacement", 7)]
 )
 def test_default_size(sampling: str, size: int) -> None:
@@ -291,8 +265,8 @@ def test_default_size(sampling: str, size: int) -> None:
         (5, {"confidence": (95.0,)}, ("above 0 and below 1",)),
         (5, {"bins": 1}, ("bins=1", "from 2 to 1,000")),
         (5, {"bins": 1001}, ("bins=1001",)),
-        (5, {"bin_width": 0.0}, ("bin_width=0.0", "from 1e-15 to 1e+12")),
-        (5, {"bin_width": math.nan}, ("bin_width=nan", "from 1e-15")),
+        (5, {"bin_width": 0.0}, ("bin_width=0.0", "above 0")),
+        (5, {"bin_width": math.nan}, ("bin_width=nan", "above 0")),
     ],
 )
 def test_impossible_options_are_refused(
@@ -317,15 +291,6 @@ def test_the_largest_possible_size_is_taken(sampling: str, size: int) -> None:
 def test_one_run_is_refused() -> None:
     with pytest.raises(BadPlan, match="needs 2 runs and 2 topics, found 1 runs and 4 topics"):
         analyse(make_cube([[0.1, 0.2, 0.3, 0.4]]), paper_swap(), trials=3, seed=0, workers=1)
-
-
-def test_missing_scores_are_refused_with_their_place() -> None:
-    cube = make_cube([[0.1, 0.2, 0.3], [0.1, math.nan, math.nan]])
-    with pytest.raises(
-        BadPlan,
-        match=r"2 scores are missing, the first is AP of run b on topic 001.*drop_missing=True",
-    ):
-        analyse(cube, paper_swap(), trials=3, seed=0, workers=1)
 
 
 @pytest.mark.parametrize("score", [math.inf, -math.inf])

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
 from scorecube.collection.evaluation import cube_dataset
 from scorecube.report.swap import caption
-from scorecube.statistics.proportion_intervals import effective_size
+from scorecube.statistics.batches import rate_limits
 from scorecube.workflow.api import analyse
 from tests.analyses.topic_samples.papers import paper_swap
 
@@ -88,54 +88,23 @@ def test_intervals_over_trials_hold_the_rate_of_very_many_trials(
     assert float(np.nanmin(coverage)) >= 0.88
 
 
-def integers(products: list[list[int]]) -> Array:
-    return np.array(products, dtype=object)
-
-
-@settings(max_examples=200)
-@given(st.lists(st.tuples(st.integers(1, 30), st.floats(0, 1)), min_size=2, max_size=40))
-def test_the_design_effect_is_that_of_the_textbook(drawn: list[tuple[int, float]]) -> None:
+@given(st.lists(st.tuples(st.integers(0, 30), st.floats(0, 1)), min_size=20, max_size=20))
+def test_the_effective_number_is_that_of_the_textbook(drawn: list[tuple[int, float]]) -> None:
     count = np.array([each for each, _ in drawn], np.int64)
     swaps = np.array([int(part * each) for each, part in drawn], np.int64)
-    products = integers([[int(count @ count)], [int(count @ swaps)], [int(swaps @ swaps)]])
-    size, freedom = effective_size(
-        np.array([swaps.sum()]), np.array([count.sum()]), products, len(drawn)
-    )
-    rate, n = swaps.sum() / count.sum(), len(drawn)
-    assert freedom[0] == pytest.approx(max(count.sum() ** 2 / (count @ count) - 1, 1))
-    variance = n / (n - 1) * ((swaps - rate * count) ** 2).sum() / count.sum() ** 2
-    assert 0 < size[0] <= count.sum()
+    low, high = rate_limits(count, swaps, np.array(count.sum()))
+    if not count.sum():
+        assert np.isnan([low, high]).all()
+        return
+    rate = swaps.sum() / count.sum()
+    assert 0 <= low <= rate <= high <= 1
     if 0 < rate < 1:
-        # Drawn towards full agreement within trials, the less the more trials have swaps and others.
-        effect, other = variance / (rate * (1 - rate) / count.sum()), count - swaps
-        clumps = min(swaps.sum() ** 2 / (swaps @ swaps), other.sum() ** 2 / (other @ other))
-        exact = max(effect, 1) ** (clumps / (clumps + 1)) * ((count @ count) / count.sum()) ** (
-            1 / (clumps + 1)
-        )
-        assert size[0] == pytest.approx(count.sum() / exact, rel=1e-6)
-
-
-def test_the_design_effect_of_huge_counts_is_exact() -> None:
-    # A million trials with 2**23 comparisons each, half of the trials with one swap more than the others.
-    n, c, s = 10**6, 2**23, 2**20
-    swaps = [s, s + 1]
-    products = [[n * c * c], [n // 2 * c * sum(swaps)], [n // 2 * sum(each**2 for each in swaps)]]
-    size, _ = effective_size(
-        np.array([n // 2 * sum(swaps)]), np.array([n * c]), integers(products), n
-    )
-    # The variance is far below that of independent comparisons, which is what is given then.
-    assert size[0] == pytest.approx(n * c, rel=2e-5)
-    agreeing = [[n * c * c], [n // 2 * c * c], [n // 2 * c * c]]
-    size, _ = effective_size(np.array([n // 2 * c]), np.array([n * c]), integers(agreeing), n)
-    assert size[0] == pytest.approx(n, rel=2e-5)
-
-
-def test_without_swaps_a_trial_is_worth_one_comparison() -> None:
-    size, freedom = effective_size(
-        np.array([0, 0]), np.array([400, 0]), integers([[16000, 0], [0, 0], [0, 0]]), 10
-    )
-    assert size.tolist() == [10, 0]
-    assert freedom.tolist() == [9, 1]
+        variance = 20 / 19 * ((swaps - rate * count) ** 2).sum() / count.sum() ** 2
+        n = min(rate * (1 - rate) / variance if variance else np.inf, count.sum())
+        # Wilson's limits are the rates that lie t standard errors from the one that was seen.
+        for end in (low, high):
+            errors = abs(rate - end) / np.sqrt(end * (1 - end) / n)
+            assert errors == pytest.approx(2.093, rel=1e-3)
 
 
 @pytest.mark.parametrize(

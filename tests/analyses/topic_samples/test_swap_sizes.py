@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -15,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.analyses import Stability
-from scorecube.analyses.topic_samples.base import parse_sizes
+from scorecube.analyses.table import make_table
+from scorecube.analyses.two_samples import parse_sizes
 from scorecube.errors import BadPlan
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
@@ -76,10 +78,9 @@ def test_any_sizes_are_those_of_their_own_runs(
 @given(case=cases(), data=st.data())
 def test_every_size_is_exact(case: Case, data: st.DataObject) -> None:
     cube = as_cube(case.tables)
-    topics = [str(topic) for topic in cube["topic"].values]
-    (largest,) = case.swap.sizes(cube)
+    (largest,) = case.swap.sizes(make_table(cube))
     sizes = sorted({largest, *data.draw(st.lists(st.integers(1, largest), max_size=3))})
-    drawn = sample_positions(case.swap.samples(cube, case.seed, case.trials), topics)
+    drawn = sample_positions(cube, case.swap, case.seed, case.trials)
     swap = paper_swap(
         **{**{key: getattr(case.swap, key) for key in case.swap.options()}, "size": tuple(sizes)}
     )
@@ -87,7 +88,9 @@ def test_every_size_is_exact(case: Case, data: st.DataObject) -> None:
     for metric, scores in case.tables.items():
         for size in sizes:
             beginnings = [(first[:size], second[:size]) for first, second in drawn]
-            expected = count_swaps(scores, beginnings, swap.width, stated_bins(swap))
+            expected = count_swaps(
+                scores, beginnings, Fraction(str(swap.bin_width)), stated_bins(swap)
+            )
             assert_agrees(result.sel(metric=metric, gain="auto", size=size), expected, swap)
 
 

@@ -40,18 +40,25 @@ class Sampling(IntEnum):
 
 @compiled
 def topic_samples(
-    key: UInt64Array1, sampling: int, n_topics: int, size: int, start: int, stop: int
+    key: UInt64Array1,
+    sampling: int,
+    n_topics: int,
+    size: int,
+    start: int,
+    stop: int,
+    stream: int = 0,
 ) -> Int32Array3:
     """Draw both topic samples of trials.
 
     sampling: A `Sampling` value. Disjoint requires 2 * size <= n_topics, independent size <= n_topics.
     n_topics, size: Topics to draw from, topics in each sample.
+    stream: Of the words, such as a pair of runs with samples of its own.
     Returns samples: int32 (trial, half, draw): positions of topics, 0 .. n_topics-1.
     """
     samples = np.empty((stop - start, 2, size), np.int32)
     words, pools = np.empty(2 * size, np.uint64), np.empty((2, n_topics), np.int32)
     for k in range(stop - start):
-        fill_words(key, start + k, words)
+        fill_words(key, start + k, words, stream)
         draw_samples(words, sampling, pools, samples[k])
     return samples
 
@@ -86,7 +93,13 @@ def draw_samples(
 
 
 def topic_counts(
-    key: UInt64Array1, sampling: int, n_topics: int, size: int, start: int, stop: int
+    key: UInt64Array1,
+    sampling: int,
+    n_topics: int,
+    size: int,
+    start: int,
+    stop: int,
+    stream: int = 0,
 ) -> Float64Array3:
     """Return the `multiplicities` of the samples of `topic_samples`.
 
@@ -95,19 +108,22 @@ def topic_counts(
     Returns counts: float64 (half, trial, topic).
     """
     if sampling == Sampling.REPLACEMENT:
-        return _replaced(key, n_topics, size, start, stop)
-    return multiplicities(topic_samples(key, sampling, n_topics, size, start, stop), n_topics)
+        return _replaced(key, stream, n_topics, size, start, stop)
+    samples = topic_samples(key, sampling, n_topics, size, start, stop, stream)
+    return multiplicities(samples, n_topics)
 
 
 @compiled
-def _replaced(key: UInt64Array1, n_topics: int, size: int, start: int, stop: int) -> Float64Array3:
+def _replaced(
+    key: UInt64Array1, stream: int, n_topics: int, size: int, start: int, stop: int
+) -> Float64Array3:
     """Return `topic_counts` with replacement."""
     counts = np.zeros((2, stop - start, n_topics))
     words = np.empty(min(2 * size, WORDS_AT_ONCE), np.uint64)
     for trial in range(stop - start):
         for before in range(0, 2 * size, words.shape[0]):
             part = words[: min(words.shape[0], 2 * size - before)]
-            fill_words(key, start + trial, part, 0, before)
+            fill_words(key, start + trial, part, stream, before)
             for k in range(part.shape[0]):
                 counts[k & 1, trial, below(part[k], n_topics)] += 1.0
     return counts

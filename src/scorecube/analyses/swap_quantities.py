@@ -1,12 +1,10 @@
-"""What results of `Swap` hold, and what follows from them."""
+"""What results of `Swap` hold."""
 
 from __future__ import annotations
 
 from scorecube import names
-from scorecube.collection.schema import derived, limits, variables
+from scorecube.collection.schema import limits, variables
 
-DECIDED_BY_TIES = 0.5
-"""Share of exact ties beyond which they decide the swap rate of a bin."""
 _CELL = (names.METRIC, names.GAIN, names.SIZE)
 _BINS = (*_CELL, names.BIN)
 _LEVELS = (*_CELL, names.CONFIDENCE)
@@ -28,9 +26,30 @@ VARIABLES = (
         "{} limit (95 %) of the swap rate of infinitely many trials with these topics and runs",
     ),
     *variables(
+        *(_BINS, "estimate", "1"),
+        swap_rate_fitted="weighted isotonic regression of the swap rates on the absolute difference",
+    ),
+    *variables(
+        *(_BINS, "share", "1"),
+        form=".2f",
+        tie_share="share of comparisons with an exact tie on at least one sample",
+    ),
+    *variables(
         *(_LEVELS, "estimate", "score"),
         form=".2f",
         required_difference="lower edge of the bin that the option required chooses",
+    ),
+    *limits(
+        "required_difference",
+        _LEVELS,
+        "score",
+        "{} limit (95 %) of the required difference of these runs with other topics; missing where some of the topics decide whether there is one",
+        name="required",
+        form=".2f",
+    ),
+    *variables(
+        *(_LEVELS, "estimate", "score"),
+        form=".2f",
         required_suffix="lower edge of the lowest bin from which on no swap rate is too high",
     ),
     *variables(
@@ -41,18 +60,6 @@ VARIABLES = (
     *variables(
         *(_LEVELS, "flag", "1", "b"),
         open_bin="whether only the open last bin has an accepted rate: its lower edge is a lower limit of what is required",
-    ),
-    *variables(
-        *(_LEVELS, "low", "score"),
-        of="required_difference",
-        form=".2f",
-        required_low="lower limit (95 %) of the required difference of collections of as many teams and topics",
-    ),
-    *variables(
-        *(_LEVELS, "high", "score"),
-        of="required_difference",
-        form=".2f",
-        required_high="its upper limit; missing if some groups of teams or topics decide whether there is one",
     ),
     *variables(
         *(_CELL, "estimate", "score"),
@@ -73,33 +80,27 @@ VARIABLES = (
         relative_difference="required difference / largest mean score",
         share_behind="largest share of all metrics and gain settings, minus this share (0 without a required difference)",
     ),
+    *limits(
+        "share_behind",
+        _LEVELS,
+        "1",
+        "{} limit of share_behind with other topics, 95 % for all pairs of metrics together",
+        form=".0%",
+    ),
     *variables(
         *(_LEVELS, "share", "1"),
         form=".1%",
         headings={"share": "share of comparisons"},
         share="share of all comparisons with at least the required difference",
     ),
-    *limits("share", _LEVELS, "1", "{} limit (95 %) of the share of such collections", form=".0%"),
+    *limits("share", _LEVELS, "1", "{} limit (95 %) of the share with other topics", form=".0%"),
     *variables(
-        *(_LEVELS, "low", "1"),
-        of="share_behind",
-        form=".0%",
-        share_behind_low="lower limit of share_behind, 95 % for all pairs of metrics together; above 0 they are separated",
+        *(_CELL, "estimate"), tau="mean of Kendall's tau-a between the rankings by both samples"
     ),
+    *limits("tau", _CELL, "1", "{} limit (95 %) of the mean tau of these runs with other topics"),
     *variables(
-        *(_LEVELS, "high", "1"),
-        of="share_behind",
-        form=".0%",
-        share_behind_high="upper limit of share_behind, 95 % for all pairs of metrics together",
-    ),
-    *variables(
-        *(_BINS, "estimate", "1"),
-        swap_rate_fitted="weighted isotonic regression of the swap rates on the absolute difference",
-    ),
-    *variables(
-        *(_BINS, "share", "1"),
-        form=".2f",
-        tie_share="share of comparisons with an exact tie on at least one sample, from the samples of the limits",
+        *((*_CELL, names.TRIAL), "estimate"),
+        tau_of_trial="Kendall's tau-a between the rankings by both samples of a trial",
     ),
     *variables(
         *((names.SIZE,), "estimate", "topics"),
@@ -107,15 +108,5 @@ VARIABLES = (
         headings={"unique": "distinct topics in a sample", "common": "topics in both samples"},
         unique="mean number of distinct topics in a sample",
         common="mean number of distinct topics common to both samples",
-    ),
-)
-
-
-DERIVED = (
-    derived(
-        lambda result: result["tie_share"] > DECIDED_BY_TIES,
-        *(_BINS, "flag"),
-        needs=("tie_share",),
-        decided_by_ties="whether ties are most of the comparisons",
     ),
 )

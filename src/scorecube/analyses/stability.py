@@ -1,0 +1,96 @@
+"""The stability method: error rate and ties of comparisons on topic samples.
+
+Reference: Buckley and Voorhees 2000, "Evaluating evaluation measure stability", SIGIR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.options import option_field
+from scorecube.analyses.protocol import Part, Sum, Totals
+from scorecube.analyses.stability_quantities import VARIABLES
+from scorecube.analyses.table import Table
+from scorecube.analyses.two_samples import TwoSamples
+from scorecube.collection.run_pairs import pair_labels
+from scorecube.collection.schema import label_array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stability(TwoSamples):
+    """Stability method: how often does a topic sample contradict most samples?
+
+    The topic sample of a trial is the first sample of the swap method with the same seed. For each pair of runs, the samples on
+    which the first run is better, the second is better, and both are equal within the fuzziness are counted. The error rate is the
+    share of the smaller of the first two counts, `ties` is the share of the third, both over all pairs.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> result = analyse(simulate_cube(n_runs=6, seed=3), Stability(sampling="replacement"), trials=100, seed=1)
+    >>> orders = result[["first_better", "second_better", "equal"]].sel(metric="AP", pair=0).squeeze()
+    >>> int(orders.to_array().sum())
+    100
+    """
+
+    name: ClassVar[str] = "stability"
+    examples: ClassVar[tuple[str, ...]] = ("--size 25 --trials 1000 --seed 1",)
+
+    fuzziness: tuple[float, ...] = option_field(
+        (0.05,),
+        "Means that differ by less than this share of the larger are equal.",
+        detail="So are means that do not differ at all.",
+        minimum=0,
+        below=1,
+    )
+
+    def block(self, table: Table, start: int, stop: int) -> Mapping[str, Part]:
+        sizes, (n_cells, n_runs, _) = self.n_drawn(table), table.scores.shape
+        n_pairs = n_runs * (n_runs - 1) // 2
+        first, second = np.zeros((2, n_cells, len(sizes), len(self.fuzziness), n_pairs), np.int64)
+        for s, size in enumerate(sizes):
+            for low, high in self.chunks(table, start, stop):
+                counts = self.counts(table, size, low, high)[:1]
+                for cell, grid in enumerate(table.grids):
+                    means = self.sums(table, cell, counts, size)[:, 0]
+                    means += grid.low / grid.unit * size
+                    place = 0
+                    for run in range(n_runs - 1):
+                        pairs = slice(place, place + n_runs - 1 - run)
+                        place = pairs.stop
+                        apart = means[run] - means[run + 1 :]
+                        larger = np.maximum(means[run], means[run + 1 :])
+                        for k, fuzzy in enumerate(self.fuzziness):
+                            # A difference of up to one unit for each topic is none.
+                            least = np.maximum(fuzzy * larger - size, size + 0.5)
+                            first[cell, s, k, pairs] += (apart >= least).sum(axis=-1)
+                            second[cell, s, k, pairs] += (-apart >= least).sum(axis=-1)
+        return {"first_better": Sum(first), "second_better": Sum(second)}
+
+    def result(self, table: Table, totals: Totals) -> xr.Dataset:
+        first, second = totals["first_better"], totals["second_better"]
+        equal = table.trials - first - second
+        n_comparisons = table.trials * first.shape[-1]
+        values = {
+            "first_better": first,
+            "second_better": second,
+            "equal": equal,
+            "error_rate": np.minimum(first, second).sum(axis=-1) / n_comparisons,
+            "ties": equal.sum(axis=-1) / n_comparisons,
+        }
+        runs = xr.DataArray(label_array(table.runs), dims=names.RUN)
+        coords = {
+            names.SIZE: np.array(self.sizes(table)),
+            names.FUZZINESS: np.array(self.fuzziness),
+            names.RUN: runs,
+            **pair_labels(runs),
+        }
+        attrs = {"sampling": self.sampling, "summary": self.summary}
+        return table.dataset(VARIABLES, values, coords, attrs)

@@ -1,0 +1,170 @@
+"""What the counts of the swap method say: swap rates, required differences, shares, and their limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses import jackknife
+from scorecube.analyses.protocol import Totals
+from scorecube.analyses.swap_quantities import VARIABLES
+from scorecube.analyses.table import FloatArray, IntArray, Table
+from scorecube.kernels.swap import count_and_swaps, orders
+from scorecube.statistics.batches import rate_limits
+from scorecube.statistics.required_difference import Required, required_differences, share_beyond
+
+Swap = Any
+"""The record of options, which makes results by this module."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Comparisons of all trials (cell, size), of all topics or without a group of them.
+
+    count, swaps: int64 (cell, size, bin).
+    required: Of `required_differences`.
+    share: float64 (cell, size, confidence): share of comparisons with `Required.smooth`, NaN where nothing is required.
+    tau: float64 (cell, size): mean of Kendall's tau-a over trials.
+    """
+
+    count: IntArray
+    swaps: IntArray
+    required: Required
+    share: FloatArray
+    tau: FloatArray
+
+
+def curve_of(swap: Swap, counts: IntArray) -> Curve:
+    """Return the curve of the counts of a block, int64 (cell, size, batch, code)."""
+    total = counts.sum(axis=2)
+    count, swaps = count_and_swaps(total, swap.rule == "s1")
+    same, _, opposite, _ = orders(total)
+    n_closed = swap.n_closed(count.shape[-1])
+    required = required_differences(count, swaps, swap.confidence, n_closed)
+    share = share_beyond(count, required.smooth)
+    tau = (same - opposite).sum(axis=-1) / count.sum(axis=-1)
+    return Curve(count, swaps, required, np.where(required.isotonic < 0, np.nan, share), tau)
+
+
+def make_result(swap: Swap, table: Table, totals: Totals) -> xr.Dataset:
+    """Return the labelled result."""
+    curve = curve_of(swap, totals["counts"])
+    left_out = [curve_of(swap, each["counts"]) for each in totals.left_out]
+    total = orders(totals["counts"].sum(axis=2))
+    by_batch = count_and_swaps(np.moveaxis(totals["counts"], 2, 0), swap.rule == "s1")
+    low, high = rate_limits(*by_batch, totals["filled"])
+    ties = total.tied.copy()
+    ties[..., 0] += total.both_tied
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate, tie_share = curve.swaps / curve.count, ties / curve.count
+    values: dict[str, Any] = {
+        "count": curve.count,
+        "swaps": curve.swaps,
+        "both_zero": total.both_tied,
+        "swap_rate": rate,
+        "swap_rate_low": low,
+        "swap_rate_high": high,
+        "swap_rate_fitted": curve.required.fitted,
+        "tie_share": tie_share,
+        **of_samples(swap, table, totals),
+        **of_curve(swap, curve),
+    }
+    values |= of_topics(swap, table, curve, left_out, values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relative = values["required_difference"] / values["max_performance"][..., np.newaxis]
+    values["relative_difference"] = relative
+    n_bins = curve.count.shape[-1]
+    if swap.bins == "auto":
+        n_bins = max(2, int(np.flatnonzero(curve.count.any(axis=(0, 1))).max(initial=0)) + 1)
+    for each in VARIABLES:
+        if names.BIN in each.dims:
+            values[each.name] = values[each.name][..., :n_bins]
+    coords = {
+        names.SIZE: np.array(swap.sizes(table)),
+        names.BIN: np.arange(n_bins),
+        "lower": (names.BIN, swap.edges(n_bins)),
+        names.CONFIDENCE: np.array(swap.confidence),
+    }
+    options = ("sampling", "rule", "share", "required", "summary")
+    attrs = {name: getattr(swap, name) for name in options}
+    return table.dataset(VARIABLES, values, coords, attrs)
+
+
+def of_samples(swap: Swap, table: Table, totals: Totals) -> dict[str, Any]:
+    """Return what is known of the samples: largest mean and difference, overlap, and tau of each trial."""
+    n_pairs = len(table.runs) * (len(table.runs) - 1) // 2
+    n_samples = table.trials * (n_pairs if swap.share == "none" else 1)
+    units = np.array([grid.unit for grid in table.grids])[:, np.newaxis]
+    lows = np.array([grid.low for grid in table.grids])[:, np.newaxis]
+    largest, widest = np.moveaxis(
+        totals["largest"] / np.array(swap.n_drawn(table))[:, np.newaxis], -1, 0
+    )
+    first, second, both = totals["distinct"].T
+    return {
+        "max_performance": lows + largest * units,
+        "max_difference": widest * units,
+        "unique": (first + second) / (2 * n_samples),
+        "common": both / n_samples,
+        "tau_of_trial": totals["order"] / n_pairs,
+    }
+
+
+def of_curve(swap: Swap, curve: Curve) -> dict[str, Any]:
+    """Return the required differences by both rules, and the share of comparisons that reach the chosen one."""
+    count, required = curve.count, curve.required
+    n_bins, edges = count.shape[-1], swap.edges(count.shape[-1])
+    chosen = required.suffix if swap.required == "suffix" else required.isotonic
+    at_least = np.cumsum(count[..., ::-1], axis=-1)[..., ::-1]
+    reached = np.take_along_axis(at_least, np.maximum(chosen, 0), axis=-1) / at_least[..., :1]
+    share = np.where(chosen < 0, np.nan, reached)
+    shares = np.nan_to_num(share)
+    behind = np.where(np.isnan(share).all(axis=0), np.nan, shares.max(axis=0) - shares)
+    return {
+        "required_difference": np.where(chosen < 0, np.nan, edges[chosen]),
+        "required_suffix": np.where(required.suffix < 0, np.nan, edges[required.suffix]),
+        "required_difference_smooth": required.smooth * swap.bin_width,
+        "open_bin": chosen >= swap.n_closed(n_bins),
+        "share": share,
+        "share_behind": behind,
+        "support": edges[n_bins - 1 - np.argmax(count[..., ::-1] > 0, axis=-1)],
+        "tau": curve.tau,
+    }
+
+
+def of_topics(
+    swap: Swap, table: Table, curve: Curve, left_out: list[Curve], values: dict[str, Any]
+) -> dict[str, Any]:
+    """Return limits over topics: of required differences and shares by the isotonic rule, of how far shares are behind the largest, and of tau."""
+    found: dict[str, Any] = {}
+    # Limits are of the smooth curve; what is shown is at the edge of a bin, and no difference exceeds the range.
+    smooth = np.array([each.required.smooth for each in left_out])
+    low, high = jackknife.limits(curve.required.smooth, smooth, "log")
+    most = np.array([grid.high - grid.low for grid in table.grids])[:, np.newaxis, np.newaxis]
+    estimate = values["required_difference"]
+    found["required_low"] = np.minimum(low * swap.bin_width, estimate)
+    found["required_high"] = np.clip(high * swap.bin_width, estimate, np.maximum(most, estimate))
+    low, high = jackknife.limits(curve.share, np.array([each.share for each in left_out]), "logit")
+    found["share_low"] = np.minimum(low, values["share"])
+    found["share_high"] = np.maximum(high, values["share"])
+    low, high = limits_behind(curve.share, [each.share for each in left_out])
+    found["share_behind_low"], found["share_behind_high"] = low, high
+    if swap.required != "isotonic":
+        found = dict.fromkeys(found, np.full(estimate.shape, np.nan))
+    taus = np.array([each.tau for each in left_out])
+    found["tau_low"], found["tau_high"] = jackknife.limits(curve.tau, taus, "atanh")
+    return found
+
+
+def limits_behind(share: FloatArray, left_out: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Return limits of how far shares are behind the largest, for all pairs of metrics together (Bonferroni), NaN where a share or replicate is missing.
+
+    share: float64 (cell, size, confidence); left_out: the same without each group of topics.
+    """
+    n_pairs = max(1, len(share) * (len(share) - 1) // 2)
+    best = np.argmax(np.nan_to_num(share, nan=-1.0), axis=0)[np.newaxis]
+    behind = [np.take_along_axis(each, best, axis=0) - each for each in (share, *left_out)]
+    return jackknife.limits(behind[0], np.array(behind[1:]), "plain", 1 - 0.05 / n_pairs)

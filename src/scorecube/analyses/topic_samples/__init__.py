@@ -1,1 +1,0 @@
-"""Analyses of random topic samples: swap, stability and split-half methods."""

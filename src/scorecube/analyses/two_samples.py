@@ -1,0 +1,205 @@
+"""Two samples of topics in each trial, and the sums of scores over them.
+
+References: Sakai 2005, "The effect of topic sampling in sensitivity comparisons of information retrieval metrics".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.options import option_field
+from scorecube.analyses.protocol import TableAnalysis
+from scorecube.analyses.table import FloatArray, Table
+from scorecube.collection.topic_means import area_weights, log_scores
+from scorecube.errors import BadPlan, option
+from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples
+from scorecube.names import Purpose
+
+MOST_SIZES = 1000
+MOST_DRAWS = 1000
+"""Times that a sample draws each topic on average, beyond which it tells nothing that the collection does not."""
+LOG_UNITS = 2.0**32
+"""Units of a logarithm: sums of up to 2**17 logarithms are exact."""
+HELD_BYTES, LEAST_TRIALS, MOST_TRIALS = 2**20, 32, 512
+"""Memory of sums that are held together, so that they stay in the second-level cache, and their trials."""
+
+ALL_RUNS = slice(None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoSamples(TableAnalysis):
+    """Base of analyses that draw two samples of topics in each trial, for all metrics and runs."""
+
+    sampling: Literal["disjoint", "replacement", "independent"] = option_field(
+        "disjoint",
+        "Two samples without common topics (disjoint), each with replacement, or each without (independent).",
+        detail="Those of Sakai 2005, Fig. 1; of Sakai 2005, section 3.1 and Sakai 2007; and of Sakai 2005, section 3.2, drawn independently of each other.",
+    )
+    size: int | Sequence[int] | None = option_field(
+        None,
+        "Topics in each sample, e.g. 25, or 5,10,25, or 5..25:5; half of them, with replacement all, by default.",
+        detail="Several, as of Voorhees and Buckley 2002: a trial's sample of one size is the beginning of that of the next larger size. Of topics in groups it counts groups.",
+        unit="topics",
+        minimum=1,
+        convert=lambda text: parse_sizes(text),
+    )
+    summary: Literal["mean", "geo", "area"] = option_field(
+        "mean",
+        "What a sample's scores are summarised by: mean, geometric mean (geo), or area measure (area).",
+        detail="Scores below 1e-5 count as 1e-5 in geometric means. The area measure is the mean over X = 1 .. n/4 of the mean of the X worst scores.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.size, Sequence):
+            ascending = tuple(sorted(set(self.size)))
+            # Equal sizes must have equal digests.
+            object.__setattr__(self, "size", ascending[0] if len(ascending) == 1 else ascending)
+
+    def n_drawn(self, table: Table) -> list[int]:
+        """Return the units in a sample of each size, ascending; of a part of a table its part of them."""
+        n = table.n_whole
+        if self.size is None:
+            drawn = [n if self.sampling == "replacement" else n // 2]
+        else:
+            sizes = self.size if isinstance(self.size, Sequence) else (self.size,)
+            drawn = [max(1, round(size / table.in_bag)) for size in sizes]
+        return [max(1, size * table.sizes.size // n) if n else size for size in drawn]
+
+    def sizes(self, table: Table) -> list[int]:
+        """Return the topics, or groups of topics, in a sample of each size."""
+        return [round(size * table.in_bag) for size in self.n_drawn(table)]
+
+    def notes(self, table: Table) -> list[str]:
+        n, n_runs, largest = table.sizes.size, len(table.runs), self.n_drawn(table)[-1]
+        if n_runs < 2 or n < 2:
+            raise BadPlan(
+                f"{self.name} needs 2 runs and 2 topics, found {n_runs} runs and {n} topics"
+            )
+        if isinstance(self.size, Sequence) and len(self.size) > MOST_SIZES:
+            raise BadPlan(f"{len(self.size)} sample sizes; use 1 to {MOST_SIZES}", option="size")
+        if self.sampling == "disjoint" and 2 * largest > n:
+            raise BadPlan(
+                f"two disjoint samples of {largest} topics need {2 * largest} topics, but there are only {n}; "
+                f"use {option('size', n // 2)} or less, or {option('sampling', 'replacement')}",
+                option="size",
+            )
+        if self.sampling == "independent" and largest > n:
+            raise BadPlan(
+                f"a sample of {largest} topics without replacement needs {largest} topics, but there are only {n}",
+                option="size",
+            )
+        if self.summary != "mean" and table.n_topics != n:
+            raise BadPlan("only means are defined of topics in groups or bags", option="summary")
+        notes = super().notes(table)
+        if table.in_bag > 1:
+            sizes = ", ".join(f"{size:,}" for size in self.sizes(table))
+            notes.append(f"Samples are of whole bags: of {sizes} topics.")
+        if largest > MOST_DRAWS * n:
+            notes.append(
+                f"samples of {largest:,} topics draw each of the {n:,} topics more than {MOST_DRAWS:,} times, so that their means hardly differ; "
+                f"did you mean {n:,}, as many as there are?"
+            )
+        return notes
+
+    def chunks(self, table: Table, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Yield ranges of trials that are computed together; results do not depend on them."""
+        held = 16 * max(table.scores.shape[1:])
+        step = max(LEAST_TRIALS, min(HELD_BYTES // held, MOST_TRIALS))
+        for low in range(start, stop, step):
+            yield low, min(low + step, stop)
+
+    def counts(
+        self, table: Table, size: int, low: int, high: int, pair: int | None = None
+    ) -> FloatArray:
+        """Return how often the samples of the trials low .. high-1 draw each unit: float64 (half, trial, unit).
+
+        size: Units in a sample.
+        pair: Number of a pair of runs with samples of its own.
+        """
+        key = table.key(Purpose.SWAP_TOPICS if pair is None else Purpose.SWAP_PAIRS)
+        kind = int(Sampling[self.sampling.upper()])
+        return topic_counts(key, kind, table.sizes.size, size, low, high, pair or 0)
+
+    def sums(
+        self,
+        table: Table,
+        cell: int,
+        counts: FloatArray,
+        size: int,
+        runs: slice | list[int] = ALL_RUNS,
+    ) -> FloatArray:
+        """Return the sums of scores over samples in units of the grid, integers: float64 (run, half, trial).
+
+        Of other summaries than the mean they are the summary times the size.
+        """
+        n_halves, n_trials, n = counts.shape
+        drawn = counts.reshape(-1, n).T
+        if self.summary == "mean":
+            sums = table.units[cell][runs] @ drawn
+        else:
+            scores = table.scores[cell][runs]
+            if self.summary == "geo":
+                logs = np.rint(log_scores(scores) * LOG_UNITS) @ drawn
+                means = np.exp(logs / (LOG_UNITS * size))
+            else:
+                means = np.stack([area_measures(row, drawn, size) for row in scores])
+            sums = table.grids[cell].to_units(means) * size
+        return np.asarray(sums.reshape(-1, n_halves, n_trials))
+
+    def drawn(self, table: Table) -> xr.Dataset:
+        """Return the units of the samples of all trials, of the largest size: ``topic_sample[trial, half, draw]``."""
+        key, kind = table.key(Purpose.SWAP_TOPICS), int(Sampling[self.sampling.upper()])
+        size = self.n_drawn(table)[-1]
+        positions = topic_samples(key, kind, table.sizes.size, size, 0, table.trials)
+        dims = names.TRIAL, names.HALF, names.DRAW
+        return xr.Dataset({names.TOPIC_SAMPLE: (dims, positions)})
+
+
+def area_measures(scores: FloatArray, drawn: FloatArray, size: int) -> FloatArray:
+    """Return the area measures of samples of the scores of a run, float64 (sample,).
+
+    scores: float64 (unit,).
+    drawn: float64 (unit, sample): how often a unit is in a sample.
+    """
+    order = np.argsort(scores, kind="stable")
+    weights = area_weights(size)
+    # Weight of the worst 0, 1, ... scores of a sample; units are added in ascending order of their scores.
+    worst = np.concatenate([[0.0], np.cumsum(weights)])
+    ahead = np.minimum(np.cumsum(drawn[order], axis=0).astype(np.int64), len(weights))
+    shares = np.diff(worst[ahead], axis=0, prepend=0.0)
+    return np.asarray((shares * scores[order][:, np.newaxis]).sum(axis=0))
+
+
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """Return the sample sizes of a text: numbers, and inclusive ranges with a step.
+
+    Examples
+    --------
+    >>> parse_sizes("5,10,25")
+    (5, 10, 25)
+    >>> parse_sizes("5..25:5,50")
+    (5, 10, 15, 20, 25, 50)
+    """
+    sizes: list[int] = []
+    try:
+        for part in text.split(","):
+            first, dots, rest = part.partition("..")
+            last, colon, increment = rest.partition(":")
+            low, step = int(first), int(increment) if colon else 1
+            high = int(last) if dots else low
+            if step < 1 or high < low or high - low >= step * MOST_SIZES:
+                raise ValueError(part)
+            sizes += range(low, high + 1, step)
+    except ValueError:
+        raise BadPlan(
+            f"{option('size')} {text!r} is not numbers like 25, or 5,10,25, or 5..25:5",
+            option="size",
+        ) from None
+    return tuple(sizes)

@@ -1,1 +1,0 @@
-"""Agreement of two rankings of the same runs."""

@@ -1,1 +1,0 @@
-"""Swap and stability counts."""

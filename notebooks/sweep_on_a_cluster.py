@@ -62,7 +62,7 @@ study = "collections.zarr"
 name = "tukey"
 
 [[analysis]]
-name = "splits"
+name = "swap"
 size = 20
 """)
 (folder / "processes.yaml").write_text("kind: processes\nworkers: 2\n")
@@ -126,7 +126,7 @@ def column(analysis, table, value, **chosen):
 
 
 share = column("tukey", None, "share", alpha=0.05)
-tau = column("splits", None, "tau_mean")
+tau = column("swap", "halves", "tau")
 answer = pd.DataFrame(
     {
         "share": share[TRACKS],
@@ -151,5 +151,5 @@ gain.agg(["min", "mean", "max"]).round(3)
 # from one collection may be one about that collection.
 
 # %%
-figure = sc.figure(stored["web2013"].result("splits"))
+figure = sc.figure(stored["web2013"].result("swap"))
 figure

@@ -35,7 +35,7 @@ def pyterrier(names: Names) -> None:
 
 def sweep(names: Names) -> None:
     assert len(list(names["study"])) == 20
-    assert all(each == {"tukey": 1, "splits": 1} for each in names["results"].values())
+    assert all(each == {"tukey": 1, "swap": 1} for each in names["results"].values())
     assert names["again"].startswith("40 plans, 40 done already")
     gain = names["gain"]
     assert (gain.min() < 0).all()

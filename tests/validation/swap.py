@@ -27,8 +27,8 @@ MANY_TOPICS = 1200
 MODELS = (15, 30, 60)
 """Numbers of runs."""
 REAL = {
-    "robust2004 AP, P@10": ("robust2004/ap_249topics.csv", "robust2004/p10_249topics.csv"),
-    "adhoc8 AP, RR": ("adhoc8/ap.csv", "adhoc8/rr.csv"),
+    "robust2004": ("robust2004/ap_249topics.csv", "robust2004/p10_249topics.csv"),
+    "TREC-8": ("adhoc8/ap.csv", "adhoc8/p10.csv", "adhoc8/rr.csv"),
 }
 N_RUNS = 30
 """Runs of real matrices, evenly spread."""
@@ -51,7 +51,7 @@ def of_files(files: tuple[str, ...]) -> Floats:
 
 
 def cube_of(scores: Floats) -> xr.Dataset:
-    """Return scores (metric, run, topic) as a cube of metrics of no known name, with the range 0 to 1 of scores like AP."""
+    """Return scores (metric, run, topic) as a cube of AP, P@10 and RR."""
     n_metrics, n_runs, n_topics = scores.shape
     runs, topics = [f"r{k:03d}" for k in range(n_runs)], [f"{k:04d}" for k in range(n_topics)]
     names = ["AP", "P@10", "RR"][:n_metrics]

@@ -38,7 +38,7 @@ from scorecube.statistics.multiple_testing import METHODS
 T = TypeVar("T")
 REFUSED_BINARY, FEW_BINARY = 5, 10
 """Numbers of units up to which scores 0 and 1 are refused, and noted."""
-TILE = 64
+TILE = 24
 """Pairs that are tested together; results do not depend on it."""
 KEPT_BYTES = 2**28
 """Most memory of what blocks of all cells share; they make more for themselves."""

@@ -12,6 +12,7 @@ from scorecube.analyses.plan import PreparedPlan
 from scorecube.collection.rows import is_loaded
 from scorecube.collection.selection import n_cells
 from scorecube.errors import BadPlan, counted, option
+from scorecube.execute.blas_threads import one_blas_thread
 from scorecube.execute.block_writer import MAX_WAITING
 from scorecube.execute.memory import default_memory, program_bytes, release_memory
 from scorecube.names import SCORE
@@ -196,7 +197,9 @@ def estimate(
             f"a block needs at least 1 of the {analysis.unit}, not {block_units}",
             option="block_units",
         )
-    cost, units = analysis.cost(prepared.prepared, plan.trials), prepared.n_units
+    units = prepared.n_units
+    with one_blas_thread():  # as blocks are computed
+        cost = analysis.cost(prepared.prepared, plan.trials)
     allowed = memory or default_memory()
     if program is None:
         program = program_bytes(type(analysis))

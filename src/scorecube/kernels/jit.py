@@ -37,9 +37,6 @@ def compiled(function: Function) -> Function:
     return cast("Function", Kernel(function))
 
 
-inlined = compiled
-
-
 class Kernel:
     """A function that is compiled, or loaded from the disk, when it is called; other kernels may call it.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scorecube.kernels.arrays import Float64Array2, Integer, UInt64Array1
+from scorecube.kernels.arrays import Integer, UInt64Array1
 from scorecube.kernels.bits import multiply_high
 from scorecube.kernels.jit import compiled
 from scorecube.names import Purpose
@@ -25,7 +25,7 @@ WEYL_0 = np.uint64(0x9E3779B97F4A7C15)
 WEYL_1 = np.uint64(0xBB67AE8584CAA73B)
 LANES = 32
 """Counters whose words `fill_many` computes together."""
-_HALF, _LOW, _TO_53 = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(11)
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 def stream_key(seed: int, purpose: Purpose, part: int = 0) -> UInt64Array1:
@@ -115,23 +115,3 @@ def below(word: np.uint64, bound: Integer) -> np.int64:
     The bias is at most bound / 2**64.
     """
     return np.int64(multiply_high(word, np.uint64(bound)))
-
-
-@compiled
-def uniforms(
-    key: UInt64Array1, n_numbers: int, start: int, stop: int, before: int = 0
-) -> Float64Array2:
-    """Draw numbers between 0 and 1, both excluded, in each of the trials start .. stop-1.
-
-    key: uint64 (2,): stream key.
-    n_numbers: Numbers of a trial.
-    start, stop: Range of trials.
-    before: Numbers of a trial before those that are drawn: a multiple of 4.
-    Returns numbers: float64 (trial, number).
-    """
-    numbers, words = np.empty((stop - start, n_numbers)), np.empty(n_numbers, np.uint64)
-    for trial in range(stop - start):
-        fill_words(key, start + trial, words, 0, before)
-        for k in range(n_numbers):
-            numbers[trial, k] = (np.float64(words[k] >> _TO_53) + 0.5) * 2.0**-53
-    return numbers

@@ -14,7 +14,7 @@ import scipy.stats
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.judge_comparison import labels as compared_labels
+from scorecube.analyses.judge_labels import labels as compared_labels
 from scorecube.analyses.table import random_groups
 from scorecube.errors import BadInput, BadPlan
 from scorecube.ingest.judge_labels import is_label_table, qrels_of_table

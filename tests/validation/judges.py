@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 import scorecube as sc
-from scorecube.analyses.judge_comparison import labels
+from scorecube.analyses.judge_labels import labels
 from scorecube.collection.judgement_sets import label_counts
 from scorecube.statistics.corrected_means import corrected_mean
 from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients

@@ -28,6 +28,7 @@ from scorecube.analyses.correlation_quantities import (
 )
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.protocol import Part, TableAnalysis, Totals
+from scorecube.analyses.sorted_means import QUARTILES, in_order
 from scorecube.analyses.table import Table
 from scorecube.errors import BadPlan, counted
 from scorecube.kernels.ranks import Concordance, concordance, ranks_above, spearman, tau_ap
@@ -36,7 +37,6 @@ from scorecube.statistics.kendall_tau import exact_p, normal_p, null_error
 IntArray = NDArray[np.int64]
 MIN_RUNS = 3
 """Smallest number of runs for which correlations are computed."""
-QUARTILES = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,19 +169,4 @@ def comparison_labels(table: Table, compared: IntArray) -> dict[str, Any]:
     columns = zip((METRIC_A, GAIN_A, METRIC_B, GAIN_B), labels, compared.T, strict=True)
     return {
         name: (names.COMPARISON, np.array(of_dim, object)[place]) for name, of_dim, place in columns
-    }
-
-
-def in_order(table: Table, above: IntArray) -> dict[str, Any]:
-    """Return means, and those of runs in the order of the first metric, equal ones in label order, with swops."""
-    of_first = above[table.cell_of[0]]
-    order = np.argsort(of_first, axis=-1, kind="stable")  # (gain, place)
-    means, ranks = table.means[table.cell_of], above[table.cell_of]
-    sorted_ranks = np.take_along_axis(ranks, order[np.newaxis], axis=-1)
-    return {
-        "mean": table.means,
-        "sorted_run": np.array(table.runs, object)[order],
-        "sorted_mean": np.take_along_axis(means, order[np.newaxis], axis=-1).swapaxes(0, 1),
-        "swops": (np.diff(sorted_ranks, axis=-1) < 0).sum(axis=-1).T,
-        "mean_quartile": np.moveaxis(np.quantile(table.means, QUARTILES, axis=-1), 0, -1),
     }

@@ -18,6 +18,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses import judge_comparison as comparison
 from scorecube.analyses.base import ANY_NUMBER
+from scorecube.analyses.judge_labels import labels
 from scorecube.analyses.judge_quantities import VARIABLES
 from scorecube.analyses.judged_tables import JudgedTable, JudgedTables, judged_tables
 from scorecube.analyses.options import level_field, option_field
@@ -145,7 +146,7 @@ class Judges(TableAnalysis):
             **comparison.decisions(judged, self.alpha),
             **comparison.biases(judged, self.confidence),
             **comparison.corrections(judged, sizes, self.confidence),
-            **comparison.labels(judged, self.confidence),
+            **labels(judged, self.confidence),
             "labelled_topics": np.array([size or judged.n_shared for size in sizes]),
             "n_shared": judged.n_shared,
             "n_truth": judged.n_truth,

@@ -1,1 +1,0 @@
-"""Resampling tests of pairs of runs."""

@@ -17,7 +17,6 @@ import xarray as xr
 import scorecube as sc
 from scorecube.collection.evaluation import cube_dataset
 from scorecube.metrics import parse_metric
-from scorecube.testing import simulate_rankings
 from tests.conftest import Tree
 
 pytestmark = pytest.mark.alone
@@ -70,13 +69,6 @@ def study_of_scores(path: Path, n_runs: int, n_topics: int, n_metrics: int) -> P
     return path
 
 
-def study_of_rankings(path: Path) -> Path:
-    rankings = simulate_rankings(n_runs=30, n_teams=30, depth=50, seed=1)
-    cube = sc.evaluate(rankings, ["AP", "Q", "nDCG@10"], ["3:2:1", "1:1:1"])
-    sc.open_study(path, mode="a").add("one", cube=cube, rankings=rankings)
-    return path
-
-
 def announced(*words: object) -> float:
     """Return the estimate in MB that a dry run of a command prints."""
     stderr = measure(*words, "--dry-run").stderr
@@ -85,12 +77,10 @@ def announced(*words: object) -> float:
     return int(shown[1].replace(",", "")) * 2**20 / 1e6
 
 
-TOPIC_SIZES = "45,40,35,30,25,20,15,10,5"
 WORKLOADS: dict[str, tuple[Callable[[Path], Path], list[object]]] = {
     "swap": (lambda path: study_of_scores(path, 400, 1000, 12), ["--trials", 200]),
     "bootstrap": (lambda path: study_of_scores(path, 1500, 50, 2), ["--trials", 300]),
     "tukey": (lambda path: study_of_scores(path, 1500, 50, 12), ["--trials", 300]),
-    "teams": (study_of_rankings, ["--leave", "all", "--topics", TOPIC_SIZES, "--trials", 4000]),
 }
 
 

@@ -57,7 +57,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/lists", TEAMS),
     ("kernels/ranks", ("tests/kernels/test_ranks.py", "tests/analyses/test_correlation.py")),
     ("kernels/swap", ("tests/kernels/test_swap.py", SWAP, f"{SAMPLES}/test_swap_options.py")),
-    ("statistics/(proportion|batches)", ("tests/statistics/test_intervals.py", f"{SAMPLES}/test_swap_intervals.py")),
+    ("statistics/batches", ("tests/statistics/test_intervals.py", f"{SAMPLES}/test_swap_intervals.py")),
     ("statistics/required", ("tests/statistics/test_required_difference.py",)),
     ("statistics/kendall_tau", ("tests/statistics/test_intervals.py", "tests/statistics/test_kendall_tau.py")),
     ("statistics/multiple", ("tests/statistics/test_multiple_testing.py",)),

@@ -46,7 +46,16 @@ OFFERED = {
     "Analyses: metrics and required differences": (*("Swap", "Stability", "Correlation"),),
     "Analyses: topics, judges, teams": ("Reliability", "Judges", "Teams"),
     "Numbers of topics": ("topic_set_size", "wcw"),
-    "Results": ("complete", "table", "findings", "figure", "report", "latex", "markdown"),
+    "Results": (
+        "complete",
+        "samples",
+        "table",
+        "findings",
+        "figure",
+        "report",
+        "latex",
+        "markdown",
+    ),
     "Studies": ("open_study", "merge", "ScorecubeError"),
 }
 """What `scorecube` offers, by what people do."""

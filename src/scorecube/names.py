@@ -58,8 +58,6 @@ DOUBTS: Final = "doubts"
 """Attribute of rankings, scores and results, and fact of a collection: what looks like a mistake, one sentence each."""
 STATISTIC: Final = "statistic"
 """Measure of agreement of two rankings, e.g. tau, tau_b, tau_ap or spearman."""
-THRESHOLD: Final = "threshold"
-"""Tau that a ranking must reach to count as settled, e.g. 0.9."""
 JUDGEMENTS: Final = "judgements"
 """Set of judgements that the scores of a gain setting are based on (coordinate along gain)."""
 SETTING: Final = "setting"
@@ -167,7 +165,6 @@ class Purpose(IntEnum):
     TEAMS_LEFT_OUT = 8
     TOPIC_CHAIN = 9
     SWAP_PAIRS = 16
-    SWAP_LIMITS = 17
     ESTIMATES = 33
     NORMAL_ERRORS = 36
     REPETITIONS = 51

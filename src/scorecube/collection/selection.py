@@ -14,7 +14,7 @@ from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import as_cube, labels, metric_names
 from scorecube.collection.gaps import on_complete_topics
 from scorecube.collection.metric_spellings import read_metric
-from scorecube.collection.topic_means import kinds_of, summarise
+from scorecube.collection.topic_means import summarise
 from scorecube.errors import BadInput, BadName, BadPlan, nearest, option
 from scorecube.metrics import Metric
 
@@ -171,19 +171,6 @@ def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 def n_cells(cube: xr.Dataset) -> int:
     """Return the number of distinct cells, those of `cells`, without loading scores."""
     return int(distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])[0].sum())
-
-
-def cell_kinds(cube: xr.Dataset) -> list[str]:
-    """Return the summary over topics of each distinct cell, in the order of `cells`: one of `scorecube.metrics.registry.SUMMARIES`."""
-    kinds = dict(zip(schema.labels_of(cube, names.METRIC), kinds_of(cube), strict=True))
-    return [kinds[metric] for metric in cell_metrics(cube)]
-
-
-def cell_metrics(cube: xr.Dataset) -> list[str]:
-    """Return the metric of each distinct cell, in the order of `cells`."""
-    metrics = schema.labels_of(cube, names.METRIC)
-    distinct, _ = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
-    return [metrics[place] for place in np.nonzero(distinct)[0].tolist()]
 
 
 def distinct_cells(uses: Any, n_gains: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

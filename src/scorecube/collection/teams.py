@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from scorecube import names
@@ -80,12 +78,6 @@ def with_systems(
     runs = schema.labels_of(dataset, names.RUN)
     labels = teams_of(runs, systems, path=path, notify=notify, kind=names.SYSTEM)
     return dataset.assign_coords({names.SYSTEM: (names.RUN, schema.label_array(labels))})
-
-
-def units_of_runs(cube: xr.Dataset) -> np.ndarray[Any, Any]:
-    """Return the number of the team of each run, int64 (run,); of the run where teams are not known."""
-    dim = names.TEAM if names.TEAM in cube.coords else names.RUN
-    return np.unique(schema.labels_of(cube, dim), return_inverse=True)[1].astype(np.int64)
 
 
 def listed(labels: Sequence[str], between: str = ", ") -> str:

@@ -44,9 +44,9 @@ for name in [*TRACKS, "genomics2004", "robust2004-99"]:
 len(list(study))
 
 # %% [markdown]
-# ## The sweep file and the profile
+# ## The sweep file and the cluster
 #
-# `scorecube sweep --init` writes an example; `cluster/` in the repository has profiles of clusters. Here two processes
+# `scorecube sweep --init` writes an example; `cluster/` in the repository has files of clusters. Here two processes
 # of this machine are the cluster.
 
 # %%
@@ -65,7 +65,10 @@ name = "tukey"
 name = "swap"
 size = 20
 """)
-(folder / "processes.yaml").write_text("kind: processes\nworkers: 2\n")
+(folder / "processes.yaml").write_text("""\
+class: distributed.LocalCluster
+options: {n_workers: 2, threads_per_worker: 1}
+""")
 
 
 def sweep(*words):

@@ -87,9 +87,7 @@ coefficients = (
     .query("n_topics == 50")
     .set_index("metric")
 )
-coefficients[
-    ["erho2", "erho2_jackknife_low", "erho2_jackknife_high", "phi"]
-].round(2)
+coefficients[["erho2", "erho2_low", "erho2_high", "phi"]].round(2)
 
 # %%
 needed = (
@@ -97,9 +95,7 @@ needed = (
     .query("coefficient == 'erho2'")
     .set_index("metric")
 )
-needed[
-    ["n_topics", "n_topics_jackknife_low", "n_topics_jackknife_high"]
-].round(0)
+needed[["n_topics", "n_topics_low", "n_topics_high"]].round(0)
 
 # %%
 figure = sc.figure(reliability, size=(7, 3.5))

@@ -79,7 +79,9 @@ def limits(
     link, freedom = LINKS[scale], len(replicates) - 1
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         centre, values = link.to(np.asarray(estimate, float)), link.to(replicates)
-        variance = freedom / len(values) * ((values - values.mean(axis=0)) ** 2).sum(axis=0)
+        # One group after the other: numpy adds in another order where the other axes are short.
+        mean = np.add.accumulate(values)[-1] / len(values)
+        variance = freedom / len(values) * np.add.accumulate((values - mean) ** 2)[-1]
         half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(variance)
         finite = np.isfinite(centre) & np.isfinite(half)
         low, high = (

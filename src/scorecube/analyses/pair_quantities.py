@@ -142,4 +142,4 @@ EQUIVALENCE = (
 VARIABLES = (*MOMENTS, *decisions(), *TRIALS, *JOINT)
 PAIRED = (*MOMENTS, *decisions(names.TEST), *EQUIVALENCE)
 ALWAYS = ("mean", "mean_difference", "p_value", "significant", "share", "n_tested")
-OPTIONAL = tuple((each.name,) for each in (*VARIABLES, *EQUIVALENCE) if each.name not in ALWAYS)
+OPTIONAL = tuple((each.name,) for each in VARIABLES if each.name not in ALWAYS)

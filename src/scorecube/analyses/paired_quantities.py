@@ -1,6 +1,6 @@
 """What results of `Paired` hold."""
 
-from scorecube.analyses.pair_quantities import OPTIONAL, PAIRED
+from scorecube.analyses.pair_quantities import ALWAYS, PAIRED
 
 VARIABLES = PAIRED
-__all__ = ["OPTIONAL", "VARIABLES"]
+OPTIONAL = tuple((each.name,) for each in VARIABLES if each.name not in ALWAYS)

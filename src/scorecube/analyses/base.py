@@ -72,6 +72,10 @@ class Output:
         """Return the shape of the array for a number of units."""
         return (*self.shape, n_units) if self.combine is Combine.CONCAT else self.shape
 
+    def nbytes(self, n_units: int) -> int:
+        """Return the bytes of the array for a number of units."""
+        return math.prod(self.shape_of(n_units)) * np.dtype(self.dtype).itemsize
+
     def is_possible(self, array: Array, n_units: int) -> bool:
         """Return whether the values of a number of units can be; NaN can."""
         times = n_units if self.combine is Combine.ADD else 1

@@ -71,7 +71,7 @@ def maxima_block(
             if of_means:
                 ends, varied = table.once(f"ends {cell}", lambda k=cell: _ends(table, k))  # type: ignore[misc]
                 largest_t[cell, here] = largest_of_means(units[varied], strata, counts, ends)
-    parts: dict[str, Part] = {"reached": Sum(reached), "largest": Concat(largest)}
+    parts: dict[str, Part] = {"reached": Sum(reached, most=1), "largest": Concat(largest)}
     return parts | ({"largest_t": Concat(largest_t)} if of_means else {})
 
 

@@ -116,7 +116,7 @@ class Paired(OfPairs):
                         if test == UNPAIRED
                         else classical_p_values(test, z)
                     )
-        return {"p": Concat(p)}
+        return {"p": Concat(p, least=0, most=1)}
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         pairs = self.pairs(table)

@@ -16,6 +16,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.base import Arrays
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_quantities import VARIABLES
 from scorecube.analyses.pair_results import (
@@ -140,6 +141,12 @@ class OfPairs(TableAnalysis):
         """Return what the test has beside, or in place of, the other values."""
         return {}
 
+    def result_bytes(self, table: Table, combined: float) -> float:
+        n_cells, n_pairs = len(table.scores), len(self.pairs(table)[0])
+        values = sum(names.PAIR in each.dims for each in VARIABLES) * n_cells
+        # Labels, and values of some pairs at each level.
+        return 8.0 * n_pairs * (values + 4 + n_cells * len(self.alphas)) + 2.0 * table.nbytes
+
     def labelled(
         self,
         table: Table,
@@ -191,7 +198,10 @@ class PairTest(OfPairs):
             pairs = first[start:stop], second[start:stop]
             for cell in range(n_cells):
                 reached[cell], needed[cell] = self.tails(table, cell, pairs, ranks)
-        return {"reached": Concat(reached), "needed": Max(needed)}
+        return {"reached": Concat(reached, least=0), "needed": Max(needed)}
+
+    def adds_up(self, table: Table, parts: Arrays, n_units: int) -> bool:
+        return bool((parts["reached"] <= table.trials).all())
 
     @abstractmethod
     def tails(self, table: Table, cell: int, pairs: Pairs, ranks: Any) -> tuple[Any, Any]:

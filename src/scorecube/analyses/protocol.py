@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -29,21 +30,27 @@ TABLE, COST = "table", "cost"
 
 
 class Sum(NamedTuple):
-    """Integers that are added over units."""
+    """Integers that are added over units: counts, `most` of which a unit adds."""
 
     array: Array
+    most: float = math.inf
+    least: float = 0
 
 
 class Max(NamedTuple):
-    """Integers of which the largest over units is kept."""
+    """Integers of which the largest over units is kept, least .. most."""
 
     array: Array
+    most: float = math.inf
+    least: float = 0
 
 
 class Concat(NamedTuple):
-    """Numbers of units: one place of the last axis each."""
+    """Numbers of units, least .. most or NaN: one place of the last axis each."""
 
     array: Array
+    most: float = math.inf
+    least: float = -math.inf
 
 
 Part = Sum | Max | Concat
@@ -95,9 +102,17 @@ class TableAnalysis(Analysis):
     def result(self, table: Any, totals: Totals) -> xr.Dataset:
         """Return the complete result of the combined parts of all blocks."""
 
+    def adds_up(self, table: Any, parts: Arrays, n_units: int) -> bool:
+        """Return whether what must hold between the counts of some units does; ranges are of parts."""
+        return True
+
     def block_bytes(self, table: Table) -> float:
         """Return the memory of computing a block."""
         return 4.0 * table.nbytes
+
+    def result_bytes(self, table: Table, combined: float) -> float:
+        """Return the memory of the result beside the combined parts, which have so many bytes."""
+        return 2.0 * table.nbytes + combined
 
     def drawn(self, table: Table) -> xr.Dataset:
         """Return what the trials of a table draw; units by their positions."""
@@ -147,6 +162,9 @@ class TableAnalysis(Analysis):
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         return tuple(_declared(self.parts(prepared.shared, 0, 0)))
 
+    def sums_hold(self, prepared: Prepared, block: Inputs, n_units: int, trials: int) -> bool:
+        return self.adds_up(table_of(prepared, trials), dict(block), n_units)
+
     def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
         table = table_of(prepared, trials)
         n_groups = len(table.tables_left_out) if self.jackknife else 0
@@ -165,12 +183,14 @@ class TableAnalysis(Analysis):
         if COST not in prepared.kept:
             prepared.kept[COST] = self.timed(table)
         fixed, seconds = prepared.kept[COST]
+        n_units = self.n_units(table)
+        combined = float(sum(output.nbytes(n_units) for output in self.outputs(prepared)))
         return Cost(
             seconds=seconds,
             bytes=0.0,
             fixed_bytes=self.block_bytes(table),
             fixed_seconds=fixed,
-            result_bytes=2.0 * table.nbytes,
+            result_bytes=combined + self.result_bytes(table, combined),
             input_bytes=2.0 * table.nbytes,
         )
 
@@ -214,6 +234,8 @@ def _declared(parts: Mapping[str, Part]) -> list[Output]:
             part.array.shape[:-1] if isinstance(part, Concat) else part.array.shape,
             _COMBINE[type(part)],
             part.array.dtype.str,
+            part.least,
+            part.most,
         )
         for name, part in parts.items()
     ]

@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.base import Arrays
 from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Part, Sum, Totals
 from scorecube.analyses.stability_quantities import VARIABLES
@@ -73,6 +74,9 @@ class Stability(TwoSamples):
                             first[cell, s, k, pairs] += (apart >= least).sum(axis=-1)
                             second[cell, s, k, pairs] += (-apart >= least).sum(axis=-1)
         return {"first_better": Sum(first), "second_better": Sum(second)}
+
+    def adds_up(self, table: Table, parts: Arrays, n_units: int) -> bool:
+        return bool((parts["first_better"] + parts["second_better"] <= n_units).all())
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         first, second = totals["first_better"], totals["second_better"]

@@ -6,6 +6,7 @@ sensitivity comparisons of information retrieval metrics"; Sakai 2007, "On the p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +17,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.base import Arrays
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.protocol import Concat, Max, Part, Sum, Totals
 from scorecube.analyses.swap_result import make_result
@@ -165,13 +167,18 @@ class Swap(TwoSamples):
                 filled[:, s] += (count_and_swaps(counted, False)[0] > 0).sum(axis=1)
                 same, _, opposite, _ = orders(counted)
                 order[:, s, low - start : high - start] = (same - opposite).sum(axis=-1)
+        n_pairs = math.comb(len(table.runs), 2)
         return {
-            "counts": Sum(counts),
-            "filled": Sum(filled),
+            "counts": Sum(counts, most=n_pairs),
+            "filled": Sum(filled, most=1),
             "largest": Max(largest),
             "distinct": Sum(distinct),
-            "order": Concat(order),
+            "order": Concat(order, least=-n_pairs, most=n_pairs),
         }
+
+    def adds_up(self, table: Table, parts: Arrays, n_units: int) -> bool:
+        comparisons = n_units * math.comb(len(table.runs), 2)
+        return bool((parts["counts"].sum(axis=(2, 3)) == comparisons).all())
 
     def drawn(self, table: Table) -> xr.Dataset:
         if self.share == "none":

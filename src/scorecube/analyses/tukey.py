@@ -52,10 +52,10 @@ class Tukey(OfPairs):
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         if start == stop:
-            return {"range": Concat(np.empty((len(table.scores), 0)))}
+            return {"range": Concat(np.empty((len(table.scores), 0)), least=0)}
         scores = table.once("by_unit", lambda: np.ascontiguousarray(table.units.transpose(2, 0, 1)))
         key = table.key(names.Purpose.RUN_PERMUTATIONS)
-        return {"range": Concat(null_ranges(scores, key, start, stop))}
+        return {"range": Concat(null_ranges(scores, key, start, stop), least=0)}
 
     def counts(self, table: Table, totals: Totals) -> Any:
         (first, second), found = self.pairs(table), []

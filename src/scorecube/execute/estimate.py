@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from scorecube.analyses.base import Combine, Cost, Output
+from scorecube.analyses.base import Combine, Cost
 from scorecube.analyses.plan import PreparedPlan
 from scorecube.collection.rows import is_loaded
 from scorecube.collection.selection import n_cells
@@ -243,8 +241,8 @@ def estimate(
 
 def _memory(prepared: PreparedPlan, cost: Cost, workers: int, program: float) -> Memory:
     outputs = prepared.plan.analysis.outputs(prepared.prepared)
-    concatenated = sum(_bytes(output, 1) for output in outputs if output.combine is Combine.CONCAT)
-    added = sum(_bytes(output, 1) for output in outputs if output.combine is not Combine.CONCAT)
+    concatenated = sum(output.nbytes(1) for output in outputs if output.combine is Combine.CONCAT)
+    added = sum(output.nbytes(1) for output in outputs if output.combine is not Combine.CONCAT)
     return Memory(
         program=program,
         accumulated=float(concatenated * prepared.n_units + added),
@@ -253,7 +251,3 @@ def _memory(prepared: PreparedPlan, cost: Cost, workers: int, program: float) ->
         output_fixed=float(added),
         workers=workers,
     )
-
-
-def _bytes(output: Output, units: int) -> int:
-    return math.prod(output.shape_of(units)) * np.dtype(output.dtype).itemsize

@@ -364,7 +364,8 @@ def flip(chunk: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "array", ["cube/score", "rankings/level_at_rank", "results/swap/*/count", "blocks/swap/*/count"]
+    "array",
+    ["cube/score", "rankings/level_at_rank", "results/swap/*/count", "blocks/swap/*/counts"],
 )
 @pytest.mark.parametrize("damage", [flip, Path.unlink], ids=["flipped bit", "missing chunk"])
 def test_damage_is_found(

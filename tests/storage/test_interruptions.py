@@ -59,10 +59,10 @@ def test_whole_numbers_of_any_kind_are_taken() -> None:
     assert plain.attrs["digest"] == arrays.attrs["digest"]
 
 
-def test_halving_is_warned_of_also_in_programs(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_noted_is_logged_also_in_programs(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="scorecube"):
-        result = analyse(make_cube(), Swap(size=2), trials=10, seed=1, workers=1)
-    assert ["halve the topic set" in message for message in caplog.messages] == [True]
+        result = analyse(make_cube(), Swap(bin_width=9.0), trials=10, seed=1, workers=1)
+    assert ["may be in one bin" in message for message in caplog.messages] == [True]
     assert result.attrs["warnings"] == caplog.messages
 
 

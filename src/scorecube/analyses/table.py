@@ -409,7 +409,9 @@ def without_gaps(cube: xr.Dataset, chosen: Selection, notes: list[str]) -> xr.Da
         cube = cube.assign({names.SCORE: cube[names.SCORE].load()})
     complete = np.ones(cube.sizes[names.TOPIC], bool)
     for part in run_slices(cube):
-        complete &= ~np.isnan(cube[names.SCORE].isel(run=part).values).any(axis=(0, 1, 2))
+        scores = cube[names.SCORE].isel(run=part)
+        complete &= ~np.isnan(scores.values).any(axis=(0, 1, 2))
+        refuse_infinite(scores)
     if complete.all():
         return cube
     if chosen.missing == "refuse" or not complete.any():
@@ -422,6 +424,17 @@ def without_gaps(cube: xr.Dataset, chosen: Selection, notes: list[str]) -> xr.Da
         )
     notes.append(about_left_out(cube, complete))
     return cube.isel(topic=np.flatnonzero(complete))
+
+
+def refuse_infinite(scores: xr.DataArray) -> None:
+    """Refuse scores (metric, gain, run, topic) of which some are infinite: they have no mean."""
+    places = np.argwhere(np.isinf(scores.values))
+    if len(places) == 0:
+        return
+    metric, _, run, topic = (scores[d].values[k] for d, k in zip(DIMS, places[0], strict=True))
+    raise BadPlan(
+        f"{len(places)} scores are infinite, the first is {metric} of run {run} on topic {topic}; choose other runs, topics or metrics"
+    )
 
 
 def run_slices(cube: xr.Dataset) -> list[slice]:

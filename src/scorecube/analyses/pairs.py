@@ -41,6 +41,8 @@ REFUSED_BINARY, FEW_BINARY = 5, 10
 """Numbers of units up to which scores 0 and 1 are refused, and noted."""
 TILE = 24
 """Pairs that are tested together; results do not depend on it."""
+LABEL_BYTES, VALUE_BYTES = 480, 136
+"""Memory of making the result, for each pair and for each pair and cell; measured."""
 KEPT_BYTES = 2**28
 """Most memory of what blocks of all cells share; they make more for themselves."""
 
@@ -142,10 +144,8 @@ class OfPairs(TableAnalysis):
         return {}
 
     def result_bytes(self, table: Table, combined: float) -> float:
-        n_cells, n_pairs = len(table.scores), len(self.pairs(table)[0])
-        values = sum(names.PAIR in each.dims for each in VARIABLES) * n_cells
-        # Labels, and values of some pairs at each level.
-        return 8.0 * n_pairs * (values + 4 + n_cells * len(self.alphas)) + 2.0 * table.nbytes
+        of_pair = LABEL_BYTES + VALUE_BYTES * len(table.scores)
+        return float(of_pair * len(self.pairs(table)[0])) + 2.0 * table.nbytes
 
     def labelled(
         self,

@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import scorecube as sc
@@ -90,14 +90,14 @@ def test_a_failing_analysis_does_not_end_the_sweep(
     file = write_matrices(tmp_path, 3)
     block = sc.Tukey.block
 
-    def fails_for_one(self: Any, inputs: Any, start: int, stop: int) -> Any:
-        if threading.current_thread().name:
-            calls.append(start)
-        if len(calls) == 1:
-            raise ZeroDivisionError("broken on purpose")
-        return block(self, inputs, start, stop)
+    def fails_for_one(self: Any, table: Any, start: int, stop: int) -> Any:
+        if stop > start:
+            broken.append(table.scores)
+            if np.array_equal(table.scores, broken[0]):
+                raise ZeroDivisionError("broken on purpose")
+        return block(self, table, start, stop)
 
-    calls: list[int] = []
+    broken: list[Any] = []
     monkeypatch.setattr(sc.Tukey, "block", fails_for_one)
     outcome = scorecube("sweep", file, "--workers", 1)
     assert outcome.status == 1

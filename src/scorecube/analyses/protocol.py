@@ -17,7 +17,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
 from scorecube.analyses.table import BAGS, Table, make_table, unit_of_topics
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, ScorecubeError
 
 TRIALS_LEFT_OUT = 10
 """Trials for one trial without each group of units."""
@@ -181,7 +181,12 @@ class TableAnalysis(Analysis):
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         table = table_of(prepared, trials)
         if COST not in prepared.kept:
-            prepared.kept[COST] = self.timed(table)
+            try:
+                prepared.kept[COST] = self.timed(table)
+            except ScorecubeError:
+                raise
+            except Exception:  # of a block, which fails again when it is computed, and is told then
+                prepared.kept[COST] = 0.0, 1e-9
         fixed, seconds = prepared.kept[COST]
         n_units = self.n_units(table)
         combined = float(sum(output.nbytes(n_units) for output in self.outputs(prepared)))

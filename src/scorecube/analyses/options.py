@@ -218,6 +218,7 @@ class Option:
             self.above is None or value > self.above,
             self.below is None or value < self.below,
             value == value,
+            value not in (math.inf, -math.inf),
         )
         return all(limits)
 

@@ -98,7 +98,7 @@ def test_information_and_tables_are_shown(study: Study) -> None:
                     assert render(frame, form, 80)
         if view.compute is None and view.name != "scores":
             assert all(headline(study["odd"].result(view.name)))
-    assert all(text.startswith("no variance of ") for text in refused)
+    assert all(text.startswith("no variance of ") for text in refused), refused
 
 
 @pytest.mark.slow

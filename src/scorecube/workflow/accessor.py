@@ -72,7 +72,7 @@ class ScorecubeAccessor:
         """Return a result whose pairs are selected by labels: ``result.scorecube.by_pair().sel(run_a="x", run_b="y")``."""
         for pair, labels in (
             (names.PAIR, (names.RUN_A, names.RUN_B)),
-            ("comparison", ("along", "metric_a", "gain_a", "metric_b", "gain_b")),
+            ("comparison", ("metric_a", "gain_a", "metric_b", "gain_b")),
         ):
             if pair in self._dataset.dims and all(name in self._dataset.coords for name in labels):
                 axes: Any = {pair: list(labels)}

@@ -32,14 +32,36 @@ MOST = 1e15
 
 
 def exact_noncentrality(systems: Any, alpha: Any, beta: Any) -> FloatArray:
-    """Return the noncentrality at which a chi-square test of m systems has power 1 - beta."""
+    """Return the noncentrality at which a chi-square test of m systems has power 1 - beta.
+
+    Parameters
+    ----------
+    systems, alpha, beta
+        Numbers or arrays: number of systems, probabilities of errors of type I and II.
+
+    Returns
+    -------
+    noncentrality
+        float64, of the shape of the parameters together.
+    """
     degrees = np.asarray(systems) - 1.0
     critical = scipy.special.chdtri(degrees, alpha)
     return np.asarray(scipy.special.chndtrinc(critical, degrees, beta))
 
 
 def tool_noncentrality(systems: Any, alpha: Any, beta: Any) -> FloatArray:
-    """Return the noncentrality by Nagata's constants; the exact one for other alpha and beta."""
+    """Return the noncentrality by Nagata's constants; the exact one for other alpha and beta.
+
+    Parameters
+    ----------
+    systems, alpha, beta
+        Numbers or arrays: number of systems, probabilities of errors of type I and II.
+
+    Returns
+    -------
+    noncentrality
+        float64, of the shape of the parameters together.
+    """
     found = exact_noncentrality(systems, alpha, beta)
     for (known_alpha, known_beta), (constant, slope) in NAGATA.items():
         same = np.isclose(alpha, known_alpha, rtol=1e-9, atol=0)

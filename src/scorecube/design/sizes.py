@@ -71,6 +71,11 @@ def topic_set_size(
         Dataset: `topics`, and their `power`, or their `expected_width` for ``ci``. Coordinates
         hold the parameters, the attribute ``notes`` remarks.
 
+    Raises
+    ------
+    BadPlan
+        A parameter is out of range, or goes with another method.
+
     References
     ----------
     Sakai and Shang 2016, section 3 and Table 3; Sakai 2017, equations 1 and 2.
@@ -166,6 +171,11 @@ def wcw(
     -------
     widths
         Dataset: `width` over (route,) the dims of `variance`, and topics.
+
+    Raises
+    ------
+    BadPlan
+        A parameter is out of range, or goes with another route.
 
     Examples
     --------

@@ -54,7 +54,7 @@ class Correlation(TableAnalysis):
     >>> from scorecube.workflow.api import analyse
     >>> result = analyse(simulate_cube(n_runs=12, seed=3), Correlation())
     >>> result["tau"].round(2).values.tolist()
-    [0.88]
+    [0.94]
     """
 
     name: ClassVar[str] = "correlate"

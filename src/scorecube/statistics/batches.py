@@ -33,7 +33,7 @@ def rate_limits(
     --------
     >>> low, high = rate_limits(np.full(20, 50), np.tile([10, 14], 10), np.array(400))
     >>> round(float(low), 3), round(float(high), 3)
-    (0.22, 0.261)
+    (0.213, 0.269)
     """
     from scipy.special import stdtrit
 

@@ -232,7 +232,7 @@ def test_a_name_that_is_no_name(refused: Refused, target: Path, files: Files, na
         ("--gains 1:1", "no gain '1:1' in the cube; nearest: 1:1:1"),
         ("--runs run9", "no run 'run9' in the cube; nearest: run"),
         ("--topics 1", "no topic '1' in the cube; nearest: 001"),
-        ("--runs run1", "the swap method needs 2 runs and 2 topics, found 1 runs and 8 topics"),
+        ("--runs run1", "swap needs 2 runs and 2 topics, found 1 run and 8 topics"),
         ("--metrics ,", "no metric"),
         ("--by P@5 --top-runs 2", "no metric 'P@5' in the cube"),
         (
@@ -258,7 +258,7 @@ def test_an_analysis_that_cannot_be_done(
     [
         (
             ["swap", "--table", "rate"],
-            "no table 'rate' of swap; it has: sensitivity, rates, overlap. Did you mean 'rates'?",
+            "no table 'rate' of swap; it has: sensitivity, rates, halves, overlap. Did you mean 'rates'?",
         ),
         (
             ["scores", "--table", "sensitivity"],
@@ -351,8 +351,8 @@ def test_missing_scores_are_named_and_can_be_left_out(
     scorecube("import", study, "--name", "x", matrix).succeeded()
     said = refused(study, "swap", "--size", 1)
     assert (
-        "1 scores are missing, the first is AP of run a on topic 2; leave such topics out with --drop-missing"
-        in said
+        "scores are missing on 1 of 5 topics, most of a (1); compute them, or leave their topics out "
+        "with --drop-missing" in said
     )
     scorecube("swap", study, "--size", 2, "--trials", 5, "--drop-missing").succeeded()
 

@@ -195,9 +195,9 @@ def test_tables_compile(cube: xr.Dataset, leaders: xr.Dataset, tmp_path: Path) -
 def test_pairs_have_the_same_columns_in_all_tests(cube: xr.Dataset, analysis: Any) -> None:
     result = sc.analyse(cube, analysis, trials=200, seed=1)
     frame = sc.table(result, "pairs").query("metric == 'AP'")
-    assert {"mean_difference", "difference_low", "difference_high", "effect_size", "d_z"} <= {
-        *frame
-    }
+    shared = {"mean_difference", "difference_low", "difference_high", "effect_size"}
+    assert shared <= {*frame}
+    assert ("d_z" in frame) == (analysis.name != "unpaired")
     adjusted = {"p_value_holm", "p_single"} & {*frame}
     assert len(adjusted) == 1
     scores = cube["score"].sel(metric="AP").isel(gain=0)

@@ -17,7 +17,7 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import TableAnalysis
 from scorecube.analyses.table import FloatArray, Table
 from scorecube.collection.topic_means import area_weights, log_scores
-from scorecube.errors import BadPlan, option
+from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples
 from scorecube.names import Purpose
 
@@ -79,9 +79,8 @@ class TwoSamples(TableAnalysis):
     def notes(self, table: Table) -> list[str]:
         n, n_runs, largest = table.sizes.size, len(table.runs), self.n_drawn(table)[-1]
         if n_runs < 2 or n < 2:
-            raise BadPlan(
-                f"{self.name} needs 2 runs and 2 topics, found {n_runs} runs and {n} topics"
-            )
+            found = f"{counted(n_runs, 'run')} and {counted(n, 'topic')}"
+            raise BadPlan(f"{self.name} needs 2 runs and 2 topics, found {found}")
         if isinstance(self.size, Sequence) and len(self.size) > MOST_SIZES:
             raise BadPlan(f"{len(self.size)} sample sizes; use 1 to {MOST_SIZES}", option="size")
         if self.sampling == "disjoint" and 2 * largest > n:

@@ -100,12 +100,18 @@ class TwoSamples(TableAnalysis):
         if table.in_bag > 1:
             sizes = ", ".join(f"{size:,}" for size in self.sizes(table))
             notes.append(f"Samples are of whole bags: of {sizes} topics.")
-        if largest > MOST_DRAWS * n:
-            notes.append(
-                f"samples of {largest:,} topics draw each of the {n:,} topics more than {MOST_DRAWS:,} times, so that their means hardly differ; "
+        return notes
+
+    def doubts(self, cube: xr.Dataset) -> list[str]:
+        n, found = cube.sizes[names.TOPIC], super().doubts(cube)
+        largest = max(self.size, default=0) if isinstance(self.size, Sequence) else self.size
+        if (largest or 0) > MOST_DRAWS * n and self.sampling == "replacement":
+            found.append(
+                f"samples of {largest:,} topics draw each of the {n:,} topics more than "
+                f"{MOST_DRAWS:,} times, so that their means hardly differ; "
                 f"did you mean {n:,}, as many as there are?"
             )
-        return notes
+        return found
 
     def chunks(self, table: Table, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Yield ranges of trials that are computed together; results do not depend on them."""

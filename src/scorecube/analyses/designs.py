@@ -167,7 +167,7 @@ def widths_of_cube(
 ) -> xr.Dataset:
     """Return the worst-case widths for the variances within systems of a cube."""
     found = variances(cube, missing)
-    unknown = ~np.isfinite(found["variance"]).all("gain")
+    unknown = found["variance"].isnull().any("gain")
     if unknown.any():
         metrics = ", ".join(found[names.METRIC].values[unknown.values])
         raise BadPlan(f"no variance of {metrics}: 2 topics are needed")

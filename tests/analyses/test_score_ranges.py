@@ -34,7 +34,10 @@ WIDTHS = {"swap": ("bin_width", 0.02)}
 """Options in units of the score, and their values for scores of about 1."""
 REFUSED, COARSE = 6.0, 2.5
 """Powers of ten of scores above which an analysis may refuse differences of 0.1: by exact sums, and on the one grid."""
-ON_GRID = ("maxt", "leaderboard", "board", "paired", "reliability")
+ON_GRID = (
+    *("maxt", "leaderboard", "board", "paired", "reliability", "bootstrap", "randomisation"),
+    *("tukey", "unpaired", "swap", "stability"),
+)
 BLIND = 1e-2
 """Part of a standard error by which a mean may be rounded."""
 APART = 3 * BLIND

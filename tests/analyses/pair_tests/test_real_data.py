@@ -87,7 +87,9 @@ def test_bootstrap_of_every_pair_is_exact(
     drawn = topic_positions(samples, cube)
     result = analyse(cube, test, trials=source.trials, seed=SEED, workers=1)
     for metric, table in tables.items():
-        assert_pairs_agree(result.sel(metric=metric).isel(gain=0), table, test, drawn)
+        # Printed scores lie on the grid, those of six digits and more within 2e-7 of it.
+        found = result.sel(metric=metric).isel(gain=0)
+        assert_pairs_agree(found, table, test, drawn, slack=1e-6)
 
 
 @pytest.mark.slow

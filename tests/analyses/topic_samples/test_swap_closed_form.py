@@ -255,7 +255,7 @@ def test_default_size(sampling: str, size: int) -> None:
         (5, {"sampling": "independent", "size": 6}, ("6 topics without replacement", "only 5")),
         (5, {"size": 0}, ("size=0", "at least 1")),
         (5, {"sampling": "replacement", "size": -1}, ("size=-1",)),
-        (1, {"size": 1}, ("2 topics", "1 topics")),
+        (1, {"size": 1}, ("2 topics", "1 topic")),
         (5, {"sampling": "bootstrap"}, ("'bootstrap'", "disjoint, replacement, independent")),
         (5, {"rule": "s2"}, ("'s2'", "s0, s1")),
         (5, {"confidence": ()}, ("confidence=()",)),
@@ -289,7 +289,7 @@ def test_the_largest_possible_size_is_taken(sampling: str, size: int) -> None:
 
 
 def test_one_run_is_refused() -> None:
-    with pytest.raises(BadPlan, match="needs 2 runs and 2 topics, found 1 runs and 4 topics"):
+    with pytest.raises(BadPlan, match="needs 2 runs and 2 topics, found 1 run and 4 topics"):
         analyse(make_cube([[0.1, 0.2, 0.3, 0.4]]), paper_swap(), trials=3, seed=0, workers=1)
 
 

@@ -356,7 +356,7 @@ def test_report_downloads_are_the_tables(scorecube: Cli, swapped: Path, report: 
         scorecube("show", swapped, "swap", "--table", table, "--format", "csv")
         .succeeded()
         .stdout.strip()
-        for table in ("sensitivity", "rates", "overlap")
+        for table in ("sensitivity", "rates", "overlap", "halves")
     }
     # Topic set size design has a chapter, too.
     assert tables < found

@@ -91,8 +91,7 @@ TIMED = pytest.mark.xfail(
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param("swap", marks=TIMED), pytest.param("bootstrap", marks=TIMED), "tukey"],
+    "name", [pytest.param("swap", marks=TIMED), pytest.param("bootstrap", marks=TIMED), "tukey"]
 )
 def test_a_limit_is_kept(name: str, tmp_path: Path, tree: Callable[[Path], Tree]) -> None:
     make, options = WORKLOADS[name]

@@ -139,7 +139,10 @@ def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(
             assert_same(result, expected)
             assert "all match their checksums" in scorecube("verify", path).succeeded().stderr
     assert kills == most
-    assert between >= most // 4, "hardly any of the kills came while blocks were being written"
+    # All pairs of the bootstrap are one short block here, so that its kills come before or after it.
+    assert name == "bootstrap" or between >= most // 4, (
+        "hardly any of the kills came while blocks were being written"
+    )
 
 
 def stored(path: Path, analysis: Analysis) -> xr.Dataset:

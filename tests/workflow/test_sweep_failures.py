@@ -89,15 +89,15 @@ def test_a_failing_analysis_does_not_end_the_sweep(
 ) -> None:
     file = write_matrices(tmp_path, 3)
     block = sc.Tukey.block
+    seen: list[Any] = []
 
     def fails_for_one(self: Any, table: Any, start: int, stop: int) -> Any:
         if stop > start:
-            broken.append(table.scores)
-            if np.array_equal(table.scores, broken[0]):
+            seen.append(table.scores)
+            if np.array_equal(table.scores, seen[0]):
                 raise ZeroDivisionError("broken on purpose")
         return block(self, table, start, stop)
 
-    broken: list[Any] = []
     monkeypatch.setattr(sc.Tukey, "block", fails_for_one)
     outcome = scorecube("sweep", file, "--workers", 1)
     assert outcome.status == 1

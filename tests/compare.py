@@ -245,13 +245,15 @@ def cubes(sc: Any, words: list[str]) -> Iterator[tuple[str, Any]]:
 
 def analyses(sc: Any, name: str, cube: Any) -> Iterator[tuple[str, Any, str]]:
     """Yield a label, a cube, and the declaration of the analysis of it."""
+    # The topics that all runs have scores of.
+    complete = cube.isel(topic=~np.isnan(cube["score"].values).any(axis=(0, 1, 2)))
     for analysis, ways in ANALYSES.items():
         if name == "large" and analysis not in LARGE:
             continue
         for way in ways:
             yield analysis, cube, way
             if name == "gaps":
-                yield f"{analysis} dropped", sc.select(cube, drop_missing=True), way
+                yield f"{analysis} dropped", complete, way
     if name == "groups":
         lenient = cube.assign(score=(cube["score"] * 0.8 + 0.1).round(2))
         combine = getattr(sc, "many_judgement_sets", sc.judgement_sets)

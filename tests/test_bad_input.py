@@ -352,9 +352,9 @@ def test_missing_scores_are_named_and_can_be_left_out(
     said = refused(study, "swap", "--size", 1)
     assert (
         "scores are missing on 1 of 5 topics, most of a (1); compute them, or leave their topics out "
-        "with --drop-missing" in said
+        "with --missing drop" in said
     )
-    scorecube("swap", study, "--size", 2, "--trials", 5, "--drop-missing").succeeded()
+    scorecube("swap", study, "--size", 2, "--trials", 5, "--missing", "drop").succeeded()
 
 
 def flip(chunk: Path) -> None:

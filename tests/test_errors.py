@@ -33,7 +33,7 @@ flag_of = flags_of(commands.build("bootstrap"))
     [
         ("size", 25, "size=25", "--size 25"),
         ("metrics", None, "metrics", "--metrics"),
-        ("drop_missing", True, "drop_missing=True", "--drop-missing"),
+        ("missing", "drop", "missing='drop'", "--missing drop"),
         ("plus_one", False, "plus_one=False", "--no-plus-one"),
         ("sampling", "replacement", "sampling='replacement'", "--sampling replacement"),
         ("collections", ["A", "B"], "collections=['A', 'B']", "--collection A,B"),

@@ -32,7 +32,7 @@ def with_gaps(seed: int = 3, n_runs: int = 6, n_topics: int = 40) -> Any:
 
 def test_topics_that_are_left_out_are_said_everywhere() -> None:
     scores, _ = with_gaps()
-    cube = sc.select(cube_of(scores), drop_missing=True)
+    cube = sc.select(cube_of(scores), missing="drop")
     said = cube.attrs[names.LEFT_OUT]
     begin = "25 of 40 topics are used: scores are missing on the others, most of r0 (15). Runs that lack scores"
     assert said.startswith(begin)
@@ -44,7 +44,7 @@ def test_topics_that_are_left_out_are_said_everywhere() -> None:
     assert said in [each.text for each in cautions_of("leaderboard", result, tables)]
     assert sc.variances(cube).attrs[names.LEFT_OUT] == said
     assert sc.variances(cube_of(scores), "drop").attrs["notes"][0] == said
-    whole = sc.select(simulate_cube(n_runs=4, seed=1), drop_missing=True)
+    whole = sc.select(simulate_cube(n_runs=4, seed=1), missing="drop")
     assert names.LEFT_OUT not in whole.attrs
 
 
@@ -52,5 +52,5 @@ def test_few_topics_like_the_others_draw_no_warning() -> None:
     scores, _ = with_gaps()
     scores = np.where(np.isnan(scores), 0.3, scores)
     scores[2, 7] = np.nan
-    said = sc.select(cube_of(scores), drop_missing=True).attrs[names.LEFT_OUT]
+    said = sc.select(cube_of(scores), missing="drop").attrs[names.LEFT_OUT]
     assert said == "39 of 40 topics are used: scores are missing on the others, most of r2 (1)."

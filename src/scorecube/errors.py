@@ -1,6 +1,6 @@
 """Errors that a user can cause; a message names what is wrong, where, what was found and what to do.
 
-Messages name arguments with `option`: as ``drop_missing=True`` in Python, as ``--drop-missing`` on the command line, as ``drop_missing = true`` in a
+Messages name arguments with `option`: as ``dry_run=True`` in Python, as ``--dry-run`` on the command line, as ``dry_run = true`` in a
 sweep file.
 """
 
@@ -43,13 +43,13 @@ def option(name: str, value: object = None) -> str:
 
     Examples
     --------
-    >>> error = ScorecubeError(f"use {option('size', 25)} or {option('drop_missing', True)}, or fewer {option('metrics')}")
+    >>> error = ScorecubeError(f"use {option('size', 25)} or {option('dry_run', True)}, or fewer {option('metrics')}")
     >>> print(error)
-    use size=25 or drop_missing=True, or fewer metrics
+    use size=25 or dry_run=True, or fewer metrics
     >>> error.message()
-    'use --size 25 or --drop-missing, or fewer --metrics'
+    'use --size 25 or --dry-run, or fewer --metrics'
     >>> error.in_file()
-    'use size = 25 or drop_missing = true, or fewer metrics'
+    'use size = 25 or dry_run = true, or fewer metrics'
     """
     if value is None:
         return START + name + END
@@ -77,8 +77,8 @@ def default_flag(name: str) -> str:
 
     Examples
     --------
-    >>> default_flag("drop_missing")
-    '--drop-missing'
+    >>> default_flag("dry_run")
+    '--dry-run'
     """
     return "--" + name.replace("_", "-")
 
@@ -130,7 +130,7 @@ class ScorecubeError(Exception):
         Returns
         -------
         text
-            With keys and values as the file has them, such as ``drop_missing = true``.
+            With keys and values as the file has them, such as ``dry_run = true``.
         """
         return MARKED.sub(_in_file, self.marked)
 
@@ -140,7 +140,7 @@ class ScorecubeError(Exception):
         Parameters
         ----------
         flag_of
-            Returns the flag of an argument, such as ``--drop-missing`` of ``drop_missing``.
+            Returns the flag of an argument, such as ``--dry-run`` of ``dry_run``.
 
         Returns
         -------

@@ -142,7 +142,18 @@ def test_a_board_of_a_study(study: Path, tmp_path: Path, scorecube: Cli) -> None
     refused = scorecube("board", study, "--seed", 1)
     assert refused.status == 1
     assert "scores are missing on 1 of 14 topics, most of a (1)" in refused.stderr
-    command = ("board", study, "--drop-missing", "--weights", "web=2", "--seed", 1, "--trials", 300)
+    command = (
+        "board",
+        study,
+        "--missing",
+        "drop",
+        "--weights",
+        "web=2",
+        "--seed",
+        1,
+        "--trials",
+        300,
+    )
     done = scorecube(*command).succeeded()
     assert "left out, as code lacks them (run): f" in done.stderr
     assert "mean over 3 collections, score: e leads" in " ".join(done.stdout.split())
@@ -225,11 +236,11 @@ def test_the_page_of_a_study_with_a_board_opens_with_systems_by_collections(
     study: Path, tmp_path: Path, scorecube: Cli
 ) -> None:
     page = tmp_path / "report.html"
-    scorecube("leaderboard", study, "--drop-missing", "--trials", 50, "--seed", 1).succeeded()
+    scorecube("leaderboard", study, "--missing", "drop", "--trials", 50, "--seed", 1).succeeded()
     scorecube("report", study, "--out", page).succeeded()
     before = page.read_text(encoding="utf-8")
     assert before.index('id="leaderboard"') < before.index('id="collections"')
-    scorecube("board", study, "--drop-missing", "--trials", 300, "--seed", 1).succeeded()
+    scorecube("board", study, "--missing", "drop", "--trials", 300, "--seed", 1).succeeded()
     scorecube("report", study, "--out", page).succeeded()
     text = page.read_text(encoding="utf-8")
     assert text.index('id="collections"') < text.index('id="leaderboard"')

@@ -120,7 +120,7 @@ def test_names_and_summaries_are_those_of_the_classes(name: str) -> None:
 
 def test_the_shared_selection_is_that_of_select() -> None:
     assert set(SELECTION) == set(select.__annotations__) - {"cube", "return"}
-    assert SHARED["drop_missing"].default is False
+    assert SHARED["missing"].default == "refuse"
 
 
 @pytest.mark.parametrize(

@@ -173,8 +173,8 @@ def test_missing_scores_name_what_to_do(
     matrix, study = tmp_path / "ap.csv", tmp_path / "s"
     matrix.write_text("topic,a,b\n1,0.5,1\n2,,0.5\n3,1,0\n4,0.5,0.5\n5,0.25,0.5\n")
     scorecube("import", study, "--name", "x", matrix).succeeded()
-    assert "leave their topics out with --drop-missing" in refused(study, command, *drawn(command))
-    scorecube(command, study, *drawn(command), "--drop-missing").succeeded()
+    assert "leave their topics out with --missing drop" in refused(study, command, *drawn(command))
+    scorecube(command, study, *drawn(command), "--missing", "drop").succeeded()
 
 
 @pytest.mark.parametrize("command", PAIR_TESTS)

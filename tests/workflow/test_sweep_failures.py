@@ -81,7 +81,7 @@ def test_failures_name_settings_as_the_file_has_them(scorecube: Cli, broken: Pat
     assert said in scorecube("sweep", broken).stderr
     gapped = "topic,x,y,z\n" + "".join(f"{k},0.{k % 9},0.{k % 7},\n" for k in range(30))
     (broken.parent / "m/c01.csv").write_text(gapped)
-    assert "drop_missing = true" in scorecube("sweep", broken).stderr
+    assert 'missing = "drop"' in scorecube("sweep", broken).stderr
 
 
 def test_a_failing_analysis_does_not_end_the_sweep(

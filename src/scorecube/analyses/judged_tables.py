@@ -96,7 +96,7 @@ def judged_tables(cube: xr.Dataset) -> JudgedTables:
         for k, topics in ((0, of_truth), (place, of_judge)):
             if not known[k][:, :, runs][..., topics].all():
                 raise BadPlan(
-                    f"scores of {sets[0]} or {name} are missing; leave their topics out with {option('drop_missing', True)}"
+                    f"scores of {sets[0]} or {name} are missing; leave their topics out with {option('missing', 'drop')}"
                 )
         if runs.sum() < 2 or min(of_truth.sum(), of_judge.sum()) < LEAST_SHARED:
             raise BadPlan(f"{sets[0]} and {name} need 2 common runs, and 2 topics each")

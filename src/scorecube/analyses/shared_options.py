@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from scorecube.analyses.described import Described
 from scorecube.analyses.options import option_field, options_of
@@ -30,7 +31,9 @@ class SharedOptions(Described):
         None, "Only the N best runs by mean.", minimum=2, unit="runs"
     )
     by: str | None = option_field(None, "Metric that chooses the best runs; the first by default.")
-    drop_missing: bool = option_field(False, "Leave out topics with missing scores.")
+    missing: Literal["refuse", "drop"] = option_field(
+        "refuse", "Refuse missing scores, or drop their topics."
+    )
     by_topic: bool = option_field(
         False, "Take topics as independent, also those that come in groups."
     )
@@ -50,5 +53,5 @@ class SharedOptions(Described):
 
 SHARED = options_of(SharedOptions)
 """Name -> declaration."""
-SELECTION = ("metrics", "gains", "runs", "topics", "top_runs", "by", "drop_missing", "by_topic")
+SELECTION = ("metrics", "gains", "runs", "topics", "top_runs", "by", "missing", "by_topic")
 """Options that select a part of a collection."""

@@ -420,7 +420,7 @@ def without_gaps(cube: xr.Dataset, chosen: Selection, notes: list[str]) -> xr.Da
         concerned = np.isin(of_topic, of_topic[~complete])
         raise BadPlan(
             f"scores are missing on {(~complete).sum()} of {counted(int(concerned.sum()), 'topic')}, most of {which_lack_most(lacking, labels_of(cube, names.RUN))}; "
-            f"compute them, or leave their topics out with {option('drop_missing', True)}"
+            f"compute them, or leave their topics out with {option('missing', 'drop')}"
         )
     notes.append(about_left_out(cube, complete))
     return cube.isel(topic=np.flatnonzero(complete))

@@ -28,7 +28,7 @@ FigureFile = Annotated[
 SELECTION = {key: SHARED[key] for key in ("collection", "metrics", "gains", "runs")} | {
     "top_runs": replace(SHARED["top_runs"], minimum=1),
     "by": SHARED["by"],
-    "drop_missing": SHARED["drop_missing"],
+    "missing": SHARED["missing"],
 }
 """Shared options that select scores of a study; one run has a variance, too."""
 
@@ -199,7 +199,7 @@ def check_variance(study: str | None, variance: Any, selection: Mapping[str, Any
             "variances come from --variance V or from the scores of a STUDY; "
             f"found {found}, expected one of them"
         )
-    unused = [name for name, value in selection.items() if value]
+    unused = [name for name, value in selection.items() if value != SELECTION[name].default]
     if unused:
         raise BadPlan(f"{option(unused[0])} selects from a STUDY; with --variance leave it out")
 

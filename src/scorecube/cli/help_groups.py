@@ -22,7 +22,7 @@ QUESTIONS = {
 FURTHER = "Further analyses"
 WHERE = (
     *("collection", "metrics", "gains", "runs", "topics", "top_runs", "by"),
-    *("drop_missing", "by_topic"),
+    *("missing", "by_topic"),
 )
 HOW_MUCH = ("trials", "seed", "workers", "memory", "cluster", "scheduler")
 ADVANCED = ("dry_run",)

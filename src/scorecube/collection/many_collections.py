@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -28,7 +28,10 @@ OTHER_RANGES = "other_ranges"
 
 
 def join_collections(
-    cubes: Mapping[str, xr.Dataset], *, drop_missing: bool = False, by_topic: bool = False
+    cubes: Mapping[str, xr.Dataset],
+    *,
+    missing: Literal["refuse", "drop"] = "refuse",
+    by_topic: bool = False,
 ) -> xr.Dataset:
     """Join cubes of the same runs in several collections, for a `scorecube.Board`.
 
@@ -38,7 +41,7 @@ def join_collections(
     ----------
     cubes
         Name of a collection -> scores (metric, gain, run, topic), as from `scorecube.evaluate` or `scorecube.cube_from_scores`.
-    drop_missing, by_topic
+    missing, by_topic
         As of `scorecube.select`, in each collection, after runs that others lack are left out.
 
     Returns
@@ -78,7 +81,7 @@ def join_collections(
             cube[[names.SCORE, *({names.TOPIC_GROUP} & {*cube.coords})]],
             {names.METRIC: metrics, names.GAIN: settings[name], names.RUN: runs},
         )
-        part = select(chosen, drop_missing=drop_missing, by_topic=by_topic)
+        part = select(chosen, missing=missing, by_topic=by_topic)
         parts[name] = part
         for key in names.ABOUT_TOPICS:
             if key in part.attrs:

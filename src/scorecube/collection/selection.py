@@ -28,7 +28,7 @@ def select(
     topics: Sequence[str] | None = None,
     top_runs: int | None = None,
     by: Any = None,
-    drop_missing: bool = False,
+    missing: Literal["refuse", "drop"] = "refuse",
     by_topic: bool = False,
 ) -> xr.Dataset:
     """Return part of a cube; None keeps a dim whole.
@@ -39,8 +39,8 @@ def select(
         Scores, e.g. from `evaluate`.
     metrics, gains, runs, topics
         Labels to keep.
-    drop_missing
-        Leave out the topics on which any of the kept scores is missing.
+    missing
+        ``drop`` the topics on which any of the kept scores is missing; ``refuse`` leaves them to the analysis, which refuses them.
     by_topic
         Take topics as independent draws, also those that come in groups.
     top_runs, by
@@ -92,7 +92,7 @@ def select(
         is_sorted = dim in (names.RUN, names.TOPIC)
         in_order = [label for label in has if label in asked] if is_sorted else [*asked]
         result = with_labels(result, {dim: in_order})
-    if drop_missing:
+    if missing == "drop":
         result = on_complete_topics(result)
     return result
 

@@ -342,10 +342,10 @@ def _selected_from_many(
 ) -> xr.Dataset:
     """Return the selected scores of the truth and of judges, with the counts of their labels where these are known."""
     whole = {name: cubes.whole(study[name]) for name in used}
-    if selection.get("drop_missing"):
-        whole = {name: select(cube, drop_missing=True) for name, cube in whole.items()}
+    if selection.get("missing") == "drop":
+        whole = {name: select(cube, missing="drop") for name, cube in whole.items()}
     rankings = {name: study[name].rankings for name in used if study[name].contents()["rankings"]}
-    others = {key: value for key, value in selection.items() if key != "drop_missing"}
+    others = {key: value for key, value in selection.items() if key != "missing"}
     return select_from_sets(judgement_sets(whole, rankings), **others)
 
 
@@ -360,7 +360,7 @@ def selected_from_all(
                 f"{option(key, given[key])}: a board ranks all runs; name some with {option('runs')}",
                 option=key,
             )
-    how = {key: given.pop(key) for key in ("drop_missing", "by_topic") if key in given}
+    how = {key: given.pop(key) for key in ("missing", "by_topic") if key in given}
     topics = given.pop("topics", None)
     parts = {}
     for name in chosen:

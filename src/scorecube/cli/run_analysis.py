@@ -15,8 +15,7 @@ from scorecube.execute.cluster_files import ClusterSpec, choose_cluster
 from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import Executor
 from scorecube.execute.memory import parse_memory
-from scorecube.storage import exists, open_study
-from scorecube.storage.encoding import pairs_as_labels
+from scorecube.storage import exists, open_study, pairs_as_labels
 from scorecube.workflow.estimates import estimate_tasks
 from scorecube.workflow.tasks import Task, plan_in_study
 

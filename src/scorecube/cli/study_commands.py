@@ -12,8 +12,7 @@ from scorecube.cli.terminal import notify, split, track_progress
 from scorecube.errors import BadPlan, BadStudy, counted
 
 if TYPE_CHECKING:
-    from scorecube.storage import Study
-    from scorecube.storage.merge import Merged
+    from scorecube.storage import Merged, Study
 
 
 def merge(

@@ -10,7 +10,7 @@ from typing import Any
 
 from scorecube.analyses.base import Arrays, Output
 from scorecube.execute.executor import Interval
-from scorecube.storage.blocks import BlockStore, Segment
+from scorecube.storage import BlockStore, Segment
 
 MAX_WAITING = 4
 """Blocks that wait to be written; a further one waits for the first of them, which bounds the memory."""

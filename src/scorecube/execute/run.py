@@ -26,7 +26,7 @@ from scorecube.execute.estimate import INLINE_SECONDS, Estimate, estimate
 from scorecube.execute.executor import CALLING_THREAD, Blocks, Executor, Interval, Progress
 from scorecube.execute.kernel_state import rehearse
 from scorecube.execute.memory import release_memory
-from scorecube.storage.blocks import BlockStore, gaps
+from scorecube.storage import BlockStore, gaps
 
 RELEASE_BYTES = 2**24
 """Smallest outputs whose blocks leave enough freed memory to return it to the system."""

@@ -14,8 +14,7 @@ from scorecube import names
 from scorecube.report.phrases import Z
 from scorecube.report.tables import COLLECTION
 from scorecube.report.views import view_of
-from scorecube.storage.catalogue import ATTRIBUTES
-from scorecube.storage.index import Row
+from scorecube.storage import ATTRIBUTES, Row
 
 FEW_TOPICS = 25
 """Fewer than the smallest set that is usually regarded as sufficient (Buckley and Voorhees 2000)."""

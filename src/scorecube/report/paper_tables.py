@@ -20,8 +20,7 @@ from scorecube.report.table_rows import select_rows
 from scorecube.report.tables import COLLECTION, Table
 from scorecube.report.text_formats import marked, render
 from scorecube.report.view import View
-from scorecube.storage import Study
-from scorecube.storage.catalogue import in_order
+from scorecube.storage import Study, in_order
 
 FORMATS = ("latex", "markdown")
 EXPLAINED = ("estimate", "share", "p_value", "statistic", "standard_error")

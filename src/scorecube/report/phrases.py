@@ -13,7 +13,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.report.columns import decimals_of
 from scorecube.report.tables import COLLECTION, LIMITS
-from scorecube.storage.fact_types import plan_of
+from scorecube.storage import plan_of
 
 MOST_NAMED = 4
 """Metrics that a sentence names."""

@@ -21,7 +21,7 @@ from scorecube.report.findings import Finding
 from scorecube.report.tables import combine
 from scorecube.report.view import Frames, ResultGroup
 from scorecube.report.views import view_of
-from scorecube.storage.fact_types import plan_of, unreadable
+from scorecube.storage import plan_of, unreadable
 
 if TYPE_CHECKING:
     from scorecube.report.view import View

@@ -14,7 +14,7 @@ import xarray as xr
 from scorecube.errors import CorruptStudy
 from scorecube.report.results import Tables, view_of_result
 from scorecube.report.tables import COLLECTION, Source
-from scorecube.storage.fact_types import unreadable
+from scorecube.storage import unreadable
 
 TABLE = "table"
 """Fact of a result: its default table; None for one that is made when it is shown."""

@@ -10,8 +10,7 @@ from scorecube import names
 from scorecube.errors import counted, visible
 
 if TYPE_CHECKING:
-    from scorecube.storage import Catalogue, Study
-    from scorecube.storage.index import Row
+    from scorecube.storage import Catalogue, Row, Study
 
 CUBE = (
     *("runs", "teams", "systems", "fewest_runs", "most_runs", "topics", "metrics", "gains"),

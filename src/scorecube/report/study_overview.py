@@ -21,8 +21,7 @@ from scorecube.report.table_rows import METRICS
 from scorecube.report.tables import COLLECTION, Source, Table, averages, combine, place, where
 from scorecube.report.view import View
 from scorecube.report.views import view_names, view_of
-from scorecube.storage import Study
-from scorecube.storage.catalogue import ATTRIBUTES, in_order
+from scorecube.storage import ATTRIBUTES, Study, in_order
 
 Found = tuple[str, dict[str, Any]]
 """A collection, and the facts of one of its results with its ``digest``."""

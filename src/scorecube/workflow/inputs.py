@@ -42,8 +42,7 @@ from scorecube.ingest.run_reader import FileJudge, good_runs
 from scorecube.ingest.tables import is_frame
 from scorecube.ingest.trec import read_run_labels, read_topic_groups
 from scorecube.metrics import Metric
-from scorecube.storage import Study, open_study
-from scorecube.storage.catalogue import check_collection_name
+from scorecube.storage import Study, check_collection_name, open_study
 
 if TYPE_CHECKING:
     from distributed import Client

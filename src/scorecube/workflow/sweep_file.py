@@ -42,7 +42,7 @@ from scorecube.collection.arguments import labels, metric_names
 from scorecube.errors import BadInput, BadPlan, ScorecubeError, nearest, option
 from scorecube.execute.memory import parse_memory
 from scorecube.ingest.options import EVALUATE, IMPORT
-from scorecube.storage.location import below
+from scorecube.storage import below
 
 Table = Mapping[str, Any]
 STUDY, COLLECTION, ANALYSIS, GRID = "study", "collection", "analysis", "grid"

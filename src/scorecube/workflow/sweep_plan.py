@@ -11,8 +11,7 @@ from scorecube.analyses.plan import request_digest
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan, BadStudy, CorruptStudy
-from scorecube.storage import Study
-from scorecube.storage.index import VERSIONS, Row
+from scorecube.storage import VERSIONS, Row, Study
 from scorecube.workflow.sweep_file import Entry
 from scorecube.workflow.sweep_journal import FAILED, READING, Ending, Journal, message_of
 from scorecube.workflow.sweep_sources import matching

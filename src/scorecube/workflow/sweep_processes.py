@@ -11,8 +11,7 @@ from itertools import chain
 from scorecube.execute.executor import Executor, Progress
 from scorecube.execute.memory import WORKER_BYTES
 from scorecube.execute.processes import is_stopped, run_portions
-from scorecube.storage import Study, Writer, open_study
-from scorecube.storage.index import Row
+from scorecube.storage import Row, Study, Writer, open_study
 from scorecube.workflow.sweep_file import Entry
 from scorecube.workflow.sweep_journal import LEFT_OUT, THERE, Ending, Journal, failures_noted
 from scorecube.workflow.sweep_plan import Request, plan_requests, requests_of

@@ -16,8 +16,7 @@ from scorecube.errors import BadInput, BadStudy, counted, nearest, option
 from scorecube.execute.processes import run_portions
 from scorecube.ingest.files import expand
 from scorecube.ingest.options import IMPORT
-from scorecube.storage import Study, open_study
-from scorecube.storage.index import Row
+from scorecube.storage import Row, Study, open_study
 from scorecube.workflow import api
 from scorecube.workflow.sweep_file import Source
 from scorecube.workflow.sweep_journal import READING as UNREAD

@@ -24,8 +24,7 @@ from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
 from scorecube.execute.run import run
 from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
 from scorecube.report.stored_tables import GAP, result_facts
-from scorecube.storage import Collection, NewResult, Study, Writer
-from scorecube.storage.blocks import BlockStore, select_disjoint
+from scorecube.storage import BlockStore, Collection, NewResult, Study, Writer, select_disjoint
 
 LOGGER = logging.getLogger("scorecube")
 REQUEST = "request"

@@ -29,8 +29,7 @@ from scorecube.report.page.sections import Part, Section
 from scorecube.report.tables import COLLECTION, averages
 from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.view import DISCRIMINATION, LEADERBOARD, QUESTIONS, Question
-from scorecube.storage import Study
-from scorecube.storage.fact_types import plan_of
+from scorecube.storage import Study, plan_of
 
 ANYWAY = "scores"
 """Shown of every collection, and no chapter: what it computes has a section of its own."""

@@ -15,7 +15,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.judge_labels import labels as compared_labels
-from scorecube.analyses.table import random_groups
+from scorecube.analyses.units import random_groups
 from scorecube.errors import BadInput, BadPlan
 from scorecube.ingest.judge_labels import is_label_table, qrels_of_table
 from scorecube.kernels.random.philox import stream_key

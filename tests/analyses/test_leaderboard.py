@@ -19,7 +19,6 @@ from scorecube import names
 from scorecube.analyses.base import Accumulator
 from scorecube.analyses.plan import make_plan
 from scorecube.analyses.step_down import n_varied
-from scorecube.analyses.table import HIGHER_IS_BETTER
 from scorecube.errors import BadName, BadPlan
 from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
@@ -187,7 +186,7 @@ def test_the_form_of_a_cube_does_not_matter(form: str) -> None:
 def test_smaller_scores_lead_where_they_are_better() -> None:
     scores = scores_of("web")
     up = sc.analyse(cube_of(1 - scores), sc.Leaderboard(baseline="c"), trials=99, seed=1)
-    turned = cube_of(scores).assign_coords({HIGHER_IS_BETTER: ("metric", [False])})
+    turned = cube_of(scores).assign_coords({names.HIGHER_IS_BETTER: ("metric", [False])})
     down = sc.analyse(turned, sc.Leaderboard(baseline="c"), trials=99, seed=1)
     for name in ("rank", "rank_low", "rank_high", "group_first", "wins", "losses", "p_baseline"):
         np.testing.assert_array_equal(up[name], down[name], err_msg=name)

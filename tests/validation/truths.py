@@ -22,7 +22,7 @@ import xarray as xr
 from scipy import stats
 from scipy.special import ndtr
 
-from scorecube.analyses.table import HIGH, LOW
+from scorecube import names
 from scorecube.workflow.api import cube_from_scores
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -65,7 +65,7 @@ def cube_of(scores: list[Floats], groups: Any = None, ends: Range | None = None)
     cube = cube_from_scores(
         {f"m{k:03d}": pd.DataFrame(each, *labels) for k, each in enumerate(scores)}
     )
-    for name, end in zip((LOW, HIGH), ends or (), strict=False):
+    for name, end in zip((names.SCORE_LOW, names.SCORE_HIGH), ends or (), strict=False):
         cube = cube.assign_coords({name: ("metric", np.full(len(scores), end))})
     if groups is None:
         return cube

@@ -14,7 +14,7 @@ import xarray as xr
 from scipy import stats
 
 import scorecube as sc
-from scorecube.analyses.table import HIGHER_IS_BETTER
+from scorecube import names
 from scorecube.errors import BadName, BadPlan
 from scorecube.workflow import comparison as module
 
@@ -66,7 +66,7 @@ def repeated(*means: float) -> Cubes:
 def turned(cubes: Cubes) -> Cubes:
     """Return scores of which smaller ones are better."""
     return {
-        name: cube.assign_coords({HIGHER_IS_BETTER: ("metric", [False])})
+        name: cube.assign_coords({names.HIGHER_IS_BETTER: ("metric", [False])})
         for name, cube in cubes.items()
     }
 
@@ -201,7 +201,7 @@ def test_the_mean_is_that_of_the_collections() -> None:
 
 def test_a_mean_over_metrics_with_other_ranges_is_unknown() -> None:
     first, second = cube_of(noisy(0.05)), cube_of(noisy(0.05))
-    second = second.assign_coords({HIGHER_IS_BETTER: ("metric", [False])})
+    second = second.assign_coords({names.HIGHER_IS_BETTER: ("metric", [False])})
     found = sc.compare({"a": first, "b": second}, *SYSTEMS)
     assert found["verdict"].values.ravel().tolist() == ["better", "worse", "unknown"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -15,7 +15,7 @@ from scorecube.analyses.leaderboard import Leaderboard
 from scorecube.analyses.leaderboard_quantities import BOARD_VARIABLES, VARIABLES
 from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Totals
-from scorecube.analyses.table import HIGH, LOW, Table, make_table, read_weights
+from scorecube.analyses.table import Table, make_table
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.many_collections import OTHER_RANGES
@@ -111,8 +111,8 @@ class Board(Leaderboard):
         return cube.assign({names.SCORE: (cube[names.SCORE].dims, shares)}).assign_coords(
             {
                 names.METRIC: schema.label_array(labels),
-                LOW: (names.METRIC, np.zeros(n_metrics)),
-                HIGH: (names.METRIC, np.ones(n_metrics)),
+                names.SCORE_LOW: (names.METRIC, np.zeros(n_metrics)),
+                names.SCORE_HIGH: (names.METRIC, np.ones(n_metrics)),
             }
         )
 
@@ -144,6 +144,24 @@ class Board(Leaderboard):
         attrs |= {"weights": list(self.weights), "standardise": self.standardise}
         coords = {names.COLLECTION: schema.label_array(labels)}
         return table.dataset((*VARIABLES, *BOARD_VARIABLES), values, coords, attrs)
+
+
+def read_weights(words: Sequence[str]) -> dict[str, float]:
+    """Return weights of collections from words such as ``nq=2``; BadPlan for others."""
+    weights: dict[str, float] = {}
+    for word in words:
+        name, _, number = word.rpartition("=")
+        try:
+            weights[name] = float(number)
+        except ValueError:
+            weights[name] = np.nan
+        if not (name and 0 < weights[name] < np.inf):
+            raise BadPlan(
+                f"{option('weights', word)}: expected a collection and a number above 0, "
+                "such as nq=2",
+                option="weights",
+            )
+    return weights
 
 
 def _mean_ranks(table: Table, means: Any, weights: Any) -> Any:

@@ -10,7 +10,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.jackknife import FloatArray, limits, of_scores
-from scorecube.analyses.table import Selection, make_table
+from scorecube.analyses.table import make_table
 from scorecube.collection import schema
 from scorecube.collection.schema import CELL, Variable
 from scorecube.collection.topic_means import without_other_summaries
@@ -75,7 +75,7 @@ def variances(cube: Any, missing: Literal["refuse", "drop"] = "refuse") -> xr.Da
     >>> result["variance"].dims, result["variance"].round(4).values.tolist()
     (('metric', 'gain'), [[0.0579], [0.0608]])
     """
-    table = make_table(cube, Selection(missing=missing, bags=None))
+    table = make_table(cube, missing=missing, bags=None)
     values: dict[str, Any] = {}
     for name, estimate in (("variance", within_system_variance), (RESIDUAL, _residual)):
         found = of_scores(table, estimate, 0, len(table.scores))

@@ -8,7 +8,7 @@ import numpy as np
 
 from scorecube.analyses import jackknife
 from scorecube.analyses.judged_tables import JudgedTable
-from scorecube.analyses.table import GROUPS_LEFT_OUT, LEAST_LEFT_OUT, random_groups
+from scorecube.analyses.units import GROUPS_LEFT_OUT, LEAST_LEFT_OUT, random_groups
 from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients
 
 Values = dict[str, Any]

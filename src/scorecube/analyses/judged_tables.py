@@ -10,7 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.analyses.table import Selection, Table, make_table
+from scorecube.analyses.table import Table, make_table
 from scorecube.collection.judgement_sets import NOT_COMMON, sets_and_settings
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.errors import BadPlan, option
@@ -130,7 +130,7 @@ def _table(cube: xr.Dataset, topics: NDArray[np.bool_]) -> Table:
         }
     )
     dropped = [names.JUDGEMENTS, names.SETTING, names.USES_SETTINGS]
-    return make_table(part[[names.SCORE]].drop_vars(dropped), Selection(bags=None))
+    return make_table(part[[names.SCORE]].drop_vars(dropped), bags=None)
 
 
 def _label_order(shared: NDArray[np.bool_], n_units: int) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ from scorecube.analyses.pairs import (
     check_pairs,
 )
 from scorecube.analyses.protocol import Concat, Part, Totals
-from scorecube.analyses.table import Selection, Table, make_table
+from scorecube.analyses.table import Table, make_table
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.paired_tests import classical_p_values, welch_p_values
@@ -84,7 +84,7 @@ class Paired(OfPairs):
     )
 
     def table(self, cube: xr.Dataset) -> Table:
-        table = make_table(cube, Selection(bags=None))
+        table = make_table(cube, bags=None)
         check_pairs(table, "a paired test", self.baseline)
         return table
 

@@ -16,7 +16,8 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
-from scorecube.analyses.table import BAGS, Table, make_table, unit_of_topics
+from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.units import BAGS, units_of
 from scorecube.errors import BadPlan, ScorecubeError
 
 TRIALS_LEFT_OUT = 10
@@ -121,7 +122,7 @@ class TableAnalysis(Analysis):
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return what is drawn for a seed, and the unit that each topic belongs to: itself, its group or its bag."""
         prepared, _ = self.prepare_checked(cube)
-        unit, _, _ = unit_of_topics(cube, BAGS, 1, [])
+        unit = units_of(cube, BAGS, []).of_topic
         return self.drawn(table_of(prepared, trials, seed)).assign(
             unit_of_topic=(names.TOPIC, unit), topic=cube[names.TOPIC]
         )

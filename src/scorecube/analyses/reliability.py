@@ -13,7 +13,7 @@ from scorecube import names
 from scorecube.analyses.jackknife import CONFIDENCE, FloatArray, limits, of_scores
 from scorecube.analyses.options import ONLY_TOPICS, option_field
 from scorecube.analyses.protocol import Concat, TableAnalysis, Totals
-from scorecube.analyses.table import Selection, Table, make_table
+from scorecube.analyses.table import Table, make_table
 from scorecube.collection import schema
 from scorecube.collection.schema import CELL, Variable, label_array, variables
 from scorecube.errors import BadPlan
@@ -95,7 +95,7 @@ class Reliability(TableAnalysis):
     )
 
     def table(self, cube: xr.Dataset) -> Table:
-        return make_table(cube, Selection(bags=None))
+        return make_table(cube, bags=None)
 
     def notes(self, table: Table) -> list[str]:
         if min(table.scores.shape[1:]) < 2:

@@ -21,8 +21,9 @@ from scorecube.analyses.base import Arrays
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.protocol import Concat, Max, Part, Sum, Totals
 from scorecube.analyses.swap_result import make_result
-from scorecube.analyses.table import FloatArray, Table
+from scorecube.analyses.table import Table
 from scorecube.analyses.two_samples import ALL_RUNS, TwoSamples
+from scorecube.analyses.units import FloatArray
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.swap import CLASSES, count_and_swaps, count_orders, orders

@@ -12,7 +12,8 @@ from scorecube import names
 from scorecube.analyses import jackknife
 from scorecube.analyses.protocol import Totals
 from scorecube.analyses.swap_quantities import VARIABLES
-from scorecube.analyses.table import FloatArray, IntArray, Table
+from scorecube.analyses.table import Table
+from scorecube.analyses.units import FloatArray, IntArray
 from scorecube.kernels.swap import count_and_swaps, orders
 from scorecube.statistics.batches import rate_limits
 from scorecube.statistics.required_difference import Required, required_differences, share_beyond

@@ -14,7 +14,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.analyses.table import Stratum, Table
+from scorecube.analyses.table import Table
+from scorecube.analyses.units import Stratum
 from scorecube.collection import schema
 from scorecube.collection.pools import TOLERATED, PoolDepth, Pools
 from scorecube.collection.schema import labels_of

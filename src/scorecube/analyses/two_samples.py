@@ -15,7 +15,8 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import TableAnalysis
-from scorecube.analyses.table import FloatArray, Table
+from scorecube.analyses.table import Table
+from scorecube.analyses.units import FloatArray
 from scorecube.collection.topic_means import area_weights, log_scores
 from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples

@@ -111,7 +111,7 @@ def _arguments(
     metrics: Optional[str], weights: Optional[str], missing: str, confidence: float
 ) -> dict[str, Any]:
     """Return the arguments of a comparison."""
-    from scorecube.analyses.table import read_weights
+    from scorecube.analyses.board import read_weights
 
     return {
         "metrics": split(metrics),

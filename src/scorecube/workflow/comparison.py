@@ -11,7 +11,8 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.table import Selection, Table, cubes_of, make_table
+from scorecube.analyses.entry import cubes_of
+from scorecube.analyses.table import Table, make_table
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadName, BadPlan, ScorecubeError, nearest, option
 from scorecube.statistics.grid import EQUAL
@@ -241,7 +242,7 @@ def _in_collection(
         try:
             if absent:
                 raise BadName(f"no run {absent[0]!r}")
-            table = make_table(cube, Selection(metrics=[metric], runs=systems, missing=missing))
+            table = make_table(cube, metrics=[metric], runs=systems, missing=missing)
         except ScorecubeError as error:
             if metrics is not None and metric not in has and not absent:
                 raise

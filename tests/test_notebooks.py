@@ -16,9 +16,10 @@ FILES = {path.stem: path for path in notebooks.SOURCES}
 
 
 def better(names: Names) -> None:
-    model, single = names["model"], names["single"]
-    assert (single["run_a"], single["run_b"]) == (model, names["baseline"])
-    assert single["p_t"] < 0.05 < names["better"].loc[model, "p_value"]
+    model, single = names["model"], names["single"].set_index("test")
+    assert set(single["run_a"]) == {model}
+    assert set(single["run_b"]) == {names["baseline"]}
+    assert single.loc["t", "p_value"] < 0.05 < names["better"].loc[model, "p_value"]
     assert names["scores"].mean(axis="columns").idxmax() == model
     assert names["difference"].std() > names["difference"].mean()
 

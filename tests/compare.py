@@ -56,6 +56,8 @@ GONE: dict[str, str] = {
     r"/teams .*/(topic_kept|n_defined)$": "shared chain, a second count of trials",
     r"/teams .*/(mean_change|mean_change_largest|stayed|change_of_means|largest_change)$": "changes of single runs by teams left out",
     r"/teams .*/(judged_|rbp_residual|cutoff|persistence)": "shares of judged documents",
+    r"/teams .*/(tau|tau_mean|tau_lowest|rank_drop.*|n_unique.*|team_runs|own_change)$": "order of the other runs",
+    r"/teams .*[/.]variance_there$": "it stands in the table of variances",
     r"/teams .*/(value|n_values|stated|compared|margin|within|quantity|most_left_out)": "statements of equivalence",
     r"/reliability .*/(facet|has_facet|n_levels|team_component|team_source|different_teams|same_team)": "third facet, nested teams",
 }
@@ -112,7 +114,7 @@ MEANT = (
     Move(r"/(maxt|paired) .*/difference_(low|high)$", np.inf, "95 % whatever alpha", gaps=True),
     Move(r"/paired .*/table (None|power|pairs)\.", np.inf, "a row for each test", gaps=True),
     Move(r"/reliability .*(value|ratio|topics|erho2|phi|n_topics)_(low|high)$", np.inf, "jackknife limits over topics"),
-    Move(r"/teams .*(first_miss|variance_there)", np.inf, "against the variance of all topics"),
+    Move(r"/teams .*first_miss", np.inf, "against the variance of all topics"),
     Move(r"/variances$", np.inf, "variances refuse gaps"),
     Move(r"/(maxt|paired) .*[/.](d_z|t|standard_error|p_single|p_t|p_t_holm|p_t_bh)$", 5e-5, GRID, gaps=True),
     # The largest statistic: which pairs are in it decides the others' p-values, of 200 trials.

@@ -80,7 +80,7 @@ NOT_RESAMPLED = {
     "reliability": ("component", "unbounded_component", "ratio", "value", "topics", "curve"),
     "correlate": ("tau", "tau_b", "tau_ap", "spearman", "z", "p_value", "p_exact", "tau_low", "tau_high", "concordant", "discordant", "tied_pairs", "mean"),
     "judges": ("tau", "tau_b", "tau_ap", "tied_pairs", "drop", "rise", "agree", "only_truth", "only_judge", "opposite", "neither", "mean_truth", "mean_judge", "rank_truth", "rank_judge"),
-    "teams": ("own_mean", "own_mean_without", "own_rank", "own_rank_without", "n_unique", "n_unique_relevant"),
+    "teams": ("own_mean", "own_mean_without", "own_rank", "own_rank_without"),
 }  # fmt: skip
 LIMITS_OF_MEANS = ("mean", "mean_low", "mean_high")
 OF_BOARDS = (*LIMITS_OF_MEANS, "collection_mean", "collection_mean_low", "collection_mean_high")
@@ -157,11 +157,9 @@ KEPT_MEANS = (
     "variance_mean",
     "variance_low",
     "variance_high",
-    "variance_there",
     "whole_variance",
     "own_mean",
     "own_mean_without",
-    "own_change",
     "change_mean",
     "change_low",
     "change_high",
@@ -239,7 +237,7 @@ RELATIONS: dict[str, Relation] = {
             **{name: Law(kept=kept) for name, kept in BY_PAIR.items()},
             **dict.fromkeys(["swap", "correlate", "reliability"], ALL_RUNS),
             judges=Law(kept=("mean_truth", "mean_judge", "corrected", "slope"), close=["corrected", "slope"]),
-            teams=Law(kept=("team_left_out", "own_mean", "own_mean_without", "n_unique", "n_unique_relevant")),
+            teams=Law(kept=("team_left_out", "own_mean", "own_mean_without")),
         ),
     ),
     "a constant is added": Relation(
@@ -297,8 +295,7 @@ RELATIONS: dict[str, Relation] = {
             judges=Law(kept=["tau", "tau_b", "tau_ap", "tied_pairs", "drop", "rise", "mean_truth", "mean_judge", "rank_truth", "rank_judge"], close=["mean_truth", "mean_judge"]),
 
             teams=Law(
-                kept=["team_left_out", "n_runs", "tau", "tau_mean", "rank_drop", *NOT_RESAMPLED["teams"]], close=["own_mean", "own_mean_without"],
-                times={"n_unique": 2, "n_unique_relevant": 2},
+                kept=["team_left_out", "n_runs", *NOT_RESAMPLED["teams"]], close=["own_mean", "own_mean_without"],
             ),
         ),
     ),
@@ -417,7 +414,7 @@ def test_comparisons_of_a_run_with_its_copy_are_ties(
         assert (found["both_zero"].values == TRIALS).all()
         assert (found["count"].values[..., 0] == TRIALS).all()
         assert (found["swap_rate"].values[..., 0] == rate).all()
-    for name, rank in (("teams", ("own_rank", "own_change")),):
+    for name, rank in (("teams", ("own_rank", "own_mean")),):
         found = add_copy(base(name)[0]).result()
         for variable in rank:
             np.testing.assert_array_equal(
@@ -495,7 +492,7 @@ def test_a_metric_and_its_negative_correlate_negatively(
 
 DRAWN = {
     "swap": ("count", 2.0), "stability": ("first_better", 1.0), "bootstrap": ("p_value", 0.5), "randomisation": ("p_value", 0.5),
-    "tukey": ("p_value", 0.5), "maxt": ("p_value", 0.5), "leaderboard": ("p_baseline", 0.5), "board": ("p_baseline", 0.5), "unpaired": ("p_value", 0.5), "teams": ("tau_mean", 1.0),
+    "tukey": ("p_value", 0.5), "maxt": ("p_value", 0.5), "leaderboard": ("p_baseline", 0.5), "board": ("p_baseline", 0.5), "unpaired": ("p_value", 0.5), "teams": ("variance_mean", 0.5),
 }  # fmt: skip
 """A variable that depends on the samples, and a bound of the standard deviation of one trial's part in it."""
 

@@ -13,7 +13,6 @@ from collections.abc import Collection as Some
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from pathlib import Path
 
 from tests.oracles.metrics import oracle
@@ -180,31 +179,12 @@ def nearly(a: float, b: float) -> bool:
     return abs(a - b) <= 1e-12
 
 
-def tau(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """Kendall's tau-a of the runs of both; equal means count as neither order. NaN for fewer than two runs."""
-    runs = sorted(set(first) & set(second))
-    total = 0
-    for a, b in combinations(runs, 2):
-        signs = [
-            0 if nearly(means[a], means[b]) else 1 if means[a] > means[b] else -1 for means in (first, second)
-        ]  # fmt: skip
-        total += signs[0] * signs[1]
-    pairs = math.comb(len(runs), 2)
-    return total / pairs if pairs else math.nan
-
-
 def ranks(means: Mapping[str, float]) -> dict[str, int]:
     """1 + the number of better runs."""
     return {
         run: 1 + sum(other > value and not nearly(other, value) for other in means.values())
         for run, value in means.items()
     }
-
-
-def largest_drop(first: Mapping[str, float], second: Mapping[str, float]) -> int:
-    """Most ranks that a run loses from the first to the second ranking of the runs of the second; 0 if none does."""
-    before, after = ranks({run: first[run] for run in second}), ranks(second)
-    return max(0, *(after[run] - before[run] for run in second))
 
 
 def interval(values: Sequence[float], t_quantile: float) -> tuple[float, float, float]:

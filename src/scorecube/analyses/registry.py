@@ -141,7 +141,7 @@ BUILT_IN = (
         f"{PACKAGE}.teams:Teams",
         "Leave teams and topics out: what would a team lose that did not take part?",
         references=("sakaishang2016",),
-        quantities=f"{PACKAGE}.team_quantities",
+        quantities=f"{PACKAGE}.team_results",
     ),
 )
 """In the order of lists and reports."""

@@ -5,8 +5,7 @@ Lists are filtered, and scored by the same metrics.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from scorecube import names
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import Stratum
 from scorecube.collection import schema
-from scorecube.collection.pools import TOLERATED, PoolDepth, Pools
+from scorecube.collection.pools import Pools
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import cells, parse_known, uses_gains
 from scorecube.collection.topic_groups import REFUSED, has_groups
@@ -29,14 +28,7 @@ from scorecube.metrics.common import Lists, judged_lists, packed
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 TOLERANCE = 1e-9
-"""Largest difference between stored scores and those of the same lists.
-
-Other rankings, judgements or gains change scores by far more.
-"""
-UNITS = 2.0**40
-"""Units of a mean of 1."""
-TIE = 2.0
-"""Largest difference of equal means in units: sums in another order differ by less."""
+"""Largest difference between stored scores and those of the same lists."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,8 +42,7 @@ class JudgedRuns(Table):
     lists: Judged documents at ranks, (run, topic, entry).
     documents: int32 (run, topic, entry): their numbers within the topic.
     measures: Metric and gains, float64 (level,), of each cell.
-    always_zero: bool (cell, topic): topics whose scores are 0 for want of a relevant document.
-    always_missing: bool (run, topic): topics that a run lacks, and has no scores for.
+    by_rule: bool (cell, run, topic): scores of 0, or missing, for want of a document or a list.
     """
 
     topics: tuple[str, ...]
@@ -61,19 +52,13 @@ class JudgedRuns(Table):
     lists: Lists
     documents: NDArray[np.int32]
     measures: tuple[tuple[Metric, FloatArray], ...]
-    always_zero: BoolArray
-    always_missing: BoolArray
+    by_rule: BoolArray
 
     @property
     def nbytes(self) -> int:
         """Memory of the scores and the lists."""
-        arrays = (*self.lists, self.documents, self.pools.words)
-        return int(self.scores.nbytes + sum(array.nbytes for array in arrays))
-
-    @cached_property
-    def full_order(self) -> NDArray[np.int8]:
-        """Order of the runs by all judgements, see `order_of`."""
-        return order_of(self.scores)
+        arrays = (self.scores, *self.lists, self.documents, self.pools.words)
+        return sum(array.nbytes for array in arrays)
 
     def scores_without(self, left_out: BoolArray, runs: Any) -> FloatArray:
         """Score some runs without the documents that only teams left out contributed.
@@ -88,20 +73,20 @@ class JudgedRuns(Table):
         gone, judged = self.scored_pools.without(left_out, self.keep_unpooled)
         topics = np.flatnonzero(gone.any(axis=1))
         lists = Lists(*without_documents(*self.lists, self.documents, gone, runs, topics))
-        scores[..., topics] = self.scored(lists, judged, runs, topics)
+        found = list_scores(self.measures, lists, judged[topics])
+        fixed = self.by_rule[:, runs][..., topics]
+        scores[..., topics] = np.where(fixed, scores[..., topics], found)
         return scores
 
-    def scored(self, lists: Lists, judged: Any, runs: Any, topics: Any) -> FloatArray:
-        """Return the scores of lists, float64 (cell, kept run, kept topic).
 
-        judged: int64 (topic, level): judged documents of all topics.
-        """
-        found = np.stack(
-            [m.score_lists(lists, judged[topics], gains) for m, gains in self.measures]
-        )
-        zero = self.always_zero[:, np.newaxis, topics]
-        missing = self.always_missing[np.ix_(runs, topics)]
-        return np.where(missing, np.nan, np.where(zero, 0.0, found))
+def list_scores(
+    measures: tuple[tuple[Metric, FloatArray], ...], lists: Lists, judged: Any
+) -> FloatArray:
+    """Return the scores of lists, float64 (cell, run, topic).
+
+    judged: int64 (topic, level): judged documents.
+    """
+    return np.stack([metric.score_lists(lists, judged, gains) for metric, gains in measures])
 
 
 def judged_runs(
@@ -116,18 +101,27 @@ def judged_runs(
     """
     if has_groups(cube):
         raise BadPlan(REFUSED.format("rankings are judged topic by topic"))
-    metrics = metrics_of(cube)
-    scores, cell_of = cells(cube)
-    positions = [tuple(np.argwhere(cell_of == cell)[0].tolist()) for cell in range(len(scores))]
-    gains = [str(label) for label in cube[names.GAIN].values]
+    metrics, gains = metrics_of(cube), tuple(labels_of(cube, names.GAIN))
+    stored, cell_of = cells(cube)
+    positions = [np.argwhere(cell_of == cell)[0] for cell in range(len(stored))]
     measures = tuple((metrics[i], gain_values(gains[j], pools.n_levels)) for i, j in positions)
     lowest = 0 if any(metric.non_relevant for metric in metrics) else 1
     lists, documents = lists_of(cube, pools, lowest)
-    n_cells, n_runs, n_topics = scores.shape
-    lacking = cube[names.N_RETRIEVED].values == 0
-    table = JudgedRuns(
+    scores = list_scores(measures, lists, pools.n_judged)
+    by_rule = np.isnan(scores) != np.isnan(stored)
+    rules = cube.attrs.get("no_relevant"), cube.attrs.get("missing_topic")
+    if rules[0] == "zero" or rules[1] == "nan":
+        scores[by_rule] = stored[by_rule]
+    equal = np.isclose(scores, stored, rtol=0, atol=TOLERANCE, equal_nan=True).all(axis=(1, 2))
+    if not equal.all():
+        raise BadPlan(
+            f"scores of {measures[int(np.argmin(equal))][0]} differ from scores of the rankings; "
+            f"evaluate the runs again with {option('replace', True)}"
+        )
+    n_cells, _, n_topics = scores.shape
+    return JudgedRuns(
         metrics=tuple(labels_of(cube, names.METRIC)),
-        gains=tuple(gains),
+        gains=gains,
         runs=tuple(labels_of(cube, names.RUN)),
         cell_of=cell_of,
         scores=scores,
@@ -145,34 +139,22 @@ def judged_runs(
         lists=lists,
         documents=documents,
         measures=measures,
-        always_zero=np.zeros((n_cells, n_topics), bool),
-        always_missing=lacking & (cube.attrs.get("missing_topic") == "nan"),
+        by_rule=by_rule,
     )
-    every = np.arange(n_runs), np.arange(n_topics)
-    whole = table.scored(lists, pools.n_judged, *every)
-    if cube.attrs.get("no_relevant") == "zero":
-        table = replace(table, always_zero=np.asarray(np.isnan(whole).all(axis=1)))
-        whole = table.scored(lists, pools.n_judged, *every)
-    equal = np.isclose(whole, scores, rtol=0, atol=TOLERANCE, equal_nan=True).all(axis=(1, 2))
-    if not equal.all():
-        raise BadPlan(
-            f"scores of {measures[int(np.argmin(equal))][0]} differ from scores of the rankings; "
-            f"evaluate the runs again with {option('replace', True)}"
-        )
-    return replace(table, scores=whole)
 
 
 def metrics_of(cube: xr.Dataset) -> list[Metric]:
     """Return the metrics of a cube; refuse those that are not computed from levels."""
-    parsed = {label: parse_known(label) for label in labels_of(cube, names.METRIC)}
-    unknown = [label for label, metric in parsed.items() if not isinstance(metric, Metric)]
-    if unknown:
+    labels = labels_of(cube, names.METRIC)
+    metrics = [metric for metric in map(parse_known, labels) if isinstance(metric, Metric)]
+    if len(metrics) < len(labels):
+        imported = [label for label in labels if not isinstance(parse_known(label), Metric)]
         raise BadPlan(
-            f"{', '.join(unknown)}: imported scores cannot be computed again; "
+            f"{', '.join(imported)}: imported scores cannot be computed again; "
             f"leave them out of {option('metrics')}",
             option="metrics",
         )
-    return [metric for metric in parsed.values() if isinstance(metric, Metric)]
+    return metrics
 
 
 def lists_of(cube: xr.Dataset, pools: Pools, lowest: int) -> tuple[Lists, Any]:
@@ -185,65 +167,10 @@ def lists_of(cube: xr.Dataset, pools: Pools, lowest: int) -> tuple[Lists, Any]:
     )
     topics = np.arange(levels.shape[1])[:, np.newaxis]
     for of_run, at_rank in zip(levels, documents, strict=True):
-        known = np.where(at_rank >= 0, pools.levels[topics, at_rank], -1)
-        if not np.array_equal(known, of_run):
+        judged = np.where(at_rank >= 0, pools.levels[topics, at_rank], -1)
+        if not np.array_equal(judged, of_run):
             raise BadPlan(
                 "levels at ranks differ from those of the documents there (classes of answers?): "
                 "scores without some of the documents are not defined"
             )
     return judged_lists(levels, lowest), packed(documents, levels >= lowest, -1)
-
-
-def order_of(scores: FloatArray) -> NDArray[np.int8]:
-    """Return the order of runs by their mean scores.
-
-    scores: float64 (cell, run, topic), missing ones NaN.
-    Returns order: int8 (cell, run, run): 1 where the first run is better, -1 where it is worse.
-    """
-    known = np.isfinite(scores)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.where(known, scores, 0.0).sum(axis=-1) / known.sum(axis=-1)
-    units = np.rint(means * UNITS)
-    difference = units[:, :, np.newaxis] - units[:, np.newaxis]
-    return np.asarray((difference > TIE).astype(np.int8) - (difference < -TIE))
-
-
-def about_pools(
-    cube: xr.Dataset, pools: Pools, keep_unpooled: bool, estimate: PoolDepth | None
-) -> list[str]:
-    """Return notes on runs without a team, judgements that are thrown away, and the depth."""
-    runs, teams = labels_of(cube, names.RUN), labels_of(cube, names.TEAM)
-    n_alone = sum(run == team for run, team in zip(runs, teams, strict=True))
-    notes = []
-    if n_alone:
-        notes.append(
-            f"{n_alone} of {len(runs)} runs have no team, or a team of their name: "
-            "each is its own team"
-        )
-    judged, relevant, unpooled = pools.levels >= 0, pools.levels > 0, pools.unpooled
-    if unpooled.any():
-        share = unpooled.sum() / judged.sum()
-        fate = "stay judged"
-        if not keep_unpooled:
-            fate = (
-                "become unjudged whenever a team is left out, "
-                f"so {share:.0%} of the judgements are thrown away"
-            )
-        notes.append(
-            f"{unpooled.sum():,} of {judged.sum():,} judged documents "
-            f"({(unpooled & relevant).sum():,} of {relevant.sum():,} relevant ones) "
-            f"are in no team's pool of depth {pools.depth}: they {fate}"
-        )
-    advice = f"state {option('pool_depth')} if it is known"
-    if estimate is not None and estimate.found:
-        notes.append(
-            f"the pool has an estimated depth of {pools.depth}: up to there a run of "
-            f"{estimate.n_teams} of {len(pools.teams)} teams is judged "
-            f"(at most {TOLERATED:.0%} of its documents are not); {advice}"
-        )
-    elif estimate is not None:
-        notes.append(
-            "no depth was found at which runs of half of the teams are judged: "
-            f"a pool of depth {pools.depth} is assumed; {advice}"
-        )
-    return notes

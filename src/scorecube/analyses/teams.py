@@ -1,7 +1,5 @@
 """Scores without some teams, their unique contributions to the pool, and some topics.
 
-Without a team, the documents that only its runs contributed to the pool would not have been judged.
-
 References: Sakai and Shang 2016, "On estimating variances for topic set size design", section 5;
 Zobel 1998, "How reliable are the results of large-scale information retrieval experiments?"
 """
@@ -16,13 +14,18 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import team_summaries
 from scorecube.analyses.options import ONLY_TOPICS, option_field
 from scorecube.analyses.protocol import Concat, Part, TableAnalysis, Totals
-from scorecube.analyses.team_quantities import VARIABLES
-from scorecube.analyses.team_samples import draw_orders, draw_teams, places
-from scorecube.analyses.team_scores import JudgedRuns, about_pools, judged_runs
-from scorecube.collection.pools import build_pools, estimate_pool_depth
+from scorecube.analyses.team_pools import pools_of
+from scorecube.analyses.team_results import VARIABLES, variance_values
+from scorecube.analyses.team_scores import JudgedRuns, judged_runs
+from scorecube.analyses.team_trials import (
+    absent_values,
+    draw_orders,
+    draw_teams,
+    sample_values,
+    trial_values,
+)
 from scorecube.collection.schema import label_array
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
@@ -91,90 +94,81 @@ class Teams(TableAnalysis):
 
     def table(self, cube: xr.Dataset) -> JudgedRuns:
         refuse_other_summaries(cube, "leaving teams out")
-        estimate = estimate_pool_depth(cube) if self.pool_depth is None else None
-        pools = build_pools(cube, estimate.depth if estimate else int(self.pool_depth or 0))
-        notes = about_pools(cube, pools, self.keep_unpooled, estimate)
+        pools, notes = pools_of(cube, self.pool_depth, self.keep_unpooled)
         return judged_runs(cube, pools, self.keep_unpooled, notes)
 
     def notes(self, table: Any) -> list[str]:
-        n_teams, n_topics = len(table.pools.teams), len(table.topics)
-        if n_teams < 2:
+        teams, n_topics = table.pools.teams, len(table.topics)
+        if len(teams) < 2:
             raise BadPlan(
-                f"there is only one team, {table.pools.teams[0]}: leaving teams out needs at least "
-                f"2; name teams with {option('teams')}"
+                f"there is only one team, {teams[0]}: leaving teams out needs at least 2; "
+                f"name teams with {option('teams')}"
             )
-        for wrong in (k for k in self.leave or () if k >= n_teams):
-            raise BadPlan(
-                f"{option('leave', wrong)}: of {n_teams} teams 1 to {n_teams - 1} can be left out",
-                option="leave",
-            )
-        for wrong in (size for size in self.topic_sizes or () if size > n_topics):
-            raise BadPlan(
-                f"{option('topic_sizes')}: {wrong} of the {n_topics} topics cannot be kept; "
-                f"use 2 to {n_topics}",
-                option="topic_sizes",
-            )
+        for name, sizes, most, of in (
+            ("leave", self.leave, len(teams) - 1, f"{len(teams)} teams"),
+            ("topic_sizes", self.topic_sizes, n_topics, f"{n_topics} topics"),
+        ):
+            if max(sizes or (0,)) > most:
+                found = f"{option(name, max(sizes or ()))} of {of}"
+                raise BadPlan(f"{found}: at most {most} are possible", option=name)
         return list(table.notes)
 
-    def leaves(self, n_teams: int) -> tuple[int, ...]:
+    def leaves(self, table: JudgedRuns) -> tuple[int, ...]:
         """Return 0, for the whole collection, and the numbers of teams to leave out, ascending."""
+        n_teams = len(table.pools.teams)
         return (0, *(range(1, n_teams) if self.leave is None else sorted(set(self.leave))))
 
-    def steps(self, n_topics: int) -> tuple[int, ...]:
+    def steps(self, table: JudgedRuns) -> tuple[int, ...]:
         """Return the numbers of topics of the steps, descending from all topics."""
         fewer = sorted(set(self.topic_sizes or ()), reverse=True)
-        return tuple(dict.fromkeys([n_topics, *fewer]))
+        return tuple(dict.fromkeys([len(table.topics), *fewer]))
 
     def draw(self, table: JudgedRuns, start: int, stop: int) -> dict[str, Any]:
         """Return teams left out, bool (leave, team, trial), and orders (leave, topic, trial)."""
-        n_teams, leaves = len(table.pools.teams), self.leaves(len(table.pools.teams))
+        leaves = self.leaves(table)
         key = table.key(Purpose.TEAMS_LEFT_OUT)
-        found: dict[str, Any] = {"left_out": draw_teams(key, n_teams, leaves, start, stop)}
+        drawn = {"left_out": draw_teams(key, len(table.pools.teams), leaves, start, stop)}
         if self.topic_sizes:
-            key, n_topics = table.key(Purpose.TOPIC_CHAIN), len(table.topics)
-            found["order"] = draw_orders(key, n_topics, leaves, start, stop)
-        return found
+            key = table.key(Purpose.TOPIC_CHAIN)
+            drawn["order"] = draw_orders(key, len(table.topics), leaves, start, stop)
+        return drawn
 
     def block(self, table: JudgedRuns, start: int, stop: int) -> dict[str, Part]:
-        leaves, steps = self.leaves(len(table.pools.teams)), self.steps(len(table.topics))
+        leaves, steps = self.leaves(table), self.steps(table)
         drawn = self.draw(table, start, stop)
-        parts = team_summaries.empty_parts(len(table.scores), len(leaves), len(steps), stop - start)
+        shape = (len(table.scores), len(leaves), len(steps), stop - start)
+        parts = {
+            "variance": np.full(shape, np.nan),
+            "n_topics": np.zeros(shape, np.int32),
+            "n_topics_above_zero": np.zeros((*shape[:2], shape[3]), np.int32),
+        }
         for row, trial in np.ndindex(len(leaves), stop - start):
             sample = [array[row, :, trial] for array in drawn.values()]
-            for name, values in team_summaries.trial_values(table, steps, *sample).items():
+            for name, values in trial_values(table, steps, *sample).items():
                 parts[name][:, row, ..., trial] = values
         return {name: Concat(array) for name, array in (parts | drawn).items()}
 
     def result(self, table: JudgedRuns, totals: Totals) -> xr.Dataset:
-        pools, leaves = table.pools, self.leaves(len(table.pools.teams))
-        left_out = totals["left_out"].swapaxes(1, 2)
-        values = dict(totals) | places(totals)
-        values |= team_summaries.of_variances(totals, leaves) | team_summaries.of_order(totals)
-        values |= team_summaries.of_samples(left_out, pools) | team_summaries.of_absent(table)
-        attrs = {
-            "n_teams": len(pools.teams),
-            "pool_depth": pools.depth,
-            "pool_depth_estimated": self.pool_depth is None,
-            "n_judged": int((pools.levels >= 0).sum()),
-            "n_unpooled": int(pools.unpooled.sum()),
-        }
+        pools = table.pools
+        values = dict(totals) | variance_values(totals, self.leaves(table))
+        values |= sample_values(totals, pools) | absent_values(table)
+        attrs = {"n_teams": len(pools.teams), "pool_depth": pools.depth}
         return table.dataset(VARIABLES, values, self.coords(table), attrs)
 
     def coords(self, table: JudgedRuns) -> dict[str, Any]:
         """Return the labels of results beside those of cells and runs."""
         teams = table.pools.teams
-        team_of_run = label_array(teams[team] for team in table.pools.team_of)
         return {
-            names.LEAVE: np.array(self.leaves(len(teams))),
-            names.TOPIC_STEP: np.array(self.steps(len(table.topics))),
+            names.LEAVE: np.array(self.leaves(table)),
+            names.TOPIC_STEP: np.array(self.steps(table)),
             names.TOPIC: label_array(table.topics),
             names.TEAM: label_array(teams),
-            names.TEAM_OF_RUN: (names.RUN, team_of_run),
+            names.TEAM_OF_RUN: (names.RUN, label_array(teams[k] for k in table.pools.team_of)),
         }
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``team_left_out[leave, trial, team]``, and ``topic_place`` of a chain."""
         table = replace(self.table(cube), trials=trials, seed=seed)
-        found = table.dataset(VARIABLES, places(self.draw(table, 0, trials)), self.coords(table))
-        others = (names.METRIC, names.GAIN, names.RUN, names.TOPIC_STEP)
-        return found.drop_dims(others).assign_attrs(seed=str(seed))
+        values = sample_values(self.draw(table, 0, trials), table.pools)
+        found = table.dataset(VARIABLES, values, self.coords(table), {"seed": str(seed)})
+        return found[[name for name in (names.TEAM_LEFT_OUT, names.TOPIC_PLACE) if name in values]]

@@ -113,12 +113,6 @@ class Pools:
         place += WORD * np.arange(self.words.shape[-1])
         return np.where(is_unique, np.where(self.words != 0, place, 0).sum(axis=-1), -1)
 
-    def n_unique(self, lowest: int = 0) -> IntArray:
-        """Return how many documents of a level or more only a team contributed: int64 (team,)."""
-        unique = self.unique()
-        chosen = (unique >= 0) & (self.levels >= lowest)
-        return np.bincount(unique[chosen], minlength=len(self.teams))
-
 
 def team_bits(left_out: BoolArray) -> NDArray[np.uint64]:
     """Return teams, bool (team,), as bits of words, uint64 (word,)."""

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.team_quantities import CONFIDENCE, REQUIREMENTS
+from scorecube.analyses.team_results import CONFIDENCE, REQUIREMENTS
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, Axes, curve_style, round_ticks
@@ -69,29 +68,21 @@ TRIALS = declared(
 """Every trial: teams left out, remaining runs and topics, variance."""
 FIRST_MISS = declared(
     "metric gain topic_step",
-    "metric gain n_topics_wanted=topic_step variance=whole_variance first_miss variance_there",
+    "metric gain n_topics_wanted=topic_step variance=whole_variance first_miss",
     whole="first_miss",
     objects=True,
 )
-"""Smallest number of teams left out at which the interval excludes the variance of all runs over all topics (Sakai and Shang 2016, section 5.1), and the mean variance.
+"""Smallest number of teams left out at which the interval excludes the variance of all runs over all topics (Sakai and Shang 2016, section 5.1).
 
-Both are missing where no interval does.
+Missing where no interval does.
 """
-REUSABILITY = declared(
-    "metric gain leave",
-    "metric gain left_out=leave tau_mean tau_lowest rank_drop_largest",
-    dtypes={"rank_drop_largest": "int64"},
-)
-"""How well the remaining runs keep their order by the number of teams left out."""
 OWN = declared(
     "metric gain run",
     "metric gain run team=team_of_run mean=own_mean mean_without=own_mean_without "
-    "change=own_change rank=own_rank rank_without=own_rank_without",
+    "rank=own_rank rank_without=own_rank_without",
     long=True,
 )
 """What each run loses without the unique contributions of its own team: whether a new run would be judged fairly."""
-CONTRIBUTIONS = declared("team", "team n_runs=team_runs n_unique n_unique_relevant")
-"""Judged documents that only one team contributed, by team."""
 
 
 def conditions(result: xr.Dataset) -> str:
@@ -116,20 +107,15 @@ def caption(result: xr.Dataset) -> str:
     chain = " Below, the same with the fewest topics, and by number of topics." * (
         result.sizes[names.TOPIC_STEP] > 1
     )
-    return (
-        f"{conditions(result)}. Variance of the remaining runs' scores with its interval over trials; dotted: the variance of all runs. "
-        f"Tau and lost ranks of the remaining runs.{chain}"
-    )
+    return f"{conditions(result)}. Variance of the remaining runs' scores with its interval over trials; dotted: the variance of all runs.{chain}"
 
 
 @by_collection
 def answer(group: ResultGroup) -> Iterator[Finding]:
-    """Yield what a team that did not take part would lose, and how the order of the runs changes."""
+    """Yield what a team that did not take part would lose."""
     (result,), frames = group.results, group.frames
     if len(frames.get("absent", ())):
         yield _absent(as_records(with_labels(frames["absent"])), result)
-    if "reusability" in frames:
-        yield from _order_kept(frames["reusability"])
 
 
 def _absent(rows: list[dict[str, Any]], result: xr.Dataset) -> Finding:
@@ -158,27 +144,6 @@ def _change(row: Mapping[str, Any]) -> str:
     return f"{with_limits(*score, '+.1%')} and lose {with_limits(*ranks, '.1f')} ranks"
 
 
-def _order_kept(frame: pd.DataFrame) -> Iterator[Finding]:
-    """Yield how leaving out the fewest teams changes the order of the runs; nothing where fewer than two are left."""
-    left_out = frame[LEFT_OUT]
-    fewest = frame[left_out == left_out[left_out > 0].min()]
-    # With equal means tau is below 1 even with all teams.
-    whole = frame.loc[left_out == 0, "tau_mean"].to_numpy()
-    fewest = fewest.assign(whole=whole, loss=whole - fewest["tau_mean"]).dropna(subset="tau_mean")
-    if fewest.empty:
-        return
-    worst = fewest.sort_values("loss", ascending=False, kind="stable").iloc[0]
-    teams = counted(worst[LEFT_OUT], "team")
-    yield with_number(
-        f"without {teams} the order of the other runs changes most by {worst['metric']}: tau with the full evaluation "
-        f"{worst['tau_mean']:.3f} on average and {worst['tau_lowest']:.3f} at the lowest, {worst['whole']:.3f} with all teams; no run loses more than "
-        f"{counted(int(fewest['rank_drop_largest'].max()), 'rank')} by any metric",
-        f"mean tau of the other runs without {teams}, {worst['metric']}",
-        [worst["tau_mean"]],
-        table="reusability",
-    )
-
-
 def findings(result: xr.Dataset) -> Iterator[Finding]:
     """Yield the numbers of topics that the variances of fewer topics ask for, of all teams (Sakai and Shang 2016, Table 3), and notes."""
     if result.sizes[names.TOPIC_STEP] > 1:
@@ -203,23 +168,18 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
 
 
 def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
-    """Variance by the number of teams left out, the order of the runs, and the variance with fewer topics (Sakai and Shang 2016, Figures 1, 2).
+    """Variance by the number of teams left out, and with fewer topics (Sakai and Shang 2016, Figures 1, 2).
 
     Horizontal lines are the variance of all runs.
     """
     cells = result.isel({names.GAIN: 0})
     chain = result.sizes[names.TOPIC_STEP] > 1
     metrics = labels_of(result, names.METRIC)
-    panels: list[Any] = [["variance", "variance"], ["tau", "drop"], *[["fewest", "topics"]] * chain]
+    panels: list[Any] = [["variance", "variance"], *[["fewest", "topics"]] * chain]
     legend_rows = -(-len(metrics) // LEGEND_COLUMNS)
     figure = canvas.figure((FIGURE_SIZE[0], 0.4 + 2.7 * len(panels) + 0.22 * legend_rows))
     axes = figure.subplot_mosaic(panels)
     _variances(axes["variance"], cells, 0)
-    _ranking(axes["tau"], cells, "tau_mean", "tau with the full evaluation")
-    axes["tau"].set_title("order of the remaining runs, mean over trials")
-    _ranking(axes["drop"], cells, "rank_drop_largest", "ranks")
-    round_ticks(axes["drop"].yaxis, whole=True, fewest=1)
-    axes["drop"].set(ylim=(0, None), title="largest loss of ranks in any trial")
     if chain:
         _variances(axes["fewest"], cells, cells.sizes[names.TOPIC_STEP] - 1)
         _by_topics(axes["topics"], cells)
@@ -227,7 +187,7 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
         axes[name].set_xlabel("teams left out")
         round_ticks(axes[name].xaxis, whole=True)
     canvas.name(f"{conditions(result)}, gains {cells[names.GAIN].item()}")
-    canvas.legend_outside(axes["tau"], "lower center", LEGEND_COLUMNS, fontsize=8)
+    canvas.legend_outside(axes["variance"], "lower center", LEGEND_COLUMNS, fontsize=8)
 
 
 def _style(k: int) -> dict[str, Any]:
@@ -257,13 +217,6 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
     axes.set_title(words)
 
 
-def _ranking(axes: Axes, cells: xr.Dataset, name: str, label: str) -> None:
-    left_out = cells[names.LEAVE].values
-    for k, metric in enumerate(labels_of(cells, names.METRIC)):
-        axes.plot(left_out, cells[name].values[k], label=metric, **_style(k))
-    axes.set_ylabel(label)
-
-
 def _by_topics(axes: Axes, cells: xr.Dataset) -> None:
     """Draw the variance of the runs of all teams by number of topics (Sakai and Shang 2016, Table 3)."""
     whole = cells.isel({names.LEAVE: 0})
@@ -288,7 +241,7 @@ VIEW = View(
         "lose; limits of means are over teams, those of variances over draws of teams. The number at which an "
         "interval over trials first excludes the variance of all runs (first_miss, as in the paper) is no such statement: it falls as trials are added. "
         "Pools are rebuilt from these runs, to the depth at which runs of half of the teams are judged, if no other is stated: if other runs were pooled, "
-        "too, or runs were cut before the pool depth, documents count as unique that were not. Equal means reduce tau, also with all teams."
+        "too, or runs were cut before the pool depth, documents count as unique that were not."
     ),
     summary=(
         Summary(
@@ -305,9 +258,7 @@ VIEW = View(
         "absent": ABSENT,
         "trials": TRIALS,
         "first_miss": FIRST_MISS,
-        "reusability": REUSABILITY,
         "own": OWN,
-        "contributions": CONTRIBUTIONS,
     },
     title=title,
     caption=caption,
@@ -316,9 +267,7 @@ VIEW = View(
         {
             "What a team would lose that did not take part": "absent",
             "Variance by number of teams left out": "variance",
-            "Order of the remaining runs": "reusability",
             "Runs without the unique contributions of their own team": "own",
-            "Judged documents that only one team contributed": "contributions",
         },
         empty=True,
     ),

@@ -23,19 +23,21 @@ SOURCES = ("systems", "topics", "interaction")
 def within_system_variance(scores: FloatArray) -> FloatArray:
     """Return the one-way variance within systems, of scores (..., system, topic).
 
-    It is the mean of the variances of systems' scores; NaN of one topic.
+    Missing scores are left out; NaN without a system with two topics.
 
     Examples
     --------
-    >>> float(within_system_variance(np.array([[0.0, 1.0, 0.5], [0.2, 0.2, 0.2]])))
-    0.125
+    >>> float(within_system_variance(np.array([[0.0, 1.0, 0.5], [0.2, 0.2, np.nan]])))
+    0.16666666666666666
     """
-    deviations = scores - scores.mean(axis=-1, keepdims=True)
-    # Again, so that equal scores have a variance of 0 exactly.
-    deviations -= deviations.mean(axis=-1, keepdims=True)
-    n_systems, n_topics = scores.shape[-2:]
-    squares = (deviations**2).sum(axis=(-2, -1))
-    return _ratio(squares, n_systems * (n_topics - 1))
+    finite = np.isfinite(scores)
+    count = finite.sum(axis=-1, keepdims=True)
+    left = np.where(finite, scores, 0.0)
+    for _ in range(2):  # again, so that equal scores have a variance of 0 exactly
+        mean = left.sum(axis=-1, keepdims=True) / np.maximum(count, 1)
+        left = np.where(finite, left - mean, 0.0)
+    freedom = np.maximum(count - 1, 0).sum(axis=(-2, -1))
+    return _ratio((left**2).sum(axis=(-2, -1)), freedom)
 
 
 def mean_squares(scores: FloatArray) -> FloatArray:
@@ -104,5 +106,6 @@ def topics_for(ratio: Any, target: float) -> FloatArray:
         return np.asarray(np.maximum(np.ceil(odds), 1.0))
 
 
-def _ratio(squares: FloatArray, freedom: int) -> FloatArray:
-    return np.asarray(squares / freedom if freedom else np.full(np.shape(squares), np.nan))
+def _ratio(squares: FloatArray, freedom: Any) -> FloatArray:
+    """Return mean squares; NaN without degrees of freedom."""
+    return np.asarray(squares / np.where(np.asarray(freedom) > 0, freedom, np.nan))

@@ -348,6 +348,19 @@ def test_judges_of_a_study(scorecube: Cli, files: Path) -> None:
     assert "--truth" in failed.stderr
 
 
+def test_judges_of_rankings_in_memory_compare_labels(files: Path) -> None:
+    cubes = {}
+    for name, qrels in (("nist", "nist.txt"), ("gpt4", "gpt4.csv")):
+        rankings = sc.read_rankings(files / "runs", files / qrels)
+        cubes[name] = sc.with_rankings(sc.evaluate(rankings, ["AP"]), rankings)
+    row = sc.table(sc.analyse(cubes, sc.Judges(truth="nist", labels=(5, 8))), "labels").iloc[0]
+    truth = pd.read_csv(files / "nist.txt", sep=" ", header=None).set_index([0, 2])[3]
+    labels = pd.read_csv(files / "gpt4.csv").set_index(["topic", "document"])["label"]
+    pairs = list(zip(truth.tolist(), labels.loc[truth.index].tolist(), strict=True))
+    assert row["n_documents"] == len(pairs) == 360
+    assert row["kappa"] == pytest.approx(oracle.kappa(pairs), rel=1e-9)
+
+
 def test_label_tables(tmp_path: Path) -> None:
     path = tmp_path / "labels.tsv"
     path.write_text("qid\tdocno\trelevance\n1\td1\t2\n2\td1\t0\n")

@@ -445,7 +445,8 @@ def with_rankings(cube: xr.Dataset, rankings: xr.Dataset) -> xr.Dataset:
         if missing:
             raise BadPlan(f"the rankings lack {dim}s of the scores: {', '.join(missing[:5])}")
     selected = rankings.sel({dim: cube[dim].values for dim in (names.RUN, names.TOPIC)})
-    variables = (*schema.RANKINGS, *schema.DOCUMENTS)
+    keys = schema.KEYS if names.DOCUMENT_KEY in rankings else ()
+    variables = (*schema.RANKINGS, *schema.DOCUMENTS, *keys)
     with_teams = cube.assign_coords({names.TEAM: (names.RUN, selected[names.TEAM].values)})
     return schema.annotate(
         with_teams.assign({item.name: selected[item.name] for item in variables}), variables

@@ -67,10 +67,10 @@ def _of_sakai_2005() -> Iterator[Item]:
         yield Item("Sakai 2005", f"Table {table}, columns (i) to (iv): {words}", f"scorecube show STUDY swap {FIRST} --sort share:desc", "columns and their rules; relations between them in all 120 rows", NO_RUNS)  # fmt: skip
     yield Item("Sakai 2005", "Table 5, topics in samples", f"scorecube show STUDY swap {FIRST} --table overlap", "12 of 12 within four standard errors ([Published numbers](published.md))", NOTHING)  # fmt: skip
     for number, metrics in ((2, "Q,AP"), (3, "O,RR"), (4, "Q,RR")):
-        words = f"swap {FIRST} --by sampling --as curves --metrics {metrics}"
+        words = f"swap {FIRST} --by sampling --kind curves --metrics {metrics}"
         yield Item("Sakai 2005", f"Figure {number}, swap rates of {metrics.replace(',', ' and ')} by sampling", figure(words, f"sakai-2005-figure-{number}"), "axes, curves in one panel, 5 % line", NO_RUNS)  # fmt: skip
     for number, metrics in ((5, "AP,Rprec,AP(rel=2),P@10,P(rel=2)@10,Rprec(rel=2)"), (6, "Q,Rmeasure,AnDCG@100,nDCG@100,nCG@10,nDCG@10,AnDCG@10"), (7, "Q,AP,O,RR"), (8, "Q,RR,Hit@1,Hit@5")):  # fmt: skip
-        words = f"swap {FIRST} --by sampling --as bars --metrics {metrics}"
+        words = f"swap {FIRST} --by sampling --kind bars --metrics {metrics}"
         yield Item("Sakai 2005", f"Figure {number}, shares by metric and sampling", figure(words, f"sakai-2005-figure-{number}"), "shares; all confidence levels below each other", NO_RUNS)  # fmt: skip
     yield Item("Sakai 2005", "section 6, swap method of geometric means", "scorecube swap STUDY --collection geometric --size 20 --metrics Q,AP --summary geo --sampling replacement --gains 3:2:1 --trials 1000 --seed 1", "swaps of every pair and trial in plain Python", NO_RUNS)  # fmt: skip
 
@@ -112,7 +112,7 @@ def _of_sakai_2017() -> Iterator[Item]:
         "formula",
         NO_RUNS,
     )
-    yield Item("Sakai 2017", "Figure 3, worst-case widths", "scorecube wcw --variance 0.0368,0.0441,0.0824,0.0863 --figure sakai-2017-figure-3.png", "all curves, from the printed variances", NOTHING)  # fmt: skip
+    yield Item("Sakai 2017", "Figure 3, worst-case widths", "scorecube wcw --variance 0.0368,0.0441,0.0824,0.0863 --out sakai-2017-figure-3.png", "all curves, from the printed variances", NOTHING)  # fmt: skip
     yield Item("Sakai 2017", "section 4, readings at 50 topics", "scorecube wcw --variance 0.0368,0.0824 --topics 50", "8 readings", NOTHING)  # fmt: skip
     yield Item("Sakai 2017", "section 4, standardised scores", f"scorecube standardise STUDY {FIRST} --name std --method std-AB", "formula", NO_RUNS)  # fmt: skip
     yield Item("Sakai 2017", "section 2, sorted significance levels", figure(f"bootstrap {FIRST}", "sakai-2017-levels"), "form", NO_RUNS)  # fmt: skip
@@ -140,7 +140,7 @@ def _of_sakai_2004() -> Iterator[Item]:
         yield Item("Sakai 2004", f"Tables {number} and {number + 5}, (a): tau and rho of metrics", f"scorecube show STUDY correlate --collection {name} --columns gain,metric_a,metric_b,spearman,tau", "form", NO_RUNS)  # fmt: skip
     yield Item("Sakai 2004", "Tables 3 to 6 and 8 to 11, (b): gain settings", "scorecube show STUDY correlate --table gains --columns collection,metric,default,gain,spearman,tau,bold", "form, marks above .99", NO_RUNS)  # fmt: skip
     yield Item("Sakai 2004", "Tables 7 and 12, means of four collections", "scorecube show STUDY correlate --average", "rule", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2004", "Figures 4 to 7, systems sorted by AP", figure(f"correlate {FIRST} --metrics AP,AWP,Q --by gain --as curves", "sakai-2004-figure-4"), "form: metrics and gain settings in one plot", NO_RUNS)  # fmt: skip
+    yield Item("Sakai 2004", "Figures 4 to 7, systems sorted by AP", figure(f"correlate {FIRST} --metrics AP,AWP,Q --by gain --kind curves", "sakai-2004-figure-4"), "form: metrics and gain settings in one plot", NO_RUNS)  # fmt: skip
     yield Item("Sakai 2004", "section 4, swops", "scorecube show STUDY correlate --table swops", "rule", NO_RUNS)  # fmt: skip
 
 

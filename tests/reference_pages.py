@@ -14,7 +14,7 @@ import scorecube
 from scorecube.analyses import registry
 from scorecube.analyses.options import describe_type, options_of
 from scorecube.cli import program
-from scorecube.cli.help_groups import FURTHER, QUESTIONS, with_value_name
+from scorecube.cli.program import FURTHER, QUESTIONS
 
 MODULES = [
     "analyses", "analyses.plan", "collection.evaluation", "collection.judgements", "collection.pools", "collection.rankings",
@@ -84,9 +84,10 @@ def command_page() -> str:
         "`scorecube COMMAND --help` prints the same. Options of analyses have other names in Python and in "
         "sweep files: [Options of the analyses](options.md).\n",
     ]
-    known = [name for named in QUESTIONS.values() for name in named]
-    further = [name for name in commands.sources if name not in known]
-    for question, named in {**QUESTIONS, FURTHER: tuple(further)}.items():
+    listed = {question: named.split() for question, named in QUESTIONS.items()}
+    known = [name for named in listed.values() for name in named]
+    further = [name for name in commands.commands if name not in known]
+    for question, named in {**listed, FURTHER: further}.items():
         lines += [f"## {question}\n"] if named else []
         for name in named:
             lines += command(name, commands.build(name))
@@ -98,7 +99,7 @@ def command(name: str, made: Any) -> list[str]:
     context = made.context_class(made, info_name=name)
     records = [each.get_help_record(context) for each in made.get_params(context)]
     rows = [
-        {"option": f"`{with_value_name(record[0])}`", "meaning": record[1]}
+        {"option": f"`{record[0]}`", "meaning": record[1]}
         for record in records
         if record and not record[0].startswith("--help")
     ]

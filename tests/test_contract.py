@@ -101,7 +101,7 @@ OPTIONS = {
     "design": "--variance --min-diff --width --systems --alpha --beta --method --mode",
     "wcw": "--variance --topics",
     "sweep": "--part",
-    "show": "--table --collection --columns --top --sort --all --average --format --out",
+    "show": "--table --collection --columns --top --sort --all --average --format",
     "report": "--out",
     "verify": "",
     "demo": "--out",
@@ -186,7 +186,7 @@ def options_of(scorecube: Cli, *command: str) -> set[str]:
 
 @pytest.mark.parametrize("command", OPTIONS)
 def test_commands_take_the_options_of_the_contract(scorecube: Cli, command: str) -> None:
-    assert re.search(rf"^  {command} ", scorecube("--help").succeeded().stdout, re.MULTILINE)
+    assert re.search(rf"^│ {command} ", scorecube("--help").succeeded().stdout, re.MULTILINE)
     assert options_of(scorecube, command) >= set(OPTIONS[command].split())
 
 

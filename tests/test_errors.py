@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import typer
 
-from scorecube.cli.flags import flags_of
 from scorecube.cli.program import app
 from scorecube.errors import BadInput, BadPlan, ScorecubeError, option
 
@@ -25,7 +24,7 @@ DECLARATIONS = {"flag", "flags", "examples"}
 """Arguments and attributes that declare the flags of options and show commands."""
 
 commands: Any = typer.main.get_command(app)
-flag_of = flags_of(commands.build("bootstrap"))
+flag_of = commands.build("bootstrap").flag_of
 
 
 @pytest.mark.parametrize(

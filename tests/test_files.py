@@ -15,8 +15,7 @@ import pytest
 import scorecube as sc
 from scorecube import files as written
 from scorecube.errors import BadOutput
-from scorecube.files import check_target, staged_files, write_file
-from scorecube.ingest.public import PublicCollection, PublicFile, write_files
+from scorecube.files import check_target, write_file
 from scorecube.testing import simulate_cube
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ Write = Callable[[Path], Path]
 """Writes one kind of output into a folder and returns its path."""
 
 
-@pytest.fixture(params=["report", "figure", "design", "fetch"])
+@pytest.fixture(params=["report", "figure", "design"])
 def write(request: pytest.FixtureRequest, scorecube: Cli, study: Path) -> Write:
     """Every way in which the program writes a file outside of a study."""
 
@@ -50,21 +49,10 @@ def write(request: pytest.FixtureRequest, scorecube: Cli, study: Path) -> Write:
 
         return run
 
-    def fetched(folder: Path) -> Path:
-        content = folder / "source"
-        if not content.exists():
-            content.mkdir()
-            (content / "ap.csv").write_text("topic,a\n1,0.5\n")
-        known = PublicCollection(
-            "toy", "Toy", "x/y", "0" * 40, "CC0", "", "", "", 1, 1, (PublicFile("AP", "ap.csv", ""),), ""
-        )  # fmt: skip
-        return write_files(known, [content / "ap.csv"], folder / "out", replace=True)
-
     ways: dict[str, Write] = {
         "report": command("report.html", "report", study, "--out", ...),
         "figure": command("figure.svg", "figure", study, "wcw", "--out", ...),
-        "design": command("design.pdf", "wcw", "--variance", "0.04", "--figure", ...),
-        "fetch": fetched,
+        "design": command("design.pdf", "wcw", "--variance", "0.04", "--out", ...),
     }
     return ways[request.param]
 
@@ -163,14 +151,13 @@ def test_permissions_are_those_of_any_new_file_or_of_the_file_that_is_replaced(
 ) -> None:
     code = (
         "import os, sys; os.umask(0o027)\nfrom scorecube.files import *\n"
-        "write_file(sys.argv[1] + '/new', 'x'); write_file(sys.argv[1] + '/old', 'x')\n"
-        "with staged_files(sys.argv[1] + '/folder') as write: write('page', 'x')"
+        "write_file(sys.argv[1] + '/new', 'x'); write_file(sys.argv[1] + '/old', 'x')"
     )
     (tmp_path / "old").write_text("")
     (tmp_path / "old").chmod(0o604)
     subprocess.run([sys.executable, "-c", code, tmp_path], check=True)
-    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("new", "old", "folder", "folder/page")}  # fmt: skip
-    assert modes == {"new": 0o640, "old": 0o604, "folder": 0o750, "folder/page": 0o640}
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("new", "old")}
+    assert modes == {"new": 0o640, "old": 0o604}
 
 
 def test_names_of_new_files_differ_and_have_a_length_of_their_own(tmp_path: Path) -> None:
@@ -178,27 +165,6 @@ def test_names_of_new_files_differ_and_have_a_length_of_their_own(tmp_path: Path
     assert len(names) == 100
     assert max(map(len, names)) < 60
     write_file(tmp_path / ("x" * 250), "fits")
-
-
-def test_files_of_a_folder_move_together_and_others_stay(tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    for name in ("a.html", "b.html", "notes.txt"):
-        (folder / name).write_text("old")
-    with pytest.raises(RuntimeError), staged_files(folder) as write_one:
-        write_one("a.html", "new")
-        raise RuntimeError
-    assert below(folder) == dict.fromkeys(["a.html", "b.html", "notes.txt"], b"old")
-    with staged_files(folder) as write_one:
-        write_one("a.html", "new")
-        write_one("c.html", "new")
-    assert below(folder) == {
-        "a.html": b"new",
-        "b.html": b"old",
-        "c.html": b"new",
-        "notes.txt": b"old",
-    }
-    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
 def test_every_file_outside_of_studies_is_written_here() -> None:

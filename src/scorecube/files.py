@@ -11,9 +11,8 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -78,48 +77,6 @@ def write_file(path: PathLike, content: str | bytes | Iterable[str]) -> None:
                 temporary.unlink()
             raise
         _sync_folder(target.parent)
-
-
-@contextmanager
-def staged_files(folder: PathLike) -> Iterator[Callable[..., None]]:
-    """Yield a function of (name, content); what it writes moves into a folder when the block ends, and nothing does after an error.
-
-    Parameters
-    ----------
-    folder
-        Created if it does not exist.
-
-    Yields
-    ------
-    write
-        Writes a file.
-
-    Raises
-    ------
-    BadOutput
-        The folder cannot be written.
-    """
-    target = Path(folder)
-    staging = _new_name(target)
-    written: list[str] = []
-
-    def write(name: str, content: str | bytes) -> None:
-        with _translated_errors(target):
-            _write_new(staging / name, content)
-        written.append(name)
-
-    try:
-        with _translated_errors(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            staging.mkdir()
-        yield write
-        with _translated_errors(target):
-            target.mkdir(exist_ok=True)
-            for name in written:
-                (staging / name).replace(target / name)
-            _sync_folder(target)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
 
 
 def check_target(path: PathLike) -> None:

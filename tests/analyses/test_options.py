@@ -65,7 +65,7 @@ def graded(monkeypatch: pytest.MonkeyPatch) -> type[Graded]:
 
 def test_a_declared_option_is_everywhere(graded: type[Graded], tmp_path: Path) -> None:
     program: Any = typer.main.get_command(app)
-    assert program.sources["graded"].summary == "Stability method with grades."
+    assert program.commands["graded"].help == "Stability method with grades."
     found = {parameter.name: parameter for parameter in program.build("graded").params}
     assert (found["grade"].opts, found["grade"].default, found["grade"].help) == (
         ["--grade"], "fine", "How fine the result is.",
@@ -159,8 +159,8 @@ def test_commands_make_the_record(
 ) -> None:
     made: list[Any] = []
     monkeypatch.setattr(
-        "scorecube.cli.run_analysis.run_analysis",
-        lambda analysis, given: made.append((analysis, given)),
+        "scorecube.cli.analysis_commands.run_analysis",
+        lambda analysis, _study, given, _top: made.append((analysis, given)),
     )
     name, *options = words.split()
     program: Any = typer.main.get_command(app)

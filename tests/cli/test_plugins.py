@@ -88,12 +88,12 @@ def plugin(tmp_path: Path) -> dict[str, str]:
 
 def test_plugins_are_commands(plugin: dict[str, str]) -> None:
     shown = run("--help", **plugin)
-    assert shown.stdout.endswith("Further analyses:\n  graded  Counts its trials.\n")
+    assert "graded" in shown.stdout.partition("Further analyses")[2]
     (problem,) = shown.stderr.splitlines()
     assert "lost (graded_nowhere:X)" in problem
     assert "graded" in run("list", "analyses", **plugin).stdout
     assert "First" in run("list", "metrics", **plugin).stdout
-    assert "--grade fine|coarse" in run("graded", "--help", **plugin).stdout
+    assert "fine|coarse" in run("graded", "--help", **plugin).stdout
     done = run(
         _SCORECUBE_COMPLETE="complete_bash", COMP_WORDS="scorecube gr", COMP_CWORD="1", **plugin
     )

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import scorecube as sc
-from scorecube.files import label_of_spreadsheet
 from scorecube.testing import simulate_cube
 from tests.conftest import Cli
 
@@ -35,35 +34,27 @@ def frame_of(outcome_text: str) -> pd.DataFrame:
 
 
 def test_rows_are_chosen_and_sorted(scorecube: Cli, shown: Path) -> None:
-    words = [
-        "--metrics",
-        "AP",
-        "--size",
-        "10",
-        "--sampling",
-        "disjoint",
-        "--sort",
-        "share:desc,confidence",
-    ]
-    outcome = scorecube("show", shown, "swap", *words, "--format", "json").succeeded()
-    frame = frame_of(outcome.stdout)
-    assert (set(frame["metric"]), set(frame["size"])) == ({"AP"}, {10})
+    words = ["--metrics", "AP", "--sort", "share:desc,confidence", "--format", "json"]
+    frame = frame_of(scorecube("show", shown, "swap", *words).succeeded().stdout)
+    assert set(frame["metric"]) == {"AP"}
     known = frame["share"].dropna()
     assert known.is_monotonic_decreasing
     assert frame["share"].notna().tolist() == sorted(frame["share"].notna(), reverse=True)
     everything = frame_of(scorecube("show", shown, "swap", "--format", "json").succeeded().stdout)
-    assert len(everything) == 4 * len(frame)
+    assert len(everything) == 2 * len(frame)
+
+
+def test_metrics_are_found_by_other_spellings(scorecube: Cli, shown: Path) -> None:
+    words = ["show", shown, "scores", "--format", "csv"]
+    ours = scorecube(*words, "--metrics", "nDCG@10,AP").succeeded().stdout
+    assert scorecube(*words, "--metrics", "ndcg_cut_10,MAP").succeeded().stdout == ours
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["bootstrap", "--size", "10"], "--size: this table has no column size"),
-        (["swap", "--size", "7"], "--size: no 7 in this table; it has: 10, 5"),
         (["swap", "--metrics", "RR"], "--metrics: no 'RR' in this table; it has: "),
-        (["swap", "--sampling", "none"], "--sampling: no 'none' in this table; it has: disjoint"),
         (["swap", "--sort", "shares"], "--sort: no column 'shares'; nearest: share"),
-        (["swap", "--out", "table.xlsx"], "table.xlsx: a table is written as .csv, .json"),
     ],
 )
 def test_mistakes_are_named(scorecube: Cli, shown: Path, words: list[str], message: str) -> None:
@@ -117,49 +108,3 @@ def test_means_need_rows_that_all_collections_have(scorecube: Cli, tmp_path: Pat
     keys = ["sampling", "confidence"]
     expected = every.groupby(keys)["share"].mean()
     assert means.set_index(keys)["share"].sort_index().tolist() == pytest.approx(expected.tolist())
-
-
-@pytest.mark.parametrize(
-    ("end", "begins"),
-    [
-        ("csv", "collection,"),
-        ("json", "["),
-        ("md", ""),
-        ("tex", "\\begin{table}"),
-        ("txt", "collection "),
-    ],
-)
-def test_a_table_is_written_into_a_file(
-    scorecube: Cli, shown: Path, tmp_path: Path, end: str, begins: str
-) -> None:
-    file = tmp_path / f"table.{end}"
-    outcome = scorecube("show", shown, "bootstrap", "--out", file).succeeded()
-    assert outcome.stdout == ""
-    assert f"{file}: 8 rows" in outcome.stderr
-    text = file.read_text()
-    assert text.startswith(begins)
-    assert text.endswith("\n")
-    if end == "csv":
-        frame = pd.read_csv(file)
-        assert list(map(label_of_spreadsheet, frame["collection"])) == ["a"] * 4 + ["b"] * 4
-    other = tmp_path / "other.txt"
-    scorecube("show", shown, "bootstrap", "--out", other, "--format", "csv").succeeded()
-    assert other.read_text().startswith("collection,")
-
-
-def test_findings_are_data(scorecube: Cli, shown: Path, tmp_path: Path) -> None:
-    outcome = scorecube("show", shown, "swap", "--findings", "--format", "json").succeeded()
-    records = json.loads(outcome.stdout)
-    assert {each["collection"] for each in records} == {"a", "b"}
-    sentences = [f"{each['collection']}: {each['sentence']}" for each in records]
-    assert (
-        scorecube("show", shown, "swap", "--findings").succeeded().stdout.splitlines() == sentences
-    )
-    out = tmp_path / "findings.csv"
-    scorecube("show", shown, "swap", "--findings", "--out", out).succeeded()
-    assert pd.read_csv(out)["sentence"].tolist() == [each["sentence"] for each in records]
-    refused = scorecube("show", shown, "swap", "--findings", "--sort", "share")
-    assert (
-        refused.status,
-        "--findings are of whole results and take no --sort" in refused.stderr,
-    ) == (1, True)

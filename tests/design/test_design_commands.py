@@ -137,11 +137,11 @@ def test_figures_are_written(
     starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     for start in (VARIANCE, [finished_study]):
         path = tmp_path / f"picture.{ending}"
-        said = scorecube(*words.split(), *start, "--figure", path).succeeded().stderr
+        said = scorecube(*words.split(), *start, "--out", path).succeeded().stderr
         assert f"figure written to {path}" in said
         assert path.read_bytes().startswith(starts[ending])
         first = path.read_bytes()
-        scorecube(*words.split(), *start, "--figure", path).succeeded()
+        scorecube(*words.split(), *start, "--out", path).succeeded()
         assert path.read_bytes() == first
 
 
@@ -149,12 +149,10 @@ def test_a_figure_is_of_one_collection(scorecube: Cli, study: Path, tmp_path: Pa
     (tmp_path / "ap.csv").write_text("a,b\n0.5,1\n0.25,0.5\n1,0.1\n")
     scorecube("import", study, "--name", "other", tmp_path / "ap.csv").succeeded()
     for command in ("wcw", "design"):
-        refused = scorecube(command, study, "--figure", tmp_path / "x.svg")
+        refused = scorecube(command, study, "--out", tmp_path / "x.svg")
         assert refused.status == 1
         assert "--collection" in refused.stderr
-        scorecube(
-            command, study, "--collection", "other", "--figure", tmp_path / "x.svg"
-        ).succeeded()
+        scorecube(command, study, "--collection", "other", "--out", tmp_path / "x.svg").succeeded()
     assert {row["collection"] for row in records(scorecube, "wcw", study)} == {"small", "other"}
 
 
@@ -163,7 +161,7 @@ def test_equal_scores_need_two_topics(scorecube: Cli, tmp_path: Path) -> None:
     scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "ap.csv").succeeded()
     (row,) = records(scorecube, "show", tmp_path / "s", "design")
     assert (row["variance"], row["topics"]) == (0.0, 2)
-    scorecube("design", tmp_path / "s", "--figure", tmp_path / "d.png").succeeded()
+    scorecube("design", tmp_path / "s", "--out", tmp_path / "d.png").succeeded()
 
 
 def test_remarks_are_said_once(scorecube: Cli) -> None:
@@ -187,15 +185,15 @@ def test_curves_of_sakai_2017_are_written(scorecube: Cli, tmp_path: Path, curves
         ("design", "variances come from --variance V or from the scores of a STUDY; found neither"),
         ("design nowhere.zarr --variance 0.1", "variances come from --variance V or from the scores of a STUDY; found both"),
         ("design nowhere.zarr", "nowhere.zarr: no study there"),
-        ("design --variance x", "--variance 'x' is not numbers separated by commas"),
-        ("design --variance ,", "--variance ',': expected at least one number"),
+        ("design --variance x", "--variance 'x' is not numbers like 0.1"),
+        ("design --variance ,", "--variance ',' is not numbers like 0.1"),
         ("design --variance 0.1 --metrics AP", "--metrics selects from a STUDY; with --variance leave it out"),
         ("design --variance 0.1 --systems 2.5", "--systems '2.5' is not whole numbers like 50"),
         ("wcw --variance 0.1 --topics 1", "--topics 1: expected topics, a whole number"),
         ("design --curves tools", "--curves draws into --out FILE"),
         ("design --curves noncentrality --variance 0.1 --out a.png", "--curves draws into --out FILE"),
-        ("design --variance 0.1 --figure a.jpg", "a.jpg: a figure is written as .png, .svg, .pdf; found .jpg"),
-        ("design --variance 0.1 --figure no/where/a.png", "there is no folder no/where; create it first"),
+        ("design --variance 0.1 --out a.jpg", "a.jpg: a figure is written as .png, .svg, .pdf; found .jpg"),
+        ("design --variance 0.1 --out no/where/a.png", "there is no folder no/where; create it first"),
         ("wcw --variance 0.1 --route z", "--route z: choose one of ci, anova-tool, anova-exact"),
         ("wcw --variance 0.1 --topics 9..2", "--topics '9..2' is not whole numbers like 50"),
     ],

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 import xarray as xr
 
-from scorecube.errors import BadInput, BadName, BadOutput, FetchFailed
+from scorecube.errors import BadInput, BadName, FetchFailed
+from scorecube.ingest import public
 from scorecube.ingest.public import (
     ADDRESS_VARIABLE,
     CACHE_VARIABLE,
     fetch,
     fetch_files,
     public_collections,
-    write_files,
 )
 from scorecube.storage import open_study
 
@@ -141,24 +141,22 @@ def test_a_failed_fetch_goes_on_where_it_was(tmp_path: Path, toy: Path, served: 
 
 @pytest.mark.parametrize("cut_short", [False, True], ids=["other content", "cut short"])
 def test_other_bytes_than_expected_are_refused_and_leave_nothing(
-    tmp_path: Path, toy: Path, served: Served, scorecube: Cli, cut_short: bool
+    tmp_path: Path,
+    toy: Path,
+    served: Served,
+    scorecube: Cli,
+    monkeypatch: pytest.MonkeyPatch,
+    cut_short: bool,
 ) -> None:
     path = f"/someone/scores/{COMMIT}/data/toy_rr.csv"
     served.cut_short = cut_short
     if not cut_short:
         served.content[path] = b"<html>Please log in</html>"
-    where = [
-        "--into",
-        tmp_path / "s.zarr",
-        "--out",
-        tmp_path / "out",
-        "--cache",
-        tmp_path / "cache",
-    ]
-    done = scorecube("fetch", "toy", *where, "--registry", toy)
+    monkeypatch.setattr(public, "REGISTRY", toy)
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    done = scorecube("fetch", "toy", "--into", tmp_path / "s.zarr")
     assert done.status == 1
     assert not (tmp_path / "s.zarr").exists()
-    assert not (tmp_path / "out").exists()
     place = f"someone/scores/{COMMIT}/data"
     assert files_below(tmp_path / "cache") == ([] if cut_short else [f"{place}/toy_ap.csv"])
     if not cut_short:
@@ -171,17 +169,21 @@ def test_other_bytes_than_expected_are_refused_and_leave_nothing(
 
 
 def test_without_network_there_is_one_message_and_what_was_fetched_works(
-    tmp_path: Path, toy: Path, scorecube: Cli
+    tmp_path: Path, toy: Path, scorecube: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetch_files("toy", cache=tmp_path / "cache", registry=toy)
-    nobody = ["--registry", toy, "--from", "http://127.0.0.1:9", "--into", tmp_path / "s.zarr"]
-    failed = scorecube("fetch", "toy", *nobody, "--cache", tmp_path / "empty")
+    monkeypatch.setattr(public, "REGISTRY", toy)
+    monkeypatch.setenv(ADDRESS_VARIABLE, "http://127.0.0.1:9")
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "empty"))
+    words = ["fetch", "toy", "--into", tmp_path / "s.zarr"]
+    failed = scorecube(*words)
     assert failed.status == 1
     assert failed.stderr.startswith(
         f"error: http://127.0.0.1:9/someone/scores/{COMMIT}/data/toy_ap.csv: cannot be fetched: no connec"
     )
     assert not (tmp_path / "s.zarr").exists()
-    scorecube("fetch", "toy", *nobody, "--cache", tmp_path / "cache").succeeded()
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    scorecube(*words).succeeded()
     assert list(open_study(tmp_path / "s.zarr")) == ["toy"]
 
 
@@ -204,72 +206,35 @@ def test_address_and_folder_come_from_the_environment(
 
 
 def test_the_command_says_and_stores_the_licence_and_repeats_without_change(
-    tmp_path: Path, toy: Path, scorecube: Cli
+    tmp_path: Path, toy: Path, scorecube: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study, out = tmp_path / "s.zarr", tmp_path / "out"
-    words = [
-        "fetch",
-        "toy",
-        "--registry",
-        toy,
-        "--into",
-        study,
-        "--out",
-        out,
-        "--cache",
-        tmp_path / "cache",
-    ]
+    study = tmp_path / "s.zarr"
+    monkeypatch.setattr(public, "REGISTRY", toy)
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    words = ["fetch", "toy", "--into", study]
     done = scorecube(*words).succeeded()
     assert "licence Toy 1.0 (https://example.org/toy). Smile." in done.stderr
-    assert f"{study}: toy: 2 runs x 3 topics, 2 metrics" in done.stderr
+    assert f"{study}: toy: 2 runs x 3 topics, 2 metrics x 1 gain setting" in done.stderr
     assert "licence  Toy 1.0" in scorecube("info", study).succeeded().stdout
     with xr.open_datatree(study, engine="zarr", consolidated=False) as plain:
         assert plain["toy/cube"].attrs["source"] == f"someone/scores @ {COMMIT}"
-    assert files_below(out) == ["toy/SOURCE.txt", "toy/toy_ap.csv", "toy/toy_rr.csv"]
-    assert f"someone/scores @ {COMMIT}" in (out / "toy" / "SOURCE.txt").read_text()
     before = {path: path.stat().st_mtime_ns for path in (study / "toy" / "cube").rglob("*")}
     scorecube(*words).succeeded()
     assert {path: path.stat().st_mtime_ns for path in (study / "toy" / "cube").rglob("*")} == before
 
 
-def test_files_of_others_are_not_overwritten_unless_asked(tmp_path: Path, toy: Path) -> None:
-    known, paths = (
-        public_collections(toy)["toy"],
-        fetch_files("toy", cache=tmp_path / "cache", registry=toy),
-    )
-    theirs = tmp_path / "out" / "toy"
-    theirs.mkdir(parents=True)
-    (theirs / "toy_ap.csv").write_text("mine")
-    (theirs / "notes.txt").write_text("mine, too")
-    with pytest.raises(BadInput, match="exists with other content; use replace=True"):
-        write_files(known, paths, tmp_path / "out")
-    assert files_below(tmp_path / "out") == ["toy/notes.txt", "toy/toy_ap.csv"]
-    write_files(known, paths, tmp_path / "out", replace=True)
-    assert (theirs / "toy_ap.csv").read_bytes() == MATRICES["data/toy_ap.csv"]
-    assert files_below(tmp_path / "out") == [
-        "toy/SOURCE.txt",
-        "toy/notes.txt",
-        "toy/toy_ap.csv",
-        "toy/toy_rr.csv",
-    ]
-    (tmp_path / "file").write_text("")
-    with pytest.raises(BadOutput, match="cannot be written"):
-        write_files(known, paths, tmp_path / "file")
-
-
 @pytest.mark.parametrize(
     ("words", "text"),
-    [
-        (["adhoc"], "no public collection 'adhoc'; known: adhoc"),
-        ([], "name at least one; scorecube fetch --list"),
-        (["adhoc5"], "no destination: use --into STUDY for the scores, or --out DIR"),
-    ],
+    [(["adhoc", "--into", "s"], "adhoc5"), ([], "--list"), (["adhoc5"], "--into")],
 )
-def test_slips_are_explained(scorecube: Cli, tmp_path: Path, words: list[str], text: str) -> None:
-    place = ["--out", tmp_path] if words == ["adhoc"] else []
-    done = scorecube("fetch", *words, *place)
+def test_slips_are_explained(
+    scorecube: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = scorecube("fetch", *words)
     assert done.status == 1
     assert text in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import registry
-from scorecube.cli import report_commands
 from scorecube.errors import BadStudy
 from scorecube.report import results
 from scorecube.report.cautions import cautions_of
@@ -66,7 +65,6 @@ def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
         }
 
     monkeypatch.setattr(made_of, "curve", curve)
-    monkeypatch.setattr(report_commands, "ENOUGH", 10**6)  # other processes draw pictures
 
 
 def sections_of(study: Study, *names: str) -> list[Section]:

@@ -63,13 +63,7 @@ def test_a_result_without_a_variable_is_shown_or_ends_in_one_message(
             sc.complete(forged)
         commands: list[tuple[object, ...]] = [] if refused else [("show", path, analysis)]
         if refused not in kinds:  # all go through that reader: once is enough
-            commands = [
-                ("show", path, analysis),
-                ("show", path, analysis, "--findings"),
-                ("report", path, "--out", tmp_path / "page.html"),
-            ]
-        elif not refused:
-            commands.append(("show", path, analysis, "--findings"))
+            commands = [("show", path, analysis), ("report", path, "--out", tmp_path / "page.html")]
         kinds.add(refused)
         for words in commands:
             done = scorecube(*words)

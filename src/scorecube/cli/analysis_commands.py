@@ -1,22 +1,33 @@
-"""Commands of the analyses, generated from the options that their records declare."""
+"""Commands of the analyses, made from the options that their records declare."""
 
-import inspect
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scorecube.analyses import registry
 from scorecube.analyses.options import options_of
-from scorecube.analyses.shared_options import SHARED
-from scorecube.cli import options
+from scorecube.analyses.shared_options import SELECTION, SHARED
+from scorecube.cli.options import StudyPath, Top, with_options
+from scorecube.cli.terminal import echo_results, notify, track_progress
+from scorecube.errors import ScorecubeError, counted
 
-TRIALS, TOP = "trials", "top"
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from scorecube.analyses.base import Analysis
+    from scorecube.execute.executor import Executor
+    from scorecube.workflow.tasks import Task
+
+TRIALS = "trials"
 
 
 def analysis_command(name: str) -> Callable[..., None]:
     """Return the function of an analysis command, with a signature made from the declared options."""
     kind = registry.load(name)
-    own = {key: option for key, option in options_of(kind).items() if option.on_command_line}
+    options = {key: option for key, option in options_of(kind).items() if option.on_command_line}
     shared = {
         key: replace(option, **kind.changed_options.get(key, {}))
         for key, option in SHARED.items()
@@ -25,27 +36,102 @@ def analysis_command(name: str) -> Callable[..., None]:
     if kind.resamples:
         shared[TRIALS] = replace(shared[TRIALS], default=kind.default_trials)
 
-    def command(**parsed: Any) -> None:
-        from scorecube.cli.run_analysis import run_analysis
+    def command(study: StudyPath, top: Top = None, **values: Any) -> None:
+        chosen = {key: values.pop(key) for key in options}
+        run_analysis(kind(**chosen), study, {TRIALS: None} | values, top)
 
-        values = parsed | {
-            key: options.value_of(option, parsed[key]) for key, option in (own | shared).items()
-        }
-        run_analysis(
-            kind(**{key: values[key] for key in own}),
-            {TRIALS: None} | {key: values[key] for key in ("study", *shared, TOP)},
-        )
-
-    parameters: dict[str, tuple[Any, Any]] = {"study": (options.StudyPath, inspect.Parameter.empty)}
-    parameters |= {key: options.parameter(option) for key, option in own.items()}
-    parameters |= {key: options.parameter(option) for key, option in shared.items()}
-    parameters[TOP] = options.Top, None
-    command.__doc__ = _help(name)
-    return options.with_parameters(command, parameters)
-
-
-def _help(name: str) -> str:
-    kind = registry.load(name)
     summary = next(entry.summary for entry in registry.entries() if entry.name == name)
-    example_lines = [f"Example: scorecube {name} study.zarr {example}" for example in kind.examples]
-    return "\n\n".join([summary, *filter(None, [kind.details]), *example_lines])
+    examples = [f"Example: scorecube {name} study.zarr {example}" for example in kind.examples]
+    command.__doc__ = "\n\n".join(filter(None, [summary, kind.details, *examples]))
+    return with_options(options | shared)(command)
+
+
+def run_analysis(
+    analysis: Analysis, study: str, values: Mapping[str, Any], top: int | None
+) -> None:
+    """Plan an analysis of the chosen collections, run and store it, and print the answers.
+
+    analysis: Record with its options.
+    study: Path or address.
+    values: Values of the shared options by name.
+    top: Rows to show.
+    """
+    from scorecube.execute.cluster_files import choose_cluster
+    from scorecube.execute.clusters import open_executor
+    from scorecube.execute.memory import parse_memory
+    from scorecube.storage import exists, open_study, pairs_as_labels
+    from scorecube.workflow.estimates import estimate_tasks
+    from scorecube.workflow.tasks import plan_in_study
+
+    memory = None if values["memory"] is None else parse_memory(values["memory"])
+    cluster = choose_cluster(values["cluster"], values["scheduler"], values["workers"])
+    read_only = values["dry_run"] or not exists(study)
+    tasks = plan_in_study(
+        open_study(study, mode="r" if read_only else "a"),
+        analysis,
+        collections=values["collection"],
+        trials=values[TRIALS],
+        seed=values["seed"],
+        **{key: values[key] for key in SELECTION},
+    )
+    pending = [task for task in tasks if values["dry_run"] or not task.is_stored()]
+    # Before any work: what needs too much memory is refused.
+    limit = memory or cluster.total_memory()
+    estimates = estimate_tasks(pending, cluster.threads, limit, cluster.program_bytes())
+    common = note_common(pending)
+    if values["dry_run"]:
+        for task, estimate in zip(pending, estimates, strict=True):
+            note_all(subject(task), task.warnings, common)
+            notify(f"{subject(task)}: {estimate.text(cluster.threads)}")
+        return
+    results = []
+    with ExitStack() as stack:
+        executor = stack.enter_context(open_executor(cluster)) if pending else None
+        for task in tasks:
+            if task in pending and executor is not None:
+                limited = replace(executor, memory=memory or executor.memory)
+                results.append(run_task(task, limited, common))
+            elif (stored := task.stored()) is not None:
+                where = f"{subject(task)}: the result is already there"
+                notify(f"{where} (plan {task.plan.digest}); nothing to do")
+                note_all(subject(task), stored.attrs.get("notes", []))
+                results.append(pairs_as_labels(stored))
+    echo_results(results, study, top)
+
+
+def subject(task: Task) -> str:
+    """Return what messages of a task are about: its collection, or the analysis where it joins all."""
+    from scorecube.analyses.base import ALL_COLLECTIONS
+
+    joins = task.plan.analysis.n_collections == ALL_COLLECTIONS
+    return task.plan.analysis.name if joins else task.collection.name
+
+
+def note_all(name: str, lines: Sequence[str], common: Collection[str] = ()) -> None:
+    """Print notes about a collection, without those that were printed for all."""
+    for line in lines:
+        if line not in common:
+            notify(f"{name}: note: {ScorecubeError(line).message()}")
+
+
+def note_common(tasks: Sequence[Task]) -> set[str]:
+    """Print the notes that all of several tasks have, once, and return them."""
+    if len(tasks) < 2:
+        return set()
+    common = set.intersection(*(set(task.warnings) for task in tasks))
+    lines = [line for line in tasks[0].warnings if line in common]
+    note_all(f"all {counted(len(tasks), 'collection')}", list(dict.fromkeys(lines)))
+    return common
+
+
+def run_task(task: Task, executor: Executor, common: Collection[str]) -> xr.Dataset:
+    """Run one task with progress and return its result; `common` are notes that were printed."""
+    name, unit = subject(task), task.plan.analysis.unit
+    note_all(name, task.warnings, common)
+    if recorded := task.recorded():
+        rest = task.prepared.n_units - recorded
+        notify(f"{name}: {recorded:,} {unit} are recorded already; {rest:,} to go")
+    with track_progress(f"{name}: {task.plan.analysis.name}", unit) as progress:
+        result = task.run(executor, progress=progress)
+    note_all(name, result.attrs.get("notes", []))
+    return result

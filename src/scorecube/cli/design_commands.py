@@ -1,4 +1,4 @@
-"""Commands design and wcw: topic set size design from variances, or from the scores of a study."""
+"""Commands design and wcw: numbers of topics from variances, or from the scores of a study."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 from scorecube.analyses.options import Option
 from scorecube.analyses.shared_options import SHARED
-from scorecube.cli import options
-from scorecube.cli.options import argument, check_choice, flag, parse_numbers
+from scorecube.cli.options import argument, flag, with_options
 from scorecube.cli.terminal import echo_results, echo_table, notify, split, write_figure
 from scorecube.errors import BadPlan, BadStudy, default_flag, option
 
@@ -22,124 +21,75 @@ if TYPE_CHECKING:
 Study = Annotated[
     Optional[str], argument("STUDY", "Study to estimate variances from; or --variance.")
 ]
-FigureFile = Annotated[
-    Optional[Path], flag("--figure", "Also draw into this file: .png, .svg or .pdf.", "--out")
+Out = Annotated[Optional[Path], flag("--out", "Draw into this file: .png, .svg or .pdf.")]
+Form = Annotated[
+    Literal["text", "csv", "json", "markdown", "latex"], flag("--format", "Of the table.")
 ]
-SELECTION = {key: SHARED[key] for key in ("collection", "metrics", "gains", "runs")} | {
+SELECTION = {key: SHARED[key] for key in ("collection", "metrics", "gains", "runs", "by")} | {
     "top_runs": replace(SHARED["top_runs"], minimum=1),
-    "by": SHARED["by"],
     "missing": SHARED["missing"],
 }
 """Shared options that select scores of a study; one run has a variance, too."""
 
 
-def numbers_of(name: str, text: str) -> Any:
-    """Return the number of a text, or a list of several."""
-    values = parse_numbers(default_flag(name), text)
-    if not values:
-        raise BadPlan(f"{default_flag(name)} {text!r}: expected at least one number")
-    return values[0] if len(values) == 1 else list(values)
-
-
-def integers_of(name: str, text: str) -> Any:
-    """Return the integer of a text such as 50, or a list for 25,50 or 10..200:10."""
+def _read(name: str, whole: bool, text: str) -> Any:
+    """Return the number of a text, or a list of several; whole numbers such as 50, or 25,50, or 10..200:10."""
+    from scorecube.analyses.options import parse_numbers
     from scorecube.analyses.two_samples import parse_sizes
 
     try:
-        values = parse_sizes(text)
-    except BadPlan:
-        raise BadPlan(
-            f"{default_flag(name)} {text!r} is not whole numbers like 50, or 25,50,100, or "
-            "10..200:10, of at most 1,000 each"
-        ) from None
-    return values[0] if len(values) == 1 else list(values)
+        values = list(parse_sizes(text) if whole else parse_numbers(text))
+    except (BadPlan, ValueError):
+        values = []
+    if not values:
+        kind = "whole numbers like 50, or 25,50, or 10..200:10" if whole else "numbers like 0.1"
+        raise BadPlan(f"{default_flag(name)} {text!r} is not {kind}, separated by commas")
+    return values[0] if len(values) == 1 else values
 
 
-def _numbers(name: str, default: Any, text: str, read: Callable[..., Any] = numbers_of) -> Option:
-    return Option(text, name=name, default=default, convert=partial(read, name))
+def _numbers(name: str, default: Any, text: str, *, whole: bool = False) -> Option:
+    return Option(text, name=name, default=default, convert=partial(_read, name, whole))
 
 
-def _choice(name: str, default: Any, choices: tuple[str, ...], text: str) -> Option:
-    return Option(text, name=name, default=default, choices=choices)
-
-
-_VARIANCE = _numbers("variance", None, "Variances of scores, separated by commas.")
-_SHARED = (
-    _numbers("systems", 10, "Number of systems to compare (ANOVA).", integers_of),
+SHARED_BY_BOTH = (
+    _numbers("variance", None, "Variances of scores, separated by commas."),
+    _numbers("systems", 10, "Number of systems to compare (ANOVA).", whole=True),
     _numbers("alpha", 0.05, "Significance level; 1 - confidence level of intervals."),
     _numbers("beta", 0.2, "Probability of a type II error; power is 1 - beta."),
 )
-DESIGN = (
-    _VARIANCE,
+SIZES = (
+    *SHARED_BY_BOTH,
     _numbers("min_diff", None, "Difference in mean score to detect; 0.1 by default."),
     _numbers("width", None, "Widest confidence interval (--method ci); 0.1 by default."),
-    *_SHARED,
-    _choice(
-        *("method", "anova", ("anova", "t", "ci")),
-        "anova (best and worst of several systems), t (paired t test) or ci (confidence interval).",
-    ),
-    _choice(
-        *("mode", "exact", ("exact", "sakai")), "exact power, or sakai: as in Sakai's spreadsheet."
-    ),
-    _choice(
-        *("curves", None, ("noncentrality", "tools")),
-        "Draw Figure 1 or 2 of Sakai 2017 into --out: noncentrality by number of systems, or "
-        "topics by width and by difference.",
-    ),
 )
-WCW = (
-    _VARIANCE,
-    _numbers("topics", "10..200", "Numbers of topics, e.g. 10..200 or 25,50,100.", integers_of),
-    Option(
-        "ci: the expected width; anova-tool or anova-exact: the difference that ANOVA detects with "
-        "this number of topics, as in Sakai 2017; several are separated by commas.",
-        name="route",
-        default="ci",
-    ),
-    *_SHARED,
+WIDTHS = (
+    *SHARED_BY_BOTH,
+    _numbers("topics", "10..200", "Numbers of topics, e.g. 10..200 or 25,50,100.", whole=True),
 )
+NUMBERS = {
+    command: {each.name: each for each in declared}
+    for command, declared in (("design", SIZES), ("wcw", WIDTHS))
+}
 
 
-def from_variances(own: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., None]]:
-    """Return a decorator that makes a command of a function of variances or scores."""
-    declared = {each.name: each for each in own}
-
-    def decorate(compute: Callable[..., Any]) -> Callable[..., None]:
-        def reading(study: str | None, form: str, figure: Path | None, **parsed: Any) -> None:
-            values, selection = (
-                {key: options.value_of(each, parsed[key]) for key, each in known.items()}
-                for known in (declared, SELECTION)
-            )
-            check_output(form, figure)
-            if curves := values.pop("curves", None):
-                draw_curves(curves, figure, study, values)
-                return
-            variance = values.pop("variance")
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # notes of results repeat their text
-                if study is None or variance is not None:
-                    check_variance(study, variance, selection)
-                    results = [compute(variance, False, values)]
-                else:
-                    results = [
-                        compute(cube, True, values).assign_attrs(collection=name)
-                        for name, cube in cubes_of_study(study, selection)
-                    ]
-            show(results, form, figure)
-
-        reading.__name__, reading.__doc__ = compute.__name__, compute.__doc__
-        parameters = {"study": (Study, None)} | {
-            key: options.parameter(each) for key, each in (declared | SELECTION).items()
-        }
-        return options.with_parameters(
-            reading, parameters | {"form": (options.Format, "text"), "figure": (FigureFile, None)}
-        )
-
-    return decorate
-
-
-@from_variances(DESIGN)
-def design(source: Any, of_study: bool, values: dict[str, Any]) -> xr.Dataset:
+@with_options(NUMBERS["design"] | SELECTION)
+def design(
+    study: Study = None,
+    method: Annotated[
+        Literal["anova", "t", "ci"],
+        flag("--method", "Best and worst of several systems, paired t test, or interval."),
+    ] = "anova",
+    mode: Annotated[
+        Literal["exact", "sakai"], flag("--mode", "Exact power, or as in Sakai's spreadsheet.")
+    ] = "exact",
+    curves: Annotated[
+        Optional[Literal["noncentrality", "tools"]],
+        flag("--curves", "Draw Figure 1 or 2 of Sakai 2017 into --out."),
+    ] = None,
+    form: Form = "text",
+    out: Out = None,
+    **values: Any,
+) -> None:
     """Topic set size design: how many topics does a test collection need?
 
     Example: scorecube design --variance 0.0441 --min-diff 0.1 --systems 10
@@ -149,59 +99,85 @@ def design(source: Any, of_study: bool, values: dict[str, Any]) -> xr.Dataset:
     from scorecube.analyses.designs import design_of_cube, with_options
     from scorecube.design import topic_set_size
 
-    if not of_study:
-        return topic_set_size(source, **values)
-    result = design_of_cube(source, **values)
-    one = not {*result["topics"].dims} - {"metric", "gain"}
-    return with_options(result) if one and result.attrs["method"] == "anova" else result
+    def of_cube(cube: xr.Dataset, **how: Any) -> xr.Dataset:
+        result = design_of_cube(cube, **how)
+        one = not {*result["topics"].dims} - {"metric", "gain"}
+        return with_options(result) if one and method == "anova" else result
+
+    if curves is not None:
+        draw_curves(curves, out, study, values["variance"])
+        return
+    show(
+        compute(study, values | {"method": method, "mode": mode}, out, topic_set_size, of_cube),
+        form,
+        out,
+    )
 
 
-@from_variances(WCW)
-def wcw(source: Any, of_study: bool, values: dict[str, Any]) -> xr.Dataset:
+@with_options(NUMBERS["wcw"] | SELECTION)
+def wcw(
+    study: Study = None,
+    route: Annotated[
+        str,
+        flag(
+            "--route",
+            "ci: the expected width; anova-tool or anova-exact: the difference that ANOVA detects, "
+            "as in Sakai 2017; several are separated by commas.",
+        ),
+    ] = "ci",
+    form: Form = "text",
+    out: Out = None,
+    **values: Any,
+) -> None:
     """Worst-case width of confidence intervals by number of topics, to compare measures.
 
-    Example: scorecube wcw --variance 0.0368,0.0824 --topics 10..200 --figure wcw.png
+    Example: scorecube wcw --variance 0.0368,0.0824 --topics 10..200 --out wcw.png
     """
-    from scorecube import design
+    from scorecube import design as calculator
     from scorecube.analyses.designs import widths_of_cube
 
-    routes = split(values["route"]) or []
-    values = values | {"route": routes[0] if len(routes) == 1 else routes}
-    return (widths_of_cube if of_study else design.wcw)(source, **values)
+    routes = split(route) or []
+    values |= {"route": routes[0] if len(routes) == 1 else routes}
+    show(compute(study, values, out, calculator.wcw, widths_of_cube), form, out)
 
 
-def draw_curves(
-    curves: str, out: Path | None, study: str | None, values: Mapping[str, Any]
-) -> None:
-    """Draw a figure of Sakai 2017."""
-    from scorecube.analyses.design_curves import EXTREME_VARIANCES
-    from scorecube.report import design
-    from scorecube.report.figures.canvas import drawn
+def compute(
+    study: str | None,
+    values: dict[str, Any],
+    out: Path | None,
+    from_variance: Callable[..., xr.Dataset],
+    from_cube: Callable[..., xr.Dataset],
+) -> list[xr.Dataset]:
+    """Return the results of variances, or of each collection of a study.
 
-    variance = values["variance"]
-    if out is None or study is not None or (curves == "noncentrality" and variance is not None):
-        raise BadPlan(
-            "--curves draws into --out FILE, without a STUDY; only the curves of tools depend on "
-            "--variance"
-        )
-    if curves == "noncentrality":
-        write_figure(drawn(design.noncentrality_curves), out)
-        return
-    chosen = [variance] if isinstance(variance, float) else variance or EXTREME_VARIANCES
-    write_figure(drawn(design.tool_curves, chosen), out)
+    study: Path or address; None for variances.
+    values: Options by name.
+    out: File to draw into, which is checked before anything is computed.
+    from_variance, from_cube: Called with variances or scores, and the other options.
+    """
+    from scorecube.report.figures.files import check_figure_path
 
-
-def check_variance(study: str | None, variance: Any, selection: Mapping[str, Any]) -> None:
-    """Refuse neither a study nor variances, both, or variances with options that select scores."""
+    if out is not None:
+        check_figure_path(out)
+    selection = {name: values.pop(name) for name in SELECTION}
+    variance = values.pop("variance")
     if (study is None) == (variance is None):
-        found = "neither" if study is None else "both"
         raise BadPlan(
-            "variances come from --variance V or from the scores of a STUDY; "
-            f"found {found}, expected one of them"
+            "variances come from --variance V or from the scores of a STUDY; found "
+            f"{'neither' if study is None else 'both'}, expected one of them"
         )
-    unused = [name for name, value in selection.items() if value != SELECTION[name].default]
-    if unused:
-        raise BadPlan(f"{option(unused[0])} selects from a STUDY; with --variance leave it out")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # notes of results repeat their text
+        if study is not None:
+            return [
+                from_cube(cube, **values).assign_attrs(collection=name)
+                for name, cube in cubes_of_study(study, selection)
+            ]
+        if unused := [
+            name for name, value in selection.items() if value != SELECTION[name].default
+        ]:
+            raise BadPlan(f"{option(unused[0])} selects from a STUDY; with --variance leave it out")
+        return [from_variance(variance, **values)]
 
 
 def cubes_of_study(study: str, selection: Mapping[str, Any]) -> Iterator[tuple[str, xr.Dataset]]:
@@ -222,12 +198,32 @@ def cubes_of_study(study: str, selection: Mapping[str, Any]) -> Iterator[tuple[s
         yield name, cube
 
 
-def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
+def draw_curves(curves: str, out: Path | None, study: str | None, variance: Any) -> None:
+    """Draw a figure of Sakai 2017."""
+    from scorecube.analyses.design_curves import EXTREME_VARIANCES
+    from scorecube.report import design as pictures
+    from scorecube.report.figures.canvas import drawn
+    from scorecube.report.figures.files import check_figure_path
+
+    if out is None or study is not None or (curves == "noncentrality" and variance is not None):
+        raise BadPlan(
+            "--curves draws into --out FILE, without a STUDY; only the curves of tools depend on "
+            "--variance"
+        )
+    check_figure_path(out)
+    if curves == "noncentrality":
+        write_figure(drawn(pictures.noncentrality_curves), out)
+        return
+    chosen = [variance] if isinstance(variance, float) else variance or EXTREME_VARIANCES
+    write_figure(drawn(pictures.tool_curves, chosen), out)
+
+
+def show(results: Sequence[xr.Dataset], form: str, out: Path | None) -> None:
     """Print the table and the notes of results, and draw them if a figure is requested."""
     from scorecube.report.results import table, view_of_result
     from scorecube.report.tables import combine
 
-    if figure is not None and len(results) > 1:
+    if out is not None and len(results) > 1:
         raise BadPlan("a figure is of one collection; name one with --collection")
     for note in dict.fromkeys(note for result in results for note in result.attrs["notes"]):
         notify(f"note: {note}")
@@ -235,16 +231,5 @@ def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
         echo_results(results)
     else:
         echo_table(combine([table(result) for result in results]), form)
-    if figure is not None:
-        write_figure(view_of_result(results[0]).draw(results[0]), figure)
-
-
-def check_output(form: str, figure: Path | None) -> None:
-    """Refuse an output that cannot be written, before anything is computed."""
-    from scorecube.report.text_formats import FORMATS
-
-    check_choice("--format", form, FORMATS)
-    if figure is not None:
-        from scorecube.report.figures.files import check_figure_path
-
-        check_figure_path(figure)
+    if out is not None:
+        write_figure(view_of_result(results[0]).draw(results[0]), out)

@@ -1,22 +1,19 @@
 """Commands compare and gate: is one system better than another, and must a job fail?"""
 
+from __future__ import annotations
+
 import json
 from typing import Annotated, Any, Literal, Optional
 
 import typer
 
-from scorecube.cli import options, terminal
-from scorecube.cli.options import flag
-from scorecube.cli.terminal import echo, echo_table, split
+from scorecube.cli import options
+from scorecube.cli.options import argument, flag
+from scorecube.cli.terminal import echo, echo_table, is_quiet, split
 from scorecube.errors import BadPlan, option
 
 FAILED, UNDECIDED = 3, 4
 """Exit statuses of a gate."""
-Run = Annotated[str, flag("--run", "System to judge: a run, or a system with repetitions.")]
-Baseline = Annotated[str, flag("--baseline", "System that it is compared with.")]
-Margin = Annotated[
-    Optional[float], flag("--margin", "Largest loss that does not matter, in units of the score.")
-]
 Collections = Annotated[
     Optional[str], flag("--collections", "Collections, separated by commas; all by default.")
 ]
@@ -30,20 +27,13 @@ Missing = Annotated[
     Literal["refuse", "drop"],
     flag("--missing", "Topics with missing scores of either: no verdict, or drop them."),
 ]
-Allow = Annotated[
-    bool, flag("--allow-undecided", "Exit with status 0 where there is no verdict, too.")
-]
-Form = Annotated[Literal["text", "json"], flag("--format", "text or json.")]
+Form = Annotated[Literal["text", "json"], flag("--format", "Text, or JSON for programs.")]
 
 
 def compare(
     study: options.StudyPath,
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="System: a run, or a system with repetitions.")
-    ],
-    baseline: Annotated[
-        str, typer.Argument(metavar="BASELINE", help="System that it is compared with.")
-    ],
+    run: Annotated[str, argument("RUN", "System: a run, or a system with repetitions.")],
+    baseline: Annotated[str, argument("BASELINE", "System that it is compared with.")],
     metrics: Metrics = None,
     collections: Collections = None,
     weights: Weights = None,
@@ -63,20 +53,26 @@ def compare(
 
 def gate(
     study: options.StudyPath,
-    run: Run,
-    baseline: Baseline,
-    margin: Margin = None,
+    run: Annotated[str, flag("--run", "System to judge: a run, or a system with repetitions.")],
+    baseline: Annotated[str, flag("--baseline", "System that it is compared with.")],
+    margin: Annotated[
+        Optional[float],
+        flag("--margin", "Largest loss that does not matter, in units of the score."),
+    ] = None,
     metrics: Metrics = None,
     collections: Collections = None,
     weights: Weights = None,
     missing: Missing = "refuse",
     confidence: Confidence = 0.95,
-    allow_undecided: Allow = False,
+    allow_undecided: Annotated[
+        bool, flag("--allow-undecided", "Exit with status 0 where there is no verdict, too.")
+    ] = False,
     form: Form = "text",
 ) -> None:
     """Judge a system against a baseline; exit with status 3 if it fails, 4 without a verdict.
 
-    It passes where the lower limit of its difference is above -margin, and fails where the upper limit is below 0 and the lower one below -margin.
+    It passes where the lower limit of its difference is above -margin, and fails where the upper
+    limit is below 0 and the lower one below -margin.
 
     Example: scorecube gate nightly.zarr --run ours --baseline main --margin 0.01
     """
@@ -86,8 +82,8 @@ def gate(
     how = _arguments(metrics, weights, missing, confidence)
     scores = _scores(study, collections)
     if margin is None:
-        found = comparison.compare(scores, run, baseline, **how)
-        raise BadPlan(f"{option('margin')} is missing; {what_is_shown(found)}", option="margin")
+        compared = comparison.compare(scores, run, baseline, **how)
+        raise BadPlan(f"{option('margin')} is missing; {what_is_shown(compared)}", option="margin")
     judged = comparison.gate(scores, run, baseline, margin=margin, **how)
     _show(judged, form)
     verdict = judged.attrs["verdict"]
@@ -101,7 +97,7 @@ def _scores(study: str, collections: Optional[str]) -> Any:
     """Return the study, or the cubes of some of its collections."""
     from scorecube.storage import open_study
 
-    opened, chosen = open_study(str(study)), split(collections)
+    opened, chosen = open_study(study), split(collections)
     if chosen is None:
         return opened
     return {name: opened[name].cube_among(len(chosen)) for name in chosen}
@@ -121,15 +117,15 @@ def _arguments(
     }
 
 
-def _show(found: Any, form: str) -> None:
+def _show(compared: Any, form: str) -> None:
     """Print a comparison."""
     from scorecube.report import comparison
 
     if form == "json":
-        records = comparison.table_of(found).to_json(orient="records", double_precision=15)
+        records = comparison.table_of(compared).to_json(orient="records", double_precision=15)
         echo(json.dumps(json.loads(records), indent=1, allow_nan=False))
-    elif not terminal.MESSAGES.quiet:
-        echo_table(comparison.readable(found), "text")
-        for note in found.attrs["notes"]:
+    elif not is_quiet():
+        echo_table(comparison.readable(compared), "text")
+        for note in compared.attrs["notes"]:
             echo(note)
-        echo(comparison.sentence(found))
+        echo(comparison.sentence(compared))

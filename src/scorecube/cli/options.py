@@ -1,119 +1,72 @@
-"""Options that several commands share: types, flags and help."""
+"""Options of commands: from declared options to parameters of typer, and options that commands share."""
+
+from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Optional, cast
+from typing import Annotated, Any, Literal, Optional, cast
 
 import typer
 
-from scorecube.analyses import options
 from scorecube.analyses.options import Option
-from scorecube.analyses.shared_options import SHARED
-from scorecube.errors import BadPlan
+from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.ingest.options import COLLECTION
+
+SCORES, ADVANCED = "Which scores", "Advanced"
+"""Panels of the help, behind the options of a command."""
+PANELS = dict.fromkeys(("collection", *SELECTION), SCORES) | dict.fromkeys(
+    ("workers", "cluster", "scheduler", "memory", "dry_run"), ADVANCED
+)
+"""Shared option -> panel."""
 
 
 def flag(name: str, text: str, *others: str, **settings: Any) -> Any:
-    """Return the declaration of an option for the parser: its flag, its help, and further flags."""
+    """Return the declaration of an option for typer: its flag, its help, and further flags."""
     return typer.Option(name, *others, help=text, **settings)
 
 
 def argument(name: str, text: str, **settings: Any) -> Any:
-    """Return the declaration of an argument for the parser: its name in the help, and its help."""
+    """Return the declaration of an argument for typer: its name in the help, and its help."""
     return typer.Argument(metavar=name, help=text, **settings)
 
 
-StudyPath = Annotated[
-    str, argument("STUDY", "Study: a directory (zarr store), or s3://bucket/prefix.")
-]
-Name = Annotated[str, flag("--name", "Name of the collection in the study.")]
-RunFiles = Annotated[
-    list[str],
-    flag(
-        "--runs",
-        "Run files, directories or globs, plain or gzip; several may follow. Or the directory that contains NTCIREVAL's "
-        "ranked lists <topic>/<topic>.<run>.res.",
-    ),
-]
-QrelsFile = Annotated[
-    Path, flag("--qrels", "Judgements: a file, or the directory of NTCIREVAL's <topic>.rel files.")
-]
-Top = Annotated[Optional[int], flag("--top", "Rows to show, the first of each metric.", min=1)]
-Format = Annotated[
-    str,
-    flag(
-        "--format",
-        "text, csv, json, markdown or latex. In csv labels that begin like a formula of a spreadsheet (=, +, -, @) stand behind an "
-        "apostrophe, which scorecube import removes; in json all labels are exact.",
-    ),
-]
-
-
-def parameter(option: Option) -> tuple[Any, Any]:
-    """Return the annotated type and the default of a declared option, for the parser.
+def parameter(option: Option, panel: str | None = None) -> tuple[Any, Any]:
+    """Return the annotated type and the default of a declared option, for typer.
 
     Options other than single numbers, texts and truth values are parsed as text; see `value_of`.
+
+    option: Declaration.
+    panel: Title of its part of the help; None for the first.
     """
-    settings: dict[str, Any] = {"help": option.help}
+    settings: dict[str, Any] = {"help": option.help, "rich_help_panel": panel}
+    if not option.choices and option.scalar is not bool:
+        settings["metavar"] = {float: "X", Path: "PATH"}.get(option.scalar, "TEXT")
     kind, default = option.scalar or str, cast("Any", option.default_text())
-    if option.choices:
-        separated = "" if option.scalar is str else ",..."
-        settings["metavar"] = "|".join([*map(str, option.choices), *option.aliases]) + separated
+    if option.choices and option.scalar is str:
+        kind = cast("Any", Literal)[tuple(option.choices)]
+    elif option.choices:
+        settings["metavar"] = "|".join([*map(str, option.choices), *option.aliases]) + ",..."
     if option.scalar is bool:
-        default = False
+        default = False  # the flag sets the opposite of the default
     elif option.scalar is not None:
         default = option.default
-        if (
-            option.scalar is int
-        ):  # limits of other numbers may be excluded, which the parser does not know
-            settings |= {"min": option.minimum, "max": option.maximum}
+    if option.scalar is int:
+        settings |= {"min": option.minimum, "metavar": "N"}
     if option.positional:
         return Annotated[kind, typer.Argument(**settings)], default
-    # A flag of a truth value always sets the opposite of the default.
     declared = typer.Option(*(option.flags or (option.flag,)), **settings)
     return Annotated[kind if default is not None else Optional[kind], declared], default
 
 
-def with_declared(
-    declared: Mapping[str, Option],
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that gives a command declared options, behind its own and before those that it takes by name only."""
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def parsed(**values: Any) -> None:
-            read = {key: value_of(option, values[key]) for key, option in declared.items()}
-            command(**(values | read))
-
-        first: dict[str, tuple[Any, Any]] = {}
-        last: dict[str, tuple[Any, Any]] = {}
-        for each in inspect.signature(command, eval_str=True).parameters.values():
-            if each.kind is not each.VAR_KEYWORD and each.name not in declared:
-                part = last if each.kind is each.KEYWORD_ONLY else first
-                part[each.name] = each.annotation, each.default
-        options = {key: parameter(option) for key, option in declared.items()}
-        return with_parameters(parsed, first | options | last)
-
-    return decorate
-
-
-def with_parameters(
-    command: Callable[..., None], declared: Mapping[str, tuple[Any, Any]]
-) -> Callable[..., None]:
-    """Return a command whose signature is made of types and defaults, by name; the parser passes all values by name."""
-    parameters = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-        for name, (hint, default) in declared.items()
-    ]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
-    return command
-
-
 def value_of(option: Option, parsed: Any) -> Any:
-    """Return the value of a declared option for the value of the parser; refuse values that are not among its choices."""
+    """Return the value of a declared option for the one that typer parsed.
+
+    option: Declaration.
+    parsed: Of `parameter`'s type; None for the default.
+    Raises BadParameter: A value that is not among the choices.
+    """
     if parsed is None:
         return option.default
     if option.scalar is bool:
@@ -124,29 +77,53 @@ def value_of(option: Option, parsed: Any) -> Any:
     return value
 
 
-def check_choice(flag: str, value: str, known: Sequence[str]) -> None:
-    """Refuse a word that is not among the known ones."""
-    if value not in known:
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(known)}", param_hint=flag)
+def with_options(
+    declared: Mapping[str, Option],
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds declared options to a command, which takes their values by name."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def parsed(**values: Any) -> None:
+            read = {key: value_of(option, values[key]) for key, option in declared.items()}
+            command(**(values | read))
+
+        added = {name: parameter(option, PANELS.get(name)) for name, option in declared.items()}
+        return with_parameters(parsed, command, added)
+
+    return decorate
 
 
-def parse_numbers(flag: str, text: str) -> tuple[float, ...]:
-    """Return the numbers of a comma-separated text, also repeated ones."""
-    try:
-        return options.parse_numbers(text)
-    except ValueError:
-        raise BadPlan(f"{flag} {text!r} is not numbers separated by commas") from None
+def with_parameters(
+    wrapper: Callable[..., None], command: Callable[..., None], added: Mapping[str, tuple[Any, Any]]
+) -> Callable[..., None]:
+    """Give the wrapper of a command the command's signature, and further parameters: types and defaults by name."""
+    parameters = [
+        each.replace(kind=each.KEYWORD_ONLY)
+        for each in inspect.signature(command, eval_str=True).parameters.values()
+        if each.kind is not each.VAR_KEYWORD and each.name not in added
+    ]
+    for name, (hint, default) in added.items():
+        each = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=hint)
+        parameters.append(each.replace(default=default))
+    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
+    return wrapper
 
 
-def _declaration(option: Option) -> Any:
-    """Return the declaration of an option for the parser."""
-    return parameter(option)[0].__metadata__[0]
+def _shared(option: Option) -> Any:
+    return parameter(option, PANELS.get(option.name))[0].__metadata__[0]
 
 
-Collections = Annotated[Optional[str], _declaration(SHARED["collection"])]
-SomeMetrics = Annotated[Optional[str], _declaration(SHARED["metrics"])]
-Workers = Annotated[Optional[int], _declaration(SHARED["workers"])]
-Cluster = Annotated[Optional[Path], _declaration(SHARED["cluster"])]
-Scheduler = Annotated[Optional[str], _declaration(SHARED["scheduler"])]
-Memory = Annotated[Optional[str], _declaration(SHARED["memory"])]
-Replace = Annotated[bool, _declaration(COLLECTION["replace"])]
+StudyPath = Annotated[str, argument("STUDY", "Study: a directory, or s3://bucket/prefix.")]
+Name = Annotated[str, flag("--name", "Name of the collection in the study.")]
+Top = Annotated[
+    Optional[int], flag("--top", "Rows to show, the first of each metric.", min=1, metavar="N")
+]
+Collections = Annotated[Optional[str], _shared(SHARED["collection"])]
+Metrics = Annotated[Optional[str], _shared(SHARED["metrics"])]
+Workers = Annotated[Optional[int], _shared(SHARED["workers"])]
+Cluster = Annotated[Optional[Path], _shared(SHARED["cluster"])]
+Scheduler = Annotated[Optional[str], _shared(SHARED["scheduler"])]
+Memory = Annotated[Optional[str], _shared(SHARED["memory"])]
+Replace = Annotated[bool, _shared(COLLECTION["replace"])]

@@ -1,177 +1,272 @@
-"""Commands that make a study or a collection of others, or change its form: merge, standardise, preferences, unpack."""
+"""Commands that show, publish, merge and check studies: info, show, figure, report, merge, verify, list."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Optional
+from typing import Annotated, Any, Literal, Optional
 
 from scorecube.cli import options
 from scorecube.cli.options import argument, flag
-from scorecube.cli.terminal import notify, split, track_progress
-from scorecube.errors import BadPlan, BadStudy, counted
+from scorecube.cli.terminal import (
+    echo,
+    echo_table,
+    notify,
+    split,
+    track_progress,
+    wrap_lines,
+    write_figure,
+)
+from scorecube.errors import BadPlan, CorruptStudy, counted
 
-if TYPE_CHECKING:
-    from scorecube.storage import Merged, Study
+GAINS = """\
+A gain setting gives one gain for each relevance level, highest level first.
+With levels 3, 2 and 1, 3:2:1 gives a document of level 3 the gain 3, and 1:1:1
+makes all relevant documents equal. Documents judged not relevant, or not
+judged, gain 0. Gains are numbers >= 0 (10:5:1, 1:0.5:0.1) that do not rise
+towards the lowest level; "auto", the default, gives each level its number.
+scorecube evaluate takes several (--gains auto,1:1:1); metrics that use no
+gains (scorecube list metrics says which) have the same scores in all of them."""
+Analysis = Annotated[str, argument("ANALYSIS", "scores, swap, leaderboard, ...")]
+
+
+def info(
+    study: options.StudyPath,
+    form: Annotated[
+        Literal["text", "json"], flag("--format", "Text, or JSON for programs.")
+    ] = "text",
+    warnings: Annotated[
+        bool, flag("--warnings", "Only what limits or may spoil the numbers.")
+    ] = False,
+) -> None:
+    """Show the collections and results of a study.
+
+    Example: scorecube info study.zarr
+    """
+    from scorecube.report.study_contents import overview, overview_text
+    from scorecube.report.text_layout import as_json
+    from scorecube.storage import open_catalogue
+
+    opened = open_catalogue(study)
+    facts = overview(opened)
+    if not warnings:
+        echo(as_json(facts) if form == "json" else wrap_lines(overview_text(facts)))
+        return
+    from scorecube.report.cautions import cautions_of_collection, doubts_of_results
+
+    for collection, row in zip(facts["collections"], opened.rows().values(), strict=True):
+        for caution in [*cautions_of_collection(collection), *doubts_of_results(row)]:
+            detail = f" ({caution.detail})" if caution.detail else ""
+            echo(f"{caution.collection}: {caution.text}{detail}")
+
+
+def show(
+    study: options.StudyPath,
+    analysis: Analysis,
+    table: Annotated[
+        Optional[str], flag("--table", "Table of the analysis; the first by default.")
+    ] = None,
+    collection: options.Collections = None,
+    metrics: Annotated[Optional[str], flag("--metrics", "Rows of these metrics only.")] = None,
+    sort: Annotated[
+        Optional[str],
+        flag("--sort", "Columns to sort by, e.g. share:desc,metric (largest share first)."),
+    ] = None,
+    columns: Annotated[
+        Optional[str],
+        flag(
+            "--columns",
+            "Columns to show, separated by commas; intervals by names such as mean_limits and "
+            "rank_set.",
+        ),
+    ] = None,
+    top: options.Top = None,
+    form: Annotated[
+        Literal["text", "csv", "json", "markdown", "latex"],
+        flag(
+            "--format",
+            "In csv labels that begin like a formula of a spreadsheet stand behind an apostrophe, "
+            "which scorecube import removes; in json all labels are exact.",
+        ),
+    ] = "text",
+    all_results: Annotated[
+        bool, flag("--all", "All stored results, not only the latest of each collection.")
+    ] = False,
+    average: Annotated[bool, flag("--average", "Means over the collections.")] = False,
+) -> None:
+    """Print a table of scores or results.
+
+    Example: scorecube show study.zarr swap --table rates --format csv
+
+    Example: scorecube show study.zarr leaderboard --format latex --top 10 --columns run,mean,rank_set
+    """
+    from scorecube.report.columns import check_columns
+    from scorecube.report.paper_tables import caption_in_study
+    from scorecube.report.study_overview import collect_table, superseded_note
+    from scorecube.report.table_rows import DESCENDING, brief_rows, select_rows
+    from scorecube.report.text_formats import merge_note
+    from scorecube.storage import open_study
+
+    opened, chosen, shown = open_study(study), split(collection), split(columns)
+    of_metrics, order = split(metrics), split(sort) or []
+    frame = collect_table(opened, analysis, table, chosen, all_results, average, of_metrics)
+    check_columns(frame, shown)
+    frame = select_rows(frame, metrics=of_metrics, sort=order, top=top)
+    caption = caption_in_study(opened, analysis, table, frame, form, shown)
+    if not all_results:
+        for line in superseded_note(opened, analysis, chosen):
+            notify(f"{line}: --all shows them")
+    if form == "text":
+        frame, rest = brief_rows(frame)
+        if rest:
+            notify(f"{rest}; all rows: --format csv")
+    first = [column.removesuffix(DESCENDING) for column in order]
+    echo_table(frame, form, first=first, columns=shown, caption=caption)
+    for line in merge_note(frame) if form == "text" else []:
+        notify(line)  # after the table, whose first line names it
+
+
+def figure(
+    study: options.StudyPath,
+    analysis: Annotated[
+        str, argument("ANALYSIS", "Analysis with a stored result; or scores, design or wcw.")
+    ],
+    out: Annotated[
+        Optional[Path], flag("--out", "File to write: .png, .svg or .pdf; ANALYSIS.png by default.")
+    ] = None,
+    collection: options.Collections = None,
+    gain: Annotated[
+        Optional[str], flag("--gain", "Gain setting, for one collection; the first by default.")
+    ] = None,
+    metrics: options.Metrics = None,
+    by: Annotated[
+        Optional[str],
+        flag(
+            "--by",
+            "Draw each gain, size or value of an option, such as sampling, of the stored results "
+            "of one collection.",
+        ),
+    ] = None,
+    kind: Annotated[
+        Literal["curves", "bars"],
+        flag(
+            "--kind",
+            "With --by: curves of all values in one panel; or bars of shares, a group for each "
+            "value.",
+        ),
+    ] = "curves",
+) -> None:
+    """Draw the latest result of one collection, or of several side by side.
+
+    Example: scorecube figure study.zarr leaderboard --metrics nDCG@20 --out leaderboard.png
+
+    Example: scorecube figure study.zarr swap --by sampling --out samplings.png
+    """
+    from scorecube.report.figures.files import check_figure_path
+    from scorecube.report.study_overview import draw
+    from scorecube.storage import open_study
+
+    target = out or Path(f"{analysis}.png")
+    check_figure_path(target)
+    if kind == "bars" and by is None:
+        raise BadPlan("--kind bars is about --by; state what the bars are of", option="by")
+    drawn = draw(open_study(study), analysis, split(collection), gain, split(metrics), by, kind)
+    write_figure(drawn, target)
+
+
+def report(
+    study: options.StudyPath,
+    out: Annotated[Path, flag("--out", "HTML file.")] = Path("report.html"),
+    collection: options.Collections = None,
+    title: Annotated[str, flag("--title", "Title; by default the name of the study.")] = "",
+    primary: Annotated[
+        str, flag("--primary", "Metric that a page opens with; the first by default.")
+    ] = "",
+) -> None:
+    """Write all results of a study as one self-contained page.
+
+    Example: scorecube report study.zarr --out report.html
+    """
+    from scorecube.report.page.options import PageOptions
+    from scorecube.report.page.writing import write_page
+    from scorecube.report.study_contents import overview
+    from scorecube.storage import open_study
+
+    if out.suffix.lower() == ".pdf":
+        raise BadPlan(
+            f"{out}: a report is a page; write {out.with_suffix('.html')}, open it in a browser "
+            "and print it to PDF: all tables are printed whole",
+            option="out",
+        )
+    opened, asked = open_study(study), PageOptions(title, primary=primary)
+    asked.check([name for row in overview(opened)["collections"] for name in row["metrics"]])
+    with track_progress("drawing", None) as progress:
+        write_page(opened, out, collections=split(collection), progress=progress, options=asked)
+    notify(f"report written to {out} ({out.stat().st_size / 1024:,.0f} KiB)")
 
 
 def merge(
     out: Annotated[
         str, argument("OUT", "Study to merge into: a directory, or s3://bucket/prefix.")
     ],
-    parts: Annotated[
-        list[str],
-        argument(
-            "PART...",
-            "Studies to merge; patterns such as 's3://bucket/study.part-*.zarr' work for object stores, too.",
-        ),
+    studies: Annotated[
+        list[str], argument("STUDY...", "Studies to merge; patterns work for object stores, too.")
     ],
 ) -> None:
-    """Join studies, such as those of the parts of a sweep; run it again to continue, or to add more studies.
+    """Join studies; run it again to continue, or to add more studies.
 
-    Example: scorecube merge study.zarr study.part-*.zarr
+    Example: scorecube merge all.zarr monday.zarr tuesday.zarr
     """
     from scorecube.workflow import api
 
     start = time.monotonic()
     with track_progress("merging", None) as progress:
-        merged = api.merge(out, parts, progress=progress)
-    notify(f"{out}: {describe(merged)}; {time.monotonic() - start:,.0f} s")
-    for line in notes(merged):
-        notify(line)
-
-
-def describe(merged: Merged) -> str:
-    """Return what a merge did as text."""
-    return (
-        f"{counted(len(merged.parts), 'part')}: {counted(merged.new, 'collection')} added, {merged.extended} extended, "
-        f"{merged.unchanged} already there; {counted(merged.results, 'result')} taken"
+        merged = api.merge(out, studies, progress=progress)
+    notify(
+        f"{out}: {len(merged.parts)} merged: {counted(merged.new, 'collection')} added, "
+        f"{merged.extended} extended, {merged.unchanged} already there; "
+        f"{counted(merged.results, 'result')} taken; {time.monotonic() - start:,.0f} s"
     )
 
 
-def notes(merged: Merged) -> list[str]:
-    """Return a note on parts of a sweep that were not merged."""
-    from scorecube.workflow.sweep_parts import missing_parts
-
-    numbers, total = missing_parts(merged.parts)
-    if not numbers:
-        return []
-    shown = ", ".join(map(str, numbers[:10])) + (", ..." if len(numbers) > 10 else "")
-    return [
-        f"note: not among them: {counted(len(numbers), 'part')} of {total} ({shown}); a part without collections has no study"
-    ]
-
-
-def source_of(study: Study, chosen: str | None, flag: str, name: str, kind: str) -> str:
-    """Return the collection that another one, `name`, is made of: the chosen one, or the only one of a study."""
-    source = only_collection(list(study), chosen, study.path, flag)
-    if source == name:
-        raise BadStudy(
-            f"{name}: the {kind} scores are another collection; give it a --name of its own"
-        )
-    return source
-
-
-def standardise(
+def verify(
     study: options.StudyPath,
-    name: options.Name,
-    collection: Annotated[
-        Optional[str],
-        flag("--collection", "Collection whose scores are standardised; the only one by default."),
-    ] = None,
-    method: Annotated[
-        Literal["std-AB", "std-CDF", "z"],
-        flag(
-            "--method",
-            "z: (score - mean) / standard deviation of the reference runs on the topic; std-CDF: its normal distribution "
-            "function (Webber, Moffat and Zobel 2008); std-AB: 0.15 z + 0.5 with z from -3 to 3 (Sakai 2016).",
-        ),
-    ] = "std-AB",
-    reference_runs: Annotated[
-        Optional[str], flag("--reference-runs", "Known runs, separated by commas; all by default.")
-    ] = None,
-    replace: options.Replace = False,
+    repair: Annotated[
+        bool, flag("--repair", "Make the index of the study anew, then check.")
+    ] = False,
 ) -> None:
-    """Add the standardised scores of a collection as another collection, so that hard and easy topics have equal weight.
+    """Read everything that a study holds and compare it with its recorded digests.
 
-    Example: scorecube standardise study.zarr --collection covid --name std
+    Example: scorecube verify study.zarr
     """
-    from scorecube.collection.selection import standardise as standardise_cube
-    from scorecube.workflow import api
+    from scorecube.storage import open_study, verify_study
+    from scorecube.storage.verify import repair_index
 
-    opened = api.open_study(study, mode="a")
-    source = source_of(opened, collection, "--collection", name, "standardised")
-    cube = standardise_cube(opened[source].cube, method, reference_runs=split(reference_runs))
-    opened.add(name, cube=cube, replace=replace)
-    sizes = f"{counted(cube.sizes['run'], 'run')} x {counted(cube.sizes['topic'], 'topic')}"
-    known = len(cube.attrs["reference_runs"])
-    metrics = ", ".join(map(str, cube["metric"].values))
-    notify(f"{study}: {name}: {sizes}, {metrics}; against {counted(known, 'reference run')}")
+    opened = open_study(study, mode="a" if repair else "r")
+    if repair:
+        rows = repair_index(opened)
+        notify(f"{study}: made the index of {counted(rows, 'collection')} anew")
+    checked, problems = verify_study(opened)
+    if problems:
+        raise CorruptStudy(
+            f"{study}: {len(problems)} of {checked} parts are damaged:\n  " + "\n  ".join(problems)
+        )
+    notify(f"{study}: {checked} parts read, all match their checksums")
 
 
-def preferences(
-    study: options.StudyPath,
-    file: Annotated[
-        Path,
-        argument(
-            "FILE",
-            "Table with the columns topic, run_a, run_b, preferred (a run, or tie) and perhaps count.",
-        ),
+def list_(
+    kind: Annotated[
+        Literal["metrics", "analyses", "gains"], argument("metrics|analyses|gains", "What to list.")
     ],
-    name: options.Name,
-    collection: Annotated[
-        Optional[str],
-        flag("--collection", "Collection with the runs compared; the only one by default."),
-    ] = None,
-    replace: options.Replace = False,
 ) -> None:
-    """Add the agreement of metrics with preferences of people as a collection, whose runs are the metrics (Sakai and Zeng 2021).
+    """List metrics or analyses, or explain gain settings.
 
-    Example: scorecube preferences study.zarr people.csv --name agreement
+    Example: scorecube list metrics
     """
-    from scorecube.ingest.preferences import agreement_with_preferences, read_preferences
     from scorecube.workflow import api
 
-    api.check_names(name, [])
-    opened = api.open_study(study, mode="a")
-    source = only_collection(list(opened), collection, study)
-    if source == name:
-        raise BadStudy(f"{name}: agreement is another collection; give it a --name of its own")
-    found = read_preferences(file)
-    cube = agreement_with_preferences(opened[source].cube, found)
-    opened.add(name, cube=cube, replace=replace)
-    notify(
-        f"{study}: {name}: {counted(cube.sizes['run'], 'metric')} on {counted(cube.sizes['topic'], 'pair')} of runs, "
-        f"{counted(len(set(map(str, cube['topic_group'].values))), 'topic')}"
-    )
-    notify(
-        f"intervals and ranks of metrics: scorecube leaderboard {study} --collection {name}; tests between them: scorecube tukey {study} "
-        f"--collection {name}"
-    )
-
-
-def unpack(study: options.StudyPath) -> None:
-    """Write the packed results of a study, as sweeps and object stores have them, as groups that xarray and zarr open by themselves.
-
-    Example: scorecube unpack study.zarr
-    """
-    from scorecube.storage import open_study
-
-    opened, count = open_study(study, mode="a"), 0
-    with opened.batch():
-        for name in opened:
-            with opened.lock(name) as writer:
-                count += writer.unpack()
-    notify(f"{study}: {counted(count, 'result')} unpacked")
-
-
-def only_collection(
-    stored: list[str], chosen: str | None, study: str, flag: str = "--collection"
-) -> str:
-    """Return the collection that is chosen, or the only one that is stored (BadPlan if there are others)."""
-    if chosen is None and len(stored) != 1:
-        raise BadPlan(
-            f"{study} holds {counted(len(stored), 'collection')}; choose one with {flag}"
-            + (f": {', '.join(stored)}" if stored else "")
-        )
-    return stored[0] if chosen is None else chosen
+    if kind == "gains":
+        echo(wrap_lines(GAINS))
+        return
+    frame: Any = api.list_metrics() if kind == "metrics" else api.list_analyses()
+    echo_table(frame, "text")

@@ -212,10 +212,6 @@ def planned_in_processes(
         f"{study.path}: {counted(len(requests), 'plan')}, {len(requests) - len(to_run)} done already; "
         f"{counted(len(wanted), 'small collection')} in {f'{workers} processes'}"
     )
-    notify(
-        "note: many small results are stored packed, a file each, which plain xarray opens as empty; "
-        f"for groups of arrays afterwards: scorecube unpack {shlex.quote(str(study.path))}"
-    )
     return partial(
         sweep_in_processes, study.path, wanted, workers=workers, impossible=settings.impossible
     )

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 import xarray as xr
 
 from scorecube.errors import BadInput, BadName, FetchFailed, nearest, option
-from scorecube.files import staged_files
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.in_memory import cube_from_scores, with_axes
 from scorecube.ingest.matrix import read_matrix
@@ -26,7 +25,6 @@ ADDRESS_VARIABLE, CACHE_VARIABLE = "SCORECUBE_DATA_URL", "SCORECUBE_DATA_CACHE"
 TIMEOUT_SECONDS = 30
 SOURCE, LICENCE, CITE = "source", "licence", "cite"
 """Attributes of a fetched cube."""
-CREDIT_FILE = "SOURCE.txt"
 REGISTRY = files("scorecube").joinpath("data/public.toml")
 SAFE = re.compile(r"(?!\.\.?(/|$))[^/\\]+(/(?!\.\.?(/|$))[^/\\]+)*")
 """Relative paths that do not leave their folder."""
@@ -227,58 +225,6 @@ def fetch_files(
             with _translated_errors(cache_of_files.get_url(file.path), folder, file.sha256):
                 found.append(Path(cache_of_files.fetch(file.path, downloader=downloader)))
     return found
-
-
-def write_files(
-    known: PublicCollection, paths: list[Path], folder: PathLike, *, replace: bool = False
-) -> Path:
-    """Copy fetched files into a folder named after the collection, with a file about source and licence.
-
-    Parameters
-    ----------
-    known
-        The collection.
-    paths
-        As from `fetch_files`.
-    folder
-        Parent folder; created if it does not exist.
-    replace
-        Overwrite files that differ.
-
-    Returns
-    -------
-    target
-        ``folder/name``, which is complete or does not exist.
-
-    Raises
-    ------
-    BadInput
-        The folder exists with other content.
-    BadOutput
-        It cannot be written.
-    """
-    target = Path(folder) / known.name
-    content = {path.name: path.read_bytes() for path in paths} | {
-        CREDIT_FILE: (known.credit + "\n").encode()
-    }
-    try:
-        if target.exists():
-            if all(
-                (target / name).is_file() and (target / name).read_bytes() == data
-                for name, data in content.items()
-            ):
-                return target
-            if not replace:
-                raise BadInput(
-                    f"exists with other content; use {option('replace', True)} to overwrite it, or another {option('folder')}",
-                    target,
-                )
-    except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror or error}", target) from None
-    with staged_files(target) as write:
-        for name, data in content.items():
-            write(name, data)
-    return target
 
 
 def _read_registry(path: PathLike | None) -> tuple[str, dict[str, PublicCollection]]:

@@ -1,0 +1,322 @@
+"""Commands that add collections to a study: evaluate, import, fetch, standardise, preferences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+
+import typer
+
+from scorecube.cli import options
+from scorecube.cli.options import argument, flag
+from scorecube.cli.terminal import echo, notify, split, track_progress
+from scorecube.errors import BadPlan, BadStudy, counted, option
+from scorecube.ingest.formats import AUTO, NUMBERS, layouts
+from scorecube.ingest.options import EVALUATE, IMPORT
+from scorecube.ingest.roles import TAKEN
+from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from scorecube.storage import Study
+
+Source = Annotated[
+    Optional[str], flag("--collection", "Collection that it is made of; the only one by default.")
+]
+
+
+@options.with_options(EVALUATE)
+def evaluate(
+    study: options.StudyPath,
+    name: options.Name,
+    runs: Annotated[
+        list[str],
+        flag(
+            "--runs",
+            "Run files, directories or globs, plain or gzip; several may follow. Or the folder of "
+            "NTCIREVAL's ranked lists <topic>/<topic>.<run>.res.",
+        ),
+    ],
+    qrels: Annotated[
+        Path, flag("--qrels", "Judgements: a file, or the folder of NTCIREVAL's <topic>.rel files.")
+    ],
+    workers: options.Workers = None,
+    cluster: options.Cluster = None,
+    scheduler: options.Scheduler = None,
+    **values: Any,
+) -> None:
+    """Score run files against judgements and add them to a study.
+
+    Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --metrics AP,nDCG@20 --gains 2:1,1:1
+    """
+    from scorecube.collection.doubts import doubts_of
+    from scorecube.execute.cluster_files import choose_cluster
+    from scorecube.execute.clusters import open_executor
+    from scorecube.workflow import api
+
+    opened = api.open_study(study, mode="a")
+    api.check_names(name, values["metrics"])
+    reading, scoring = api.arguments_of(values)
+    noted: list[str] = []
+    with (
+        open_executor(choose_cluster(cluster, scheduler, workers)) as executor,
+        track_progress("reading runs", "files") as progress,
+    ):
+        rankings = api.read_rankings(
+            runs,
+            qrels,
+            workers=executor.workers,
+            client=executor.client,
+            progress=progress,
+            notify=noted.append,
+            **reading,
+        )
+    with track_progress("evaluating", "metrics") as progress:
+        cube = api.evaluate_into(opened, name, rankings, progress=progress, **scoring)
+    ties = f"ties by {values['order']}, {values['precision']} precision"
+    notify(f"{opened.path}: {name}: {sizes_of(cube)}; {ties}")
+    noted = [line for line in noted if line not in doubts_of(rankings)] + doubts_of(cube)
+    lines = [*lines_on_topics(rankings, cube), *(f"note: {line}" for line in noted)]
+    if outdated := opened[name].contents()["outdated"]:
+        which = ", ".join(f"{analysis} ({count})" for analysis, count in outdated.items())
+        lines.append(
+            f"{name}: outdated, as they are of scores that were replaced: {which}; kept until "
+            "they are computed again"
+        )
+    for line in lines:
+        notify(line)
+
+
+def sizes_of(cube: xr.Dataset) -> str:
+    """Return the sizes of a cube as text."""
+    sizes = cube.sizes
+    n_systems = len({*cube["system"].values}) if "system" in cube.coords else 0
+    of = f" of {counted(n_systems, 'system')}" if 0 < n_systems < sizes["run"] else ""
+    return (
+        f"{counted(sizes['run'], 'run')}{of} x {counted(sizes['topic'], 'topic')}, "
+        f"{counted(sizes['metric'], 'metric')} x {counted(sizes['gain'], 'gain setting')}"
+    )
+
+
+def lines_on_topics(rankings: xr.Dataset, cube: xr.Dataset) -> list[str]:
+    """Return lines on judged documents by level, topics left out, and topics that runs lack."""
+    from scorecube.collection.evaluation import EXCLUDED
+
+    judged = rankings[N_JUDGED].values.sum(axis=0).tolist()
+    levels = [f"{level}: {count}" for level, count in enumerate(judged) if count or not level]
+    lines = [
+        f"judgements: {counted(rankings.sizes[TOPIC], 'topic')}, "
+        f"{counted(sum(judged), 'judged document')}, {sum(judged[1:])} relevant; "
+        f"by level {', '.join(levels)}"
+    ]
+    if excluded := cube.attrs.get(EXCLUDED):
+        lines.append(
+            f"{counted(len(excluded), 'topic')} without a relevant document left out: "
+            f"{', '.join(excluded[:10])}"
+        )
+    if missing := int((rankings[N_RETRIEVED].sel({TOPIC: cube[TOPIC].values}) == 0).sum()):
+        lines.append(
+            f"{counted(missing, 'ranking')} missing (a judged topic that a run lacks): "
+            f"score {cube.attrs['missing_topic']}"
+        )
+    return lines
+
+
+@options.with_options(IMPORT)
+def import_scores(
+    study: options.StudyPath,
+    files: Annotated[
+        list[Path],
+        argument("FILE...", "Files of per-topic scores, plain or gzip, all in the same layout."),
+    ],
+    name: Annotated[
+        Optional[str],
+        flag(
+            "--name",
+            "Name of the collection in the study; by default, a column such as benchmark names "
+            "the collections.",
+        ),
+    ] = None,
+    no_header: Annotated[
+        bool, flag("--no-header", "Matrices without names, as of NTCIREVAL: runs are numbered.")
+    ] = False,
+    **values: Any,
+) -> None:
+    """Add per-topic scores that other tools computed.
+
+    Example: scorecube import study.zarr --name adhoc5 ap.csv p10.csv rr.csv
+    """
+    from scorecube.workflow import api
+
+    layout, replace = values.pop("layout"), values.pop("replace")
+    known = [AUTO, *layouts()]
+    if layout not in known:
+        raise typer.BadParameter(
+            f"{layout!r} is not one of {', '.join(known)}", param_hint="--layout"
+        )
+    if no_header and layout not in (AUTO, NUMBERS):
+        raise BadPlan(
+            f"{option('no_header', True)} is the layout {NUMBERS}, not {layout}", option="no_header"
+        )
+    if name is not None:
+        api.check_names(name, [])
+    cubes = api.import_scores(
+        files,
+        layout=NUMBERS if no_header else layout,
+        collections=True,
+        notify=lambda line: notify(line if line.startswith(TAKEN) else f"note: {line}"),
+        **values,
+    )
+    if name is not None:
+        cubes = {name: api.only_cube(cubes)}
+    api.refuse_unnamed(cubes)
+    opened = api.open_study(study, mode="a")
+    with opened.batch():
+        for collection, cube in cubes.items():
+            opened.add(collection, cube=cube, replace=replace)
+            notify(f"{study}: {collection}: {sizes_of(cube)}")
+            if missing := missing_scores(cube):
+                notify(missing)
+
+
+def missing_scores(cube: xr.Dataset) -> str:
+    """Return the number of missing scores and the first of them as text; '' for none."""
+    missing = cube["score"].isnull()
+    if not missing.any():
+        return ""
+    at = {dim: int(k[0]) for dim, k in zip(missing.dims, missing.values.nonzero(), strict=True)}
+    first = cube["score"].isel(at)
+    return (
+        f"{int(missing.sum())} of {missing.size} scores are missing, the first is "
+        f"{first['metric'].item()} of run {first['run'].item()} on topic {first['topic'].item()}"
+    )
+
+
+def fetch(
+    names: Annotated[Optional[list[str]], argument("NAME", "Collections, see --list.")] = None,
+    into: Annotated[
+        Optional[str], flag("--into", "Study to add the scores to.", metavar="STUDY")
+    ] = None,
+    show_list: Annotated[
+        bool, flag("--list", "List the public collections with source and licence.")
+    ] = False,
+    replace: options.Replace = False,
+) -> None:
+    """Fetch public score matrices from their sources, check their SHA-256 sums, and add them to a study.
+
+    Fetched files are kept in a folder, SCORECUBE_DATA_CACHE, and read from it later;
+    SCORECUBE_DATA_URL names a mirror.
+
+    Example: scorecube fetch adhoc5 --into study.zarr
+
+    Example: scorecube fetch --list
+    """
+    from scorecube.ingest import public
+    from scorecube.workflow import api
+
+    known = public.public_collections()
+    if show_list:
+        for entry in known.values():
+            lines = [
+                f"{entry.title}: {entry.runs} runs x {entry.topics} topics",
+                ", ".join(file.metric for file in entry.files),
+                f"{entry.licence}, {entry.repository}",
+            ]
+            echo(f"{entry.name:<15}" + ("\n" + " " * 15).join(lines))
+        return
+    if not names or into is None:
+        raise BadPlan(
+            "name at least one collection, and the study to add it to: scorecube fetch NAME "
+            "--into STUDY; scorecube fetch --list shows all"
+        )
+    # Fetch all before writing any: a failure leaves the study unchanged.
+    cubes = {name: public.fetch(name) for name in dict.fromkeys(names)}
+    study = api.open_study(into, mode="a")
+    for name, cube in cubes.items():
+        study.add(name, cube=cube, replace=replace)
+        notify(known[name].credit)
+        notify(f"{into}: {name}: {sizes_of(cube)}")
+
+
+def standardise(
+    study: options.StudyPath,
+    name: options.Name,
+    collection: Source = None,
+    method: Annotated[
+        Literal["std-AB", "std-CDF", "z"],
+        flag(
+            "--method",
+            "z: (score - mean) / standard deviation of the reference runs on the topic; std-CDF: "
+            "its normal distribution function (Webber, Moffat and Zobel 2008); std-AB: "
+            "0.15 z + 0.5 with z from -3 to 3 (Sakai 2016).",
+        ),
+    ] = "std-AB",
+    reference_runs: Annotated[
+        Optional[str], flag("--reference-runs", "Known runs, separated by commas; all by default.")
+    ] = None,
+    replace: options.Replace = False,
+) -> None:
+    """Add the standardised scores of a collection as another one: hard and easy topics have equal weight.
+
+    Example: scorecube standardise study.zarr --collection covid --name std
+    """
+    from scorecube.collection.selection import standardise as standardise_cube
+    from scorecube.workflow import api
+
+    opened = api.open_study(study, mode="a")
+    source = source_of(opened, collection, name)
+    cube = standardise_cube(opened[source].cube, method, reference_runs=split(reference_runs))
+    opened.add(name, cube=cube, replace=replace)
+    known = counted(len(cube.attrs["reference_runs"]), "reference run")
+    metrics = ", ".join(map(str, cube["metric"].values))
+    notify(f"{study}: {name}: {sizes_of(cube)}, {metrics}; against {known}")
+
+
+def preferences(
+    study: options.StudyPath,
+    file: Annotated[
+        Path,
+        argument(
+            "FILE",
+            "Table with the columns topic, run_a, run_b, preferred (a run, or tie) and perhaps "
+            "count.",
+        ),
+    ],
+    name: options.Name,
+    collection: Source = None,
+    replace: options.Replace = False,
+) -> None:
+    """Add the agreement of metrics with preferences of people as a collection, whose runs are the metrics.
+
+    Sakai and Zeng 2021. Then leaderboard has intervals and ranks of metrics, tukey tests between them.
+
+    Example: scorecube preferences study.zarr people.csv --name agreement
+    """
+    from scorecube.ingest.preferences import agreement_with_preferences, read_preferences
+    from scorecube.workflow import api
+
+    api.check_names(name, [])
+    opened = api.open_study(study, mode="a")
+    source = source_of(opened, collection, name)
+    cube = agreement_with_preferences(opened[source].cube, read_preferences(file))
+    opened.add(name, cube=cube, replace=replace)
+    n_topics = len({*cube["topic_group"].values.tolist()})
+    notify(
+        f"{study}: {name}: {counted(cube.sizes['run'], 'metric')} on "
+        f"{counted(cube.sizes['topic'], 'pair')} of runs, {counted(n_topics, 'topic')}"
+    )
+
+
+def source_of(study: Study, chosen: str | None, name: str) -> str:
+    """Return the collection that another one, `name`, is made of: the chosen one, or the only one of a study."""
+    stored = list(study)
+    if chosen is None and len(stored) != 1:
+        raise BadPlan(
+            f"{study.path} holds {counted(len(stored), 'collection')}; choose one with --collection"
+            + (f": {', '.join(stored)}" if stored else "")
+        )
+    source = stored[0] if chosen is None else chosen
+    if source == name:
+        raise BadStudy(f"{name}: the new scores are another collection; give it another --name")
+    return source

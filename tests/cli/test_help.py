@@ -1,0 +1,108 @@
+"""Help, suggestions, and one line of error for each command."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+
+from scorecube.cli.program import QUESTIONS, app
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+WIDTH = 80
+PROGRAM: Any = typer.main.get_command(app)
+COMMANDS: dict[str, Any] = {name: PROGRAM.build(name) for name in PROGRAM.commands}
+
+
+def examples_of(command: Any) -> list[list[str]]:
+    """Return the words of the examples in the help of a command, without the name of the program."""
+    paragraphs = [" ".join(part.split()) for part in command.help.split("\n\n")]
+    start = "Example: scorecube "
+    return [shlex.split(part.removeprefix(start)) for part in paragraphs if part.startswith(start)]
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_fits_80_columns(scorecube: Cli, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    shown = scorecube(*filter(None, [name]), "--help").succeeded().stdout
+    assert [line for line in shown.splitlines() if len(line) > WIDTH] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_parse(name: str) -> None:
+    examples = examples_of(COMMANDS[name])
+    assert examples
+    for command, *words in examples:
+        assert command == name
+        assert COMMANDS[name].make_context(name, words).args == []
+
+
+def test_the_program_lists_every_command_by_question(scorecube: Cli) -> None:
+    shown = scorecube("--help").succeeded().stdout
+    for title, names in QUESTIONS.items():
+        assert title in shown
+        for name in names.split():
+            assert COMMANDS[name].help
+            assert re.search(rf"│ {name} +\S", shown), name
+    assert scorecube().stdout == shown
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_wrong_usage_is_one_line(scorecube: Cli, name: str) -> None:
+    outcome = scorecube(name, "--no-such-option")
+    assert (outcome.status, outcome.stdout) == (2, "")
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith("error: No such option: --no-such-option")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "meant"),
+    [
+        ("swop STUDY", 2, "swap"),
+        ("swap STUDY --samplin disjoint", 2, "--sampling"),
+        ("swap STUDY --sampling disjiont", 2, "disjoint"),
+        ("swap STUDY --trials 0", 2, "--trials"),
+        ("paired STUDY --tests t,anova", 2, "'anova'"),
+        ("show STUDY swap --format jsn", 2, "json"),
+        ("list metric", 2, "metrics"),
+        ("swap", 2, "STUDY"),
+        ("evaluate STUDY --name x --runs x --qrels x --order scor", 2, "score"),
+        ("evaluate STUDY --name x --runs x --qrels x --metrics nDGC@10", 1, "nDCG"),
+        ("swap STUDY --metrics nDCG@1", 1, "nearest: nDCG@10"),
+        ("swap STUDY --gains 1:1", 1, "nearest: 1:1:1"),
+        ("swap STUDY --runs rnu3", 1, "run3"),
+        ("swap STUDY --topics 0003", 1, "003"),
+        ("swap STUDY --collection smal", 1, "small"),
+        ("swap STUDY --scheduler=", 1, "--scheduler"),
+        ("show STUDY swpa", 1, "'swap'"),
+        ("show STUDY swap --table rate", 1, "rates"),
+        ("show STUDY swap --sort shares", 1, "nearest: share"),
+        ("figure STUDY swap --kind bars", 1, "--by"),
+        ("report STUDY --out page.pdf", 1, "page.html"),
+        ("design STUDY --methd t", 2, "--method"),
+        ("design STUDY --variance 0.04", 1, "both"),
+        ("wcw", 1, "neither"),
+        ("fetch adhoc5", 1, "--into"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_what_is_meant(
+    scorecube: Cli, finished_study: Path, words: str, status: int, meant: str
+) -> None:
+    outcome = scorecube(*words.replace("STUDY", str(finished_study)).split())
+    assert (outcome.status, outcome.stdout) == (status, "")
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert meant in line
+    assert "Value error" not in line
+
+
+def test_lists_and_gain_settings_are_printed(scorecube: Cli) -> None:
+    assert "highest level first" in scorecube("list", "gains").succeeded().stdout
+    assert "nDCG" in scorecube("list", "metrics").succeeded().stdout
+    assert "leaderboard" in scorecube("list", "analyses").succeeded().stdout

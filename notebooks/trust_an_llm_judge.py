@@ -98,15 +98,7 @@ sets = {
 result = sc.analyse(sets, sc.Judges(truth="people"))
 agreement = sc.table(result, "agreement").set_index("judge")
 agreement[
-    [
-        "tau",
-        "agree",
-        "only_truth",
-        "only_judge",
-        "opposite",
-        "bias",
-        "largest_drop",
-    ]
+    ["tau", "agree", "only_truth", "only_judge", "opposite", "bias"]
 ].round(3)
 
 # %% [markdown]
@@ -117,15 +109,7 @@ agreement[
 
 # %%
 labels = sc.table(result, "labels").set_index("judge")
-labels[
-    [
-        "kappa",
-        "kappa_low",
-        "kappa_high",
-        "mean_level_truth",
-        "mean_level_judge",
-    ]
-].round(3)
+labels[["kappa", "kappa_low", "kappa_high"]].round(3)
 
 # %% [markdown]
 # The bias of a run is its mean under the judge less its mean under people. A judge that raises the scores of one team
@@ -174,7 +158,7 @@ real = {
 }
 other = sc.analyse(real, sc.Judges(truth="nist"))
 ranked = sc.table(other, "agreement").iloc[0]
-ranked[["tau", "tau_ap", "largest_drop_run", "largest_drop"]].to_frame().T
+ranked[["tau", "tau_ap", "agree", "opposite"]].to_frame().T
 
 # %% [markdown]
 # Rankings from other topics differ under the same judgements, too, so this tau is no measure of the judge alone. It says

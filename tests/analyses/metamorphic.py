@@ -255,13 +255,7 @@ def renamed(dataset: xr.Dataset, **names: Mapping[str, str]) -> xr.Dataset:
     for name, variable in dataset.variables.items():
         if variable.dtype.kind not in "OUT":
             continue
-        dim = {
-            "run_a": "run",
-            "run_b": "run",
-            "drop_run": "run",
-            "rise_run": "run",
-            "team_of_run": "team",
-        }.get(str(name), str(name))
+        dim = {"run_a": "run", "run_b": "run", "team_of_run": "team"}.get(str(name), str(name))
         if dim in names:
             labels = [names[dim].get(str(label), str(label)) for label in variable.values.ravel()]
             array = np.array(labels, object).reshape(variable.shape)

@@ -79,7 +79,7 @@ NOT_RESAMPLED = {
     "paired": (),
     "reliability": ("component", "unbounded_component", "ratio", "value", "topics", "curve"),
     "correlate": ("tau", "tau_b", "tau_ap", "spearman", "z", "p_value", "p_exact", "tau_low", "tau_high", "concordant", "discordant", "tied_pairs", "mean"),
-    "judges": ("tau", "tau_b", "tau_ap", "tied_pairs", "drop", "rise", "agree", "only_truth", "only_judge", "opposite", "neither", "mean_truth", "mean_judge", "rank_truth", "rank_judge"),
+    "judges": ("tau", "tau_ap", "agree", "only_truth", "only_judge", "opposite", "neither", "mean_truth", "mean_judge", "rank_truth", "rank_judge"),
     "teams": ("own_mean", "own_mean_without", "own_rank", "own_rank_without"),
 }  # fmt: skip
 LIMITS_OF_MEANS = ("mean", "mean_low", "mean_high")
@@ -177,7 +177,7 @@ RELATIONS: dict[str, Relation] = {
             Law(),
             correlate=Law(free=IN_ORDER[:2], close=["mean_quartile"]), teams=Law(close=KEPT_MEANS),
              # of runs with equal scores the first is named
-            judges=Law(free=["drop_run", "rise_run"], close=[*JUDGED, *JUDGED_DIFFERENCES, "slope"]),  # of runs with equal losses the first is named
+            judges=Law(close=[*JUDGED, *JUDGED_DIFFERENCES, "slope"]),
             reliability=Law(close=RELIABILITY),
         ),
     ),
@@ -277,7 +277,7 @@ RELATIONS: dict[str, Relation] = {
             minus("mean", *SIGNED, free=WIDTHS), leaderboard=minus("mean", free=[*LIMITS_OF_MEANS[1:], *PLACES]), board=minus("mean", "collection_mean", free=[*OF_BOARDS[1:3], *OF_BOARDS[4:], *PLACES, "mean_rank", "separated_neighbours"]), paired=minus("mean", *SIGNED, free=OF_PAIRED[3:]), reliability=Law(), stability=Law(exchanged=("first_better", "second_better")),
             swap=Law(free=["max_performance", "relative_difference"]),  # the largest mean is now that of the worst run
             correlate=Law(kept=[*NOT_RESAMPLED["correlate"][:2], "spearman", *NOT_RESAMPLED["correlate"][4:-1]]),
-            judges=Law(kept=["tau", "tied_pairs", "agree", "only_truth", "only_judge", "opposite", "neither"]),
+            judges=Law(kept=["tau", "agree", "only_truth", "only_judge", "opposite", "neither"]),
             teams=FIXED,
         ),
     ),
@@ -292,7 +292,7 @@ RELATIONS: dict[str, Relation] = {
             maxt=Law(kept=["t", "mean", "degenerate_pairs", "constant_pairs"], close=["mean"], times={"t": GROWTH}),
             leaderboard=Law(kept=["mean", "rank"], close=["mean"]), board=Law(kept=["mean", "rank", "collection_mean", "mean_rank"], close=["mean", "collection_mean"]),
             correlate=Law(kept=NOT_RESAMPLED["correlate"], close=["mean"]),
-            judges=Law(kept=["tau", "tau_b", "tau_ap", "tied_pairs", "drop", "rise", "mean_truth", "mean_judge", "rank_truth", "rank_judge"], close=["mean_truth", "mean_judge"]),
+            judges=Law(kept=["tau", "tau_ap", "mean_truth", "mean_judge", "rank_truth", "rank_judge"], close=["mean_truth", "mean_judge"]),
 
             teams=Law(
                 kept=["team_left_out", "n_runs", *NOT_RESAMPLED["teams"]], close=["own_mean", "own_mean_without"],
@@ -360,7 +360,7 @@ def test_no_variable_of_a_result_is_empty(
     for variable, array in base(name)[1].data_vars.items():
         if name == "swap" and str(variable).startswith(("required_l", "required_h", "share_")):
             continue
-        if name == "judges" and str(variable).startswith(("label", "share_of", "mean_level")):
+        if name == "judges" and str(variable).startswith("label"):
             continue  # need labels; see test_judges.py
         if array.dtype.kind != "O":
             assert np.isfinite(np.asarray(array.values, float)).any(), variable

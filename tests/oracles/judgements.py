@@ -10,14 +10,13 @@ from itertools import combinations
 
 from scipy import stats
 
-from tests.oracles.splits import Scores, rank, sign, sums
+from tests.oracles.splits import Scores, sign, sums
 
 
-def decisions(first: Scores, second: Scores, alpha: float, top: int) -> Counter[str]:
+def decisions(first: Scores, second: Scores, alpha: float) -> Counter[str]:
     """Count pairs of runs by what two sets of judgements decide on them."""
     topics = range(len(first[0]))
     means = [sums(scores, topics) for scores in (first, second)]
-    best = set(sorted(range(len(first)), key=lambda run: (rank(means[0])[run], run))[:top])
     found: Counter[str] = Counter()
     for i, j in combinations(range(len(first)), 2):
         significant = tuple(p_value(scores[i], scores[j]) < alpha for scores in (first, second))
@@ -29,12 +28,6 @@ def decisions(first: Scores, second: Scores, alpha: float, top: int) -> Counter[
             (False, True): "only_judge",
         }
         found[kinds.get(significant, "agree" if same else "opposite")] += 1
-        if {i, j} <= best:
-            found["top_pairs"] += 1
-            found["top_significant"] += significant[0]
-            found["top_judge"] += significant[1]
-            found["false_positives"] += significant == (False, True)
-            found["false_negatives"] += significant == (True, False)
     return found
 
 

@@ -12,14 +12,13 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import scorecube as sc
-from scorecube.analyses.judge_labels import labels
+from scorecube.analyses.judge_comparison import labels
 from scorecube.collection.judgement_sets import label_counts
 from scorecube.statistics.corrected_means import corrected_mean
 from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients
@@ -173,8 +172,7 @@ def label_coverage(truth: Truth, number: int, seed: int) -> Values:
     """Return whether limits of coefficients of label agreement hold them: scores are counts (topic, level, level)."""
     rows: list[dict[str, Any]] = []
     for sample in samples(truth, number, seed):
-        counted: Any = SimpleNamespace(counts=sample.scores)
-        found = labels(counted, CONFIDENCE)
+        found = labels(sample.scores, CONFIDENCE)
         held = covers(found["label_low"], found["label_high"], sample.means)
         rows.append(dict(zip(COEFFICIENTS, held, strict=True)))
     return collected(rows)

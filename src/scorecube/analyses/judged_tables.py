@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -17,10 +18,12 @@ from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
 
-LEAST_SHARED = 2
-"""Fewest shared topics for a comparison topic by topic."""
+LEAST = 2
+"""Fewest common runs, topics of a set, and shared topics for a comparison topic by topic."""
 SEED = 0
 """Of the topics whose labels are used, whatever the seed of the analysis."""
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +44,8 @@ class JudgedTable:
     judge: Table
     further: Table | None
     is_shared: bool
-    order: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    order: IntArray
+    counts: IntArray
     n_shared: int
     n_truth: int
     n_judged: int
@@ -67,12 +70,12 @@ class JudgedTables:
     @property
     def nbytes(self) -> int:
         """Memory of the scores."""
-        return sum(each.truth.nbytes + each.judge.nbytes for each in self.judges)
+        return sum(judge.truth.nbytes + judge.judge.nbytes for judge in self.judges)
 
     @cached_property
     def runs(self) -> tuple[str, ...]:
         """Runs that any judge shares with the truth."""
-        return tuple(dict.fromkeys(run for each in self.judges for run in each.truth.runs))
+        return tuple(dict.fromkeys(run for judge in self.judges for run in judge.truth.runs))
 
 
 def judged_tables(cube: xr.Dataset) -> JudgedTables:
@@ -84,44 +87,49 @@ def judged_tables(cube: xr.Dataset) -> JudgedTables:
         Another cube; missing scores; fewer than 2 common runs, or 2 topics of each set.
     """
     sets, _ = sets_and_settings(cube)
-    of_set = np.array(labels_of(cube, names.JUDGEMENTS), object)
-    scores = cube[names.SCORE].transpose(names.GAIN, names.METRIC, names.RUN, names.TOPIC).values
-    known = [~np.isnan(scores[of_set == name]) for name in sets]
-    judges = []
-    for place, name in enumerate(sets[1:], 1):
-        runs = known[0].any(axis=(0, 1, 3)) & known[place].any(axis=(0, 1, 3))
-        of_truth, of_judge = (known[k][:, :, runs].any(axis=(0, 1, 2)) for k in (0, place))
-        shared = of_truth & of_judge
-        is_shared = int(shared.sum()) >= LEAST_SHARED
-        for k, topics in ((0, of_truth), (place, of_judge)):
-            if not known[k][:, :, runs][..., topics].all():
-                raise BadPlan(
-                    f"scores of {sets[0]} or {name} are missing; leave their topics out with {option('missing', 'drop')}"
-                )
-        if runs.sum() < 2 or min(of_truth.sum(), of_judge.sum()) < LEAST_SHARED:
-            raise BadPlan(f"{sets[0]} and {name} need 2 common runs, and 2 topics each")
-        parts = [
-            cube.isel(gain=np.flatnonzero(of_set == each), run=np.flatnonzero(runs))
-            for each in (sets[0], name)
-        ]
-        further = of_judge & ~shared
-        truth = _table(parts[0], shared if is_shared else of_truth)
-        judges.append(
-            JudgedTable(
-                name,
-                truth,
-                _table(parts[1], shared if is_shared else of_judge),
-                _table(parts[1], further) if is_shared and further.any() else None,
-                is_shared,
-                _label_order(shared, truth.sizes.size),
-                _label_counts(cube, place - 1),
-                *(int(each.sum()) for each in (shared, of_truth, of_judge)),
-            )
-        )
+    judges = [_judged(cube, sets[0], name, place) for place, name in enumerate(sets[1:])]
     return JudgedTables(sets[0], tuple(judges), tuple(cube.attrs.get(NOT_COMMON, [])))
 
 
-def _table(cube: xr.Dataset, topics: NDArray[np.bool_]) -> Table:
+def _judged(cube: xr.Dataset, truth: str, judge: str, place: int) -> JudgedTable:
+    """Return the tables of a judge; its place is that among the judges of the cube."""
+    parts = [
+        cube.isel(gain=np.array(labels_of(cube, names.JUDGEMENTS)) == name)
+        for name in (truth, judge)
+    ]
+    scored: list[Any] = [
+        part[names.SCORE].notnull().transpose(names.RUN, names.TOPIC, ...).values for part in parts
+    ]
+    runs = scored[0].any(axis=(1, 2, 3)) & scored[1].any(axis=(1, 2, 3))
+    of_truth, of_judge = (scores[runs].any(axis=(0, 2, 3)) for scores in scored)
+    for scores, topics in zip(scored, (of_truth, of_judge), strict=True):
+        if not scores[runs][:, topics].all():
+            raise BadPlan(
+                f"scores of {truth} or {judge} are missing; "
+                f"leave their topics out with {option('missing', 'drop')}"
+            )
+    if min(runs.sum(), of_truth.sum(), of_judge.sum()) < LEAST:
+        raise BadPlan(f"{truth} and {judge} need {LEAST} common runs, and {LEAST} topics each")
+    shared = of_truth & of_judge
+    further = of_judge & ~shared
+    is_shared = int(shared.sum()) >= LEAST
+    parts = [part.isel(run=np.flatnonzero(runs)) for part in parts]
+    table = _table(parts[0], shared if is_shared else of_truth)
+    return JudgedTable(
+        name=judge,
+        truth=table,
+        judge=_table(parts[1], shared if is_shared else of_judge),
+        further=_table(parts[1], further) if is_shared and further.any() else None,
+        is_shared=is_shared,
+        order=_label_order(shared, table.sizes.size),
+        counts=_label_counts(cube, place),
+        n_shared=int(shared.sum()),
+        n_truth=int(of_truth.sum()),
+        n_judged=int(of_judge.sum()),
+    )
+
+
+def _table(cube: xr.Dataset, topics: BoolArray) -> Table:
     """Return the table of one set on some topics."""
     part = cube.isel(topic=np.flatnonzero(topics)).assign_coords(
         {
@@ -133,15 +141,15 @@ def _table(cube: xr.Dataset, topics: NDArray[np.bool_]) -> Table:
     return make_table(part[[names.SCORE]].drop_vars(dropped), bags=None)
 
 
-def _label_order(shared: NDArray[np.bool_], n_units: int) -> NDArray[np.int64]:
-    """Return units in random order: a topic of the cube has the same word whatever topics are shared."""
+def _label_order(shared: BoolArray, n_units: int) -> IntArray:
+    """Return units in random order; the word of a topic does not depend on what is shared."""
     key = stream_key(SEED, Purpose.LABELLED_TOPICS)
     words = np.random.Philox(counter=[0, 0, 0, 0], key=key).random_raw(len(shared))[shared]
     return np.asarray(np.argsort(words[:n_units], kind="stable"))
 
 
-def _label_counts(cube: xr.Dataset, judge: int) -> NDArray[np.int64]:
-    """Return the counts of labels, (topic, level, level); no documents if labels are not known."""
+def _label_counts(cube: xr.Dataset, judge: int) -> IntArray:
+    """Return counts of labels, (topic, level, level); no documents if labels are not known."""
     if names.LABEL_COUNTS in cube:
         return np.asarray(cube[names.LABEL_COUNTS].values[judge])
     return np.zeros((cube.sizes[names.TOPIC], 1, 1), np.int64)

@@ -1,9 +1,9 @@
 """Any number of sets of judgements, by people or machines, against one that counts as truth.
 
-References: Voorhees 2000, "Variations in relevance judgments and the measurement of retrieval effectiveness" (rankings); Ferro and Sanderson 2022, "How
-do you test a test?" (decisions on pairs); Otero, Parapar and Barreiro 2025 (false positives among top runs, losses of ranks); Faggioli et al. 2023,
-"Perspectives on large language models for relevance judgment"; those of `scorecube.statistics.label_agreement` and
-`scorecube.statistics.corrected_means`.
+References: Voorhees 2000, "Variations in relevance judgments and the measurement of retrieval
+effectiveness" (rankings); Ferro and Sanderson 2022, "How do you test a test?" (decisions on pairs);
+Faggioli et al. 2023, "Perspectives on large language models for relevance judgment"; those of
+`scorecube.statistics.label_agreement` and `scorecube.statistics.corrected_means`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses import judge_comparison as comparison
 from scorecube.analyses.base import ANY_NUMBER
-from scorecube.analyses.judge_labels import labels
-from scorecube.analyses.judge_quantities import VARIABLES
+from scorecube.analyses.judge_results import VARIABLES
 from scorecube.analyses.judged_tables import JudgedTable, JudgedTables, judged_tables
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.protocol import Part, TableAnalysis, Totals
@@ -30,19 +29,19 @@ from scorecube.statistics.label_agreement import COEFFICIENTS
 ALL_SHARED = 0
 """Number of labelled topics that stands for all topics that the truth and the judge share."""
 SIZES = (10, 20, 30)
-TEST = "t"
-"""Paired test for the decisions on pairs of runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judges(TableAnalysis):
     """Judges, human or machine, against the judgements that count as truth.
 
-    Each judge is a set of judgements of the same runs. Rankings: tau with limits of the tau to be expected from as many other topics, tau-AP. Decisions:
-    pairs of runs that a paired t test finds different under both sets, under one, or oppositely. Bias: mean under the judge less mean under the truth.
-    Labels: kappa, weighted kappa and Krippendorff's alpha of the documents that both judged, with limits over topics. Corrected means: of all topics by
-    the judge, and some by the truth (`scorecube.statistics.corrected_means`), by the number of labelled topics. Topics may be shared, nested or others;
-    where none are shared, only rankings and decisions are compared.
+    Each judge is a set of judgements of the same runs. Rankings: tau with limits of the tau to be
+    expected from as many other topics, tau-AP. Decisions: pairs of runs that a paired t test finds
+    different under both sets, under one, or oppositely. Bias: mean under the judge less mean under
+    the truth. Labels: kappa, weighted kappa and Krippendorff's alpha of the documents that both
+    judged, with limits over topics. Corrected means: of all topics by the judge, and some by the
+    truth, by the number of labelled topics. Topics may be shared, nested or others; where none are
+    shared, only rankings and decisions are compared.
 
     Examples
     --------
@@ -83,26 +82,23 @@ class Judges(TableAnalysis):
 
     def notes(self, table: Any) -> list[str]:
         tables: JudgedTables = table
-        judges = tuple(each.name for each in tables.judges)
-        for option, chosen, known in (
+        judges = ", ".join(judge.name for judge in tables.judges)
+        for name, chosen, of_cube in (
             ("truth", self.truth, tables.truth),
-            ("judges", ", ".join(self.judges), ", ".join(judges)),
+            ("judges", ", ".join(self.judges), judges),
         ):
-            if chosen and chosen != known:
+            if chosen and chosen != of_cube:
                 raise BadPlan(
-                    f"the {option} of the cube: {known}; the plan is for {chosen}", option=option
+                    f"the {name} of the cube: {of_cube}; the plan is for {chosen}", option=name
                 )
         notes = list(tables.notes)
-        for each in tables.judges:
-            notes += [note for note in each.judge.notes if note not in notes]
-            if not each.is_shared:
+        for judge in tables.judges:
+            notes += [note for note in judge.judge.notes if note not in notes]
+            if not judge.is_shared:
                 notes.append(
-                    f"{each.name} shares {counted(each.n_shared, 'topic')} with {tables.truth}: only rankings and decisions are compared, which differ by their topics, too"
+                    f"{judge.name} shares {counted(judge.n_shared, 'topic')} with {tables.truth}: "
+                    "only rankings and decisions are compared, which differ by their topics, too"
                 )
-        if len(tables.runs) < comparison.TOP:
-            notes.append(
-                f"there are only {len(tables.runs)} runs: all of them count as the top {comparison.TOP}"
-            )
         return notes
 
     def block(self, table: Any, start: int, stop: int) -> dict[str, Part]:
@@ -110,32 +106,26 @@ class Judges(TableAnalysis):
 
     def result(self, table: Any, totals: Totals) -> xr.Dataset:
         tables: JudgedTables = table
-        found = [self.of_judge(each, tables.runs) for each in tables.judges]
+        of_judges = [self.of_judge(judge, tables.runs) for judge in tables.judges]
         values: dict[str, Any] = {}
-        for each in VARIABLES:
-            parts = [np.asarray(one[each.name]) for one in found]
-            axis = 1 if each.dims[: len(CELL)] == CELL else 0
-            values[each.name] = np.stack(parts, axis=axis)
-        n_levels = values["confusion"].shape[-1]
-        first = replace(tables.judges[0].truth, teams=())
+        for variable in VARIABLES:
+            axis = len(CELL) - 1 if variable.dims[:2] == CELL else 0
+            values[variable.name] = np.stack([of[variable.name] for of in of_judges], axis=axis)
         coords = {
             names.RUN: label_array(tables.runs),
-            names.JUDGE: label_array(each.name for each in tables.judges),
+            names.JUDGE: label_array(judge.name for judge in tables.judges),
             names.N_LABELLED: np.array((*self.labels, ALL_SHARED)),
             names.LABEL_STATISTIC: label_array(COEFFICIENTS),
-            names.LEVEL: np.arange(n_levels),
-            names.JUDGE_LEVEL: np.arange(n_levels),
         }
         attrs = {
             "trials": 0,
             "truth": tables.truth,
             "n_runs": len(tables.runs),
-            "top": min(comparison.TOP, len(tables.runs)),
             "notes": list(tables.notes),
             "alpha": self.alpha,
-            "test": TEST,
             "confidence": self.confidence,
         }
+        first = replace(tables.judges[0].truth, teams=())
         return first.dataset(VARIABLES, values, coords, attrs)
 
     def of_judge(self, judged: JudgedTable, runs: Sequence[str]) -> dict[str, Any]:
@@ -146,7 +136,7 @@ class Judges(TableAnalysis):
             **comparison.decisions(judged, self.alpha),
             **comparison.biases(judged, self.confidence),
             **comparison.corrections(judged, sizes, self.confidence),
-            **labels(judged, self.confidence),
+            **comparison.labels(judged.counts, self.confidence),
             "labelled_topics": np.array([size or judged.n_shared for size in sizes]),
             "n_shared": judged.n_shared,
             "n_truth": judged.n_truth,
@@ -154,9 +144,8 @@ class Judges(TableAnalysis):
             "n_common_runs": len(judged.truth.runs),
         }
         place = [runs.index(run) for run in judged.truth.runs]
-        for each in VARIABLES:
-            if names.RUN in each.dims:
-                spread = np.full((*np.shape(found[each.name])[:-1], len(runs)), np.nan)
-                spread[..., place] = found[each.name]
-                found[each.name] = spread
+        for name in (variable.name for variable in VARIABLES if names.RUN in variable.dims):
+            of_all_runs = np.full((*np.shape(found[name])[:-1], len(runs)), np.nan)
+            of_all_runs[..., place] = found[name]
+            found[name] = of_all_runs
         return found

@@ -134,7 +134,7 @@ BUILT_IN = (
         f"{PACKAGE}.judges:Judges",
         "Judges, human or machine, against the judgements that count as truth.",
         references=("ferro2022", "angelopoulos2023", "krippendorff2011"),
-        quantities=f"{PACKAGE}.judge_quantities",
+        quantities=f"{PACKAGE}.judge_results",
     ),
     Entry(
         "teams",

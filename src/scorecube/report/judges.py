@@ -41,10 +41,8 @@ def _declared(dims: str, columns: str, **how: Any) -> Table:
 AGREEMENT = _declared(
     "metric gain judge",
     "judge metric gain tau tau_low tau_high tau_ap n_runs=n_common_runs agree neither only_truth "
-    "only_judge opposite bias bias_low bias_high pairs=n_pairs tau_b tied_pairs "
-    "largest_drop=drop largest_drop_run=drop_run largest_rise=rise largest_rise_run=rise_run "
-    "top_pairs top_significant top_judge false_positives false_negatives n_topics=n_shared "
-    "n_topics_truth=n_truth n_topics_judge=n_judged alpha top",
+    "only_judge opposite bias bias_low bias_high pairs=n_pairs "
+    "n_topics=n_shared n_topics_truth=n_truth n_topics_judge=n_judged alpha",
     sort="gain -tau",
     within=1,
 )
@@ -55,18 +53,12 @@ AGREEMENT = _declared(
 LABELS = _declared(
     "judge",
     "judge kappa~=label~[kappa] weighted_kappa=label[weighted_kappa] alpha=label[alpha] "
-    "n_documents n_topics?=labelled_by_both mean_level_truth? mean_level_judge? "
+    "n_documents n_topics?=labelled_by_both "
     "weighted_kappa_low?=label_low[weighted_kappa] weighted_kappa_high?=label_high[weighted_kappa] "
     "alpha_low?=label_low[alpha] alpha_high?=label_high[alpha] agreement~?=label~[agreement]",
     only="n_documents",
 )
 """Agreement of the labels of all documents that the truth and a judge both judged, with jackknife limits over topics."""
-CONFUSION = _declared(
-    "judge level judge_level",
-    "judge level_truth=level level_judge=judge_level n_documents=confusion share=share_of_level",
-    only="share_of_level",
-)
-"""Documents by their levels under the truth and under each judge; `share` is of the documents of a level of the truth."""
 CORRECTED = _declared(
     "metric gain judge n_labelled run",
     "judge metric gain run n_labelled=labelled_topics mean~=corrected~ lambda=slope",
@@ -77,14 +69,14 @@ CORRECTED = _declared(
 RUNS = _declared(
     "judge metric gain run",
     "judge metric gain run mean_truth mean_judge rank_truth rank_judge bias=run_bias "
-    "bias_low=run_bias_low bias_high=run_bias_high rank_change",
+    "bias_low=run_bias_low bias_high=run_bias_high",
     sort="rank_truth",
     within=3,
     only="rank_truth",
-    dtypes=dict.fromkeys(("rank_truth", "rank_judge", "rank_change"), "int64"),
+    dtypes=dict.fromkeys(("rank_truth", "rank_judge"), "int64"),
     long=True,
 )
-"""Mean and rank of every run under the truth and under each judge; a positive rank change is a loss."""
+"""Mean and rank of every run under the truth and under each judge."""
 
 
 def conditions(result: xr.Dataset) -> str:
@@ -120,16 +112,11 @@ def _as_the_truth(rows: pd.DataFrame, confidence: float) -> Iterator[Finding]:
 
 def _ranking(records: list[dict[Any, Any]], confidence: float) -> Finding:
     row, last = records[0], records[-1]
-    moved = (
-        f"{row['largest_drop_run']} loses the most ranks ({row['largest_drop']})"
-        if row["largest_drop"]
-        else "no run loses a rank"
-    )
     bias = with_limits(*number_of(row, "bias"), form="+.3f")
     biased = "" if np.isnan(row["bias"]) else f"; bias {bias}"
     least = f"; the least alike of {len(records)}: {last['judge']} ({last['tau']:.3f})"
     return with_number(
-        f"{row['label']}: {row['judge']} ranks {counted(row['n_runs'], 'run')} as {row['truth']} with tau {with_limits(*number_of(row, 'tau'))}; {moved}{biased}{least if len(records) > 1 else ''}",
+        f"{row['label']}: {row['judge']} ranks {counted(row['n_runs'], 'run')} as {row['truth']} with tau {with_limits(*number_of(row, 'tau'))}{biased}{least if len(records) > 1 else ''}",
         f"tau of {row['judge']} and {row['truth']}, {row['label']}",
         number_of(row, "tau"),
         confidence=confidence,
@@ -138,19 +125,12 @@ def _ranking(records: list[dict[Any, Any]], confidence: float) -> Finding:
 
 
 def _decisions(row: Mapping[Any, Any]) -> Finding:
-    """Return which differences a judge finds, and for which decisions it can stand in."""
+    """Return which differences a judge finds."""
     decided = row["agree"] + row["only_truth"] + row["opposite"]
     share = f"{row['agree']:,} of {decided:,}" if decided else "none"
-    use = "contradicts no significant difference, and none among the leading runs is false"
-    if row["opposite"]:
-        reversed_ = counted(row["opposite"], "significant difference")
-        use = f"reverses {reversed_}: it cannot replace the truth for them"
-    elif row["false_positives"]:
-        named = counted(row["false_positives"], "difference")
-        use = f"names {named} among the top {row['top']} that the truth does not confirm: the leading runs need labels of the truth"
     return with_number(
         f"{row['label']}: {row['judge']} finds {share} significant differences of {row['truth']} (alpha {row['alpha']:g}), {row['only_judge']:,} that it does not find, "
-        f"and {row['opposite']:,} of the opposite sign; among the top {row['top']}, {row['false_positives']} of {row['top_judge']} are false positives; it {use}",
+        f"and {row['opposite']:,} of the opposite sign",
         f"significant differences of {row['truth']} that {row['judge']} finds, {row['label']}",
         [row["agree"]],
         "pairs",
@@ -168,8 +148,7 @@ def findings(result: xr.Dataset) -> Iterator[Finding]:
         kappa = number_of(row, "kappa")
         words = row | {"limits": with_limits(*kappa, form=".2f")}
         yield with_number(
-            "labels of {judge}: kappa {limits}, weighted {weighted_kappa:.2f}, alpha {alpha:.2f}, of {n_documents:,} documents; "
-            "mean level {mean_level_judge:.2f}, of {truth} {mean_level_truth:.2f}".format_map(
+            "labels of {judge}: kappa {limits}, weighted {weighted_kappa:.2f}, alpha {alpha:.2f}, of {n_documents:,} documents".format_map(
                 words
             ),
             f"kappa of the labels of {row['judge']} and {row['truth']}",
@@ -231,25 +210,13 @@ VIEW = View(
         "Where no topics are shared, only rankings and decisions are compared."
     ),
     summary=(Summary("judge metric=label tau bias=bias~ agree pairs"),),
-    tables={
-        "agreement": AGREEMENT,
-        "labels": LABELS,
-        "corrected": CORRECTED,
-        "confusion": CONFUSION,
-        "runs": RUNS,
-    },
+    tables={"agreement": AGREEMENT, "labels": LABELS, "corrected": CORRECTED, "runs": RUNS},
     title=title,
     caption=lambda result: (
         f"{conditions(result)}. Tau with limits of the tau of as many other topics."
     ),
     findings=findings,
-    page_tables=on_page(
-        {
-            "Which judge: rankings and decisions": "agreement",
-            "Labels": "labels",
-            "Confusion of levels": "confusion",
-        }
-    ),
+    page_tables=on_page({"Which judge: rankings and decisions": "agreement", "Labels": "labels"}),
     figure=judge_panels,
     by_metric=True,
     answers={JUDGES: answer},

@@ -7,44 +7,24 @@ _JUDGE = (*CELL, names.JUDGE)
 _RUNS = (*_JUDGE, names.RUN)
 _LABELLED = (*_JUDGE, names.N_LABELLED, names.RUN)
 _LABELS = (names.JUDGE, names.LABEL_STATISTIC)
-_CORRECTED = "mean over infinitely many topics, by the judge and labelled topics"
 VARIABLES = (
-    *variables(
-        (*_JUDGE,), "estimate", tau="Kendall's tau-a of the runs under the truth and the judge"
-    ),
+    *variables(_JUDGE, "estimate", tau="Kendall's tau-a of the runs under the truth and the judge"),
     *limits(
         *("tau", _JUDGE, "1"),
         "{} limit of the tau to be expected between rankings from as many other topics",
     ),
     *variables(
         *(_JUDGE, "estimate"),
-        tau_b="Kendall's tau-b, corrected for ties",
         tau_ap="AP correlation with the ranking under the truth, mean over orders of ties",
     ),
     *variables(
         *(_JUDGE, "count", "pairs"),
-        tied_pairs="pairs of runs with equal means under the truth or the judge",
         n_pairs="pairs of runs of both sets",
         agree="pairs significant under both sets, for the same run",
         only_truth="pairs significant under the truth only",
         only_judge="pairs significant under the judge only",
         opposite="pairs significant under both sets, for opposite runs",
         neither="pairs significant under neither set",
-        top_pairs="pairs of the best runs under the truth",
-        top_significant="of these, significant under the truth",
-        top_judge="of these, significant under the judge",
-        false_positives="of these, significant under the judge but not under the truth",
-        false_negatives="of these, significant under the truth but not under the judge",
-    ),
-    *variables(
-        *(_JUDGE, "count", "ranks"),
-        drop="largest number of ranks that a run loses under the judge",
-        rise="largest number of ranks that a run gains under the judge",
-    ),
-    *variables(
-        *(_JUDGE, "label"),
-        drop_run="run that loses most ranks, empty if none does",
-        rise_run="run that gains most ranks, empty if none does",
     ),
     *variables(
         *(_JUDGE, "estimate", "score"),
@@ -62,10 +42,12 @@ VARIABLES = (
         *(_RUNS, "estimate", "rank"),
         rank_truth="rank under the truth; tied runs share the best of their ranks",
         rank_judge="rank under the judge",
-        rank_change="loss of ranks, if positive",
     ),
-    *variables(_LABELLED, "estimate", "score", corrected=_CORRECTED),
-    *limits("corrected", _LABELLED, "score", f"{_CORRECTED}, {{}} limit"),
+    *variables(
+        *(_LABELLED, "estimate", "score"),
+        corrected="mean over infinitely many topics, by the judge and labelled topics",
+    ),
+    *limits("corrected", _LABELLED, "score", "{} limit of the corrected mean"),
     *variables(
         _LABELLED, "estimate", slope="lambda, the weight of the judge; 0 if it tells nothing"
     ),
@@ -75,20 +57,6 @@ VARIABLES = (
     ),
     *variables(_LABELS, "estimate", label="agreement of the labels of all common documents"),
     *limits("label", _LABELS, "1", "{} limit over topics"),
-    *variables(
-        *((names.JUDGE, names.LEVEL, names.JUDGE_LEVEL), "count", "documents"),
-        confusion="documents by their levels under the truth and the judge",
-    ),
-    *variables(
-        *((names.JUDGE, names.LEVEL, names.JUDGE_LEVEL), "share"),
-        form=".1%",
-        share_of_level="share of the documents of a level of the truth",
-    ),
-    *variables(
-        *((names.JUDGE,), "estimate", "level"),
-        mean_level_truth="mean level under the truth of documents that both judged",
-        mean_level_judge="mean level under the judge of documents that both judged",
-    ),
     *variables((names.JUDGE,), "count", "documents", n_documents="documents that both judged"),
     *variables(
         *((names.JUDGE,), "count", "topics"),

@@ -53,8 +53,8 @@ soak: $(TEST_VENV)/kernels ## 300 kills, 500 damaged files, and a failure at eve
 	SCORECUBE_SYNC=0 $(TEST_VENV)/bin/python -m tests.storage.soak --kills 300
 	SCORECUBE_SOAK=1 $(PYTEST) tests/storage/test_damage.py tests/storage/test_failing_calls.py
 
-bench: $(TEST_VENV)/ready ## Speed against plain NumPy, as ratios from one interleaved run
-	$(TEST_VENV)/bin/python -m tests.benchmarks
+bench: $(TEST_VENV)/ready ## Times of this tree and of OLD=<another checkout> in turn, as ratios
+	$(TEST_VENV)/bin/python -m tests.benchmarks $(OLD) .
 
 docs: $(TEST_VENV)/ready ## All pages as docs/_build/html/index.html, built and read without network
 	$(TEST_VENV)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -14,10 +14,10 @@ import numpy as np
 import xarray as xr
 
 import scorecube as sc
+from scorecube.collection.pools import build_pools
 from scorecube.ingest.published import ntcir_clir
 from scorecube.metrics import gain_values
 from scorecube.testing import simulate_rankings
-from tests.benchmarks.teams import judge_pools
 from tests.oracles import teams as plain
 
 METRICS = ("nG@1", "P+", "nDCG@10")
@@ -42,6 +42,28 @@ class Row(NamedTuple):
     """Fewest and most topics that a trial keeps of all."""
     trials: int
     """Trials with enough topics."""
+
+
+def judge_pools(rankings: xr.Dataset, depth: int) -> xr.Dataset:
+    """Return rankings of which only documents within a depth are judged, and those that are relevant."""
+    words, levels = build_pools(rankings, depth).words, rankings["level_of_document"].values
+    judged = words.any(axis=-1) | (levels > 0)
+    number = np.where(judged, np.cumsum(judged, axis=1) - 1, -1)
+    documents = rankings["document_at_rank"].values
+    found = np.take_along_axis(
+        np.broadcast_to(number, (len(documents), *number.shape)), documents, axis=2
+    )
+    fewer = np.full((len(levels), int(judged.sum(axis=1).max())), -1, np.int8)
+    rows, columns = np.nonzero(judged)
+    fewer[rows, number[rows, columns]] = levels[rows, columns]
+    n_judged = np.stack(
+        [(fewer == level).sum(axis=1) for level in rankings["level"].values], axis=1
+    )
+    return rankings.drop_dims("document").assign(
+        document_at_rank=(documents_dims := rankings["document_at_rank"].dims, found.astype(np.int32)),
+        level_at_rank=(documents_dims, np.where(found >= 0, rankings["level_at_rank"].values, -1).astype(np.int8)),
+        level_of_document=(("topic", "document"), fewer), n_judged=(("topic", "level"), n_judged),
+    )  # fmt: skip
 
 
 def rankings() -> xr.Dataset:

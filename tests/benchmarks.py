@@ -1,4 +1,4 @@
-"""Times of two checkouts in turn, as ratios: ``python -m tests.benchmarks.trees OLD NEW [ROW ...]``.
+"""Times of two checkouts in turn, as ratios: ``python -m tests.benchmarks OLD NEW [ROW ...]``.
 
 Each checkout has one process that computes a row when it is told to; a row is computed once without
 being timed, then `TURNS` times by each process in turn. A ratio is NEW / OLD within one turn.
@@ -72,13 +72,62 @@ def leaving_teams_out(n_topics: int, n_runs: int, n_teams: int) -> Callable[...,
     return prepare
 
 
+def write_collection(folder: Path, n_files: int = 20, depth: int = 1000) -> None:
+    """Write runs of 50 topics, a third of whose documents is judged, and judgements of levels 0 to 2."""
+    if (folder / "runs").exists():
+        return
+    (folder / "runs").mkdir()
+    random, topics, pool, n_judged = np.random.default_rng(1), range(401, 451), 20_000, 1_500
+    judged = {topic: random.choice(pool, n_judged, replace=False) for topic in topics}
+    with (folder / "qrels.txt").open("w") as file:
+        for topic in topics:
+            levels = random.choice(3, n_judged, p=(0.93, 0.05, 0.02))
+            lines = zip(judged[topic], levels, strict=True)
+            file.writelines(f"{topic} 0 LA{10_000 + k}-{k % 97} {level}\n" for k, level in lines)
+    for number in range(n_files):
+        with (folder / "runs" / f"run{number:03d}").open("w") as file:
+            for topic in topics:
+                known = random.choice(judged[topic], depth // 3, replace=False)
+                others = np.setdiff1d(np.arange(pool), judged[topic])
+                others = random.choice(others, depth - len(known), replace=False)
+                scores = np.sort(random.gamma(4.0, 3.0, depth))[::-1]
+                ranked = random.permutation(np.concatenate((known, others)))
+                file.writelines(
+                    f"{topic} Q0 LA{10_000 + k}-{k % 97} {rank} {score:.6f} run{number:03d}\n"
+                    for rank, (k, score) in enumerate(zip(ranked, scores, strict=True), 1)
+                )
+
+
+def with_pytrec_eval(folder: Path) -> Work:
+    """Return what reads and scores the same files with pytrec_eval."""
+    import pytrec_eval
+
+    write_collection(folder)
+    measures = {"map", "ndcg_cut_10", "P_10"}
+
+    def work() -> None:
+        with (folder / "qrels.txt").open() as file:
+            evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(file), measures)
+        for path in sorted((folder / "runs").iterdir()):
+            with path.open() as file:
+                evaluator.evaluate(pytrec_eval.parse_run(file))
+
+    return work
+
+
+def leading(folder: Path) -> Work:
+    """Return what ranks 50 systems on 200,000 items, in bags where there are bags."""
+    import scorecube as sc
+
+    scores = cube(50, 200_000)
+    return lambda: sc.analyse(scores, sc.Leaderboard(), trials=10_000, seed=1, workers=2)
+
+
 def evaluating(folder: Path) -> Work:
     """Return what reads and scores 20 files of 50,000 lines."""
     import scorecube as sc
-    from tests.benchmarks.evaluate import write_collection
 
-    if not (folder / "qrels.txt").exists():
-        write_collection(folder, 20)
+    write_collection(folder)
     names = ["AP", "Q", "nDCG@10", "P@10"]
     runs, judgements = str(folder / "runs" / "*"), folder / "qrels.txt"
     return lambda: sc.evaluate(sc.read_rankings(runs, judgements), names)
@@ -140,10 +189,17 @@ ROWS = {
     "teams 16": Row(leaving_teams_out(100, 44, 16), 4.0),
     "teams 50": Row(leaving_teams_out(50, 129, 50), 4.0),
     "evaluate": Row(evaluating, 6.0),
+    "items": Row(leading, 0.05),
+    "pytrec_eval": Row(with_pytrec_eval, 1.0),
     "sweep 300": Row(sweep, 1.5),
     "--help": Row(program("--help"), 1.0),
     "info": Row(program("info", "STUDY"), 1.0),
     "swap, a program": Row(program("swap", "STUDY", "--seed", "1"), 1.3),
+}
+
+IF_NAMED = {
+    "items": "the tree before the round takes minutes",
+    "pytrec_eval": "the same in both trees, to be compared with the row `evaluate`",
 }
 
 
@@ -170,8 +226,8 @@ def serve(folder: Path) -> None:
 
 def started(tree: Path, folder: str) -> subprocess.Popen[str]:
     """Start the process of a checkout; rows are those of this file."""
-    paths = os.pathsep.join((str(tree / "src"), str(Path(__file__).parents[2])))
-    line = [sys.executable, "-m", "tests.benchmarks.trees", "--serve", folder]
+    paths = os.pathsep.join((str(tree / "src"), str(Path(__file__).parents[1])))
+    line = [sys.executable, "-m", "tests.benchmarks", "--serve", folder]
     return subprocess.Popen(
         line, env=os.environ | {"PYTHONPATH": paths}, stdin=subprocess.PIPE, text=True,
         stdout=subprocess.PIPE,
@@ -226,7 +282,7 @@ def main() -> None:
         serve(Path(sys.argv[2]))
         return
     old, new, *chosen = sys.argv[1:]
-    for name in chosen or ROWS:
+    for name in chosen or [name for name in ROWS if name not in IF_NAMED]:
         measure(name, [Path(old).resolve(), Path(new).resolve()])
 
 

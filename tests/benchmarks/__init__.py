@@ -1,1 +1,0 @@
-"""Speed, as ratios from one interleaved run; not part of the tests."""

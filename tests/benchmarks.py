@@ -50,7 +50,8 @@ def analysing(record: str, n_runs: int, trials: int | None, **options: Any) -> C
     def prepare(folder: Path) -> Work:
         import scorecube as sc
 
-        scores, drawn = cube(n_runs), {} if trials is None else {"trials": trials, "seed": 1}
+        scores = cube(n_runs)
+        drawn: dict[str, Any] = {} if trials is None else {"trials": trials, "seed": 1}
         analysis = getattr(sc, record)(**options)
         return lambda: sc.analyse(scores, analysis, workers=1, **drawn)
 

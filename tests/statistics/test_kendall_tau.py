@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, norm
 
-from scorecube.statistics.kendall_tau import (
-    MOST_EXACT,
-    discordant_shares,
-    exact_p,
-    normal_p,
-    null_error,
-)
+from scorecube.statistics.kendall_tau import MOST_EXACT, discordant_shares, exact_p, null_error
 from tests.oracles import correlation as oracle
 
 
@@ -50,8 +44,3 @@ def test_thresholds_at_thirty_runs() -> None:
     assert exact_p(30, (435 + 143) // 2, (435 - 143) // 2) > 0.01
     assert norm.isf(0.025) * null_error(44) == pytest.approx(0.204844, abs=5e-7)
     assert math.isnan(null_error(2))
-
-
-def test_normal_p_values_are_scipys() -> None:
-    z = np.array([[0.0, 1.0, -2.5], [6.0, 20.0, np.nan]])
-    np.testing.assert_allclose(normal_p(z), 2 * norm.sf(np.abs(z)), rtol=1e-12)

@@ -1,8 +1,9 @@
 """Rank correlation between metrics and between gain settings.
 
-References: Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document", section 4.1
-and Tables 2 and 5; Sakai and Shang 2016, "On estimating variances for topic set size design", Table 2; Sakai 2004,
-"New performance metrics based on multigrade relevance", Tables 3 to 12 and section 4 (swops).
+References: Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant
+document", section 4.1 and Tables 2 and 5; Sakai and Shang 2016, "On estimating variances for topic
+set size design", Table 2; Sakai 2004, "New performance metrics based on multigrade relevance",
+Tables 3 to 12 and section 4 (swops).
 """
 
 from __future__ import annotations
@@ -19,20 +20,19 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.analyses import jackknife
 from scorecube.analyses.correlation_quantities import (
-    GAIN_A,
-    GAIN_B,
-    METRIC_A,
-    METRIC_B,
     QUARTILE,
+    QUARTILES,
     VARIABLES,
+    about_limits,
+    comparison_labels,
+    in_order,
 )
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.protocol import Part, TableAnalysis, Totals
-from scorecube.analyses.sorted_means import QUARTILES, in_order
 from scorecube.analyses.table import Table
 from scorecube.errors import BadPlan, counted
-from scorecube.kernels.ranks import Concordance, concordance, ranks_above, spearman, tau_ap
-from scorecube.statistics.kendall_tau import exact_p, normal_p, null_error
+from scorecube.kernels.ranks import concordance, ranks_above, spearman, tau_ap
+from scorecube.statistics.kendall_tau import exact_p, null_error
 
 IntArray = NDArray[np.int64]
 MIN_RUNS = 3
@@ -43,10 +43,11 @@ MIN_RUNS = 3
 class Correlation(TableAnalysis):
     """Rank correlation between metrics, and between gain settings, with intervals.
 
-    The coefficients are Kendall's tau, tau-b, tau-AP and Spearman's rho. Pairs of runs with equal means are ties.
-    Estimand of ``topics_low`` and ``topics_high``: the tau to be expected between both rankings of these runs from as
-    many other topics (delete-group jackknife on the scale of atanh), not that of the true rankings. ``tau_low`` and
-    ``tau_high`` are the papers' limits by the variance between unrelated rankings, and may exceed 1.
+    The coefficients are Kendall's tau, tau-b, tau-AP and Spearman's rho. Pairs of runs with equal
+    means are ties. Estimand of ``topics_low`` and ``topics_high``: the tau to be expected between
+    both rankings of these runs from as many other topics (delete-group jackknife on the scale of
+    atanh), not that of the true rankings. ``tau_low`` and ``tau_high`` are the papers' limits by
+    the variance between unrelated rankings, and may exceed 1.
 
     Examples
     --------
@@ -70,8 +71,8 @@ class Correlation(TableAnalysis):
     bold: float | None = option_field(
         None,
         "Mark values of tau above it; by default those whose interval exceeds 1.",
-        detail="Sakai 2007, Table 5 marks values above 0.8, Sakai 2004 above 0.99; the default is that of Sakai and "
-        "Shang 2016, Table 2, about intervals by the null variance.",
+        detail="Sakai 2007, Table 5 marks values above 0.8, Sakai 2004 above 0.99; the default is "
+        "that of Sakai and Shang 2016, Table 2, about intervals by the null variance.",
         finalize=True,
     )
 
@@ -81,92 +82,89 @@ class Correlation(TableAnalysis):
         return [*table.notes, *([few] if len(table.runs) < MIN_RUNS else [])]
 
     def comparisons(self, table: Table) -> IntArray:
-        """Return positions of metric, gain, metric, gain: int64 (comparison, 4), those between metrics first."""
+        """Return positions of metric, gain, metric, gain: int64 (comparison, 4); metrics first."""
         n_metrics, n_gains = len(table.metrics), len(table.gains)
-        metrics, gains = (
-            list(combinations(range(n_metrics), 2)),
-            list(combinations(range(n_gains), 2)),
-        )
+        of_gains = list(combinations(range(n_gains), 2))
         if not self.every_gain:
-            gains = gains[: n_gains - 1]
-        found = [(i, g, j, g) for g in range(n_gains) for i, j in metrics]
-        found += [(i, a, i, b) for i in range(n_metrics) if table.uses_gains[i] for a, b in gains]
-        if not found:
+            of_gains = of_gains[: n_gains - 1]
+        compared = [
+            (i, gain, j, gain)
+            for gain in range(n_gains)
+            for i, j in combinations(range(n_metrics), 2)
+        ]
+        with_gains = np.flatnonzero(table.uses_gains).tolist()
+        compared += [(metric, a, metric, b) for metric in with_gains for a, b in of_gains]
+        if not compared:
             raise BadPlan(
-                f"nothing to correlate: found {counted(n_metrics, 'metric')}, {int(table.uses_gains.sum())} of them "
-                f"with gains, and {counted(n_gains, 'gain setting')}; add metrics or gain settings"
+                f"nothing to correlate: found {counted(n_metrics, 'metric')}, {len(with_gains)} of "
+                f"them with gains, and {counted(n_gains, 'gain setting')}; "
+                "add metrics or gain settings"
             )
-        return np.array(found, np.int64)
+        return np.array(compared, np.int64)
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         return {}
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         compared = self.comparisons(table)
-        first, second = (table.cell_of[compared[:, k], compared[:, k + 1]] for k in (0, 2))
         above = above_by_cell(table)
-        found = concordance(above)
-        without = [concordance(above_by_cell(each)) for each in table.tables_left_out]
-        tau = found.tau_a()[first, second]
-        replicates = np.array([each.tau_a()[first, second] for each in without])
-        low, high = jackknife.limits(tau, replicates, "atanh", self.confidence)
-        values: dict[str, Any] = {
-            "tau": tau,
-            "topics_low": low,
-            "topics_high": high,
-            "tau_b": found.tau_b()[first, second],
-            "tau_ap": np.array(
-                [tau_ap(above[a], above[b]) for a, b in zip(first, second, strict=True)]
-            ),
-            "spearman": spearman(above)[first, second],
-            **self.by_null_variance(tau, len(table.runs)),
-        }
-        counts = counts_of(found, first, second)
-        values["p_exact"] = np.array(
-            [
-                exact_p(len(table.runs), int(a), int(b))
-                for a, b in zip(counts["concordant"], counts["discordant"], strict=True)
-            ]
-        )
+        coefficients, counts = self.coefficients(table, above, compared)
         if len(table.runs) < MIN_RUNS:
-            values = {name: np.full(len(tau), np.nan) for name in values}
+            coefficients = {name: np.full(len(compared), np.nan) for name in coefficients}
+        values = coefficients | counts
         values["exceeds_one"] = values["tau_high"] > 1
         values["marked"] = values["exceeds_one"] if self.bold is None else values["tau"] > self.bold
         values["of_metrics"] = compared[:, 0] != compared[:, 2]
         values["of_gains"] = ~values["of_metrics"]
         coords = comparison_labels(table, compared)
+        attrs = {
+            "trials": 0,
+            "confidence": self.confidence,
+            "sorted_by": table.metrics[0],
+            "notes": about_limits(table, coords, values),
+        }
         coords |= {QUARTILE: list(QUARTILES), names.SYSTEM: np.arange(len(table.runs)) + 1}
-        attrs = {"trials": 0, "confidence": self.confidence, "sorted_by": table.metrics[0]}
-        return table.dataset(VARIABLES, values | counts | in_order(table, above), coords, attrs)
+        return table.dataset(VARIABLES, values | in_order(table, above), coords, attrs)
 
-    def by_null_variance(self, tau: Any, n_runs: int) -> dict[str, Any]:
-        """Return z, its p-value and the papers' limits, (comparison,) each."""
-        error, quantile = null_error(n_runs), NormalDist().inv_cdf((1 + self.confidence) / 2)
+    def coefficients(
+        self, table: Table, above: IntArray, compared: IntArray
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return coefficients with limits, and counts of pairs of runs, (comparison,) each."""
+        from scipy.special import ndtr
+
+        at = tuple(table.cell_of[compared[:, k], compared[:, k + 1]] for k in (0, 2))
+        pairs, n_runs = concordance(above), len(table.runs)
+        tau, untied, difference = pairs.tau_a()[at], pairs.untied[at], pairs.difference[at]
+        left_out = [concordance(above_by_cell(part)).tau_a()[at] for part in table.tables_left_out]
+        low, high = jackknife.limits(tau, np.array(left_out), "atanh", self.confidence)
+        counts = {
+            "concordant": (untied + difference) // 2,
+            "discordant": (untied - difference) // 2,
+            "tied_pairs": pairs.n_pairs - untied,
+        }
+        orders = zip(counts["concordant"].tolist(), counts["discordant"].tolist(), strict=True)
+        error = null_error(n_runs)
         z = np.abs(tau) / error
-        margin = quantile * error
-        return {"z": z, "p_value": normal_p(z), "tau_low": tau - margin, "tau_high": tau + margin}
+        margin = NormalDist().inv_cdf((1 + self.confidence) / 2) * error
+        return {
+            "tau": tau,
+            "topics_low": low,
+            "topics_high": high,
+            "tau_b": pairs.tau_b()[at],
+            "tau_ap": np.array([tau_ap(above[a], above[b]) for a, b in zip(*at, strict=True)]),
+            "spearman": spearman(above)[at],
+            "z": z,
+            "p_value": 2 * ndtr(-z),
+            "p_exact": np.array([exact_p(n_runs, *pair) for pair in orders]),
+            "tau_low": tau - margin,
+            "tau_high": tau + margin,
+        }, counts
 
 
 def above_by_cell(table: Table) -> IntArray:
-    """Return the number of runs with a better mean than each run, int64 (cell, run); sums that differ by up to a unit of the grid a topic are ties."""
+    """Return the number of runs with a better mean than each run, int64 (cell, run).
+
+    Sums that differ by up to a unit of the grid a topic are ties.
+    """
     sums = table.units.sum(axis=-1) * np.where(table.higher, 1.0, -1.0)[:, np.newaxis]
     return ranks_above(sums, table.sizes.size)
-
-
-def counts_of(found: Concordance, first: IntArray, second: IntArray) -> dict[str, IntArray]:
-    """Return the numbers of pairs of runs of each kind, int64 (comparison,)."""
-    untied, difference = found.untied[first, second], found.difference[first, second]
-    return {
-        "concordant": (untied + difference) // 2,
-        "discordant": (untied - difference) // 2,
-        "tied_pairs": found.n_pairs - untied,
-    }
-
-
-def comparison_labels(table: Table, compared: IntArray) -> dict[str, Any]:
-    """Return the labels of comparisons as coordinates."""
-    labels = (table.metrics, table.gains, table.metrics, table.gains)
-    columns = zip((METRIC_A, GAIN_A, METRIC_B, GAIN_B), labels, compared.T, strict=True)
-    return {
-        name: (names.COMPARISON, np.array(of_dim, object)[place]) for name, of_dim, place in columns
-    }

@@ -27,6 +27,7 @@ from scorecube.report.view import (
     ResultGroup,
     Summary,
     View,
+    notes_of,
     on_page,
 )
 
@@ -106,6 +107,7 @@ def caption(result: xr.Dataset) -> str:
 def answer(group: ResultGroup) -> Iterator[Finding]:
     """Yield the metrics that rank the runs most and least similarly, and the gain settings that do."""
     confidence = float(group.attrs[0]["confidence"])
+    notes = [note for attrs in group.attrs for note in attrs["notes"]]
     runs = value_range([int(attrs["n_runs"]) for attrs in group.attrs], "d")
     for name in LABELS:
         if name not in group.frames or group.frames[name]["tau"].isna().all():
@@ -126,6 +128,7 @@ def answer(group: ResultGroup) -> Iterator[Finding]:
             [row[end] for end in OF_TOPICS],
             confidence=confidence,
             table=name,
+            **({"unlimited": notes[0]} if notes else {}),
         )
 
 
@@ -308,6 +311,7 @@ VIEW = View(
     },
     title=title,
     caption=caption,
+    findings=notes_of,
     page_tables=page_tables,
     figure=correlation_figure,
     in_axes=sorted_curves,

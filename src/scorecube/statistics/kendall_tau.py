@@ -1,7 +1,7 @@
-"""The distribution of Kendall's tau between unrelated rankings without ties: standard error and p-values.
+"""The distribution of Kendall's tau between unrelated rankings without ties.
 
-References: Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document",
-section 4.1; Kendall 1970, "Rank correlation methods", chapter 5.
+References: Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant
+document", section 4.1; Kendall 1970, "Rank correlation methods", chapter 5.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 MOST_EXACT = 60
 """Runs up to which p-values are exact; for more runs the normal distribution is close."""
@@ -29,22 +29,9 @@ def null_error(n_runs: int) -> float:
     return math.sqrt((4 * n_runs + 10) / (9 * n_runs * (n_runs - 1)))
 
 
-def normal_p(z: ArrayLike) -> NDArray[np.float64]:
-    """Return two-sided p-values of the normal distribution.
-
-    Examples
-    --------
-    >>> normal_p([0.0, 1.959964]).round(6).tolist()
-    [1.0, 0.05]
-    """
-    from scipy.special import ndtr
-
-    return np.asarray(2 * ndtr(-np.abs(z)))
-
-
 @cache
 def discordant_shares(n_runs: int) -> NDArray[np.float64]:
-    """Return the share of all orders of runs with 0, 1, 2, ... discordant pairs (Mahonian numbers over n!).
+    """Return the share of all orders of runs with 0, 1, 2, ... discordant pairs.
 
     Examples
     --------
@@ -59,7 +46,7 @@ def discordant_shares(n_runs: int) -> NDArray[np.float64]:
 
 
 def exact_p(n_runs: int, concordant: int, discordant: int) -> float:
-    """Return the two-sided p-value of tau: the share of all n! orders whose tau is at least as far from 0.
+    """Return the two-sided p-value: the share of all n! orders whose tau is as far from 0.
 
     NaN with ties, or for more than `MOST_EXACT` runs.
 

@@ -91,7 +91,7 @@ folder = tempfile.mkdtemp()
 study = sc.open_study(f"{folder}/study.zarr", mode="a")
 study.add("mine", cube=cube)
 plan = sc.Entry(sc.Leaderboard(baseline=baseline), trials=10_000, seed=1)
-sc.sweep(study, [plan])
+sc.sweep([plan], study)
 board = study["mine"].result("leaderboard")
 matrix = sc.table(board, "matrix")
 matrix

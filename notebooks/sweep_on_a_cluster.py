@@ -72,7 +72,7 @@ options: {n_workers: 2, threads_per_worker: 1}
 
 
 def sweep(*words):
-    """Run the command as in a terminal; return the line of its report about the plans."""
+    """Run the command as in a terminal; return the line of its report about the results."""
     program = [
         sys.executable,
         "-m",
@@ -85,14 +85,13 @@ def sweep(*words):
         program, cwd=folder, capture_output=True, text=True, check=True
     )
     (line,) = (
-        line for line in done.stderr.splitlines() if " plans, " in line
+        line for line in done.stderr.splitlines() if " new result" in line
     )
     return line.split(": ")[-1]
 
 
 # %% [markdown]
-# In a terminal: `scorecube sweep sweep.toml --dry-run` reports plans, time and memory, and computes nothing. Then
-# `scorecube sweep sweep.toml --cluster processes.yaml` computes.
+# In a terminal: `scorecube sweep sweep.toml --cluster processes.yaml`; with `--status` it counts what is stored.
 
 # %%
 print(sweep("--cluster", "processes.yaml"))

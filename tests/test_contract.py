@@ -213,8 +213,7 @@ def test_the_same_question_has_the_same_answer_everywhere(
     cube = sc.open_study(study)["small"].cube
     scorecube(name, study).succeeded()
     here = sc.analyse(cube, registry.load(name)())
-    (node,) = sc.sweep(study, [registry.load(name)()])[f"small/{name}"].children.values()
-    swept = node.to_dataset()
+    swept = sc.sweep([registry.load(name)()], study)[f"small/{name}"].to_dataset()
     stored = max(
         sc.open_study(study)["small"].results(name), key=lambda each: each.attrs["finished"]
     )

@@ -37,7 +37,7 @@ def pyterrier(names: Names) -> None:
 def sweep(names: Names) -> None:
     assert len(list(names["study"])) == 20
     assert all(each == {"tukey": 1, "swap": 1} for each in names["results"].values())
-    assert names["again"].startswith("40 plans, 40 done already")
+    assert names["again"].startswith("0 new results, 40 stored before")
     gain = names["gain"]
     assert (gain.min() < 0).all()
     assert (gain.max() > 0).all()

@@ -59,8 +59,8 @@ if TYPE_CHECKING:
         table,
     )
     from scorecube.workflow.comparison import compare, gate
+    from scorecube.workflow.sweep import sweep
     from scorecube.workflow.sweep_file import Entry
-    from scorecube.workflow.sweep_run import sweep
 
 __version__ = "1.0.0.dev0"
 
@@ -79,7 +79,7 @@ _MODULES = {
     "rank_sets": "scorecube.analyses.rank_sets",
     "select": "scorecube.collection.selection",
     "standardise": "scorecube.collection.selection",
-    "sweep": "scorecube.workflow.sweep_run",
+    "sweep": "scorecube.workflow.sweep",
     "topic_set_size": "scorecube.design",
     "variances": "scorecube.analyses.designs",
     "wcw": "scorecube.design",

@@ -25,7 +25,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
         sc.Entry(sc.Bootstrap(), trials=20, seed=1),
         sc.Entry(sc.Bootstrap(), trials=20, seed=2, collections=("a",)),
     ]
-    sc.sweep(study, entries, workers=1)
+    sc.sweep(entries, study, workers=1)
     return path
 
 
@@ -95,7 +95,7 @@ def test_means_need_rows_that_all_collections_have(scorecube: Cli, tmp_path: Pat
         study.add(name, cube=simulate_cube(n_runs=4, seed=seed, gains=("3:2:1",)))
         for sampling in order:
             plan = sc.Swap(size=5, sampling=sampling)  # type: ignore[arg-type]
-            sc.sweep(study, [sc.Entry(plan, trials=20, seed=1, collections=(name,))], workers=1)
+            sc.sweep([sc.Entry(plan, trials=20, seed=1, collections=(name,))], study, workers=1)
     refused = scorecube("show", path, "swap", "--average")
     assert refused.status == 1
     assert "no row of swap is in all collections" in refused.stderr

@@ -18,12 +18,12 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
+from scorecube.errors import SweepFailed
 from scorecube.execute.cluster_files import make_spec
 from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import Executor
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
-from scorecube.workflow.sweep_run import sweep
 from scorecube.workflow.tasks import plan_in_study
 from tests.cluster.lab import LOCAL
 
@@ -133,7 +133,7 @@ def in_sweep(study: Study, progress: Callable[..., None]) -> object:
     plans = [sc.Entry(sc.Bootstrap(), trials=TRIALS, seed=seed) for seed in range(6)] + [
         sc.Entry(sc.Swap(), trials=TRIALS, seed=seed) for seed in range(6)
     ]
-    return sweep(study, plans, workers=2, progress=progress)
+    return sc.sweep(plans, study, workers=2, progress=progress)
 
 
 RUNS: dict[str, Run] = {
@@ -236,7 +236,7 @@ def test_nothing_is_left_behind_by_a_block_that_fails(
     study = make_study("second")
     before = resources()
     monkeypatch.setattr(sc.Swap, "compute", fail)
-    with pytest.raises(BrokenError):
+    with pytest.raises(SweepFailed if kind == "sweep" else BrokenError):
         RUNS[kind](study, go_on)
     assert left_behind(before) == {}
 

@@ -108,15 +108,15 @@ def test_less_than_the_program_is_refused_before_any_work(
     assert scorecube("bootstrap", study, "--trials", 20, "--memory", "9GB", "--seed", 1).succeeded()
 
 
-def test_a_sweep_is_refused_before_its_first_task(scorecube: Cli, study: Path) -> None:
+def test_a_sweep_lists_what_needs_more_memory(scorecube: Cli, study: Path) -> None:
     file = study.parent / "sweep.toml"
     file.write_text(
         f'study = "{study}"\nmemory = "100MB"\n[[analysis]]\nname = "tukey"\nseed = 1\n'
     )
     outcome = scorecube("sweep", file)
     assert outcome.status == 1
-    assert "error: small: tukey: the program and the loaded scores need about" in outcome.stderr
-    assert "and 100 MB are allowed; raise --memory" in outcome.stderr
+    assert "  small: tukey: the program and the loaded scores need about" in outcome.stderr
+    assert "and 100 MB are allowed; raise memory" in outcome.stderr
     assert not sc.open_study(study)["small"].results("tukey")
 
 

@@ -22,7 +22,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> sc.Study:
         *(sc.Swap(size=(10, 20), sampling=sampling) for sampling in ("disjoint", "replacement")),
         sc.Correlation(),
     ]
-    sc.sweep(study, [sc.Entry(each, trials=40, seed=1) for each in analyses], workers=1)
+    sc.sweep([sc.Entry(each, trials=40, seed=1) for each in analyses], study, workers=1)
     return study
 
 

@@ -6,7 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+import xarray as xr
 
+from scorecube.analyses import plan
 from scorecube.storage import open_study
 from tests.conftest import Cli, Files
 
@@ -153,3 +155,17 @@ def test_runs_without_a_judged_document_are_named_or_refused(
     beside = scorecube("evaluate", study, "--name", "a", *parts[0], *METRICS).succeeded()
     tag = one.read_text().split()[5]
     assert f"1 run without a judged document, which scores 0 on all topics: {tag};" in beside.stderr
+
+
+def test_a_command_hashes_the_cube_once(
+    scorecube: Cli, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest, cubes = plan.cube_digest, list[xr.Dataset]()
+
+    def counting(cube: xr.Dataset) -> str:
+        cubes.append(cube)
+        return digest(cube)
+
+    monkeypatch.setattr(plan, "cube_digest", counting)
+    scorecube("teams", study, "--trials", 2).succeeded()
+    assert len(cubes) == 1

@@ -37,6 +37,8 @@ from scorecube.storage.lock import hold_lock, is_left, is_lock, lock_suffix
 from scorecube.storage.manifest import EMPTY
 from scorecube.storage.writer import ListWriter, Session, Writer
 
+LIST_SECONDS = 60.0
+"""Longest wait for other processes that add collections."""
 BATCH_SECONDS, BATCH_ROWS = 2.0, 64
 """Longest time, and most rows, until the rows of a batch are written."""
 
@@ -166,7 +168,7 @@ class Study(Catalogue):
             )
         if cube.nbytes <= MAX_BUFFERED_BYTES:
             cube = cube.compute()
-        with self.lock() as listing, self.lock(name) as writer, self.location.failures():
+        with self._listing() as listing, self.lock(name) as writer, self.location.failures():
             listing.change()
             writer.add(cube, rankings, replace=replace, facts=facts or EMPTY)
             listing.change(add=[name])
@@ -186,6 +188,21 @@ class Study(Catalogue):
         Raises BadStudy: Another process holds the lock, or none can be held.
         """
         return self._session(collection, needed=needed)
+
+    @contextmanager
+    def _listing(self) -> Iterator[ListWriter]:
+        """Hold the lock of the list of collections as soon as no other process does."""
+        end = time.monotonic() + LIST_SECONDS
+        with ExitStack() as stack:
+            while True:
+                try:
+                    listing = stack.enter_context(self.lock())
+                    break
+                except BadStudy:
+                    if time.monotonic() > end:
+                        raise
+                    time.sleep(0.01)
+            yield listing
 
     @contextmanager
     def _session(self, name: str, *, needed: bool = True) -> Iterator[Any]:

@@ -313,6 +313,7 @@ def evaluate_into(
     gains: Sequence[str],
     *,
     replace: bool = False,
+    facts: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> xr.Dataset:
     """Evaluate rankings into a collection and return its cube; metrics and gains of the collection are kept.
@@ -322,6 +323,7 @@ def evaluate_into(
     rankings: As from `read_rankings`.
     metrics, gains: Metric names and gain settings to evaluate, in addition to those the collection has.
     replace: Whether the collection is replaced instead of extended. Its results become outdated if the scores differ.
+    facts: JSON values to note with the collection.
     options: Other arguments of `scorecube.evaluate`.
     Returns cube: ``score[metric, gain, run, topic]`` as stored.
     """
@@ -338,10 +340,10 @@ def evaluate_into(
         metrics = _union(known, [str(read_metric(metric)) for metric in named])
         gains = _union(labels_of(stored, names.GAIN), gains)
         cube = evaluate_rankings(rankings, metrics, gains, **options)
-        study.add(name, cube=cube)
+        study.add(name, cube=cube, facts=facts)
     else:
         cube = evaluate_rankings(rankings, metrics, gains, **options)
-        study.add(name, cube=cube, rankings=rankings, replace=replace)
+        study.add(name, cube=cube, rankings=rankings, replace=replace, facts=facts)
     return cube
 
 

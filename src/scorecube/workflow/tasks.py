@@ -1,4 +1,4 @@
-"""Tasks: plans of an analysis for collections of a study, and their runs."""
+"""Tasks: analyses of collections of a study, planned, computed and stored."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import xarray as xr
@@ -24,48 +25,49 @@ from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
 from scorecube.execute.run import run
 from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
 from scorecube.report.stored_tables import GAP, result_facts
-from scorecube.storage import BlockStore, Collection, NewResult, Study, Writer, select_disjoint
+from scorecube.storage import Collection, NewResult, Study, Writer, select_disjoint
 
 LOGGER = logging.getLogger("scorecube")
 REQUEST = "request"
-"""Fact of a result of a sweep: digest of what was asked for."""
+"""Attribute of a result of a sweep: digest of what was asked for, see `scorecube.workflow.sweep`."""
+Selection = Mapping[str, Any]
+"""Arguments of `scorecube.collection.selection.select`."""
 
 
-class ReadCubes:
+class Cubes:
     """Cubes of a study that several plans share: each is read once, with its version.
 
+    study: That holds them.
     among: How many are in use together at most, see `Collection.cube_among`.
     """
 
-    def __init__(self, among: int) -> None:
-        self._among = among
+    def __init__(self, study: Study, among: int) -> None:
+        self.study, self._among = study, among
         self._whole: dict[str, tuple[str, xr.Dataset]] = {}
         self._selected: dict[str, xr.Dataset] = {}
 
-    def whole(self, collection: Collection) -> xr.Dataset:
+    def whole(self, name: str) -> xr.Dataset:
         """Return the cube of a collection."""
-        if collection.name not in self._whole:
-            # The version first: if the cube is replaced between the two, it differs from that of the scores.
-            version = collection.cube_version
-            self._whole[collection.name] = version, collection.cube_among(self._among)
-        return self._whole[collection.name][1]
+        if name not in self._whole:
+            # The version first: a cube that is replaced between the two has another.
+            version = self.study[name].cube_version
+            self._whole[name] = version, self.study[name].cube_among(self._among)
+        return self._whole[name][1]
 
-    def version(self, collection: Collection) -> str:
+    def version(self, name: str) -> str:
         """Return the version of a cube that was read."""
-        self.whole(collection)
-        return self._whole[collection.name][0]
+        self.whole(name)
+        return self._whole[name][0]
 
-    def selected(
-        self, collection: Collection, selection: dict[str, Any], *, rankings: bool
-    ) -> xr.Dataset:
-        """Return the selected part of a collection's cube, with the rankings if they are asked for."""
-        chosen = {
-            argument: value for argument, value in selection.items() if value not in (None, False)
-        }
-        key = json.dumps([collection.name, rankings, chosen])
+    def selected(self, name: str, selection: Selection, *, rankings: bool) -> xr.Dataset:
+        """Return the selected part of a cube, with its rankings if they are asked for."""
+        chosen = {key: value for key, value in selection.items() if value not in (None, False)}
+        key = json.dumps([name, rankings, chosen])
         if key not in self._selected:
-            cube = select(self.whole(collection), **selection)
-            self._selected[key] = with_rankings(cube, collection.rankings) if rankings else cube
+            cube = select(self.whole(name), **chosen)
+            if rankings:
+                cube = with_rankings(cube, self.study[name].rankings)
+            self._selected[key] = cube
         return self._selected[key]
 
 
@@ -73,56 +75,48 @@ class ReadCubes:
 class Origin:
     """Where the scores of a plan were read.
 
-    versions: Collections and the versions of their cubes when they were read.
+    versions: Of the cubes of its collections when they were read.
     read: Reads and selects the scores.
-    labels: Of the scores that were read, by dim: metrics and gain settings that were added since do not matter.
-    digest: Of these scores.
+    labels: Of these scores, by dim: metrics and gain settings that are added later do not matter.
     """
 
-    versions: tuple[tuple[Collection, str], ...]
-    read: Callable[[ReadCubes], xr.Dataset]
+    versions: Mapping[str, str]
+    read: Callable[[Cubes], xr.Dataset]
     labels: Mapping[str, Sequence[str]]
-    digest: str
 
-    def refuse_changed(self) -> None:
-        """Refuse to store a result of scores that have been replaced (BadStudy)."""
+    def changed(self, study: Study, digest: str) -> list[str]:
+        """Return the collections whose scores were replaced by others than those of a digest."""
         changed = [
-            collection
-            for collection, version in self.versions
-            if collection.cube_version != version
+            name for name, version in self.versions.items() if study[name].cube_version != version
         ]
-        if changed and not self._is_same(self.read(ReadCubes(len(self.versions)))):
-            raise BadStudy(
-                f"{changed[0].study.path}: {changed[0].name}: its scores were replaced while this command ran, so its result is not "
-                "stored; run the same command again"
-            )
-
-    def _is_same(self, cube: xr.Dataset) -> bool:
-        known = all(set(labels) <= set(labels_of(cube, dim)) for dim, labels in self.labels.items())
-        return known and cube_digest(cube.sel(self.labels)) == self.digest
+        if not changed:
+            return []
+        cube = self.read(Cubes(study, len(self.versions)))
+        there = all(set(own) <= set(labels_of(cube, dim)) for dim, own in self.labels.items())
+        return [] if there and cube_digest(cube.sel(self.labels)) == digest else changed
 
 
 @dataclass(frozen=True)
 class Task:
-    """A plan for one collection of a study."""
+    """A plan for one collection of a study, or for several that are compared.
+
+    study: That holds the collections.
+    collection: Where the result is stored.
+    prepared: The plan with its prepared scores.
+    origin: Where these were read.
+    request: Digest of the entry of a sweep that it was planned for; empty for none.
+    """
 
     study: Study
     collection: Collection
     prepared: PreparedPlan
-    origin: Origin | None = None
+    origin: Origin
     request: str = ""
-    """Digest of the entry of a sweep that it was planned for, see `scorecube.workflow.sweep_plan`; stored with the result."""
 
     @property
     def plan(self) -> Plan:
         """Plan to compute."""
         return self.prepared.plan
-
-    @property
-    def cube(self) -> xr.Dataset:
-        """Selected scores, ``score[metric, gain, run, topic]``."""
-        prepared = self.prepared.prepared
-        return prepared.cube if prepared.source is None else prepared.source
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -141,7 +135,8 @@ class Task:
 
     def recorded(self) -> int:
         """Return the number of the plan's units (trials, or pairs of runs) in recorded blocks."""
-        records = select_disjoint(self._blocks(self.collection).records(), self.prepared.n_units)
+        blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
+        records = select_disjoint(blocks.records(), self.prepared.n_units)
         return sum(record.stop - record.start for record in records)
 
     def run(
@@ -150,88 +145,41 @@ class Task:
         *,
         block_units: int | None = None,
         progress: Progress | None = None,
-        before_finalize: Callable[[], None] | None = None,
     ) -> xr.Dataset:
-        """Run the plan, record its blocks, and store and return its result; arguments as of `execute.run.run`."""
+        """Run the plan, record its blocks, and store and return its result.
+
+        executor, block_units, progress: As of `scorecube.execute.run.run`.
+        Raises BadStudy: Scores were replaced since they were read.
+        """
+        name = self.plan.analysis.name
         with self.study.lock(self.collection.name) as writer:
-            computed = self.compute(
-                writer,
-                executor,
-                block_units=block_units,
-                progress=progress,
-                before_finalize=before_finalize,
+            self._refuse_changed()
+            blocks = writer.blocks(name, self.plan.work_digest)
+            result = run(
+                self.prepared, executor, blocks=blocks, block_units=block_units, progress=progress
             )
-            executor.call(store_computed, writer, [computed])
-        return computed.result
+            asked = {REQUEST: self.request} if self.request else {}
+            result = result.assign_attrs(collection=self.collection.name, **asked)
+            self._refuse_changed()
+            executor.call(self._store, writer, result)
+            blocks.finish()
+        return result
 
-    def compute(
-        self,
-        writer: Writer,
-        executor: Executor = CALLING_THREAD,
-        *,
-        block_units: int | None = None,
-        progress: Progress | None = None,
-        before_finalize: Callable[[], None] | None = None,
-    ) -> Computed:
-        """Run the plan and record its blocks with the writer of its collection; store the result with `store_computed`."""
-        self.refuse_changed()
-        blocks = self._blocks(writer)
-        result = run(
-            self.prepared,
-            executor,
-            blocks=blocks,
-            block_units=block_units,
-            progress=progress,
-            before_finalize=before_finalize,
-        )
-        return Computed(self, result.assign_attrs(collection=self.collection.name), blocks)
+    def _refuse_changed(self) -> None:
+        if changed := self.origin.changed(self.study, self.plan.cube_digest):
+            raise BadStudy(
+                f"{self.study.path}: {changed[0]}: its scores were replaced while this command "
+                "ran, so its result is not stored; run the same command again"
+            )
 
-    def new_result(self, result: xr.Dataset) -> NewResult:
-        """Return the result with what the index says of it."""
-        name, facts, digest = self.plan.analysis.name, result_facts(result), self.plan.digest
+    def _store(self, writer: Writer, result: xr.Dataset) -> None:
+        name, facts = self.plan.analysis.name, result_facts(result)
         if GAP in facts:
             LOGGER.warning(
                 "%s: the result of %s is stored, and cannot be described: %s",
                 *(self.collection.name, name, facts[GAP]),
             )
-        return NewResult(
-            name, digest, result, facts | ({REQUEST: self.request} if self.request else {})
-        )
-
-    def refuse_changed(self) -> None:
-        """Refuse scores that have been replaced since the plan (BadStudy)."""
-        if self.origin is not None:
-            self.origin.refuse_changed()
-
-    def _blocks(self, collection: Collection) -> BlockStore:
-        return collection.blocks(self.plan.analysis.name, self.plan.work_digest)
-
-
-@dataclass(frozen=True)
-class Computed:
-    """A result that was computed and is not stored yet.
-
-    result: Values with provenance.
-    blocks: Its recorded blocks, which are not needed any more when it is stored.
-    """
-
-    task: Task
-    result: xr.Dataset
-    blocks: BlockStore | None
-
-
-def store_computed(writer: Writer, computed: Sequence[Computed], *, packed: bool = False) -> None:
-    """Store results of one collection together, see `Writer.write_results`.
-
-    Raises BadStudy: Scores have been replaced since they were read.
-    """
-    for each in computed:
-        each.task.refuse_changed()  # those of another collection may have been, too
-    results = [each.task.new_result(each.result) for each in computed]
-    writer.write_results(results, packed=packed)
-    for each in computed:
-        if each.blocks is not None:
-            each.blocks.finish()
+        writer.write_results([NewResult(name, self.plan.digest, result, facts)])
 
 
 def plan_in_study(
@@ -241,7 +189,7 @@ def plan_in_study(
     collections: Sequence[str] | None = None,
     trials: int | None = None,
     seed: int = 1,
-    cubes: ReadCubes | None = None,
+    cubes: Cubes | None = None,
     **selection: Any,
 ) -> list[Task]:
     """Plan an analysis of all or some collections of a study.
@@ -251,142 +199,130 @@ def plan_in_study(
     collections: Names; by default all of the study.
     trials, seed: As of `scorecube.analyse`.
     cubes: Cubes that several calls share.
-    selection: Arguments of `scorecube.collection.selection.select`.
-    Returns tasks: One per collection; one in total for an analysis that compares collections.
+    selection: Arguments of `scorecube.select`.
+    Returns tasks: One per collection; one in all for an analysis that compares collections.
     Raises BadStudy: No collections.
     Raises BadPlan: Options that are invalid or impossible for a collection.
     """
     check_analysis(analysis)
-    chosen = _chosen_collections(study, collections)
-    cache = ReadCubes(len(chosen)) if cubes is None else cubes
-    analysis, used, selected = _readers(study, analysis, chosen, collections is not None, selection)
+    chosen = _chosen(study, collections)
+    shared = Cubes(study, len(chosen)) if cubes is None else cubes
+    analysis, groups = _grouped(study, analysis, chosen, named=collections is not None)
     tasks = []
-    for name, read in selected.items():
-        collection, cube = study[name], read(cache)
+    for group in groups:
+        read = partial(_read, analysis, group, selection)
+        cube = read(shared)
         try:
             prepared = make_plan(cube, analysis, trials=trials, seed=seed)
         except BadPlan as error:
-            raise BadPlan(f"{name}: {error.marked}", option=error.option) from None
-        versions = tuple((study[each], cache.version(study[each])) for each in used or [name])
-        known = {dim: labels_of(cube, dim) for dim in (METRIC, GAIN, RUN, TOPIC)}
-        origin = Origin(versions, read, known, prepared.plan.cube_digest)
-        tasks.append(Task(study, collection, prepared, origin=origin))
+            raise BadPlan(f"{group[0]}: {error.marked}", option=error.option) from None
+        versions = {name: shared.version(name) for name in group}
+        dims = {dim: labels_of(cube, dim) for dim in (METRIC, GAIN, RUN, TOPIC)}
+        tasks.append(Task(study, study[group[0]], prepared, Origin(versions, read, dims)))
     return tasks
 
 
-def _readers(
-    study: Study, analysis: Any, chosen: list[str], named: bool, selection: dict[str, Any]
-) -> tuple[Any, list[str], dict[str, Callable[[ReadCubes], xr.Dataset]]]:
-    """Return the analysis with the names of the collections that it compares or joins, these names, and what reads the scores of each task.
+def _chosen(study: Study, collections: Sequence[str] | None) -> list[str]:
+    """Return the named collections once each, by default all of the study."""
+    if collections is None:
+        chosen = list(study)
+        if not chosen:
+            raise BadStudy(
+                f"{study.path}: the study has no collections; add one with scorecube evaluate or "
+                "scorecube import"
+            )
+        return chosen
+    chosen = list(dict.fromkeys(labels("collections", collections)))
+    if not chosen:
+        raise BadStudy(
+            f"no collection is named; name at least one, or omit {option('collection')} to use all"
+        )
+    return chosen
+
+
+def _grouped(
+    study: Study, analysis: Any, chosen: list[str], *, named: bool
+) -> tuple[Any, list[list[str]]]:
+    """Return the analysis with the names of collections that it compares, and those of each task.
 
     named: Whether collections were named.
     """
-    selected: dict[str, Callable[[ReadCubes], xr.Dataset]]
+    if analysis.n_collections == ALL_COLLECTIONS:
+        group = in_board_order(chosen)
+        return dataclasses.replace(analysis, collections=tuple(group)), [group]
     if analysis.n_collections == ANY_NUMBER:
-        used = _truth_and_judges(study, analysis, chosen, named)
-        analysis = dataclasses.replace(analysis, truth=used[0], judges=tuple(used[1:]))
-        selected = {used[0]: lambda read: _selected_from_many(study, used, selection, read)}
-    elif analysis.n_collections == ALL_COLLECTIONS:
-        used = in_board_order(chosen)
-        analysis = dataclasses.replace(analysis, collections=tuple(used))
-        selected = {used[0]: lambda read: selected_from_all(study, used, selection, read)}
-    else:
-        selected = {
-            name: lambda read, name=name: read.selected(  # type: ignore[misc]
-                study[name], selection, rankings=analysis.uses_rankings
-            )
-            for name in chosen
-        }
-        used = []
-    return analysis, used, selected
+        group = _truth_and_judges(study, analysis, chosen, named)
+        return dataclasses.replace(analysis, truth=group[0], judges=tuple(group[1:])), [group]
+    return analysis, [[name] for name in chosen]
 
 
-def _chosen_collections(study: Study, collections: Sequence[str] | None) -> list[str]:
-    """Return the named collections once each, by default all of the study."""
-    if collections is not None:
-        chosen = list(dict.fromkeys(labels("collections", collections)))
-        if not chosen:
-            raise BadStudy(
-                f"no collection is named; name at least one, or omit {option('collection')} to use all"
-            )
-        return chosen
-    if not list(study):
-        raise BadStudy(
-            f"{study.path}: the study has no collections; add one with scorecube evaluate or scorecube import"
-        )
-    return list(study)
-
-
-def _truth_and_judges(study: Study, analysis: Any, chosen: Sequence[str], named: bool) -> list[str]:
-    """Return the names of the truth and of the judges; the first collection is the truth if only collections are named."""
+def _truth_and_judges(study: Study, analysis: Any, chosen: list[str], named: bool) -> list[str]:
+    """Return the truth and the judges; where only collections are named, the first is the truth."""
     has = f"{study.path} has {', '.join(study)}"
     if not analysis.truth and not named:
         raise BadPlan(
-            f"which collection counts as truth is not known: name it with {option('truth', 'A')}; {has}",
+            f"which collection is the truth is not known: name it with {option('truth', 'A')}; "
+            f"{has}",
             option="truth",
         )
     truth = analysis.truth or chosen[0]
     judges = list(analysis.judges or [name for name in chosen if name != truth])
     if truth in judges or not judges or len(set(judges)) < len(judges):
-        found = ", ".join(judges) or "no judge"
         raise BadPlan(
-            f"judges are other collections than the truth {truth}, each once; found {found}: name them with {option('judges', ['B', 'C'])}; {has}",
+            f"judges are other collections than the truth {truth}, each once; found "
+            f"{', '.join(judges) or 'no judge'}: name them with {option('judges', ['B', 'C'])}; "
+            f"{has}",
             option="judges",
         )
     return [truth, *judges]
 
 
-def _selected_from_many(
-    study: Study, used: Sequence[str], selection: dict[str, Any], cubes: ReadCubes
-) -> xr.Dataset:
-    """Return the selected scores of the truth and of judges, with the counts of their labels where these are known."""
-    whole = {name: cubes.whole(study[name]) for name in used}
-    if selection.get("missing") == "drop":
+def _read(analysis: Any, group: list[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
+    """Return the selected scores of the collections of a task."""
+    if analysis.n_collections == ANY_NUMBER:
+        return _of_judges(group, selection, cubes)
+    if analysis.n_collections == ALL_COLLECTIONS:
+        return joined_cubes(group, selection, cubes)
+    return cubes.selected(group[0], selection, rankings=analysis.uses_rankings)
+
+
+def _of_judges(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
+    """Return the selected scores of the truth and of judges, with counts of their labels."""
+    study, options = cubes.study, dict(selection)
+    whole = {name: cubes.whole(name) for name in group}
+    if options.pop("missing", None) == "drop":
         whole = {name: select(cube, missing="drop") for name, cube in whole.items()}
-    rankings = {name: study[name].rankings for name in used if study[name].contents()["rankings"]}
-    others = {key: value for key, value in selection.items() if key != "missing"}
-    return select_from_sets(judgement_sets(whole, rankings), **others)
-
-
-def selected_from_all(
-    study: Study, chosen: Sequence[str], selection: dict[str, Any], cubes: ReadCubes
-) -> xr.Dataset:
-    """Return the selected scores of several collections, joined along topic; BadPlan for parts that a board has not."""
-    given = {key: value for key, value in selection.items() if value not in (None, False)}
-    for key in ("top_runs", "by"):
-        if key in given:
-            raise BadPlan(
-                f"{option(key, given[key])}: a board ranks all runs; name some with {option('runs')}",
-                option=key,
-            )
-    how = {key: given.pop(key) for key in ("missing", "by_topic") if key in given}
-    topics = given.pop("topics", None)
-    parts = {}
-    for name in chosen:
-        try:
-            parts[name] = select(cubes.whole(study[name]), **given)
-        except (BadName, BadPlan) as error:
-            raise type(error)(f"{name}: {error.marked}", option=error.option) from None
-    return select(join_collections(parts, **how), topics=topics)
-
-
-def select_from_sets(
-    cube: xr.Dataset, *, gains: Sequence[str] | None = None, **selection: Any
-) -> xr.Dataset:
-    """Return part of a cube of several sets of judgements.
-
-    cube: As from `scorecube.judgement_sets`.
-    gains: Gain settings by their names within a set.
-    selection: Other arguments of `scorecube.collection.selection.select`; the top runs are those of the first set.
-    Returns cube: ``score[metric, gain, run, topic]`` of all sets.
-    Raises BadName: A gain setting that a set lacks.
-    """
+    rankings = {name: study[name].rankings for name in group if study[name].contents()["rankings"]}
+    cube = judgement_sets(whole, rankings)
+    gains = options.pop("gains", None)
     if gains is not None:
         settings = labels_of(cube, SETTING)
         for gain in gains:
             if gain not in settings:
                 raise BadName(
-                    f"no gain setting {gain!r} in all sets of judgements; nearest: {nearest(gain, settings)}"
+                    f"no gain setting {gain!r} in all sets of judgements; "
+                    f"nearest: {nearest(gain, settings)}"
                 )
-        cube = cube.isel({GAIN: [k for k, setting in enumerate(settings) if setting in set(gains)]})
-    return select(cube, **selection)
+        cube = cube.isel({GAIN: [k for k, setting in enumerate(settings) if setting in gains]})
+    return select(cube, **options)
+
+
+def joined_cubes(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
+    """Return the selected scores of collections, joined along topic; BadPlan for top runs."""
+    options = {key: value for key, value in selection.items() if value not in (None, False)}
+    for key in ("top_runs", "by"):
+        if key in options:
+            raise BadPlan(
+                f"{option(key, options[key])}: a board ranks all runs; name some with "
+                f"{option('runs')}",
+                option=key,
+            )
+    joining = {key: options.pop(key) for key in ("missing", "by_topic") if key in options}
+    topics = options.pop("topics", None)
+    parts = {}
+    for name in group:
+        try:
+            parts[name] = select(cubes.whole(name), **options)
+        except (BadName, BadPlan) as error:
+            raise type(error)(f"{name}: {error.marked}", option=error.option) from None
+    return select(join_collections(parts, **joining), topics=topics)

@@ -1,0 +1,348 @@
+"""Sweeps: bits of single analyses, resumption, parts into one study, sources that change, failures, workers."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.collection.selection import select
+from scorecube.errors import BadPlan, ClusterFailed, StoreFailed, SweepFailed
+from scorecube.execute.clients import open_client
+from scorecube.storage import Study
+from scorecube.testing import simulate_cube
+from scorecube.workflow import sweep as module
+from scorecube.workflow import tasks
+from scorecube.workflow.sweep import share
+from tests.conftest import REPO, Cli
+
+ANALYSES = '[[analysis]]\nname = "swap"\nsize = 10\n[[analysis]]\nname = "tukey"\n'
+ENTRIES = (
+    sc.Entry(sc.Swap(size=10), trials=60, seed=1),
+    sc.Entry(sc.Bootstrap(), trials=80, seed=2),
+    sc.Entry(sc.Tukey(), trials=50, collections=("b*",), selection={"metrics": ["AP", "none"]}),
+)
+Cubes = dict[str, xr.Dataset]
+
+
+@pytest.fixture
+def cubes() -> Cubes:
+    runs = {"a": 6, "b1": 9, "b2": 12}
+    return {name: simulate_cube(n_runs=n, seed=k) for k, (name, n) in enumerate(runs.items())}
+
+
+def study_of(path: Path, cubes: Cubes) -> Study:
+    study = sc.open_study(path, mode="a")
+    for name, cube in cubes.items():
+        study.add(name, cube=cube)
+    return study
+
+
+def write_matrices(folder: Path, n: int, *, n_topics: int = 24) -> Path:
+    """Write score matrices of different sizes and a sweep of them; return the sweep file."""
+    (folder / "m").mkdir(parents=True)
+    chance = random.Random(3)
+    for k in range(n):
+        runs = range(3 + chance.randrange(9))
+        lines = ["topic," + ",".join(f"r{run}" for run in runs)]
+        lines += [
+            f"{topic}," + ",".join(f"{chance.random():.4f}" for _ in runs)
+            for topic in range(n_topics)
+        ]
+        (folder / f"m/c{k:02d}.csv").write_text("\n".join(lines) + "\n")
+    file = folder / "sweep.toml"
+    file.write_text(
+        'study = "study.zarr"\nseed = 1\ntrials = 40\n[[collection]]\neach = "m/*.csv"\n'
+        f'scores = "{{path}}"\nmetric = "AP"\n{ANALYSES}'
+    )
+    return file
+
+
+def results(path: Path) -> dict[tuple[str, str], xr.Dataset]:
+    """Return the results of a study of matrices."""
+    study = sc.open_study(path)
+    return {
+        (name, analysis): result
+        for name in study
+        for analysis in ("swap", "tukey")
+        for result in study[name].results(analysis)
+    }
+
+
+def assert_same(found: dict[Any, xr.Dataset], expected: dict[Any, xr.Dataset]) -> None:
+    assert set(found) == set(expected)
+    for key, result in expected.items():
+        xr.testing.assert_identical(found[key].drop_attrs(), result.drop_attrs())
+        assert found[key].attrs["digest"] == result.attrs["digest"]
+
+
+# In Python
+
+
+def test_results_equal_those_of_single_analyses(cubes: Cubes) -> None:
+    tree = sc.sweep(ENTRIES, cubes, workers=2)
+    assert {node.path for node in tree.leaves} == {
+        *(f"/{name}/{analysis}" for name in cubes for analysis in ("swap", "bootstrap")),
+        *(f"/{name}/tukey" for name in ("b1", "b2")),
+    }
+    for entry in ENTRIES:
+        name = entry.analysis.name
+        cube = select(cubes["b1"], metrics=["AP"] if entry.selection else None)
+        alone = sc.analyse(cube, entry.analysis, trials=entry.trials, seed=entry.seed)
+        for variable in map(str, alone.data_vars):
+            np.testing.assert_array_equal(tree[f"b1/{name}"][variable], alone[variable])
+
+
+def test_all_forms_of_collections_are_taken(cubes: Cubes, tmp_path: Path) -> None:
+    entry = [sc.Entry(sc.Tukey(), trials=20), sc.Entry(sc.Tukey(alphas=(0.1,)), trials=20)]
+    expected = sc.sweep(entry, cubes)
+    assert list(expected["a"].children) == ["tukey", "tukey-2"]
+    study = study_of(tmp_path / "s.zarr", cubes)
+    joined = xr.concat(list(cubes.values()), xr.Variable("collection", list(cubes)), join="outer")
+    for form in (xr.DataTree.from_dict(cubes), joined, study, tmp_path / "s.zarr"):
+        tree = sc.sweep(entry, form)
+        for node in expected.leaves:
+            xr.testing.assert_equal(tree[node.path].to_dataset(), node.to_dataset())
+    assert list(sc.sweep(entry, cubes["a"]).children) == ["cube"]
+    kept = sc.sweep(entry, cubes, study=tmp_path / "kept.zarr")
+    assert kept["a/tukey"].attrs["digest"] == expected["a/tukey"].attrs["digest"]
+    assert list(sc.open_study(tmp_path / "kept.zarr")) == list(cubes)
+
+
+def test_collections_that_are_compared_are_one_task(cubes: Cubes) -> None:
+    tree = sc.sweep([sc.Entry(sc.Board(), trials=50, collections=("b*",))], cubes)
+    assert [node.path for node in tree.leaves] == ["/b1/board"]
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ([], "at least one"),
+        (sc.Swap(), "expected a list"),
+        ([sc.Swap(size=26)], "26"),
+        ([sc.Entry(sc.Swap(), collections=("x*",))], "no collection matches"),
+    ],
+)
+def test_impossible_sweeps_are_refused(cubes: Cubes, entries: Any, message: str) -> None:
+    with pytest.raises(BadPlan, match=message):
+        sc.sweep(entries, cubes)
+
+
+def test_a_failure_is_raised_after_the_others_are_done(
+    cubes: Cubes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("broken on purpose")
+
+    study = study_of(tmp_path / "s.zarr", cubes)
+    with monkeypatch.context() as context:
+        context.setattr(sc.Tukey, "block", broken)
+        with pytest.raises(SweepFailed, match="b1: tukey: ZeroDivisionError: broken on purpose"):
+            sc.sweep(ENTRIES, study)
+    assert study["b2"].contents()["results"] == {"bootstrap": 1, "swap": 1}
+    sc.sweep(ENTRIES, study)
+    assert study["b2"].contents()["results"] == {"bootstrap": 1, "swap": 1, "tukey": 1}
+
+
+# Sweep files
+
+
+def test_a_repeated_sweep_reads_no_scores(
+    scorecube: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_matrices(tmp_path, 3)
+    said = scorecube("sweep", file, "--status").succeeded().stdout
+    assert said.endswith("0 of 3 collections read, 0 of 6 results stored\n")
+    assert not (tmp_path / "study.zarr").exists()
+    assert "6 new results, 0 stored before" in scorecube("sweep", file).succeeded().stderr
+    first = results(tmp_path / "study.zarr")
+    with monkeypatch.context() as context:
+        context.setattr(tasks.Cubes, "whole", None)
+        assert "0 new results, 6 stored before" in scorecube("sweep", file).succeeded().stderr
+    file.write_text(file.read_text().replace("size = 10", "size = 9"))
+    said = scorecube("sweep", file, "--status").succeeded().stdout
+    assert said.endswith("3 of 3 collections read, 3 of 6 results stored\n")
+    assert "3 new results, 3 stored before" in scorecube("sweep", file).succeeded().stderr
+    again = results(tmp_path / "study.zarr")
+    xr.testing.assert_identical(again["c00", "tukey"], first["c00", "tukey"])
+
+
+def test_impossible_analyses_are_left_out(scorecube: Cli, tmp_path: Path) -> None:
+    file = write_matrices(tmp_path, 3)
+    (tmp_path / "m/c01.csv").write_text("topic,x,y\n1,0.5,0.25\n2,0.25,0.5\n")
+    stderr = scorecube("sweep", file).succeeded().stderr
+    assert "left out: swap of c01: " in stderr
+    assert "5 new results" in stderr
+
+
+def test_a_sweep_of_many_failures(scorecube: Cli, tmp_path: Path) -> None:
+    file = write_matrices(tmp_path, 4)
+    broken = tmp_path / "m/c01.csv"
+    whole = broken.read_text()
+    broken.write_text("topic,x\n1,abc\n")
+    outcome = scorecube("sweep", file)
+    assert outcome.status == 1
+    assert "6 new results" in outcome.stderr
+    assert f"  c01: reading: {broken}:2: score 'abc'" in outcome.stderr.splitlines()[-1]
+    assert list(sc.open_study(tmp_path / "study.zarr")) == ["c00", "c02", "c03"]
+    broken.write_text(whole)
+    assert "2 new results, 6 stored before" in scorecube("sweep", file).succeeded().stderr
+
+
+@pytest.mark.parametrize("error", [StoreFailed("the disk is full"), ClusterFailed("no scheduler")])
+def test_what_would_meet_all_ends_the_sweep(
+    scorecube: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(tasks.Task, "run", fail)
+    outcome = scorecube("sweep", write_matrices(tmp_path, 2))
+    assert (outcome.status, outcome.stderr) == (1, f"error: {error}\n")
+
+
+def test_mistakes_in_the_file_are_refused_before_anything(scorecube: Cli, tmp_path: Path) -> None:
+    file = write_matrices(tmp_path, 2)
+    file.write_text(file.read_text() + '[[analysis]]\nname = "swop"\n')
+    assert scorecube("sweep", file).status == 1
+    assert not list(tmp_path.glob("*.zarr*"))
+
+
+# Sources
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A sweep of one file of scores, and of another study."""
+    (tmp_path / "c.csv").write_text("topic,a,b,c\n1,0.5,0.25,0.1\n2,0.75,0.5,0.3\n3,0.1,0.2,0.9\n")
+    study_of(tmp_path / "in.zarr", {"d": simulate_cube(metrics=("AP",), n_runs=4, seed=1)})
+    (tmp_path / "sweep.toml").write_text(
+        'study = "out.zarr"\ntrials = 20\n[[collection]]\nname = "c"\nscores = "c.csv"\n'
+        '[[collection]]\nstudy = "in.zarr"\n[[analysis]]\nname = "tukey"\n'
+    )
+    return tmp_path / "sweep.toml"
+
+
+def test_changed_scores_are_refused_or_replaced(scorecube: Cli, source: Path) -> None:
+    scorecube("sweep", source).succeeded()
+    file, other = source.parent / "c.csv", simulate_cube(metrics=("AP",), n_runs=4, seed=2)
+    status = file.stat()
+    file.write_text(file.read_text().replace("0.75", "0.85"))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))  # of the same size and time
+    sc.open_study(source.parent / "in.zarr", mode="a").add("d", cube=other, replace=True)
+    refused = scorecube("sweep", source)
+    assert refused.status == 1
+    assert refused.stderr.count("holds other scores") == 2
+    scorecube("sweep", source, "--replace").succeeded()
+    study = sc.open_study(source.parent / "out.zarr")
+    assert study["c"].cube.score.sel(run="a", topic="2").item() == 0.85
+    assert study["d"].cube.score.equals(other.score)
+    os.utime(file)  # touched, and the same
+    assert "0 new results, 2 stored before" in scorecube("sweep", source).succeeded().stderr
+
+
+def test_two_sources_of_one_collection_are_refused(scorecube: Cli, source: Path) -> None:
+    source.write_text(source.read_text().replace('"c"', '"d"'))
+    outcome = scorecube("sweep", source, "--part", "1/1")
+    assert outcome.status == 1
+    assert "sweep.toml:6: another source before this has a collection 'd', too" in outcome.stderr
+
+
+def test_files_that_are_taken_out_are_named(scorecube: Cli, source: Path) -> None:
+    scores = source.parent / "scores"
+    scores.mkdir()
+    for name in ("AP.csv", "RR.csv"):
+        (scores / name).write_text((source.parent / "c.csv").read_text())
+    source.write_text(source.read_text().replace("c.csv", "scores"))
+    scorecube("sweep", source).succeeded()
+    (scores / "RR.csv").unlink()
+    for _ in range(2):
+        said = scorecube("sweep", source).succeeded().stderr
+        assert "c: note: metric RR no longer in its source" in said
+    scorecube("sweep", source, "--replace").succeeded()
+    cube = sc.open_study(source.parent / "out.zarr")["c"].cube
+    assert cube.metric.values.tolist() == ["AP"]
+
+
+# Parts
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "a/b", "3", "3/", "/3", "1/0", "-1/3", "1/3/5", "1.5/3", " 1/3", "²/3", ""])  # fmt: skip
+def test_bad_parts_are_refused(text: str) -> None:
+    with pytest.raises(BadPlan, match="expected K/N such as 3/100"):
+        share(["a"], text)
+
+
+def test_parts_of_one_study_have_the_results_of_one_sweep(scorecube: Cli, tmp_path: Path) -> None:
+    whole, parts = write_matrices(tmp_path / "whole", 7), write_matrices(tmp_path / "parts", 7)
+    board = '[[analysis]]\nname = "board"\n'
+    for file in (whole, parts):
+        file.write_text(file.read_text() + board)
+    scorecube("sweep", whole).succeeded()
+    for number, count in ((3, 4), (1, 6), (2, 4)):
+        said = scorecube("sweep", parts, "--part", f"{number}/3").succeeded().stderr
+        assert f"{count} new results" in said
+    assert_same(results(tmp_path / "parts/study.zarr"), results(tmp_path / "whole/study.zarr"))
+    assert "1 new result, 14 stored before" in scorecube("sweep", parts).succeeded().stderr
+    assert "0 new results" in scorecube("sweep", parts, "--part", "9/9").succeeded().stderr
+
+
+# Workers
+
+
+@pytest.mark.process
+def test_processes_give_the_same_results(
+    scorecube: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = write_matrices(tmp_path / "here", 8), write_matrices(tmp_path / "there", 8)
+    (tmp_path / "here/m/c05.csv").write_text("topic,x\n1,abc\n")
+    (tmp_path / "there/m/c05.csv").write_text("topic,x\n1,abc\n")
+    assert scorecube("sweep", here, "--workers", 1).status == 1
+    monkeypatch.setattr(module, "PATIENCE", 0.0)
+    outcome = scorecube("sweep", there, "--workers", 2)
+    assert outcome.status == 1
+    assert "c05: reading: " in outcome.stderr
+    assert_same(results(tmp_path / "there/study.zarr"), results(tmp_path / "here/study.zarr"))
+
+
+@pytest.mark.process
+def test_what_a_worker_cannot_do_is_done_here(cubes: Cubes, tmp_path: Path) -> None:
+    """A worker may see no study, or have too little memory for a plan."""
+    study = study_of(tmp_path / "s.zarr", {f"{name}{k}": cube for k in (1, 2) for name, cube in cubes.items()})  # fmt: skip
+    for path, memory in ((str(tmp_path / "none.zarr"), None), (study.path, 1000)):
+        task = module.SweepTask(("a1",), {0: ENTRIES[0]})
+        assert module.compute_there(path, task, memory=memory).elsewhere
+    with open_client(REPO / "cluster" / "processes.yaml", None, 2) as client:
+        remote = sc.sweep(ENTRIES[:1], study, client=client, workers=2)
+    local = sc.sweep(ENTRIES[:1], cubes)
+    for name in cubes:
+        left, right = (tree.to_dataset() for tree in (remote[f"{name}1/swap"], local[f"{name}/swap"]))  # fmt: skip
+        xr.testing.assert_identical(left.drop_attrs(), right.drop_attrs())
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_killed_sweep_is_resumed(scorecube: Cli, tmp_path: Path) -> None:
+    whole, killed = write_matrices(tmp_path / "whole", 30), write_matrices(tmp_path / "killed", 30)
+    program = "from scorecube.cli.program import main; main()"
+    command = [sys.executable, "-c", program, "sweep", str(killed), "--workers", "1"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        waited = time.monotonic()
+        while not list((tmp_path / "killed/study.zarr").glob("c03*")):
+            assert process.poll() is None, "it ended before it could be killed"
+            assert time.monotonic() - waited < 120
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+    scorecube("sweep", whole).succeeded()
+    assert "0 stored before" not in scorecube("sweep", killed).succeeded().stderr
+    assert_same(results(tmp_path / "killed/study.zarr"), results(tmp_path / "whole/study.zarr"))

@@ -1,7 +1,7 @@
-"""Limits over trials of a rate whose comparisons depend on each other within a trial: batches of trials.
+"""Limits over trials of a rate whose comparisons depend on each other within a trial.
 
-References: Kish 1965, "Survey sampling", section 5.4 (ratios of sums over clusters, and the design effect); Wilson 1927, "Probable inference, the law of
-succession, and statistical inference", JASA.
+References: Kish 1965, "Survey sampling", section 5.4 (ratios of sums over clusters, design effect);
+Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ FEW = 5
 def rate_limits(
     count: IntArray, events: IntArray, trials: IntArray, confidence: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Return limits of events / count over infinitely many trials: Wilson's, by the effective number of comparisons.
+    """Return limits of events / count: Wilson's, by the effective number of comparisons.
 
-    That is the number of independent comparisons whose rate would vary as much as that of the batches, at most all. Where few batches have an
-    event, or few have a comparison without one, it is at most the number of trials.
+    That is the number of independent comparisons whose rate would vary as that of the batches, at
+    most all; at most the number of trials where few batches have an event, or none without one.
 
     count, events: int64 (batch, ...): comparisons and events in each batch.
     trials: int64 (...): trials with a comparison.

@@ -1,16 +1,16 @@
-"""Means by a judge on all topics, corrected by the truth on some of them: prediction-powered inference.
+"""Means by a judge on all topics, corrected by the truth on some: prediction-powered inference.
 
-Estimand: the mean score under the true judgements over infinitely many topics, of which those at hand are a random sample, and those that the
-truth is known of a random part. With scores f under the judge on n topics and h under the truth on m of them,
+Estimand: the mean score under the truth over infinitely many topics, of which those at hand are a
+random sample, and those that the truth is known of a random part. With scores f under the judge on
+n topics and h under the truth on m of them,
 
     theta = lambda mean_n(f) + mean_m(h - lambda f),    lambda = cov_m(h, f) / var_m(f).
 
-Its variance is lambda**2 var_n(f) / n + var(h - lambda f) (1 / m + (mean_n(f) - mean_m(f))**2 / sum_m (f - mean_m(f))**2), where the residual variance
-has m - 2 degrees of freedom; the covariance of both parts is 0 with this lambda. The interval is by Student's t with m - 2 degrees of freedom.
-Where fewer than 8 labelled topics have another score under the truth than most, two pseudo-topics at the ends of the range are labelled, too.
+Its variance is lambda^2 var_n(f) / n + var(h - lambda f) (1 / m + (mean_n(f) - mean_m(f))^2 /
+sum_m (f - mean_m(f))^2), with m - 2 degrees of freedom of the residual variance and of Student's t.
 
-References: Angelopoulos, Bates, Fannjiang, Jordan and Zrnic 2023, "Prediction-powered inference", Science; Angelopoulos, Duchi and Zrnic 2023,
-"PPI++" (lambda); Cochran 1977, "Sampling techniques", section 12.6 (regression estimate in double sampling, the same estimator).
+References: Angelopoulos et al. 2023, "Prediction-powered inference", Science; Angelopoulos, Duchi
+and Zrnic 2023, "PPI++"; Cochran 1977, "Sampling techniques", section 12.6 (double sampling).
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ from scorecube.statistics.grid import EQUAL
 from scorecube.statistics.intervals import FEW, Sample, estimate, mean_limits, n_differing
 
 FloatArray = NDArray[np.float64]
-Ends = tuple[float, float]
 LEAST_LABELLED = 4
 """Fewest topics that the truth is known of for an interval with a judge."""
 
 
 class CorrectedMean(NamedTuple):
-    """A mean with its limits, and lambda: 0 for a judge whose scores do not vary over the labelled topics."""
+    """A mean with limits, and lambda: 0 for a judge whose labelled scores do not vary."""
 
     mean: float
     low: float
@@ -39,20 +38,23 @@ class CorrectedMean(NamedTuple):
 
 
 def corrected_mean(
-    truth: FloatArray, judge: FloatArray, further: FloatArray, ends: Ends | None, confidence: float
+    truth: FloatArray,
+    judge: FloatArray,
+    further: FloatArray,
+    ends: tuple[float, float] | None,
+    confidence: float,
 ) -> CorrectedMean:
     """Return the corrected mean of a system; NaN for too few labelled topics.
 
     truth, judge: float64 (labelled topic,): scores under both sets.
-    further: float64 (other topic,): scores under the judge on its topics without the truth.
+    further: float64 (other topic,): scores under the judge alone; without any, the mean is that of
+        the truth, as there is nothing to correct.
     ends: Least and greatest score that there can be; None if unknown.
-    confidence: Such as .95.
-    Returns mean: Without other topics that of the truth alone, as there is nothing to correct.
 
     Examples
     --------
     >>> labels, f = np.array([0.2, 0.4, 0.5, 0.9, 0.7]), np.array([0.3, 0.4, 0.6, 0.9, 0.8])
-    >>> [round(each, 3) for each in corrected_mean(labels, f, np.array([0.5, 0.4]), None, 0.95)]
+    >>> np.round(corrected_mean(labels, f, np.array([0.5, 0.4]), None, 0.95), 3).tolist()
     [0.495, 0.203, 0.788, 1.038]
     """
     from scipy.special import stdtrit
@@ -69,10 +71,10 @@ def corrected_mean(
     spread = float((from_mean**2).sum())
     slope = float((from_mean * (truth - truth.mean())).sum()) / spread if varies else 0.0
     away = float(every.mean() - judge.mean())
-    rest = truth - slope * from_mean
     few = ends is not None and n_differing(truth, width) < FEW
-    # As residuals of topics on which the judge's score is its mean: they do not change lambda.
-    found = estimate([Sample(1.0, rest, np.ones(m))], ends if few else None)
+    # Pseudo-topics are residuals where the judge's score is its mean: they do not change lambda.
+    rest = Sample(1.0, truth - slope * from_mean, np.ones(m))
+    found = estimate([rest], ends if few else None)
     n_rest = m + 2 * few
     residual = found.error**2 * n_rest * (n_rest - 1) / (n_rest - 2)
     variance = residual * (1 / n_rest + (away**2 / spread if varies else 0.0))

@@ -1,8 +1,9 @@
 """Scores as integers on one grid, so that sums over topics are exact in any order.
 
-A score x becomes ``rint((x - low) / (high - low) * 2,520,000)``, where low and high bound the scores of its metric. 2,520,000 is divisible by 10,000 and
-by 1 to 10, 12, 14, 15, 16, 20 and 30, so that printed scores, P@k and reciprocal ranks lose nothing; other scores move by at most 2e-7 of the range.
-For up to 1,400 units even the sums of squared differences are below 2**53: any BLAS, tile, order or chunking gives the same bits.
+A score x becomes ``rint((x - low) / (high - low) * 2,520,000)``, where low and high bound the
+scores of its metric. 2,520,000 is divisible by 10,000 and by 1 to 10, 12, 14, 15, 16, 20 and 30, so
+that printed scores, P@k and reciprocal ranks lose nothing; others move by at most 2e-7 of the
+range. For up to 1,400 units even sums of squared differences are below 2**53.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from scorecube.errors import BadInput
 
 FloatArray = NDArray[np.float64]
+Range = tuple[float, float]
 UNITS = 2_520_000
 """Units in the range of a metric."""
 MOST_TOPICS = 1_400
@@ -58,8 +60,26 @@ class Grid:
         return float(np.nanmax(moved, initial=0.0))
 
 
-def tightest_range(scores: FloatArray) -> tuple[float, float]:
-    """Return the tightest multiples of a power of ten that hold all scores: the range of a metric that declares none.
+def make_grid(scores: FloatArray, declared: Range | None = None) -> Grid:
+    """Return the grid of the scores of one metric under one gain setting.
+
+    scores: float64 of any shape, NaN for missing.
+    declared: Least and greatest score that there can be; None if unknown.
+    Raises BadInput: Scores outside the declared range, or too close to each other for the grid.
+    """
+    grid = Grid(*(declared or tightest_range(scores)))
+    check_range(scores, grid.low, grid.high)
+    spread = float(np.nanmax(scores) - np.nanmin(scores))
+    if 0 < spread < LEAST_SPREAD * grid.unit:
+        raise BadInput(
+            f"scores differ by up to {spread:.3g}, which is too little of the range {grid.low:g} "
+            f"to {grid.high:g}; rescale them or declare a narrower range"
+        )
+    return grid
+
+
+def tightest_range(scores: FloatArray) -> Range:
+    """Return the tightest multiples of a power of ten that hold all scores.
 
     Examples
     --------
@@ -77,56 +97,27 @@ def tightest_range(scores: FloatArray) -> tuple[float, float]:
 
 
 def check_range(scores: FloatArray, low: float, high: float) -> None:
-    """Refuse scores outside the range of their metric.
-
-    Raises
-    ------
-    BadInput
-        Naming both.
-    """
+    """Refuse scores outside the range of their metric, with a BadInput that names both."""
     least, most = float(np.nanmin(scores)), float(np.nanmax(scores))
     room = EQUAL * (high - low)
     if least < low - room or most > high + room:
         raise BadInput(
-            f"scores lie between {least:g} and {most:g}, outside the range {low:g} to {high:g} of the metric; declare another range, or import them under another name"
+            f"scores lie between {least:g} and {most:g}, outside the range {low:g} to {high:g} of "
+            "the metric; declare another range, or import them under another name"
         )
 
 
-def check_differences(scores: FloatArray, declared: tuple[float, float] | None = None) -> None:
-    """Refuse scores of which the runs differ, but on no unit by 100 units of the grid: topics differ too much beside them.
+def check_differences(scores: FloatArray, declared: Range | None = None) -> None:
+    """Refuse runs that differ, but on no unit by 100 units of the grid, with a BadInput.
 
-    scores: float64 (run, unit).
+    scores: float64 (run, unit). Differences that may come of rounding are none.
     declared: As of `make_grid`.
-
-    Raises
-    ------
-    BadInput
-        Naming the largest difference and the range. Differences that may come of rounding are none.
     """
     low, high = declared or (float(scores.min()), float(scores.max()))
     apart = float(np.ptp(scores, axis=0).max())
     if ROUNDING * float(np.abs(scores).max()) < apart < LEAST_SPREAD * (high - low) / UNITS:
         raise BadInput(
-            f"runs differ by up to {apart:.3g} on a topic, which is too little of the range {low:g} to {high:g}; subtract what all runs have in common on a topic, or declare a narrower range"
+            f"runs differ by up to {apart:.3g} on a topic, which is too little of the range "
+            f"{low:g} to {high:g}; subtract what all runs have in common on a topic, or declare a "
+            "narrower range"
         )
-
-
-def make_grid(scores: FloatArray, declared: tuple[float, float] | None = None) -> Grid:
-    """Return the grid of the scores of one metric under one gain setting.
-
-    scores: float64 of any shape, NaN for missing.
-    declared: Least and greatest score that there can be; None if unknown.
-
-    Raises
-    ------
-    BadInput
-        Scores outside the declared range, or with differences too small for the grid.
-    """
-    grid = Grid(*(declared or tightest_range(scores)))
-    check_range(scores, grid.low, grid.high)
-    spread = float(np.nanmax(scores) - np.nanmin(scores))
-    if 0 < spread < LEAST_SPREAD * grid.unit:
-        raise BadInput(
-            f"scores differ by up to {spread:.3g}, which is too little of the range {grid.low:g} to {grid.high:g}; rescale them or declare a narrower range"
-        )
-    return grid

@@ -1,8 +1,9 @@
 """Confidence limits of means and of differences of means, from scores of independent units.
 
-A unit is a topic, or a group or bag of topics with a sum and a size; the estimate is the mean over topics, the ratio of both totals, or a weighted sum of
-such means over collections. Where few units differ, what was not seen decides: two pseudo-units at the ends of the range then stand for it.
-`tests/validation` measures the coverage.
+A unit is a topic, or a group or bag of topics with a sum and a size; the estimate is the mean over
+topics, or a weighted sum of such means over collections. Where few units differ, what was not seen
+decides: two pseudo-units at the ends of the range stand for it. `tests/validation` measures the
+coverage.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
+Range = tuple[float, float]
 FEW = 8
 """Fewest units with another score than most have for limits without pseudo-units."""
 ALIKE = 1e-3
-"""Share of the range within which scores are alike, so that tiny differences on many units do not hide that all depends on a few. Measured: a run with AP
-below .001 on most topics has limits that hold in .70 of samples with a share of 1e-9, in .93 with this one, and hardly any other run has other limits."""
+"""Share of the range within which scores are alike, so that tiny differences on many units do not
+hide that all depends on a few: limits of a run with AP below .001 on most topics hold in .93 of
+samples, in .70 with a share of 1e-9."""
 
 
 class Sample(NamedTuple):
-    """Units of one collection: its weight in a mean, the sum of the scores of each unit, and its number of topics.
+    """Units of one collection: its weight, the sum of scores and the number of topics of each unit.
 
     in_bag: Topics, or groups of topics, of a unit that is a bag of them; 1 of others.
     """
@@ -31,11 +34,6 @@ class Sample(NamedTuple):
     sums: FloatArray
     sizes: FloatArray
     in_bag: float = 1.0
-
-    @property
-    def means(self) -> FloatArray:
-        """Mean score of each unit."""
-        return self.sums / self.sizes
 
 
 class Estimate(NamedTuple):
@@ -53,15 +51,16 @@ class Estimate(NamedTuple):
 
 
 def estimate(
-    samples: Sequence[Sample], pseudo: tuple[float, float] | None = None, number: float = 1.0
+    samples: Sequence[Sample], pseudo: Range | None = None, number: float = 1.0
 ) -> Estimate:
     """Return the weighted mean over collections of means over topics.
 
-    Standard errors are linearised (Cochran 1977, section 6.3), degrees of freedom units - 1 of one collection, and Satterthwaite's of several.
+    Standard errors are linearised (Cochran 1977, section 6.3); degrees of freedom are units - 1 of
+    one collection, and Satterthwaite's of several.
 
     samples: One a collection, drawn independently.
-    pseudo: Scores of further topics, or groups of mean size, in each collection; they add no degrees of freedom.
-    number: How many there are of each score.
+    pseudo: Scores of `number` further topics, or groups of mean size, in each collection; they add
+        no degrees of freedom.
 
     Examples
     --------
@@ -71,7 +70,6 @@ def estimate(
     mean, variances, freedoms = 0.0, [], []
     whole = sum(sample.weight for sample in samples)
     for weight, sums, sizes, in_bag in samples:
-        share = weight / whole
         freedoms.append(len(sums) - 1.0)
         counts = np.ones(len(sums))
         if pseudo is not None:
@@ -79,23 +77,20 @@ def estimate(
             sums = np.append(sums, np.multiply(pseudo, size))
             sizes, counts = np.append(sizes, [size, size]), np.append(counts, [number, number])
         n_units, n_topics = counts.sum(), (counts * sizes).sum()
-        own = (counts * sums).sum() / n_topics
-        residuals = sums - own * sizes
-        mean += share * own
-        error = np.sqrt(n_units / (n_units - 1) * (counts * residuals**2).sum()) / n_topics
+        mean_of_topics = (counts * sums).sum() / n_topics
+        squares = (counts * (sums - mean_of_topics * sizes) ** 2).sum()
+        share = weight / whole
+        mean += share * mean_of_topics
+        error = np.sqrt(n_units / (n_units - 1) * squares) / n_topics
         variances.append(float(share * error) ** 2)
-    total = sum(variances)
-    if len(samples) == 1 or total == 0:
-        return Estimate(float(mean), total**0.5, min(freedoms))
-    parts = sum(each**2 / freedom for each, freedom in zip(variances, freedoms, strict=True))
-    return Estimate(float(mean), total**0.5, total**2 / parts)
+    total, freedom = sum(variances), min(freedoms)
+    if len(samples) > 1 and total > 0:
+        freedom = total**2 / sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
+    return Estimate(float(mean), total**0.5, freedom)
 
 
 def n_differing(scores: ArrayLike, width: float) -> int:
-    """Return how many units have another score than those that most have: all but the most units within .001 of the range.
-
-    scores: float64 (unit,).
-    width: Of the range of the scores.
+    """Return how many units have another score than those that most have, within .001 of a width.
 
     Examples
     --------
@@ -108,21 +103,20 @@ def n_differing(scores: ArrayLike, width: float) -> int:
 
 
 def few_differ(samples: Sequence[Sample], width: float) -> bool:
-    """Return whether fewer than 8 units of all collections together have another score than most of their collection."""
-    return sum(n_differing(sample.means, width) for sample in samples) < FEW
+    """Return whether fewer than 8 units of all collections differ from most of their collection."""
+    return sum(n_differing(sums / sizes, width) for _, sums, sizes, _ in samples) < FEW
 
 
 def mean_limits(
-    samples: Sequence[Sample], ends: tuple[float, float] | None, confidence: float
+    samples: Sequence[Sample], ends: Range | None, confidence: float
 ) -> tuple[float, float]:
-    """Return limits of a mean: estimand, the mean over infinitely many topics of each collection.
+    """Return limits of a mean over infinitely many topics of each collection.
 
-    Bounded scores: t on the logit scale if at least 8 units have another score than most, else t after adding two pseudo-units at the
-    ends of the range; at another confidence than .95, as many more as t^2 is larger (as Agresti and Coull 1998 add z^2). Others: t.
+    Bounded scores: t on the logit scale if at least 8 units have another score than most, else t
+    after adding two pseudo-units at the ends of the range; at another confidence than .95, as many
+    more as t^2 is larger (as Agresti and Coull 1998 add z^2). Others: t.
 
-    samples: As of `estimate`.
     ends: Least and greatest score that there can be; None if unknown.
-    confidence: Such as .95.
 
     Examples
     --------
@@ -131,21 +125,17 @@ def mean_limits(
     [0.778, 1.0]
     """
     found = estimate(samples)
-    if ends is None:
-        margin = found.t(confidence) * found.error
-        return found.mean - margin, found.mean + margin
-    low, width = ends[0], ends[1] - ends[0]
-    if not few_differ(samples, width) and ends[0] < found.mean < ends[1]:
-        return logit_limits(found.mean, found.error, found.t(confidence), ends)
-    number = (found.t(confidence) / found.t(0.95)) ** 2
-    found = estimate(samples, ends, number)
-    margin = found.t(confidence) * found.error
-    return max(found.mean - margin, low), min(found.mean + margin, ends[1])
+    t = found.t(confidence)
+    if ends is not None:
+        if not few_differ(samples, ends[1] - ends[0]) and ends[0] < found.mean < ends[1]:
+            return logit_limits(found.mean, found.error, t, ends)
+        found = estimate(samples, ends, (t / found.t(0.95)) ** 2)
+        t = found.t(confidence)
+    low, high = ends or (-np.inf, np.inf)
+    return max(found.mean - t * found.error, low), min(found.mean + t * found.error, high)
 
 
-def logit_limits(
-    mean: float, error: float, critical: float, ends: tuple[float, float]
-) -> tuple[float, float]:
+def logit_limits(mean: float, error: float, critical: float, ends: Range) -> tuple[float, float]:
     """Return the limits of a mean within a range that are symmetric on the logit scale.
 
     critical: Standard errors between the mean and a limit, on that scale (delta method).
@@ -158,34 +148,30 @@ def logit_limits(
 
 
 def guarded_estimate(samples: Sequence[Sample], width: float | None, *, binary: bool) -> Estimate:
-    """Return the mean difference of two systems, with two pseudo-units at plus and minus the width of the range where needed.
+    """Return the mean difference of two systems, with pseudo-units at both ends where needed.
 
-    They are added where fewer than 8 units have another difference than most, and for scores of 0 and 1 always: without them a gate
-    passes a model that lost exactly the margin in up to 60 % of trials with few differing items.
+    They stand at plus and minus the width where fewer than 8 units have another difference than
+    most, and for scores of 0 and 1 always: without them a gate passes a model that lost exactly the
+    margin in up to 60 % of trials with few differing items.
 
-    samples: As of `estimate`, of differences.
+    samples: Of differences.
     width: Of the range; None if unknown: nothing is added then.
-    binary: Whether all scores are 0 or 1.
     """
-    guarded = width is not None and (binary or few_differ(samples, width))
-    return estimate(samples, (-width, width) if guarded and width is not None else None)
+    if width is None or not (binary or few_differ(samples, width)):
+        return estimate(samples)
+    return estimate(samples, (-width, width))
 
 
 def difference_limits(
     found: Estimate, width: float | None, confidence: float
 ) -> tuple[float, float]:
-    """Return limits of a difference of means: t, clipped to the width of the range.
-
-    found: Of `guarded_estimate`.
-    width: Of the range of the scores; None if unknown.
-    confidence: Such as .95.
-    """
+    """Return limits of a difference of means: t, clipped to the width of the range, if known."""
     margin, most = found.t(confidence) * found.error, np.inf if width is None else width
     return max(found.mean - margin, -most), min(found.mean + margin, most)
 
 
 class Estimates(NamedTuple):
-    """Mean differences of many pairs with standard errors, float64 (pair,) each, and the degrees of freedom of all."""
+    """Mean differences and standard errors of pairs, float64 (pair,), and degrees of freedom."""
 
     mean: FloatArray
     error: FloatArray
@@ -203,9 +189,7 @@ def guarded_estimates(
     """Return what `guarded_estimate` does, of the differences of many pairs in one collection.
 
     differences: float64 (pair, unit): mean over the topics of a unit.
-    sizes: float64 (unit,).
-    width, binary: As of `guarded_estimate`.
-    in_bag: As of `Sample`.
+    sizes, in_bag: As of `Sample`.
 
     Examples
     --------
@@ -216,24 +200,23 @@ def guarded_estimates(
     True
     """
     freedom = len(sizes) - 1.0
-    plain = _ratios(differences, sizes)
+    plain = _means_and_errors(differences, sizes)
     if width is None:
         return Estimates(*plain, freedom)
     ends = np.broadcast_to(np.array([-width, width]), (len(differences), 2))
     padded = np.concatenate([differences, ends], axis=1)
-    guarded = _ratios(padded, np.append(sizes, [sizes.mean() / in_bag] * 2))
+    guarded = _means_and_errors(padded, np.append(sizes, [sizes.mean() / in_bag] * 2))
     few: NDArray[np.bool_] = np.full(len(differences), True)
-    if not binary:
+    alike = differences.shape[1] - FEW + 1  # units that are alike where few differ
+    if not binary and alike > 0:
         ordered = np.sort(differences, axis=1)
-        alike = differences.shape[1] - FEW + 1  # units that are alike where few differ
-        if alike > 0:
-            near = ordered[:, alike - 1 :] <= ordered[:, :FEW] + ALIKE * width
-            few = np.asarray(near.any(axis=1))
+        near = ordered[:, alike - 1 :] <= ordered[:, :FEW] + ALIKE * width
+        few = np.asarray(near.any(axis=1))
     mean, error = (np.where(few, a, b) for a, b in zip(guarded, plain, strict=True))
     return Estimates(mean, error, freedom)
 
 
-def _ratios(scores: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _means_and_errors(scores: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return means over topics and their standard errors, float64 (pair,) each."""
     n_units, n_topics = len(sizes), sizes.sum()
     mean = (scores * sizes).sum(axis=1) / n_topics

@@ -1,21 +1,18 @@
 """P-values adjusted for testing many hypotheses.
 
-References: Holm 1979, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics;
-Benjamini and Hochberg 1995, "Controlling the false discovery rate", Journal of the Royal Statistical Society B.
+References: Holm 1979, "A simple sequentially rejective multiple test procedure"; Benjamini and
+Hochberg 1995, "Controlling the false discovery rate", JRSS B.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 METHODS = ("none", "holm", "bh")
-"""No adjustment, Holm (family-wise error rate), Benjamini and Hochberg (false discovery rate)."""
+"""No adjustment, family-wise error rate, false discovery rate."""
 
 
 def adjusted(p: NDArray[np.float64], method: str) -> NDArray[np.float64]:
-    """Return p-values adjusted for their number.
-
-    p: float64 (test,), between 0 and 1; NaN for tests that were not made, which remain NaN and are not counted.
-    method: One of `METHODS`.
+    """Return p-values (test,) adjusted for their number by one of `METHODS`; NaN do not count.
 
     Examples
     --------
@@ -25,13 +22,13 @@ def adjusted(p: NDArray[np.float64], method: str) -> NDArray[np.float64]:
     """
     if method == "none":
         return p
-    known = np.flatnonzero(~np.isnan(p))
-    order, left = known[np.argsort(p[known])], np.arange(len(known), 0, -1)
+    tested = np.flatnonzero(~np.isnan(p))
+    order, left = tested[np.argsort(p[tested])], np.arange(len(tested), 0, -1)
     if method == "holm":
         steps = np.maximum.accumulate(p[order] * left)
     else:  # as `scipy.stats.false_discovery_control`, which takes long to import
         order = order[::-1]
-        steps = np.minimum.accumulate(p[order] * (len(known) / left))
+        steps = np.minimum.accumulate(p[order] * (len(tested) / left))
     found = np.full(len(p), np.nan)
     found[order] = np.minimum(steps, 1.0)
     return found

@@ -21,31 +21,30 @@ def classical_p_values(test: str, differences: Array, rounding: float = 0.0) -> 
     rounding: Largest rounding error of a difference.
     Returns p: float64 (pair,); 1 for pairs without a difference.
     """
-    equal = ~differences.any(axis=1)
     p = np.ones(len(differences))
-    unequal = differences[~equal]
-    if not len(unequal):
+    unequal = differences.any(axis=1)
+    rows = differences[unequal]
+    if not len(rows):
         return p
     if test == "sign":
-        ahead, behind = (unequal > 0).sum(axis=1), (unequal < 0).sum(axis=1)
-        p[~equal] = np.minimum(
-            1.0, 2 * scipy.stats.binom.cdf(np.minimum(ahead, behind), ahead + behind, 0.5)
-        )
+        ahead, behind = (rows > 0).sum(axis=1), (rows < 0).sum(axis=1)
+        tail = scipy.stats.binom.cdf(np.minimum(ahead, behind), ahead + behind, 0.5)
+        p[unequal] = np.minimum(1.0, 2 * tail)
     elif test == "wilcoxon":
-        p[~equal] = signed_rank_p_values(unequal)
+        p[unequal] = signed_rank_p_values(rows)
     else:
-        varying = np.ptp(unequal, axis=1) > 2 * rounding
-        values = np.zeros(len(unequal))  # t of a constant difference is infinite
+        varying = np.ptp(rows, axis=1) > 2 * rounding
+        found = np.zeros(len(rows))  # t of a constant difference is infinite
         if varying.any():
-            values[varying] = scipy.stats.ttest_1samp(unequal[varying], 0.0, axis=1).pvalue
-        p[~equal] = values
+            found[varying] = scipy.stats.ttest_1samp(rows[varying], 0.0, axis=1).pvalue
+        p[unequal] = found
     return p
 
 
 def welch_p_values(first: Array, second: Array) -> Array:
-    """Return the two-sided p-values of Welch's t test of pairs of runs, as if they had other topics: float64 (pair,).
+    """Return the p-values of Welch's t test of pairs, as if runs had other topics: (pair,).
 
-    first, second: float64 (pair, topic): scores. Two runs without spread have p = 0, or 1 if they are equal.
+    first, second: float64 (pair, topic). Runs without spread have p = 0, or 1 if they are equal.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         p = scipy.stats.ttest_ind(first, second, axis=1, equal_var=False).pvalue
@@ -54,52 +53,33 @@ def welch_p_values(first: Array, second: Array) -> Array:
 
 
 def signed_rank_p_values(differences: Array) -> Array:
-    """Return the p-values of Wilcoxon's test of differences (pair, topic).
+    """Return the p-values of Wilcoxon's test of differences (pair, topic), without zeros.
 
-    Zero differences are left out. The p-value is exact for up to 50 topics without ties and zeros, and for up
-    to 13 topics with them; otherwise it is that of the normal approximation. SciPy chooses one method for all
-    pairs of a call, so pairs are divided here.
+    They are exact for up to 50 topics without ties and zeros, and up to 13 with them; otherwise
+    those of the normal approximation. SciPy chooses one method for all pairs of a call.
     """
-    n = differences.shape[1]
+    n_topics = differences.shape[1]
     ordered = np.sort(np.abs(differences), axis=1)
     distinct = (ordered[:, 0] > 0) & (np.diff(ordered, axis=1) > 0).all(axis=1)
+    if n_topics > MAX_EXACT:
+        distinct[:] = False
     p = np.empty(len(differences))
-    if n > MAX_EXACT:
-        return np.asarray(scipy.stats.wilcoxon(differences, axis=1, method="asymptotic").pvalue)
-    if distinct.any():
-        p[distinct] = scipy.stats.wilcoxon(differences[distinct], axis=1, method="exact").pvalue
-    if not distinct.all():
-        tied = differences[~distinct]
-        p[~distinct] = (
-            scipy.stats.wilcoxon(tied, axis=1, method="asymptotic").pvalue
-            if n > MAX_PERMUTED
-            else exact_p_values(tied)
-        )
+    for chosen, method in ((distinct, "exact"), (~distinct, "asymptotic")):
+        rows = differences[chosen]
+        if method == "asymptotic" and n_topics <= MAX_PERMUTED:
+            p[chosen] = exact_p_values(rows)
+        elif len(rows):
+            p[chosen] = scipy.stats.wilcoxon(rows, axis=1, method=method).pvalue
     return p
 
 
 def exact_p_values(differences: Array) -> Array:
-    """Return exact p-values of the signed-rank test with ties, over all signs."""
-    zero = differences == 0
-    ranks = np.rint(
-        2
-        * scipy.stats.rankdata(
-            np.where(zero, np.nan, np.abs(differences)), axis=1, nan_policy="omit"
-        )
-    )
-    twice = np.where(zero, 0, np.nan_to_num(ranks)).astype(
-        np.int64
-    )  # doubled: ties have half ranks
-    observed = np.where(differences > 0, twice, 0).sum(axis=1)
-    largest = int(twice.sum(axis=1).max())
-    n_vectors = np.zeros((len(differences), largest + 1))
-    n_vectors[:, 0] = 1.0
-    rank_sums = np.arange(largest + 1)
-    for rank in twice.T:
-        before = rank_sums - rank[:, np.newaxis]
-        n_vectors += np.where(
-            before >= 0, np.take_along_axis(n_vectors, np.maximum(before, 0), axis=1), 0.0
-        )
-    upper = np.where(rank_sums >= observed[:, np.newaxis], n_vectors, 0.0).sum(axis=1)
-    lower = np.where(rank_sums <= observed[:, np.newaxis], n_vectors, 0.0).sum(axis=1)
-    return np.asarray(np.minimum(1.0, 2 * np.minimum(upper, lower) / 2.0 ** differences.shape[1]))
+    """Return exact p-values of the signed-rank test with ties, over all signs: float64 (pair,)."""
+    n_topics = differences.shape[1]
+    signs = (np.arange(2**n_topics)[:, np.newaxis] >> np.arange(n_topics)) & 1
+    p = np.empty(len(differences))
+    for pair, row in enumerate(differences):
+        ranks = np.where(row == 0, 0.0, scipy.stats.rankdata(np.abs(row)) - (row == 0).sum())
+        sums, observed = signs @ ranks, ranks[row > 0].sum()
+        p[pair] = min(1.0, 2 * min((sums >= observed).mean(), (sums <= observed).mean()))
+    return p

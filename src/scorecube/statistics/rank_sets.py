@@ -1,7 +1,8 @@
 """Confidence sets of ranks from decided pairs, and groups of systems that are not separated.
 
-Reference: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference for ranks with applications to mobility across neighbourhoods and
-academic achievement across countries", Review of Economic Studies 91(1).
+Reference: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference for ranks with applications to
+mobility across neighbourhoods and academic achievement across countries", Review of Economic
+Studies 91(1).
 """
 
 from typing import Any
@@ -10,12 +11,10 @@ import numpy as np
 
 
 def rank_limits(winners: Any, losers: Any, n: int) -> tuple[Any, Any]:
-    """Return the rank set of each system, 1 the best: its limits L and U.
+    """Return the rank set of each system, 1 the best: int32 (system,), its lower and upper limit.
 
     winners, losers: int (decided pair,): the system that is concluded to be better, and the other.
     n: Number of systems.
-    Returns low, high: int32 (system,): L = 1 + number of systems concluded to be better; U = n - number concluded to be
-        worse.
 
     Examples
     --------
@@ -29,7 +28,7 @@ def rank_limits(winners: Any, losers: Any, n: int) -> tuple[Any, Any]:
 
 
 def competition_ranks(values: Any) -> Any:
-    """Return the rank of each value, 1 for the largest; equal values have the best of their ranks: int32 (value,).
+    """Return the rank of each value, 1 for the largest; equal ones have the best: int32 (value,).
 
     Examples
     --------
@@ -37,20 +36,19 @@ def competition_ranks(values: Any) -> Any:
     [3, 1, 1]
     """
     values = np.asarray(values)
-    return (1 + len(values) - np.searchsorted(np.sort(values), values, side="right")).astype(
-        np.int32
-    )
+    above = len(values) - np.searchsorted(np.sort(values), values, side="right")
+    return (1 + above).astype(np.int32)
 
 
 def groups_in_order(order: Any, first: Any, second: Any) -> tuple[Any, Any]:
-    """Return the groups of systems that follow each other in an order and of which no two are separated.
+    """Return the groups of systems that follow each other and of which no two are separated.
 
-    Groups are as large as possible, and numbered from the best; systems that share a group are not separated. Systems that
-    share none may not be separated either, if two systems between them are.
+    Groups are as large as possible, numbered from the best; systems that share one are not
+    separated. Systems that share none may not be separated either, if two between them are.
 
     order: int (system,): systems from the best to the worst.
     first, second: int (separated pair,): systems.
-    Returns begin, end: int32 (system,): number of the first and of the last group of each system, from 1.
+    Returns begin, end: int32 (system,): number of the first and of the last group, from 1.
 
     Examples
     --------
@@ -61,11 +59,10 @@ def groups_in_order(order: Any, first: Any, second: Any) -> tuple[Any, Any]:
     n = len(order)
     place = np.empty(n, np.int64)
     place[np.asarray(order)] = np.arange(n)
-    above = np.minimum(place[np.asarray(first, np.int64)], place[np.asarray(second, np.int64)])
-    below = np.maximum(place[np.asarray(first, np.int64)], place[np.asarray(second, np.int64)])
-    # The first place that is separated from a place at or after `above`.
+    ends = place[np.asarray(first, np.int64)], place[np.asarray(second, np.int64)]
+    # The first place that is separated from a place at or after the better one of a pair.
     nearest = np.full(n + 1, n)
-    np.minimum.at(nearest, above, below)
+    np.minimum.at(nearest, np.minimum(*ends), np.maximum(*ends))
     stops = np.minimum.accumulate(nearest[:n][::-1])[::-1]
     starts = np.flatnonzero(np.diff(stops, prepend=0) > 0)
     begin = 1 + np.searchsorted(stops[starts], np.arange(n), side="right")
@@ -76,7 +73,7 @@ def groups_in_order(order: Any, first: Any, second: Any) -> tuple[Any, Any]:
 def normal_step_down(
     first: Any, second: Any, statistics: Any, errors: Any, replicates: Any, alpha: float
 ) -> Any:
-    """Return which differences the step-down max-T method finds (Romano and Wolf 2005, Algorithm 4.1).
+    """Return which differences step-down max-T finds (Romano and Wolf 2005, Algorithm 4.1).
 
     first, second: int (difference,): systems.
     statistics, errors: float64 (difference,): |t|, and standard errors above 0.

@@ -1,9 +1,10 @@
 """The difference that other topics confirm with a stated confidence, from swap counts by bin.
 
-Two rules. That of the papers (`suffix`) takes the lowest bin from which on no swap rate is too high; a single bin with few comparisons moves it by
-many bins. The isotonic rule pools such a bin with its neighbours: it takes the first bin whose rate is low enough in the weighted isotonic regression
-of the rates, not increasing with the difference, with comparisons as weights (Barlow, Bartholomew, Bremner and Brunk 1972, "Statistical inference
-under order restrictions").
+Two rules. That of the papers (`suffix`) takes the lowest bin from which on no swap rate is too
+high; a single bin with few comparisons moves it by many bins. The isotonic rule takes the first bin
+whose rate is low enough in the weighted isotonic regression of the rates, not increasing with the
+difference, with comparisons as weights (Barlow, Bartholomew, Bremner and Brunk 1972, "Statistical
+inference under order restrictions").
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 ROUNDING = 1e-12
-"""Excess of a rate that comes of rounding: rates of 1e9 comparisons differ from accepted rates by 5e-11 or more."""
+"""Excess of a rate that comes of rounding."""
 
 
 class Required(NamedTuple):
     """Required differences of swap curves (...), for each level of confidence.
 
     fitted: float64 (..., bin): isotonic regression of the swap rates, NaN for empty bins.
-    isotonic, suffix: int64 (..., confidence): bin whose lower edge is required by either rule, -1 for none.
-    smooth: float64 (..., confidence): where the fitted curve reaches the accepted rate, in bin widths, NaN for nowhere.
+    isotonic, suffix: int64 (..., confidence): bin whose lower edge is required by either rule, -1
+        for none.
+    smooth: float64 (..., confidence): where the fitted curve reaches the accepted rate, in bin
+        widths, NaN for nowhere.
     """
 
     fitted: FloatArray
@@ -47,7 +50,8 @@ def required_differences(
     --------
     The third bin's rate of 2 in 10 is pooled with that of the second:
 
-    >>> required_differences(np.array([50, 90, 10, 50]), np.array([20, 3, 2, 1]), [0.95, 0.9], 4)[1:3]
+    >>> count, swaps = np.array([50, 90, 10, 50]), np.array([20, 3, 2, 1])
+    >>> required_differences(count, swaps, [0.95, 0.9], 4)[1:3]
     (array([1, 1]), array([3, 3]))
     """
     accepted = np.round(1 - np.asarray(confidence, float), 12)[:, np.newaxis] + ROUNDING
@@ -63,13 +67,13 @@ def required_differences(
 
 
 def first_bin(chosen: NDArray[np.bool_]) -> IntArray:
-    """Return the first chosen bin (...,) of bool (..., bin), -1 for none; the first bin holds differences of 0 and is never required."""
+    """Return the first chosen bin (...,) of bool (..., bin) beside bin 0, -1 for none."""
     place = np.argmax(chosen[..., 1:], axis=-1) + 1
     return np.where(chosen[..., 1:].any(axis=-1), place, -1)
 
 
 def fitted_rates(count: IntArray, swaps: IntArray) -> FloatArray:
-    """Return the weighted isotonic regression of swap rates, float64 (..., bin), not increasing along bins; NaN for empty bins.
+    """Return the weighted isotonic regression of swap rates, float64 (..., bin); NaN if empty.
 
     Examples
     --------
@@ -79,21 +83,19 @@ def fitted_rates(count: IntArray, swaps: IntArray) -> FloatArray:
     from scipy.optimize import isotonic_regression
 
     rates = np.full(count.shape, np.nan)
-    for at in np.ndindex(count.shape[:-1]):
-        filled = count[at] > 0
+    for curve in np.ndindex(count.shape[:-1]):
+        filled = count[curve] > 0
         if filled.any():
-            weights = count[at][filled].astype(float)
-            fit = isotonic_regression(
-                swaps[at][filled] / weights, weights=weights, increasing=False
-            )
-            rates[at][filled] = fit.x
+            weights = count[curve][filled].astype(float)
+            rate = swaps[curve][filled] / weights
+            rates[curve][filled] = isotonic_regression(rate, weights=weights, increasing=False).x
     return rates
 
 
 def crossing(fitted: FloatArray, bins: IntArray, accepted: FloatArray) -> FloatArray:
-    """Return where fitted curves reach the accepted rates, in bin widths: float64 (..., confidence), NaN for nowhere.
+    """Return where fitted curves reach the accepted rates, in bin widths, NaN for nowhere.
 
-    A curve is linear between the middle of a required bin and that of the last bin below it that is not empty.
+    A curve is linear between the middle of a required bin and that of the last filled bin below.
 
     fitted: float64 (..., bin): of `fitted_rates`.
     bins: int64 (..., confidence): required bins by the isotonic rule.
@@ -105,11 +107,10 @@ def crossing(fitted: FloatArray, bins: IntArray, accepted: FloatArray) -> FloatA
     >>> crossing(rates, np.array([2, -1]), np.array([0.05, 0.01])).round(6).tolist()
     [2.125, nan]
     """
-    place = np.arange(fitted.shape[-1])
-    before = np.where(np.isnan(fitted), -1, place)
-    before = np.maximum.accumulate(before, axis=-1)
+    filled = np.where(np.isnan(fitted), -1, np.arange(fitted.shape[-1]))
     above = np.maximum(bins, 1)
-    below = np.maximum(np.take_along_axis(before, above - 1, axis=-1), 0)
+    below = np.take_along_axis(np.maximum.accumulate(filled, axis=-1), above - 1, axis=-1)
+    below = np.maximum(below, 0)
     low, high = (np.take_along_axis(fitted, at, axis=-1) for at in (above, below))
     with np.errstate(invalid="ignore", divide="ignore"):
         between = below + 0.5 + (high - accepted) / (high - low) * (above - below)
@@ -118,11 +119,10 @@ def crossing(fitted: FloatArray, bins: IntArray, accepted: FloatArray) -> FloatA
 
 
 def share_beyond(count: IntArray, widths: FloatArray) -> FloatArray:
-    """Return the share of comparisons with at least a difference; within a bin they are taken as evenly spread.
+    """Return the share of comparisons with at least a difference, spread evenly within bins.
 
     count: int64 (..., bin).
-    widths: float64 (..., confidence): differences in bin widths, NaN for none.
-    Returns share: float64 (..., confidence), 0 for none.
+    widths: float64 (..., confidence): differences in bin widths, NaN for none, whose share is 0.
 
     Examples
     --------

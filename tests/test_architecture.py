@@ -55,7 +55,7 @@ LIBRARIES = {
     "statistics": "numpy scipy",
     "kernels": "numpy numba",
     "metrics": "numpy numba",
-    "collection": "numpy xarray scipy pandas",
+    "collection": "numpy xarray scipy pandas ir_measures",
     "design": "numpy xarray scipy",
     "analyses": "numpy xarray scipy",
     "ingest": "numpy xarray pandas pooch pyarrow requests ir_datasets",
@@ -80,6 +80,7 @@ HOMES = {
     "pooch": ("ingest/public.py",),
     "pyarrow": ("ingest/tables.py",),
     "ir_datasets": ("ingest/tool_objects.py",),
+    "ir_measures": ("collection/other_metrics.py",),
     "requests": ("ingest/public.py",),
     "yaml": ("execute/cluster_files.py",),
 }

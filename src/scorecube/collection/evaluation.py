@@ -11,6 +11,7 @@ from scorecube.collection import schema
 from scorecube.collection.arguments import check_dataset, labels, metric_names
 from scorecube.collection.doubts import doubts_of
 from scorecube.collection.metric_spellings import read_metric
+from scorecube.collection.other_metrics import OtherMetric
 from scorecube.collection.topic_means import summary_of
 from scorecube.errors import BadInput, BadName, check_choice, option
 from scorecube.metrics import Metric, gain_values
@@ -87,8 +88,11 @@ def evaluate(
     scores = np.empty((len(parsed), len(gain_labels), *levels.shape[:2]))
     lists = judged_lists(levels)
     for i, metric in enumerate(parsed):
-        table = gain_table if metric.definition.uses_gains else gain_table[:1]
-        scores[i] = metric.score_lists(lists, judged[kept], table[:, np.newaxis, np.newaxis])
+        if isinstance(metric, OtherMetric):
+            scores[i] = metric.score_runs(lists, judged[kept], retrieved)
+        else:
+            table = gain_table if metric.definition.uses_gains else gain_table[:1]
+            scores[i] = metric.score_lists(lists, judged[kept], table[:, np.newaxis, np.newaxis])
         if progress is not None:
             progress(i + 1, len(parsed))
     if no_relevant == "zero":

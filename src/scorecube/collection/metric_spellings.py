@@ -6,6 +6,7 @@ A spelling stands for a metric here only if both are the same number. Where they
 import difflib
 import re
 
+from scorecube.collection.other_metrics import other_metric
 from scorecube.errors import BadName
 from scorecube.metrics import DEFINITIONS, Metric, parse_metric
 
@@ -35,7 +36,6 @@ DIFFERENT = {
     "mapcut": "trec_eval's map_cut divides by all relevant documents R; AP{cut} here by min(k, R), as NTCIREVAL. Type AP{cut} if that will do",
     "ndcgburges": "gains of 2^level - 1 are a form here: type nDCG(form=exp2){cut}",
     "f1": "F measures are not computed here; type P{cut} and Recall{cut}",
-    "setf": "F measures are not computed here; type P{cut} and Recall{cut}",
 }
 """Spelling -> why there is no such metric, and what to type."""
 TYPED = re.compile(
@@ -64,6 +64,8 @@ def read_metric(text: str) -> Metric:
     except BadName as error:
         known = _respelled(text)
         if known is None:
+            if other := other_metric(text):
+                return other
             raise _unknown(text, error) from None
     return parse_metric(known)
 

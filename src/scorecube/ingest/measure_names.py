@@ -7,7 +7,7 @@ import re
 from scorecube.errors import BadName
 from scorecube.ingest.files import PathLike, bare_name
 from scorecube.metrics import parse_metric
-from scorecube.metrics.registry import has_known_name
+from scorecube.metrics.parsing import has_known_name
 
 TREC_EVAL = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG", "Rprec": "Rprec", "bpref": "bpref"}
 TREC_EVAL_CUT = {"P": "P", "ndcg_cut": "nDCG", "recall": "Recall", "success": "Hit"}

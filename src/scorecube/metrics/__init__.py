@@ -6,14 +6,8 @@ Importing this package registers its metrics; a metric in a file of your own is 
 from scorecube.metrics import binary, blended, cascade, incomplete, reciprocal
 from scorecube.metrics import cumulative_gain as gain
 from scorecube.metrics.gain_settings import gain_values
-from scorecube.metrics.registry import (
-    DEFINITIONS,
-    Definition,
-    Metric,
-    Parameter,
-    metric,
-    parse_metric,
-)
+from scorecube.metrics.parsing import parse_metric
+from scorecube.metrics.registry import DEFINITIONS, Definition, Metric, Parameter, metric
 
 __all__ = [
     "DEFINITIONS",

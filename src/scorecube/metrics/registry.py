@@ -19,13 +19,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from scorecube.errors import BadName, nearest
+from scorecube.errors import BadName
 from scorecube.kernels.jit import over_rankings
 from scorecube.metrics.common import Lists, ideal_lists, judged_lists
 
@@ -37,13 +36,11 @@ Value = float | str | tuple[float, ...]
 Cutoff = Literal["none", "optional", "required"]
 EVERY_METRIC = ("rel", "judged_only")
 """Parameters that all metrics have."""
-_PREFIX = re.compile(rf"^({'|'.join(SUMMARIES[1:])}):")
-DEEPEST, HIGHEST_LEVEL = 10**7, 127
-"""Largest cut-off, and largest relevance level of judgements."""
 LARGEST_EXPONENT = 1000
 """Largest gain of a metric that raises 2 to the gain."""
-_NAME = r"[A-Za-z][\w+\-#]*"
-_SHAPE = re.compile(rf"^(?P<name>{_NAME}?)(\((?P<inside>[^()]*)\))?(@(?P<cutoff>[0-9]+))?\Z")
+HIGHEST_LEVEL = 127
+"""Highest relevance level of judgements."""
+NAME = r"[A-Za-z][\w+\-#]*"
 
 
 @dataclass(frozen=True)
@@ -141,7 +138,7 @@ def register(definition: Definition) -> None:
     """
     name, function = definition.name, definition.function
     where = f"{function.__module__}.{function.__qualname__}"
-    if not re.fullmatch(_NAME, name):
+    if not re.fullmatch(NAME, name):
         raise BadName(
             f"metric name {name!r}, of {where}: use a letter, then letters, digits and _ + - #"
         )
@@ -341,141 +338,6 @@ class Metric:
             raise BadName(
                 f"metric {self} raises 2 to the gain, and a gain is {gains.max():g}; use gains of at most {LARGEST_EXPONENT:,}"
             )
-
-
-def has_known_name(text: str) -> bool:
-    """Return whether `parse_metric` knows the name in a text; quick for texts of any kind.
-
-    Examples
-    --------
-    >>> has_known_name("geo:nDCG(b=2)@10"), has_known_name("P"), has_known_name("401")
-    (True, True, False)
-    """
-    return _parts(text)[1] is not None
-
-
-def _parts(text: str) -> tuple[str, re.Match[str] | None]:
-    """Return the summary over topics and the parts of a metric with a known name."""
-    bare = text.replace(" ", "")
-    prefix = _PREFIX.match(bare)
-    summary, rest = (prefix[1], bare[prefix.end() :]) if prefix else (MEAN, bare)
-    shape = _SHAPE.match(rest)
-    return summary, shape if shape and shape["name"] in DEFINITIONS else None
-
-
-def parse_metric(text: str) -> Metric:
-    """Parse a metric name such as ``AP``, ``AP(rel=2)``, ``nDCG(b=2)@10`` or ``NWRR(beta=2:3:4)``.
-
-    Parameters
-    ----------
-    text
-        Name, parameters in brackets, ``@`` and cut-off; spaces are ignored.
-
-    Returns
-    -------
-    metric
-        With all parameters set.
-
-    Raises
-    ------
-    BadName
-        An unknown name, with the nearest known ones; an unknown parameter; an invalid value.
-
-    Examples
-    --------
-    >>> str(parse_metric("nERR( form=exp2 )@10"))
-    'nERR(form=exp2)@10'
-    >>> parse_metric("AP(rel=2)").rel
-    2
-    """
-    summary, shape = _parts(text)
-    if shape is None:
-        start = re.match(_NAME, text.strip().removeprefix(f"{summary}:"))
-        name = start[0] if start else text
-        raise BadName(
-            f"unknown metric {text!r}; the nearest known ones are: {nearest(name, list(DEFINITIONS))}"
-        )
-    definition = DEFINITIONS[shape["name"]]
-    cutoff = whole_number(shape["cutoff"] or "0", DEEPEST)
-    if cutoff is None:
-        raise BadName(f"metric {text!r}: the cut-off is above {DEEPEST:,}")
-    if shape["cutoff"] is not None and (definition.cutoff == "none" or cutoff < 1):
-        raise BadName(f"metric {text!r}: {definition.name} takes no cut-off @{shape['cutoff']}")
-    if shape["cutoff"] is None and definition.cutoff == "required":
-        raise BadName(
-            f"metric {text!r}: {definition.name} needs a cut-off, for example {definition.name}@10"
-        )
-    rel, judged_only, settings = _parse_settings(text, shape["inside"] or "", definition)
-    return Metric(definition.name, rel, cutoff, settings, judged_only, summary)
-
-
-def whole_number(text: str, largest: int) -> int | None:
-    """Return an integer of at least 0; None for other texts, and for numbers above `largest` of any length.
-
-    Examples
-    --------
-    >>> whole_number("010", 100), whole_number("-1", 100), whole_number("9" * 5000, 100)
-    (10, None, None)
-    """
-    digits = text.lstrip("0") or text[-1:]
-    if not (text.isascii() and text.isdigit()) or len(digits) > len(str(largest)):
-        return None
-    return int(digits) if int(digits) <= largest else None
-
-
-def _parse_settings(
-    text: str, inside: str, definition: Definition
-) -> tuple[int, bool, tuple[tuple[str, Value], ...]]:
-    """Return `rel`, `judged_only` and the values that differ from the defaults, from the text between the brackets."""
-    items = [item.partition("=") for item in inside.split(",")] if inside else []
-    keys = [key for key, _, _ in items]
-    if repeated := ["".join(item) for item in items if keys.count(item[0]) > 1]:
-        raise BadName(f"metric {text!r}: {', '.join(repeated)} set the same thing")
-    rel, judged_only = 1, False
-    values: dict[str, Value] = {}
-    for key, equals, value in items:
-        if key == "rel" and (level := whole_number(value, HIGHEST_LEVEL)):
-            rel = level
-        elif key == "judged_only" and value in ("True", "False"):
-            judged_only = value == "True"
-        elif key in definition.parameters:
-            values[key] = _parse_value(text, key, value, definition.parameters[key])
-        else:
-            known = ", ".join([*EVERY_METRIC, *definition.parameters])
-            raise BadName(
-                f"metric {text!r}: {key + equals + value!r} is not a setting of {definition.name}; known: {known}"
-            )
-    declared = definition.parameters.items()
-    settings = tuple(
-        (key, values[key])
-        for key, each in declared
-        if key in values and values[key] != each.default
-    )
-    return rel, judged_only, settings
-
-
-def _parse_value(text: str, key: str, value: str, parameter: Parameter) -> Value:
-    if parameter.words:
-        if value not in parameter.words:
-            raise BadName(
-                f"metric {text!r}: {key}={value!r}; expected one of {', '.join(parameter.words)}"
-            )
-        return value
-    try:
-        numbers = tuple(float(part) for part in value.split(":"))
-    except ValueError:
-        numbers = ()
-    if not numbers or not all(parameter.allows(number) for number in numbers):
-        raise BadName(f"metric {text!r}: {key}={value!r} is not a number{parameter.bounds()}")
-    if parameter.rising and any(after <= before for before, after in pairwise(numbers)):
-        raise BadName(
-            f"metric {text!r}: {key}={value!r} must rise from the highest level to the lowest"
-        )
-    if isinstance(parameter.default, tuple):
-        return numbers
-    if len(numbers) > 1:
-        raise BadName(f"metric {text!r}: {key} takes one number, found {value!r}")
-    return numbers[0]
 
 
 def _print_value(value: Value) -> str:

@@ -1,0 +1,95 @@
+"""Metrics that scorecube does not define, computed by the package ir_measures where it is installed.
+
+They know neither gain settings nor teams that are left out.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scorecube.errors import BadName
+from scorecube.metrics.common import Lists
+from scorecube.metrics.registry import Definition, Metric
+
+OF_SUBTOPICS = ("alpha", "StRecall", "NRBP", "nNRBP")
+"""Names of measures that need judgements by subtopic, which are not read."""
+
+
+@dataclass(frozen=True)
+class OtherMetric(Metric):
+    """A metric of ir_measures; `name` is its whole name there, e.g. ``Judged@10``."""
+
+    @property
+    def definition(self) -> Definition:
+        """A definition without a function."""
+        return Definition(self.name, _no_function, "ir_measures", "optional", False, {})
+
+    def score_lists(
+        self,
+        lists: Lists,  # noqa: ARG002
+        judged: NDArray[np.int64],  # noqa: ARG002
+        gains: NDArray[np.float64],  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        raise BadName(f"{self.name}, of ir_measures, cannot be computed without some teams")
+
+    def score_runs(
+        self, lists: Lists, judged: NDArray[np.int64], retrieved: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Score lists by their judged documents (run, topic, entry) and lengths (run, topic); NaN where no document is relevant."""
+        import ir_measures
+
+        measure, scores = ir_measures.parse_measure(self.name), np.full(retrieved.shape, np.nan)
+        scores[:, judged[:, 1:].any(axis=1)] = 0.0  # of an empty list
+        for run in range(len(scores)):
+            ranked, labels = _of_run(lists.ranks[run], lists.levels[run], judged, retrieved[run])
+            for found in ir_measures.evaluator([measure], labels).iter_calc(ranked):
+                scores[run, int(found.query_id)] = found.value
+        scores[:, ~judged[:, 1:].any(axis=1)] = np.nan
+        return scores
+
+
+def other_metric(text: str) -> OtherMetric | None:
+    """Return the metric of ir_measures that a text names; None if there is none that can be computed."""
+    try:
+        import ir_measures
+
+        measure = ir_measures.parse_measure(text)
+        name = str(measure)
+        if name.startswith(OF_SUBTOPICS) or "_IA" in name:
+            return None
+        list(ir_measures.evaluator([measure], {"1": {"d": 1}}).iter_calc({"1": {"d": 1.0}}))
+    except Exception:  # of whatever kind: of the package, its parser and its providers
+        return None
+    return OtherMetric(name)
+
+
+def _of_run(
+    ranks: NDArray[np.int32],
+    levels: NDArray[np.int8],
+    judged: NDArray[np.int64],
+    retrieved: NDArray[np.int64],
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
+    """Return the ranked documents of a run and the judgements, by topic; documents are named by their ranks."""
+    ranked: dict[str, dict[str, float]] = {}
+    labels: dict[str, dict[str, int]] = {}
+    for topic, length in enumerate(retrieved.tolist()):
+        known = levels[topic] >= 0
+        at_rank = dict(
+            zip(ranks[topic, known].tolist(), levels[topic, known].tolist(), strict=True)
+        )
+        left = judged[topic] - np.bincount(levels[topic, known], minlength=judged.shape[1])
+        others = np.repeat(np.arange(len(left)), np.maximum(left, 0)).tolist()
+        labels[str(topic)] = {f"r{rank}": level for rank, level in at_rank.items()} | {
+            f"o{k}": level for k, level in enumerate(others)
+        }
+        if length:
+            ranked[str(topic)] = {
+                f"r{rank}": float(length + 1 - rank) for rank in range(1, length + 1)
+            }
+    return ranked, labels
+
+
+def _no_function(*_: Any) -> None:
+    raise NotImplementedError("metrics of ir_measures have no function")

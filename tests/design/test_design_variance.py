@@ -128,6 +128,7 @@ def test_equal_runs_and_few_topics_have_no_limits() -> None:
 def test_one_run_has_the_variance_within_it_alone() -> None:
     found = design_of_cube(simulate_cube(n_runs=3, seed=3).isel(run=[0]))
     assert found["topics"].isnull().all()
+    assert found["variance"].isnull().all()
     assert (found["one_way_topics"] > 2).all()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.jackknife import FloatArray, limits, of_scores
+from scorecube.analyses.jackknife import limits, of_scores
 from scorecube.analyses.table import make_table
 from scorecube.collection import schema
 from scorecube.collection.schema import CELL, Variable
@@ -19,14 +19,18 @@ from scorecube.design.parameters import QUANTITIES
 from scorecube.errors import BadInput, BadPlan
 from scorecube.statistics.variance import components, within_system_variance
 
+Missing = Literal["refuse", "drop"]
 RESIDUAL, ONE_WAY = "residual_variance", "one_way"
-MEANINGS = {
-    "variance": "variance of scores within systems (one-way)",
-    RESIDUAL: "variance of scores left after systems and topics (two-way)",
+ESTIMATES = {
+    "variance": ("variance of scores within systems (one-way)", within_system_variance),
+    RESIDUAL: (
+        "variance of scores left after systems and topics (two-way)",
+        lambda scores: components(scores)[-1],
+    ),
 }
 VARIANCES = tuple(
     variable
-    for name, meaning in MEANINGS.items()
+    for name, (meaning, _) in ESTIMATES.items()
     for variable in (
         *schema.variables(CELL, "estimate", **{name: meaning}),
         *schema.limits(name, CELL, "1", f"{{}} limit of the {meaning}"),
@@ -35,10 +39,7 @@ VARIANCES = tuple(
 """Of `variances`."""
 TOPIC_LIMITS = schema.limits("topics", (), "topics", "{} limit of the number of topics")
 VARIABLES = (
-    *(
-        Variable(name, (), "f", each.units, each.meaning, each.role)
-        for name, each in QUANTITIES.items()
-    ),
+    *(Variable(name, (), "f", of.units, of.meaning, of.role) for name, of in QUANTITIES.items()),
     *TOPIC_LIMITS,
 )
 """Of designs."""
@@ -47,7 +48,7 @@ FEWEST = 25
 OPTIONS = ("min_diff", "systems", "alpha", "beta")
 
 
-def variances(cube: Any, missing: Literal["refuse", "drop"] = "refuse") -> xr.Dataset:
+def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
     """Estimate the variances of every metric and gain setting of a cube.
 
     Parameters
@@ -76,29 +77,19 @@ def variances(cube: Any, missing: Literal["refuse", "drop"] = "refuse") -> xr.Da
     (('metric', 'gain'), [[0.0579], [0.0608]])
     """
     table = make_table(cube, missing=missing, bags=None)
+    n_units = table.sizes.size  # of topics in groups, the groups
     values: dict[str, Any] = {}
-    for name, estimate in (("variance", within_system_variance), (RESIDUAL, _residual)):
-        found = of_scores(table, estimate, 0, len(table.scores))
-        enough = table.sizes.size >= FEWEST
-        low, high = limits(found[0], found[1:] if enough else found[:0], "log")
-        values |= {name: found[0], f"{name}_low": low, f"{name}_high": high}
-    attrs = {
-        key: cube.attrs[key]
-        for key in ("collection", names.LEFT_OUT)
-        if key in getattr(cube, "attrs", {})
-    }
-    # Of topics in groups, the groups are what is counted.
-    attrs |= {"trials": 0, "n_topics": table.sizes.size, "notes": list(table.notes)}
+    for name, (_, estimate) in ESTIMATES.items():
+        whole, *left_out = of_scores(table, estimate, 0, len(table.scores))
+        low, high = limits(whole, np.array(left_out if n_units >= FEWEST else []), "log")
+        values |= {name: whole, f"{name}_low": low, f"{name}_high": high}
+    of_cube = getattr(cube, "attrs", {})
+    kept = {key: of_cube[key] for key in ("collection", names.LEFT_OUT) if key in of_cube}
+    attrs = kept | {"trials": 0, "n_topics": n_units, "notes": list(table.notes)}
     return table.dataset(VARIANCES, values, attrs=attrs)
 
 
-def _residual(scores: FloatArray) -> FloatArray:
-    return np.asarray(components(scores)[-1])
-
-
-def design_of_cube(
-    cube: Any, missing: Literal["refuse", "drop"] = "refuse", **settings: Any
-) -> xr.Dataset:
+def design_of_cube(cube: Any, missing: Missing = "refuse", **settings: Any) -> xr.Dataset:
     """Return the number of topics that comparisons of systems on the same topics need.
 
     Parameters
@@ -116,28 +107,32 @@ def design_of_cube(
         numbers: systems that have topics of their own, by the variance within systems.
     """
     found = variances(cube, missing)
-    result = _with_limits(found, RESIDUAL, settings | {"paired": True})
-    one_way = _with_limits(found, "variance", settings)
+    result = _sizes_with_limits(found, RESIDUAL, settings | {"paired": True})
+    one_way = _sizes_with_limits(found, "variance", settings)
     added = {}
     for name in (*one_way.data_vars, "variance"):
-        added[f"{ONE_WAY}_{name}"] = one_way[name].variable
         meaning = f"{one_way[name].attrs['long_name']}, systems with topics of their own"
-        added[f"{ONE_WAY}_{name}"].attrs["long_name"] = meaning
+        variable = one_way[name].variable.copy(deep=False)
+        variable.attrs = variable.attrs | {"long_name": meaning}
+        added[f"{ONE_WAY}_{name}"] = variable
     notes = list(dict.fromkeys([*found.attrs["notes"], *result.attrs["notes"]]))
     return result.assign(added).assign_attrs(found.attrs | {"notes": notes})
 
 
-def _with_limits(found: xr.Dataset, name: str, settings: dict[str, Any]) -> xr.Dataset:
-    """Return the sizes for a variance, with those for its limits; missing where the variance is."""
+def _sizes_with_limits(found: xr.Dataset, name: str, settings: dict[str, Any]) -> xr.Dataset:
+    """Return the sizes for a variance and for its limits; missing where the variance is."""
     parts = []
     for end in ("", "_low", "_high"):
         variance = found[f"{name}{end}"].reset_coords(drop=True)
-        known = np.isfinite(variance)
+        known = variance.notnull()
         sizes = topic_set_size(variance.where(known, 1.0), **settings)
-        parts.append(sizes if bool(known.all()) else sizes.where(known))
+        if not known.all():
+            shown = variance.variable.copy(deep=False)
+            shown.attrs = sizes["variance"].attrs
+            sizes = sizes.where(known).assign_coords(variance=shown)
+        parts.append(sizes)
     low, high = (part["topics"].drop_vars("variance").variable for part in parts[1:])
-    result = parts[0].assign(topics_low=low, topics_high=high)
-    return schema.annotate(result, TOPIC_LIMITS)
+    return schema.annotate(parts[0].assign(topics_low=low, topics_high=high), TOPIC_LIMITS)
 
 
 def page_design(cube: xr.Dataset, name: str) -> xr.Dataset | None:
@@ -149,10 +144,12 @@ def page_design(cube: xr.Dataset, name: str) -> xr.Dataset | None:
         result = design_of_cube(cube, "drop")
     except (BadPlan, BadInput):  # no complete topics, scores out of range, or too many topics
         return None
-    varied = (result["variance"] > 0).all("gain")
-    if not varied.any():
-        return None
-    return with_options(result.isel(metric=varied.values)).assign_attrs(collection=name)
+    varied = (result["variance"] > 0).all("gain").values
+    return (
+        with_options(result.isel(metric=varied)).assign_attrs(collection=name)
+        if varied.any()
+        else None
+    )
 
 
 def with_options(result: xr.Dataset) -> xr.Dataset:
@@ -162,13 +159,11 @@ def with_options(result: xr.Dataset) -> xr.Dataset:
     return result.assign_attrs(plan=json.dumps({"options": options}))
 
 
-def widths_of_cube(
-    cube: xr.Dataset, missing: Literal["refuse", "drop"] = "drop", **settings: Any
-) -> xr.Dataset:
+def widths_of_cube(cube: xr.Dataset, missing: Missing = "drop", **settings: Any) -> xr.Dataset:
     """Return the worst-case widths for the variances within systems of a cube."""
     found = variances(cube, missing)
-    unknown = found["variance"].isnull().any("gain")
+    unknown = found["variance"].isnull().any("gain").values
     if unknown.any():
-        metrics = ", ".join(found[names.METRIC].values[unknown.values])
+        metrics = ", ".join(found[names.METRIC].values[unknown])
         raise BadPlan(f"no variance of {metrics}: 2 topics are needed")
     return wcw(found["variance"], **settings).assign_attrs(found.attrs)

@@ -26,7 +26,6 @@ from scorecube.statistics.variance import (
     topics_for,
 )
 
-_BY_SOURCE, _RATIO = (*CELL, names.SOURCE), (*CELL, names.COEFFICIENT)
 POINTS = 60
 """Numbers of topics of a curve."""
 
@@ -34,14 +33,14 @@ POINTS = 60
 def _with_limits(
     name: str, dim: str, meaning: str, unit: str = "1", form: str = ""
 ) -> tuple[Variable, ...]:
-    dims = (*_RATIO, dim) if dim else _RATIO
+    dims = (*CELL, names.COEFFICIENT, *([dim] if dim else []))
     (estimate,) = variables(dims, "estimate", unit, form=form, **{name: meaning})
     return (estimate, *schema.limits(name, dims, unit, f"{{}} limit of the {meaning}", form=form))
 
 
 VARIABLES = (
     *variables(
-        *(_BY_SOURCE, "estimate"),
+        *((*CELL, names.SOURCE), "estimate"),
         form=".5f",
         component="variance of systems, topics or their interaction; 0 for a negative estimate",
         unbounded_component="unbiased estimate of the variance",
@@ -106,18 +105,18 @@ class Reliability(TableAnalysis):
         return len(table.scores)
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Concat]:
-        found = of_scores(table, components, start, stop)
-        return {"variances": Concat(found)}
+        return {"variances": Concat(of_scores(table, components, start, stop))}
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        n_topics = table.sizes.size
-        variances = totals["variances"]
+        variances, n_topics = np.moveaxis(totals["variances"], -1, 1), table.sizes.size
         sizes = np.array(self.topic_sizes or (n_topics,))
-        ratio = np.array([ratios(each) for each in variances])  # (1 + group, coefficient, cell)
+        ratio = np.array([ratios(of_cells.T).T for of_cells in variances])
         low, high = limits(ratio[0], ratio[1:], "log")
         points = np.linspace(1, max(2 * n_topics, 1.05 * sizes.max()), POINTS)
-        values: dict[str, Any] = {"unbounded_component": variances[0]}
-        values["component"] = np.maximum(variances[0], 0.0)
+        values: dict[str, Any] = {
+            "unbounded_component": variances[0],
+            "component": np.maximum(variances[0], 0.0),
+        }
         # The larger the ratio, the fewer the topics.
         for end, of, of_topics in (
             ("", ratio[0], ratio[0]),
@@ -127,10 +126,7 @@ class Reliability(TableAnalysis):
             values[f"ratio{end}"] = of
             values[f"value{end}"] = coefficient(of[..., np.newaxis], sizes)
             values[f"curve{end}"] = coefficient(of[..., np.newaxis], points)
-            values[f"topics{end}"] = _needed(of_topics, self.target)
-        by_cell = {name: np.moveaxis(array, 1, 0) for name, array in values.items()}
-        for name in ("component", "unbounded_component"):
-            by_cell[name] = values[name].T
+            values[f"topics{end}"] = topics_needed(of_topics, self.target)
         coords = {
             names.COEFFICIENT: label_array(COEFFICIENTS),
             names.SOURCE: label_array(SOURCES),
@@ -138,21 +134,21 @@ class Reliability(TableAnalysis):
             names.TARGET: np.array(self.target),
             "curve_topics": points,
         }
-        notes = _negative(table, variances[0])
+        notes = about_negative(table, variances[0])
         attrs = {"trials": 0, "n_topics": n_topics, "confidence": CONFIDENCE, "notes": notes}
-        return table.dataset(VARIABLES, by_cell, coords, attrs)
+        return table.dataset(VARIABLES, values, coords, attrs)
 
 
-def _needed(ratio: FloatArray, targets: tuple[float, ...]) -> FloatArray:
+def topics_needed(ratio: FloatArray, targets: tuple[float, ...]) -> FloatArray:
     """Return numbers of topics for targets, (..., target); NaN where none suffices."""
     topics = np.stack([topics_for(ratio, target) for target in targets], axis=-1)
     return np.where(np.isfinite(topics), topics, np.nan)
 
 
-def _negative(table: Table, variances: FloatArray) -> list[str]:
-    """Return a note on negative estimates of variances."""
-    found = []
+def about_negative(table: Table, variances: FloatArray) -> list[str]:
+    """Return a note on negative estimates of variances, (cell, source)."""
+    labels = []
     for k, metric in enumerate(table.metrics):
-        below = (variances[:, table.cell_of[k]] < 0).any(axis=1)
-        found += [f"{source} by {metric}" for source in np.array(SOURCES)[below]]
-    return [f"Negative estimates of variance count as 0: {', '.join(found)}."] if found else []
+        below = (variances[table.cell_of[k]] < 0).any(axis=0)
+        labels += [f"{source} by {metric}" for source in np.array(SOURCES)[below]]
+    return [f"Negative estimates of variance count as 0: {', '.join(labels)}."] if labels else []

@@ -1,4 +1,4 @@
-"""What scores and judgements show by themselves: means, how hard topics are, preferred ranks."""
+"""What scores and judgements show by themselves: means, sizes, preferred ranks."""
 
 import numpy as np
 import xarray as xr
@@ -7,26 +7,12 @@ from scorecube import names
 from scorecube.collection.schema import CELL, LEVEL_AT_RANK, annotate, labels_of, variables
 from scorecube.collection.topic_means import summarise
 
-_TOPIC = (*CELL, names.TOPIC)
 _RANK = (names.TOPIC, names.LEVEL)
 MEANS = (
     *variables(
         (*CELL, names.RUN), "estimate", "score", mean="mean score, or the metric's other summary"
     ),
     *variables((*CELL, names.RUN), "count", "topics", n_topics="topics with a score"),
-)
-DIFFICULTY = (
-    *variables(
-        *(_TOPIC, "estimate", "score"),
-        mean="mean over runs",
-        sd="standard deviation over runs",
-        best_score="largest score of a run",
-    ),
-    *variables(_TOPIC, "share", zero_share="share of runs with a score of 0"),
-    *variables(
-        _TOPIC, "label", best_run="run with the largest score; of several the first by name"
-    ),
-    *variables(_TOPIC, "count", "runs", n_runs="runs with a score"),
 )
 STATISTICS = (
     *variables((), "count", "runs", n_runs="runs"),
@@ -60,23 +46,6 @@ def means(cube: xr.Dataset) -> xr.Dataset:
     counts = cube[names.SCORE].count(names.TOPIC)
     found = cube.drop_vars(names.SCORE).assign(mean=summarise(cube), n_topics=counts)
     return annotate(found, MEANS)
-
-
-def difficulty(cube: xr.Dataset) -> xr.Dataset:
-    """Return how hard every topic is: `DIFFICULTY`."""
-    scores = cube[names.SCORE].transpose(*_TOPIC, names.RUN)
-    counts = scores.count(names.RUN)
-    runs = np.array(labels_of(cube, names.RUN), object)
-    best = runs[scores.fillna(-np.inf).argmax(names.RUN).values]
-    found = {
-        "mean": scores.mean(names.RUN),
-        "sd": scores.std(names.RUN, ddof=1),
-        "zero_share": (scores == 0).sum(names.RUN) / counts.where(counts > 0),
-        "best_run": xr.DataArray(best, dims=_TOPIC).where(counts > 0, ""),
-        "best_score": scores.max(names.RUN),
-        "n_runs": counts,
-    }
-    return annotate(xr.Dataset(found, attrs=cube.attrs), DIFFICULTY)
 
 
 def statistics(rankings: xr.Dataset) -> xr.Dataset:

@@ -45,17 +45,6 @@ CELLS = replace(
     declared("metric gain run topic", "metric gain run topic score"), source=Source.CUBE
 )
 """Score of every run on every topic."""
-TOPICS = _of(
-    score_facts.difficulty,
-    score_facts.DIFFICULTY,
-    declared(
-        "metric gain topic",
-        "metric gain topic mean sd zero_share best_run best_score n_runs",
-        sort="mean",
-        within=2,
-    ),
-)
-"""Every topic, hardest first: mean and deviation over runs, share of zeros, best run and score."""
 VARIANCE = _of(
     lambda cube: designs.variances(without_other_summaries(cube), "drop"),
     designs.VARIANCES,
@@ -117,7 +106,6 @@ VIEW = View(
     tables={
         "means": MEANS,
         "cells": CELLS,
-        "topics": TOPICS,
         "variance": VARIANCE,
         "statistics": STATISTICS,
         "preferred_rank": PREFERRED_RANK,

@@ -51,12 +51,9 @@ len(list(study))
 
 # %%
 (folder / "sweep.toml").write_text("""\
-study = "results.zarr"
+study = "collections.zarr"
 trials = 1000
 seed = 1
-
-[[collection]]
-study = "collections.zarr"
 
 [[analysis]]
 name = "tukey"
@@ -95,7 +92,7 @@ def sweep(*words):
 
 # %%
 print(sweep("--cluster", "processes.yaml"))
-stored = sc.open_study(folder / "results.zarr")
+stored = sc.open_study(folder / "collections.zarr")
 results = {name: stored[name].contents()["results"] for name in stored}
 pd.DataFrame(results).T.head()
 

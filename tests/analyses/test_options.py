@@ -82,8 +82,7 @@ def test_a_declared_option_is_everywhere(graded: type[Graded], tmp_path: Path) -
     )
     path.write_text('[[analysis]]\nname = "graded"\ngrade = "corse"\n')
     with pytest.raises(
-        BadInput,
-        match=r"sweep\.toml:1: grade = 'corse' of graded; grade 'corse' is not one of fine",
+        BadInput, match=r"\(graded\): grade = 'corse': grade 'corse' is not one of fine"
     ):
         read_sweep(path)
     with pytest.raises(BadPlan, match="grade 'corse' is not one of fine, coarse") as caught:

@@ -90,8 +90,9 @@ def assert_same_bits(one: xr.Dataset, other: xr.Dataset) -> None:
 def test_a_sweep_stores_at_a_url(s3: str, study: Path, tmp_path: Path, scorecube: Cli) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text(
-        f'study = "{s3}"\ntrials = 20\nseed = 1\n[[collection]]\nstudy = "{study}"\n[[analysis]]\nname = "swap"\nsize = 3\n'
+        f'study = "{s3}"\ntrials = 20\nseed = 1\n[[analysis]]\nname = "swap"\nsize = 3\n'
     )
+    open_study(s3, mode="a").add("small", cube=open_study(study)["small"].cube)
     scorecube("sweep", file).succeeded()
     assert "1 stored before" in scorecube("sweep", file).succeeded().stderr
     (made,) = open_study(s3)["small"].results("swap")

@@ -63,17 +63,17 @@ def test_each_match_is_a_collection(tmp_path: Path) -> None:
         ("a-x", str(tmp_path / "a/x.csv")),
         ("b-x", str(tmp_path / "b/x.csv.gz")),
     ]
-    assert sweep.sources[0].location == (str(tmp_path / "sweep.toml"), 1)
+    assert sweep.sources[0].where == f"{tmp_path / 'sweep.toml'}: [[collection]] 1"
 
 
 def test_options_of_readers_and_paths(tmp_path: Path) -> None:
     text = f'{RUNS}teams = "t.csv"\nmetrics = ["AP"]\nlevels = "2:1"\ndepth = 5\n'
     (source,) = read_sweep(write_sweep(tmp_path, f'gains = ["1:1"]\n{text}{ANALYSIS}')).sources
-    paths = {key: str(tmp_path / name) for key, name in (("runs", "r"), ("qrels", "q"), ("teams", "t.csv"))}  # fmt: skip
-    given = {key: value for key, value in source.settings.items() if key not in paths}
-    assert source.settings == paths | given
-    assert [list(given.pop(key)) for key in ("metrics", "gains")] == [["AP"], ["1:1"]]
-    assert given == {"levels": "2:1", "depth": 5}
+    paths = {"runs": "r", "qrels": "q", "teams": "t.csv"}
+    assert source.settings == {
+        **{key: str(tmp_path / name) for key, name in paths.items()},
+        "metrics": ("AP",), "gains": ("1:1",), "levels": "2:1", "depth": 5,
+    }
 
 
 MISTAKES = {
@@ -81,30 +81,32 @@ MISTAKES = {
     "a long integer": ("seed = " + "1" * 5000 + "\n" + ANALYSIS, "is not TOML"),
     "deep": (f"{ANALYSIS}size = {'[' * 100_000}{']' * 100_000}\n", "nested too deeply"),
     "nothing to do": ("trials = 5", "no [[analysis]]"),
-    "setting": ("trails = 5\n" + ANALYSIS, "sweep.toml:1: unknown setting 'trails'"),
-    "type": ("trials = true\n" + ANALYSIS, "trials = True of a sweep; expected a whole number"),
-    "seed": ("study = 's'\nseed = -5\n" + ANALYSIS, "sweep.toml:2: seed = -5 of a sweep"),
-    "workers": ("workers = 0\n" + ANALYSIS, "sweep.toml:1: workers = 0 of a sweep"),
-    "analysis": ('[[analysis]]\nname = "swop"\n', "unknown analysis 'swop'; the nearest"),
-    "option": (ANALYSIS + "\n" + ANALYSIS + "sise = 5\n", "sweep.toml:4: unknown setting 'sise'"),
-    "option type": (ANALYSIS + "confidence = 0.95\n", "confidence = 0.95 of swap; expected a list"),
-    "option range": (ANALYSIS + "bins = 1\n", "sweep.toml:1: bins = 1 of swap; expected auto or"),
+    "no tables": ("analysis = 5", "expected tables [[analysis]]"),
+    "setting": ("trails = 5\n" + ANALYSIS, "unknown setting 'trails'; the nearest"),
+    "type": ("trials = true\n" + ANALYSIS, "trials = True: expected a whole number"),
+    "seed": ("seed = -5\n" + ANALYSIS, "seed = -5: expected a whole number from 0"),
+    "workers": ("workers = 0\n" + ANALYSIS, "workers = 0: expected"),
+    "analysis": ('[[analysis]]\nname = "swop"\n', "[[analysis]] 1: unknown analysis 'swop'"),
+    "option": (ANALYSIS * 2 + "sise = 5\n", "[[analysis]] 2 (swap): unknown setting 'sise'"),
+    "option type": (ANALYSIS + "confidence = 0.95\n", "confidence = 0.95: expected a list"),
+    "option range": (ANALYSIS + "bins = 1\n", "[[analysis]] 1 (swap): bins = 1: expected auto or"),
     "option value": (ANALYSIS + "size = [[[[5]]]]\n", "expected a whole number or a list"),
     "option text": (ANALYSIS + 'size = "5..x"\n', "5..x"),
-    "collections": (ANALYSIS + "collections = [5]\n", "collections of swap holds 5"),
-    "grid": (ANALYSIS + "grid = 0\n", "grid = 0 of swap; expected a table"),
-    "grid of no list": (
-        ANALYSIS + "grid = { size = 5 }\n",
-        "grid.size = 5 of swap; expected a list",
+    "collections": (ANALYSIS + "collections = [5]\n", "collections = [5]: expected a list"),
+    "grid": (ANALYSIS + "grid = 0\n", "grid = 0; expected lists of values"),
+    "grid of no list": (ANALYSIS + "grid = { size = 5 }\n", "expected lists of values"),
+    "grid value": (ANALYSIS + "grid = { seed = [1, -5] }\n", "(swap): seed = -5: expected"),
+    "no name": (
+        '[[collection]]\nscores = "x"\n' + ANALYSIS,
+        "[[collection]] 1: the collection needs",
     ),
-    "grid value": (ANALYSIS + "grid = { seed = [1, -5] }\n", "sweep.toml:1: seed = -5 of swap"),
-    "no name": ('[[collection]]\nscores = "x"\n' + ANALYSIS, "a [[collection]] needs a name"),
+    "one name twice": (RUNS + RUNS + ANALYSIS, "[[collection]] 2: another collection before this"),
     "two kinds": (RUNS + 'scores = "y"\n' + ANALYSIS, "found runs and scores"),
     "no judgements": ('[[collection]]\nname = "x"\nruns = "y"\n' + ANALYSIS, "add qrels = FILE"),
-    "no texts": (RUNS.replace('"r"', "[5]") + ANALYSIS, "runs of a collection of runs holds 5"),
+    "no texts": (RUNS.replace('"r"', "[5]") + ANALYSIS, "runs = [5]: expected"),
     "no choice": (RUNS + 'unjudged = "drop"\n' + ANALYSIS, "is not one of nonrelevant, condense"),
     "no match": (EACH.replace("*.toml", "none/*") + ANALYSIS, "no file matches"),
-    "no pattern": (EACH.replace("*.toml", "**.csv") + ANALYSIS, "is no pattern of files"),
+    "no pattern": (EACH.replace('"*.toml"', "5") + ANALYSIS, "is no pattern of files"),
     "field": (EACH.replace("path", "file") + ANALYSIS, "unknown field in braces; known are path"),
     "attribute": (EACH.replace("path", "path.x") + ANALYSIS, "'{path.x}': unknown field in braces"),
     "format": (EACH.replace("path", "stem:>999999999") + ANALYSIS, "unknown field in braces"),

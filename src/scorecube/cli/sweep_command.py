@@ -62,16 +62,17 @@ def sweep(
         return
     settings = read_sweep(file)
     tasks = tasks_of(settings.entries, sources_of(settings, replaced=anew), part)
-    count = len(tasks[0])
+    count = len({name for task in tasks for name in task.collections})
     if status:
         echo(f"{settings.study}: {status_of(settings.study, tasks)}")
         return
-    limit = memory or settings.memory
-    named = cluster or (None if settings.cluster is None else Path(settings.cluster))
+    usual = settings.settings
+    limit, count_of_workers = memory or usual.get("memory"), workers or usual.get("workers")
+    named = cluster or usual.get("cluster")
     study, start = open_study(settings.study, mode="a"), time.monotonic()
-    with open_executor(choose_cluster(named, scheduler, workers or settings.workers)) as opened:
-        usual = opened.memory or default_memory()
-        executor = replace(opened, memory=parse_memory(limit) if limit else usual)
+    with open_executor(choose_cluster(named, scheduler, count_of_workers)) as opened:
+        allowed = parse_memory(limit) if limit else opened.memory or default_memory()
+        executor = replace(opened, memory=allowed)
         with track_progress("sweep", "collections") as progress:
             outcome = run_sweep(study, tasks, executor, notify=notify, progress=progress)
     for line in left_out_lines(outcome.left_out):

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,7 +46,7 @@ from scorecube.execute.dispatch import call_each
 from scorecube.execute.executor import Executor, Progress, default_workers
 from scorecube.storage import Collection, Study, exists, open_study
 from scorecube.workflow.sweep_file import Entry, Source
-from scorecube.workflow.sweep_sources import add_source, matching
+from scorecube.workflow.sweep_sources import add_source
 from scorecube.workflow.tasks import REQUEST, Cubes, Task, plan_in_study
 
 if TYPE_CHECKING:
@@ -130,8 +131,8 @@ class SweepTask:
 
 def tasks_of(
     entries: Sequence[Entry], sources: Mapping[str, Source | None], part: str | None = None
-) -> tuple[list[SweepTask], list[SweepTask]]:
-    """Return the tasks of single collections, and those that follow them: of several.
+) -> list[SweepTask]:
+    """Return the tasks of single collections, and behind them those that compare several.
 
     entries: Of the sweep.
     sources: Of all its collections, by name; None for those that are in the study.
@@ -141,20 +142,21 @@ def tasks_of(
     single: dict[str, dict[int, Entry]] = {name: {} for name in sources}
     several = []
     for place, entry in enumerate(entries):
-        chosen = matching(list(sources), entry.collections)
+        patterns = entry.collections
+        chosen = [name for name in sources if any(fnmatchcase(name, each) for each in patterns)]
         if not chosen:
             raise BadPlan(
-                f"{entry.analysis.name}: no collection matches {', '.join(entry.collections)}; "
+                f"{entry.analysis.name}: no collection matches {', '.join(patterns)}; "
                 f"there are {', '.join(sources) or 'none'}"
             )
-        if entry.analysis.n_collections != 1:
+        if entry.analysis.n_collections != 1 and len(chosen) > 1:
             several.append(SweepTask(tuple(chosen), {place: entry}))
             continue
         for name in chosen:
             single[name][place] = entry
-    shared = list(sources) if part is None else share(sources, part)
-    tasks = [SweepTask((name,), single[name], sources[name]) for name in shared]
-    return tasks, several if part is None else []
+    names_of_part = sources if part is None else share(sources, part)
+    tasks = [SweepTask((name,), single[name], sources[name]) for name in names_of_part]
+    return tasks if part else tasks + several
 
 
 def share(collections: Iterable[str], part: str) -> list[str]:
@@ -177,7 +179,7 @@ def share(collections: Iterable[str], part: str) -> list[str]:
 
 def run_sweep(
     study: Study,
-    tasks: tuple[Sequence[SweepTask], Sequence[SweepTask]],
+    tasks: Sequence[SweepTask],
     executor: Executor,
     *,
     notify: Callable[[str], None] = LOGGER.info,
@@ -193,7 +195,7 @@ def run_sweep(
     Returns outcome: What is stored, and what failed while the others went on.
     Raises StoreFailed, ClusterFailed: What would meet every other task, too.
     """
-    outcome, done, total = Outcome(), 0, sum(map(len, tasks))
+    outcome, done = Outcome(), 0
 
     def keep(part: Outcome) -> None:
         nonlocal done
@@ -202,13 +204,13 @@ def run_sweep(
             notify(line)
         done += 1
         if progress is not None:
-            progress(done, total)
+            progress(done, len(tasks))
 
-    single, several = tasks
+    single = [task for task in tasks if len(task.collections) == 1]
     rest = _one_by_one(study, single, executor, keep)
     if rest:
         _side_by_side(study, rest, executor, keep, notify)
-    for task in several:
+    for task in tasks[len(single) :]:
         keep(compute(study, task, executor))
     return outcome
 
@@ -362,11 +364,11 @@ def stored_digest(collection: Collection, entry: Entry, request: str) -> str | N
     return None
 
 
-def status_of(path: str, tasks: tuple[Sequence[SweepTask], Sequence[SweepTask]]) -> str:
+def status_of(path: str, tasks: Sequence[SweepTask]) -> str:
     """Return how many collections and results of the tasks of a sweep are in the study at a path."""
     study = open_study(path) if exists(path) else None
     collections, results, wanted = set[str](), 0, 0
-    for task in [*tasks[0], *tasks[1]]:
+    for task in tasks:
         wanted += len(task.entries)
         if study is not None and all(name in study for name in task.collections):
             collections.update(task.collections)
@@ -379,7 +381,7 @@ def status_of(path: str, tasks: tuple[Sequence[SweepTask], Sequence[SweepTask]])
                     else bool(first.result_attributes(entry.analysis.name))
                 )
     return (
-        f"{len(collections):,} of {counted(len(tasks[0]), 'collection')} read, "
+        f"{len(collections):,} of {counted(len({name for task in tasks for name in task.collections}), 'collection')} read, "
         f"{results:,} of {counted(wanted, 'result')} stored"
     )
 

@@ -13,7 +13,6 @@ from scorecube.analyses.design_curves import CONDITIONS, four_z_squared
 from scorecube.design import tool_noncentrality, topic_set_size, wcw
 from scorecube.report.design import noncentrality_curves, tool_curves
 from scorecube.report.figures.canvas import drawn
-from scorecube.testing import simulate_cube
 
 
 def xs(line: Line2D) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -62,23 +61,6 @@ def test_figure_3_of_s2() -> None:
             assert line.get_label() == f"variance {variance:.4g}"
             np.testing.assert_array_equal(xs(line), range(10, 201))
             np.testing.assert_array_equal(ys(line), result["width"].sel(variance=variance))
-
-
-def test_widths_by_route_and_of_metrics() -> None:
-    result = wcw([0.04, 0.08], route=["ci", "anova-exact"])
-    lines = sc.figure(result).axes[0].get_lines()
-    expected = [f"variance {v}, {route}" for v in (0.04, 0.08) for route in ("ci", "anova-exact")]
-    assert [line.get_label() for line in lines] == expected
-    assert [line.get_linestyle() for line in lines] == ["-", "--"] * 2
-    np.testing.assert_array_equal(
-        ys(lines[3]), result["width"].sel(variance=0.08, route="anova-exact")
-    )
-    cube = simulate_cube(n_runs=4, gains=("3:2:1", "1:1:1"))
-    result = wcw(sc.variances(cube)["variance"])
-    axes = sc.figure(result).axes[0]
-    assert [line.get_label() for line in axes.get_lines()] == ["AP", "nDCG@10"]
-    assert "gains 3:2:1" in axes.get_title(loc="left")
-    np.testing.assert_array_equal(ys(axes.get_lines()[1]), result["width"].isel(metric=1, gain=0))
 
 
 @pytest.mark.parametrize("method", ["anova", "t", "ci"])

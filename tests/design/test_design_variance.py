@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +22,7 @@ from scorecube.testing import simulate_cube
 from tests.oracles import design as oracle
 
 if TYPE_CHECKING:
-    from tests.conftest import Cli
+    pass
 
 
 def scores_of(n_runs: int = 4, n_topics: int = 9, seed: int = 1) -> Any:
@@ -42,17 +40,6 @@ def test_variances_are_those_of_the_loops() -> None:
     within, residual = float(within_system_variance(scores)), float(residual_variance(scores))
     assert within == pytest.approx(oracle.within_variance(scores.tolist()), rel=1e-13)
     assert residual == pytest.approx(oracle.residual_variance(scores.tolist()), rel=1e-12)
-
-
-def test_variance_is_the_formula_of_s3_written_in_numpy() -> None:
-    cube = simulate_cube(n_runs=7, seed=3, gains=("3:2:1", "1:1:1"))
-    x = cube["score"].values
-    found = sc.variances(cube)
-    np.testing.assert_allclose(found["variance"], x.var(axis=-1, ddof=1).mean(axis=-1), rtol=1e-12)
-    assert (found["residual_variance"] < found["variance"]).all()
-    assert (found.attrs["n_runs"], found.attrs["n_topics"]) == (7, 50)
-    for name, array in found.data_vars.items():
-        assert {"long_name", "units"} <= array.attrs.keys(), name
 
 
 def test_variances_are_the_mean_squares_of_statsmodels() -> None:
@@ -149,17 +136,3 @@ def test_paired_sizes_have_the_power_of_the_two_way_test() -> None:
 def test_paired_two_systems_are_a_paired_t_test() -> None:
     t = topic_set_size(0.05, 0.1, method="t")["topics"]
     assert int(topic_set_size(0.05, 0.1, systems=2, paired=True)["topics"]) == int(t)
-
-
-def test_table_of_a_study(scorecube: Cli, finished_study: Path) -> None:
-    words = ["show", finished_study, "scores", "--table", "variance", "--format", "json"]
-    rows = json.loads(scorecube(*words).succeeded().stdout)
-    first = ["collection", "metric", "gain", "n_runs", "n_topics", "variance", "residual_variance"]
-    assert [list(row) for row in rows] == [first] * 6
-    cube = sc.open_study(finished_study)["small"].cube
-    for row in rows:
-        cells = cube["score"].sel(metric=row["metric"], gain=row["gain"]).values.tolist()
-        assert row["variance"] == pytest.approx(oracle.within_variance(cells), rel=1e-12)
-        expected = oracle.residual_variance(cells)
-        assert row["residual_variance"] == pytest.approx(expected, rel=1e-12)
-        assert (row["collection"], row["n_runs"], row["n_topics"]) == ("small", 6, 8)

@@ -34,15 +34,7 @@ MOST = 1e15
 def exact_noncentrality(systems: Any, alpha: Any, beta: Any) -> FloatArray:
     """Return the noncentrality at which a chi-square test of m systems has power 1 - beta.
 
-    Parameters
-    ----------
-    systems, alpha, beta
-        Numbers or arrays: number of systems, probabilities of errors of type I and II.
-
-    Returns
-    -------
-    noncentrality
-        float64, of the shape of the parameters together.
+    systems, alpha, beta: Numbers or arrays, which broadcast.
     """
     degrees = np.asarray(systems) - 1.0
     critical = scipy.special.chdtri(degrees, alpha)
@@ -52,20 +44,12 @@ def exact_noncentrality(systems: Any, alpha: Any, beta: Any) -> FloatArray:
 def tool_noncentrality(systems: Any, alpha: Any, beta: Any) -> FloatArray:
     """Return the noncentrality by Nagata's constants; the exact one for other alpha and beta.
 
-    Parameters
-    ----------
-    systems, alpha, beta
-        Numbers or arrays: number of systems, probabilities of errors of type I and II.
-
-    Returns
-    -------
-    noncentrality
-        float64, of the shape of the parameters together.
+    systems, alpha, beta: Numbers or arrays, which broadcast.
     """
     found = exact_noncentrality(systems, alpha, beta)
-    for (known_alpha, known_beta), (constant, slope) in NAGATA.items():
-        same = np.isclose(alpha, known_alpha, rtol=1e-9, atol=0)
-        same &= np.isclose(beta, known_beta, rtol=1e-9, atol=0)
+    for (alpha_of, beta_of), (constant, slope) in NAGATA.items():
+        same = np.isclose(alpha, alpha_of, rtol=1e-9, atol=0)
+        same &= np.isclose(beta, beta_of, rtol=1e-9, atol=0)
         found = np.where(same, constant + slope * np.sqrt(np.asarray(systems) - 1.0), found)
     return found
 

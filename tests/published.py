@@ -21,7 +21,7 @@ import pandas as pd
 import scorecube as sc
 from scorecube.analyses.design_curves import CONDITIONS, four_z_squared
 from scorecube.design import exact_noncentrality, tool_noncentrality
-from scorecube.ingest.preferences import Preference
+from scorecube.ingest.preferences import Preference, agreement_with_preferences
 from tests.analyses.test_correlation import S3_TABLE_2, ranked_apart
 from tests.analyses.topic_samples.test_swap_closed_form import opposed
 from tests.design.test_design_published import TABLE_3
@@ -361,7 +361,7 @@ def preferences() -> Iterator[Row]:
     )
     cube = sc.cube_from_scores(frames)
     for what, kept in (("all", found), ("one list preferred", [each for each in found if each.preferred])):  # fmt: skip
-        agreement = sc.agreement_with_preferences(cube, kept)["score"].sel(metric="agreement")
+        agreement = agreement_with_preferences(cube, kept)["score"].sel(metric="agreement")
         for metric, words in better.items():
             votes: dict[tuple[str, frozenset[str]], list[bool]] = {}
             for each, word, answer in zip(found, words, said, strict=True):

@@ -17,28 +17,21 @@ from scorecube.cli import program
 from scorecube.cli.program import FURTHER, QUESTIONS
 
 MODULES = [
-    "analyses", "analyses.plan", "collection.evaluation", "collection.judgements", "collection.pools", "collection.rankings",
-    "collection.schema", "collection.selection", "collection.topic_means", "design", "errors", "ingest.formats", "ingest.in_memory",
-    "ingest.long", "ingest.matrix", "ingest.measure_names", "ingest.ntcireval", "ingest.public", "ingest.qrels", "ingest.trec", "metrics", "names",
-    "report.results", "report.tables", "report.view", "report.views", "storage", "testing", "workflow",
+    "analyses", "analyses.plan", "design", "ingest.formats", "ingest.in_memory",
+    "ingest.long", "ingest.matrix", "ingest.measure_names", "ingest.ntcireval", "ingest.public", "ingest.qrels", "ingest.trec", "metrics",
+    "report.results", "report.tables", "report.view", "report.views", "storage", "workflow",
 ]  # fmt: skip
 """What is public, below `scorecube`; `tests/test_docstrings.py` reads their docstrings."""
-PAGES = [name for name in MODULES if name not in ("analyses", "names", "workflow")]
+PAGES = [name for name in MODULES if name not in ("analyses", "workflow")]
 """Modules with a page: what the others offer stands on the pages of `OFFERED`, or is no more than names."""
 EXAMPLE = re.compile(r"^Example: (.*(?:\n.+)*)$", re.MULTILINE)
 OFFERED = {
     "Read scores and judge runs": (
-        *("read_rankings", "evaluate", "with_rankings", "judged_documents", "import_scores"),
-        *("cube_from_scores", "fetch", "doubts", "list_metrics"),
+        *("read_rankings", "evaluate", "with_rankings", "import_scores"),
+        *("cube_from_scores", "fetch", "list_metrics"),
     ),
-    "Choose and combine scores": (
-        *("select", "standardise", "judgement_sets", "join_collections"),
-        "variances",
-    ),
-    "Analyse": (
-        *("analyse", "list_analyses", "Entry", "sweep", "compare", "gate", "rank_sets"),
-        "agreement_with_preferences",
-    ),
+    "Choose and combine scores": (*("select", "standardise", "join_collections"), "variances"),
+    "Analyse": (*("analyse", "list_analyses", "Entry", "sweep", "compare", "gate", "rank_sets"),),
     "Analyses: which systems lead, and which differ": (
         *("Leaderboard", "Board", "MaxT", "Paired", "Bootstrap", "Randomisation"),
         *("Tukey", "Unpaired"),

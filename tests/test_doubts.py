@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
 
 import scorecube as sc
-from scorecube.collection import doubts
-from scorecube.collection.doubts import RANKING_RULES, RULES, doubts_of
-from scorecube.collection.teams import listed
+from scorecube.collection.doubts import RULES, doubts_of
 from scorecube.errors import CorruptStudy
 from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.report.cautions import doubts_of_results
@@ -27,7 +22,7 @@ from scorecube.testing import simulate_cube
 from scorecube.workflow.api import import_scores
 from tests.conftest import Cli
 from tests.odd_inputs import CASES
-from tests.odd_inputs.reading import QRELS, ranked, read
+from tests.odd_inputs.reading import read
 
 TOPICS = [str(301 + k) for k in range(8)]
 GOOD = pd.DataFrame(np.random.default_rng(1).random((4, 8)).round(1), index=list("abcd"), columns=TOPICS)  # fmt: skip
@@ -48,12 +43,12 @@ def test_standardised_scores_have_no_doubts() -> None:
 
 
 def test_every_rule_has_an_odd_input(tmp_path: Path) -> None:
-    missing = {*RULES, *RANKING_RULES}
-    for number, case in enumerate(case for case in CASES.values() if " | " in case.outcome):
+    missing = {*RULES}
+    cases = [case for case in CASES.values() if " | " in case.outcome and case.role == "scores"]
+    for number, case in enumerate(cases):
         (tmp_path / str(number)).mkdir()
-        dataset = read(case, case.write(tmp_path / str(number)), lambda _: None)
-        rules = RULES if case.role == "scores" else RANKING_RULES
-        missing -= {rule for rule in rules if list(rule(dataset))}
+        cube = read(case, case.write(tmp_path / str(number)), lambda _: None)
+        missing -= {rule for rule in RULES if list(rule(cube))}
     assert missing == set()
 
 
@@ -144,12 +139,10 @@ def test_levels_of_other_commands_are_doubted(
 
 
 ALIKE = "runs with equal scores everywhere: {}; perhaps one run under two names (leave one out), or runs that differ only where these metrics do not look"
-OF_TOPICS = "{}: equal for all runs on every topic; perhaps a number of the topic, such as of its judged documents: leave it out"
 LISTED = {
     "adhoc8": [ALIKE.format("run57 = run59, run69 = run70")],
     "clef-ehealth-2015": [
         ALIKE.format("FDUSGInfo_EN_Run.10 = FDUSGInfo_EN_Run.9, FDUSGInfo_EN_Run.6 = FDUSGInfo_EN_Run.7 = FDUSGInfo_EN_Run.8, LIMSI_EN_run.4 = LIMSI_EN_run.5"),
-        OF_TOPICS.format("num_rel"),
     ],
     "clef-mono-ap": [
         ALIKE.format("sys113 = sys145, sys114 = sys130 = sys146, sys115 = sys147, sys116 = sys148, sys117 = sys149 and 26 more"),
@@ -158,13 +151,12 @@ LISTED = {
     "clef-tar-2017": [
         "last_rel: smaller values are better, and every analysis takes larger scores as better; declare it as lower is better",
         ALIKE.format("iiit.run1 = iiit.run2 = iiit.run3 = iiit.run4"),
-        OF_TOPICS.format("num_docs, num_rels"),
     ],
     "gop-t09": ["nostop_3grams_ifb2_noltr_long: 0 on every topic by every metric; perhaps a run that failed, or under ids that the judgements do not have: leave it out, or run it again"],
     # statAP, an estimate: 73 of 29,978 exceed 1
     "mq2007": ["AP lies between 0 and 1; found 73 other scores, such as 1.04201 of run JuruSynE on topic 3365; divide percentages by 100, leave missing scores empty, or give an estimate another name"],
     "robust2004": [ALIKE.format("sys67 = sys69"), ALIKE.format("run67 = run69"), ALIKE.format("run67 = run69")],
-    "trec8-adhoc": [ALIKE.format("Mer8Adtd1 = Mer8Adtd2, isa25t = isa50t"), OF_TOPICS.format("num_rel")],
+    "trec8-adhoc": [ALIKE.format("Mer8Adtd1 = Mer8Adtd2, isa25t = isa50t")],
     "web2010": [ALIKE.format("sys24 = sys63, sys25 = sys64, sys26 = sys65, sys37 = sys75, sys4 = sys58 and 5 more")],
     "web2011": [ALIKE.format("sys15 = sys45, sys16 = sys47, sys35 = sys60, sys37 = sys61")],
     "web2012": [ALIKE.format("sys31 = sys5, sys32 = sys6")],
@@ -191,63 +183,3 @@ def test_of_the_collections_only_what_was_looked_at_is_said(data: Path) -> None:
     assert {name: sorted(doubts) for name, doubts in found.items()} == {
         name: sorted(doubts) for name, doubts in LISTED.items()
     }
-
-
-MERGED = "different scores are equal as 32-bit floats"
-RUNS_LISTED = {
-    "trec8-adhoc": (["uwmt8a0"], "Mer8Adtd1 = Mer8Adtd2, isa25t = isa50t"),
-    "trec-covid-r1": (["BERT"], "CincyMedIR-run2 = CincyMedIR-run3, uogTrDPH_QE = uogTrDPH_QE_QQ, wistud_bing = wistud_indri = wistud_noSearch"),
-    "trec-covid-r5": (["udel_fang_ltr_split", "udel_fang_ltr_uni"], "DoRA_MSMARCO_1k = DoRA_NO_Judgments_1k"),
-    "clef-ehealth-2015": (
-        [f"KISTI_EN_RUN.{k}" for k in (2, 3, 5, 6, 7, 8)],
-        "FDUSGInfo_EN_Run.10 = FDUSGInfo_EN_Run.9, FDUSGInfo_EN_Run.6 = FDUSGInfo_EN_Run.7 = FDUSGInfo_EN_Run.8, LIMSI_EN_run.4 = LIMSI_EN_run.5",
-    ),
-}  # fmt: skip
-"""Collections with run files -> runs whose scores differ beyond 32 bits, and groups of runs that are equal."""
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("name", RUNS_LISTED)
-def test_what_is_said_of_run_files_is_true(name: str, data: Path) -> None:
-    folder, (merged, groups) = data / name, RUNS_LISTED[name]
-    (qrels,) = folder.glob("qrels.txt*")
-    said: list[str] = []
-    options: dict[str, Any] = {"run_name": "file", "duplicates": "first"}
-    rankings = sc.read_rankings(folder / "runs", qrels, notify=said.append, **options)
-    of_scores, of_runs = sc.doubts(rankings)
-    assert {of_scores, of_runs} <= set(said)
-    assert f"({listed(merged)}): {MERGED}" in of_scores
-    assert f": {groups}; perhaps" in of_runs
-    assert sc.doubts(sc.evaluate(rankings, ["AP", "P@10"])) == [of_scores, of_runs]
-    for group in groups.split(", "):
-        files = [
-            gzip.decompress((folder / "runs" / f"{run}.gz").read_bytes())
-            for run in group.split(" = ")
-        ]
-        first, *others = [[line.split()[:5] for line in file.splitlines()] for file in files]
-        assert all(first == other for other in others)
-    exact = sc.read_rankings(folder / "runs", qrels, precision="double", **options)
-    moved = (exact["document_at_rank"] != rankings["document_at_rank"]).any(["topic", "rank"])
-    assert set(merged) <= set(exact["run"].values[moved.values].tolist())
-    assert sc.doubts(exact) == [of_runs]
-
-
-def test_doubts_of_run_files_are_kept_with_their_scores(
-    tmp_path: Path, scorecube: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[xr.Dataset] = []
-
-    def rule(rankings: xr.Dataset) -> Iterator[str]:
-        asked.append(rankings)
-        yield from ()
-
-    monkeypatch.setattr(doubts, "RANKING_RULES", (rule,))
-    (tmp_path / "a").write_bytes(ranked(lambda rank: rank, "a"))
-    (tmp_path / "qrels").write_bytes(QRELS)
-    study = tmp_path / "study.zarr"
-    words = ("--name", "c", "--runs", tmp_path / "a", "--qrels", tmp_path / "qrels")
-    said = scorecube("evaluate", study, *words).succeeded().stderr
-    assert said.count("1 run (a): scores rise along the file") == 1
-    assert len(asked) == 1
-    kept = scorecube("info", study, "--warnings").succeeded().stdout
-    assert "1 run (a): scores rise along the file" in kept

@@ -34,9 +34,7 @@ def test_topics_that_are_left_out_are_said_everywhere() -> None:
     scores, _ = with_gaps()
     cube = sc.select(cube_of(scores), missing="drop")
     said = cube.attrs[names.LEFT_OUT]
-    begin = "25 of 40 topics are used: scores are missing on the others, most of r0 (15). Runs that lack scores"
-    assert said.startswith(begin)
-    assert "unlike the others: the mean of the other runs (AP) is " in said
+    assert said == ("25 of 40 topics are used: scores are missing on the others, most of r0 (15).")
     result = sc.analyse(cube, sc.Leaderboard(), trials=100, seed=1)
     assert said in result.attrs["warnings"]
     assert said in headline(result)
@@ -46,11 +44,3 @@ def test_topics_that_are_left_out_are_said_everywhere() -> None:
     assert sc.variances(cube_of(scores), "drop").attrs["notes"][0] == said
     whole = sc.select(simulate_cube(n_runs=4, seed=1), missing="drop")
     assert names.LEFT_OUT not in whole.attrs
-
-
-def test_few_topics_like_the_others_draw_no_warning() -> None:
-    scores, _ = with_gaps()
-    scores = np.where(np.isnan(scores), 0.3, scores)
-    scores[2, 7] = np.nan
-    said = sc.select(cube_of(scores), missing="drop").attrs[names.LEFT_OUT]
-    assert said == "39 of 40 topics are used: scores are missing on the others, most of r2 (1)."

@@ -42,7 +42,9 @@ def test_every_spelling_leads_to_a_metric() -> None:
 def test_suggestions_can_be_pasted(typed: str) -> None:
     with pytest.raises(BadName) as found:
         read_metric(typed)
-    listed = re.fullmatch(r"unknown metric .*; type one of: (.*)", str(found.value))
+    listed = re.fullmatch(
+        r"unknown metric .*; type one of: (.*); scorecube list metrics has all", str(found.value)
+    )
     assert listed
     for name in listed[1].split(", "):
         parse_metric(name)

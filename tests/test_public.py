@@ -56,7 +56,6 @@ def test_variances_go_into_topic_set_size_and_widths(cube: xr.Dataset) -> None:
         lambda cube: sc.select(cube, top_runs=2)["score"].values,
         lambda cube: sc.variances(cube)["variance"].values,
         lambda cube: sc.standardise(cube)["score"].values,
-        lambda cube: np.array(sc.doubts(cube)),
         lambda cube: sc.table(cube, "means")["mean"].to_numpy(),
         lambda cube: sc.topic_set_size(sc.variances(cube), 0.1)["topics"].values,
     ],

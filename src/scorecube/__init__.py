@@ -10,144 +10,90 @@ import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from scorecube.report import report  # before others import the package of this name
+from scorecube.report import report as report  # before others import the package of this name
 
 if TYPE_CHECKING:
-    from scorecube.analyses import (
-        Board,
-        Bootstrap,
-        Correlation,
-        Judges,
-        Leaderboard,
-        MaxT,
-        Paired,
-        Randomisation,
-        Reliability,
-        Stability,
-        Swap,
-        Teams,
-        Tukey,
-        Unpaired,
-    )
-    from scorecube.analyses.designs import variances
-    from scorecube.analyses.quantities import complete
-    from scorecube.analyses.rank_sets import rank_sets
-    from scorecube.collection.judgement_sets import judgement_sets
-    from scorecube.collection.many_collections import join_collections
-    from scorecube.collection.rankings import with_rankings
-    from scorecube.collection.selection import select, standardise
-    from scorecube.design import topic_set_size, wcw
-    from scorecube.errors import ScorecubeError
-    from scorecube.ingest.preferences import agreement_with_preferences
-    from scorecube.ingest.public import fetch
-    from scorecube.report.paper_tables import latex, markdown
-    from scorecube.workflow.api import (
-        analyse,
-        cube_from_scores,
-        doubts,
-        evaluate,
-        figure,
-        findings,
-        import_scores,
-        judged_documents,
-        list_analyses,
-        list_metrics,
-        merge,
-        open_study,
-        read_rankings,
-        samples,
-        table,
-    )
-    from scorecube.workflow.comparison import compare, gate
-    from scorecube.workflow.sweep import sweep
-    from scorecube.workflow.sweep_file import Entry
+    from scorecube.analyses import Board as Board
+    from scorecube.analyses import Bootstrap as Bootstrap
+    from scorecube.analyses import Correlation as Correlation
+    from scorecube.analyses import Judges as Judges
+    from scorecube.analyses import Leaderboard as Leaderboard
+    from scorecube.analyses import MaxT as MaxT
+    from scorecube.analyses import Paired as Paired
+    from scorecube.analyses import Randomisation as Randomisation
+    from scorecube.analyses import Reliability as Reliability
+    from scorecube.analyses import Stability as Stability
+    from scorecube.analyses import Swap as Swap
+    from scorecube.analyses import Teams as Teams
+    from scorecube.analyses import Tukey as Tukey
+    from scorecube.analyses import Unpaired as Unpaired
+    from scorecube.analyses.designs import variances as variances
+    from scorecube.analyses.quantities import complete as complete
+    from scorecube.analyses.rank_sets import rank_sets as rank_sets
+    from scorecube.collection.many_collections import join_collections as join_collections
+    from scorecube.collection.rankings import with_rankings as with_rankings
+    from scorecube.collection.selection import select as select
+    from scorecube.collection.selection import standardise as standardise
+    from scorecube.design import topic_set_size as topic_set_size
+    from scorecube.design import wcw as wcw
+    from scorecube.errors import ScorecubeError as ScorecubeError
+    from scorecube.ingest.public import fetch as fetch
+    from scorecube.report.paper_tables import latex as latex
+    from scorecube.report.paper_tables import markdown as markdown
+    from scorecube.workflow.api import analyse as analyse
+    from scorecube.workflow.api import cube_from_scores as cube_from_scores
+    from scorecube.workflow.api import evaluate as evaluate
+    from scorecube.workflow.api import figure as figure
+    from scorecube.workflow.api import findings as findings
+    from scorecube.workflow.api import import_scores as import_scores
+    from scorecube.workflow.api import list_analyses as list_analyses
+    from scorecube.workflow.api import list_metrics as list_metrics
+    from scorecube.workflow.api import merge as merge
+    from scorecube.workflow.api import open_study as open_study
+    from scorecube.workflow.api import read_rankings as read_rankings
+    from scorecube.workflow.api import samples as samples
+    from scorecube.workflow.api import table as table
+    from scorecube.workflow.comparison import compare as compare
+    from scorecube.workflow.comparison import gate as gate
+    from scorecube.workflow.sweep import sweep as sweep
+    from scorecube.workflow.sweep_file import Entry as Entry
 
 __version__ = "1.0.0.dev0"
 
-_MODULES = {
-    "complete": "scorecube.analyses.quantities",
-    "agreement_with_preferences": "scorecube.ingest.preferences",
-    "Entry": "scorecube.workflow.sweep_file",
-    "ScorecubeError": "scorecube.errors",
-    "fetch": "scorecube.ingest.public",
-    "compare": "scorecube.workflow.comparison",
-    "gate": "scorecube.workflow.comparison",
-    "join_collections": "scorecube.collection.many_collections",
-    "judgement_sets": "scorecube.collection.judgement_sets",
-    "latex": "scorecube.report.paper_tables",
-    "markdown": "scorecube.report.paper_tables",
-    "rank_sets": "scorecube.analyses.rank_sets",
-    "select": "scorecube.collection.selection",
-    "standardise": "scorecube.collection.selection",
-    "sweep": "scorecube.workflow.sweep",
-    "topic_set_size": "scorecube.design",
-    "variances": "scorecube.analyses.designs",
-    "wcw": "scorecube.design",
-    "with_rankings": "scorecube.collection.rankings",
+_NAMES = {
+    "analyses": "Board Bootstrap Correlation Judges Leaderboard MaxT Paired Randomisation "
+    "Reliability Stability Swap Teams Tukey Unpaired",
+    "analyses.designs": "variances",
+    "analyses.quantities": "complete",
+    "analyses.rank_sets": "rank_sets",
+    "collection.many_collections": "join_collections",
+    "collection.rankings": "with_rankings",
+    "collection.selection": "select standardise",
+    "design": "topic_set_size wcw",
+    "errors": "ScorecubeError",
+    "ingest.public": "fetch",
+    "report": "report",
+    "report.paper_tables": "latex markdown",
+    "workflow.api": "analyse cube_from_scores evaluate figure findings import_scores "
+    "list_analyses list_metrics merge open_study read_rankings samples table",
+    "workflow.comparison": "compare gate",
+    "workflow.sweep": "sweep",
+    "workflow.sweep_file": "Entry",
 }
-"""Name -> module; analyses are in the registry, other names in `scorecube.workflow.api`."""
-
-__all__ = [
-    "Board",
-    "Bootstrap",
-    "Correlation",
-    "Entry",
-    "Judges",
-    "Leaderboard",
-    "MaxT",
-    "Paired",
-    "Randomisation",
-    "Reliability",
-    "ScorecubeError",
-    "Stability",
-    "Swap",
-    "Teams",
-    "Tukey",
-    "Unpaired",
-    "agreement_with_preferences",
-    "analyse",
-    "compare",
-    "complete",
-    "cube_from_scores",
-    "doubts",
-    "evaluate",
-    "fetch",
-    "figure",
-    "findings",
-    "gate",
-    "import_scores",
-    "join_collections",
-    "judged_documents",
-    "judgement_sets",
-    "latex",
-    "list_analyses",
-    "list_metrics",
-    "markdown",
-    "merge",
-    "open_study",
-    "rank_sets",
-    "read_rankings",
-    "report",
-    "samples",
-    "select",
-    "standardise",
-    "sweep",
-    "table",
-    "topic_set_size",
-    "variances",
-    "wcw",
-    "with_rankings",
-]
+"""Module -> what it offers."""
+_MODULES = {name: f"scorecube.{module}" for module, row in _NAMES.items() for name in row.split()}
+__all__ = sorted(_MODULES)
+_accessor: list[str] = []
+"""What has been registered with xarray."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from scorecube.analyses.registry import load_class
+    from scorecube.workflow.plugins import load_plugins
 
-        _load_plugins()
-        found = load_class(name) or getattr(
-            import_module(_MODULES.get(name, "scorecube.workflow.api")), name
-        )
+    if name in _MODULES:
+        for problem in load_plugins():
+            warnings.warn(problem, stacklevel=2)
+        found = getattr(import_module(_MODULES[name]), name)
         _register_accessor()
         return found
     from scorecube.errors import did_you_mean
@@ -159,23 +105,11 @@ def __getattr__(name: str) -> Any:
     )
 
 
-_accessor: list[str] = []
-"""What has been registered with xarray."""
-
-
 def _register_accessor() -> None:
     """Give datasets the attribute ``scorecube`` as soon as there can be any: once xarray is loaded."""
     if "xarray" in sys.modules and not _accessor:
         _accessor.append("scorecube")
         import_module("scorecube.workflow.accessor").register()
-
-
-def _load_plugins() -> None:
-    """Load what other packages add, and warn of what cannot be loaded."""
-    from scorecube.workflow.plugins import load_plugins
-
-    for problem in load_plugins():
-        warnings.warn(problem, stacklevel=3)
 
 
 def __dir__() -> list[str]:

@@ -29,17 +29,9 @@ FLAGS_OF_SWEEPS = ("replace",)
 def option(name: str, value: object = None) -> str:
     """Return marked text that names an argument in a message, for Python and for the command line alike.
 
-    Parameters
-    ----------
-    name
-        Name of the argument in Python.
-    value
-        Value to name with it; None names the argument alone.
-
-    Returns
-    -------
-    text
-        For the message of a `ScorecubeError`, which replaces it when it is shown.
+    name: Name of the argument in Python.
+    value: Value to name with it; None names the argument alone.
+    Returns text: For the message of a `ScorecubeError`, which replaces it when it is shown.
 
     Examples
     --------
@@ -65,15 +57,8 @@ def option(name: str, value: object = None) -> str:
 def default_flag(name: str) -> str:
     """Return the flag of an argument whose flag is spelled like it.
 
-    Parameters
-    ----------
-    name
-        Name of the argument in Python.
-
-    Returns
-    -------
-    flag
-        With two hyphens.
+    name: Name of the argument in Python.
+    Returns flag: With two hyphens.
 
     Examples
     --------
@@ -101,12 +86,8 @@ def _in_file(found: re.Match[str]) -> str:
 class ScorecubeError(Exception):
     """Base of all errors raised on purpose; the command line prints the message and exits with status 1.
 
-    Parameters
-    ----------
-    text
-        Message; arguments in it are named with `option`.
-    option
-        Name of the argument that is wrong, if one is.
+    text: Message; arguments in it are named with `option`.
+    option: Name of the argument that is wrong, if one is.
     """
 
     def __init__(self, text: str = "", *, option: str | None = None) -> None:
@@ -127,25 +108,15 @@ class ScorecubeError(Exception):
     def in_file(self) -> str:
         """Return the message as it is said of a sweep file.
 
-        Returns
-        -------
-        text
-            With keys and values as the file has them, such as ``dry_run = true``.
+        Returns text: With keys and values as the file has them, such as ``dry_run = true``.
         """
         return MARKED.sub(_in_file, self.marked)
 
     def message(self, flag_of: Callable[[str], str] = default_flag) -> str:
         """Return the message as the command line prints it.
 
-        Parameters
-        ----------
-        flag_of
-            Returns the flag of an argument, such as ``--dry-run`` of ``dry_run``.
-
-        Returns
-        -------
-        text
-            With flags instead of arguments.
+        flag_of: Returns the flag of an argument, such as ``--dry-run`` of ``dry_run``.
+        Returns text: With flags instead of arguments.
         """
 
         def on_command_line(found: re.Match[str]) -> str:
@@ -158,16 +129,10 @@ class ScorecubeError(Exception):
 class BadInput(ScorecubeError):
     """A file or value that does not have the expected content.
 
-    Parameters
-    ----------
-    message
-        What is wrong, what was found and what was expected.
-    path
-        The file, if there is one.
-    line
-        Line number in the file, from 1.
-    option
-        Name of the argument that is wrong, if one is.
+    message: What is wrong, what was found and what was expected.
+    path: The file, if there is one.
+    line: Line number in the file, from 1.
+    option: Name of the argument that is wrong, if one is.
     """
 
     def __init__(
@@ -224,17 +189,10 @@ class CorruptStudy(ScorecubeError):
 def visible(text: str, keep: str = "") -> str:
     r"""Return a text with its control characters as escapes, so that a name gives no orders to a terminal.
 
-    Parameters
-    ----------
-    text
-        With names from files.
-    keep
-        Control characters that stay, such as line ends.
-
-    Returns
-    -------
-    shown
-        Without other control characters, and without characters that turn the direction of writing.
+    text: With names from files.
+    keep: Control characters that stay, such as line ends.
+    Returns shown: Without other control characters, and without characters that turn the direction
+        of writing.
 
     Examples
     --------
@@ -250,15 +208,8 @@ def visible(text: str, keep: str = "") -> str:
 def kind_of(value: object) -> str:
     """Return the type of a value with its article, for a message.
 
-    Parameters
-    ----------
-    value
-        Argument of a user.
-
-    Returns
-    -------
-    text
-        E.g. ``a DataFrame``.
+    value: Argument of a user.
+    Returns text: E.g. ``a DataFrame``.
 
     Examples
     --------
@@ -276,17 +227,9 @@ USUAL_LEVELS = {"alpha": (0.0, 0.5), "confidence": (0.5, 1.0)}
 def doubts_of_levels(kind: str, levels: Iterable[float]) -> list[str]:
     """Return a sentence about each level that is outside of the usual range of its kind.
 
-    Parameters
-    ----------
-    kind
-        Of `USUAL_LEVELS`.
-    levels
-        Between 0 and 1.
-
-    Returns
-    -------
-    doubts
-        One sentence each: what was found, and what was probably meant.
+    kind: Of `USUAL_LEVELS`.
+    levels: Between 0 and 1.
+    Returns doubts: One sentence each: what was found, and what was probably meant.
 
     Examples
     --------
@@ -304,17 +247,9 @@ def doubts_of_levels(kind: str, levels: Iterable[float]) -> list[str]:
 def meant(value: float, kind: str = "") -> str:
     """Return a question after the share that is probably meant by a percentage, or by 1 - a level; empty for none.
 
-    Parameters
-    ----------
-    value
-        Number of a user.
-    kind
-        Kind of level, of `USUAL_LEVELS`; empty for other shares.
-
-    Returns
-    -------
-    text
-        To stand at the end of a message.
+    value: Number of a user.
+    kind: Kind of level, of `USUAL_LEVELS`; empty for other shares.
+    Returns text: To stand at the end of a message.
 
     Examples
     --------
@@ -332,15 +267,8 @@ def meant(value: float, kind: str = "") -> str:
 def natural_key(label: str) -> list[str | int]:
     """Return what labels are sorted by for people: numbers in them by their size.
 
-    Parameters
-    ----------
-    label
-        Of a topic or a run.
-
-    Returns
-    -------
-    key
-        Texts and numbers in turn.
+    label: Of a topic or a run.
+    Returns key: Texts and numbers in turn.
 
     Examples
     --------
@@ -353,17 +281,9 @@ def natural_key(label: str) -> list[str | int]:
 def counted(number: int, noun: str) -> str:
     """Return a number with a noun in the singular or the plural.
 
-    Parameters
-    ----------
-    number
-        Number of things.
-    noun
-        Singular, with a regular plural.
-
-    Returns
-    -------
-    text
-        For a message.
+    number: Number of things.
+    noun: Singular, with a regular plural.
+    Returns text: For a message.
 
     Examples
     --------
@@ -376,19 +296,10 @@ def counted(number: int, noun: str) -> str:
 def check_choice(name: str, value: object, known: Iterable[str]) -> None:
     """Refuse a value of an argument that is not among its choices.
 
-    Parameters
-    ----------
-    name
-        Name of the argument.
-    value
-        Its value.
-    known
-        The choices.
-
-    Raises
-    ------
-    BadPlan
-        With the choices.
+    name: Name of the argument.
+    value: Its value.
+    known: The choices.
+    Raises BadPlan: With the choices.
 
     Examples
     --------
@@ -404,19 +315,10 @@ def check_choice(name: str, value: object, known: Iterable[str]) -> None:
 def nearest(name: str, known: list[str], count: int = 5) -> str:
     """Return the known names most similar to `name`, joined for an error message.
 
-    Parameters
-    ----------
-    name
-        Unknown name.
-    known
-        Existing names.
-    count
-        Largest number of names; twice as many if none is similar.
-
-    Returns
-    -------
-    text
-        Names separated by commas.
+    name: Unknown name.
+    known: Existing names.
+    count: Largest number of names; twice as many if none is similar.
+    Returns text: Names separated by commas.
     """
     import difflib
 
@@ -433,17 +335,9 @@ def nearest(name: str, known: list[str], count: int = 5) -> str:
 def did_you_mean(name: str, known: list[str]) -> str:
     """Return a question that ends an error message, or '' if no known name is similar to `name`.
 
-    Parameters
-    ----------
-    name
-        Unknown name.
-    known
-        Existing names.
-
-    Returns
-    -------
-    text
-        Begins with a full stop.
+    name: Unknown name.
+    known: Existing names.
+    Returns text: Begins with a full stop.
 
     Examples
     --------

@@ -51,17 +51,10 @@ def write_file(path: PathLike, content: str | bytes | Iterable[str]) -> None:
 
     A file that is replaced passes its permissions on. A symbolic link is replaced, not followed.
 
-    Parameters
-    ----------
-    path
-        The file; its folder exists.
-    content
-        Bytes, or text that is written in UTF-8, also in parts.
-
-    Raises
-    ------
-    BadOutput
-        As of `check_target`, or the file cannot be written; what was there is unchanged.
+    path: The file; its folder exists.
+    content: Bytes, or text that is written in UTF-8, also in parts.
+    Raises BadOutput: As of `check_target`, or the file cannot be written; what was there is
+        unchanged.
     """
     target = Path(path)
     check_target(target)
@@ -82,10 +75,8 @@ def write_file(path: PathLike, content: str | bytes | Iterable[str]) -> None:
 def check_target(path: PathLike) -> None:
     """Refuse a path to which no file can be written, before anything is computed for it.
 
-    Raises
-    ------
-    BadOutput
-        A missing folder; a folder, a device or a pipe in place of the file; a file that may not be written.
+    Raises BadOutput: A missing folder; a folder, a device or a pipe in place of the file; a file
+        that may not be written.
     """
     target = Path(path)
     with _translated_errors(target):

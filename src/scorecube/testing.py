@@ -34,23 +34,14 @@ def simulate_rankings(
     by run and topic, and the noise by run and document. The larger part of both is shared by the runs of a
     team, which makes them similar, as in real collections. The qualities of teams are evenly spaced.
 
-    Parameters
-    ----------
-    judged
-        Number of relevant documents (topic, level), levels 1, 2, ...; by default 50 topics with 3 levels.
-    topics
-        Topic ids; by default 001, 002, ...
-    n_runs, n_teams
-        Numbers of runs and teams; runs are assigned to teams in turn.
-    depth
-        Largest length of the rankings.
-    seed
-        Seed of the random numbers.
-
-    Returns
-    -------
-    rankings
-        Dataset as from `read_rankings`, with the additional coordinate `quality` (run).
+    judged: Number of relevant documents (topic, level), levels 1, 2, ...; by default 50 topics with
+        3 levels.
+    topics: Topic ids; by default 001, 002, ...
+    n_runs, n_teams: Numbers of runs and teams; runs are assigned to teams in turn.
+    depth: Largest length of the rankings.
+    seed: Seed of the random numbers.
+    Returns rankings: Dataset as from `read_rankings`, with the additional coordinate `quality`
+        (run).
     """
     if judged is None:
         judged = 1 + np.random.Generator(
@@ -109,16 +100,8 @@ def simulate_cube(
 ) -> xr.Dataset:
     """Simulate the score cube of a small collection.
 
-    Parameters
-    ----------
-    metrics, gains
-        Names of metrics and gain settings.
-    n_runs, seed
-        See `simulate_rankings`.
-
-    Returns
-    -------
-    cube
-        Scores (metric, gain, run, topic) on 50 topics.
+    metrics, gains: Names of metrics and gain settings.
+    n_runs, seed: See `simulate_rankings`.
+    Returns cube: Scores (metric, gain, run, topic) on 50 topics.
     """
     return evaluate(simulate_rankings(n_runs=n_runs, seed=seed), metrics, gains)

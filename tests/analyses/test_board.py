@@ -15,14 +15,12 @@ import scorecube as sc
 from scorecube import names
 from scorecube.analyses.plan import cube_digest, make_plan
 from scorecube.collection import rows, schema
-from scorecube.collection.joined_scores import JoinedScores, joined_along_topic
 from scorecube.collection.selection import with_labels
 from scorecube.errors import BadName, BadPlan
 from scorecube.report.page.board import TO
 from scorecube.storage import datasets, encoding
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
-from scorecube.workflow.tasks import ReadCubes, selected_from_all
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -49,27 +47,6 @@ def cube_of(scores: Any, runs: list[str] = RUNS, metric: str = "score") -> xr.Da
 
 def joined(decimals: int = 2) -> xr.Dataset:
     return sc.join_collections({name: cube_of(scores_of(name, decimals)) for name in SIZES})
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        (0, 0),
-        (0, slice(None), [4, 1], slice(10, 30)),
-        (slice(None), 0, slice(1, 5, 2), slice(14, 23)),
-        (0, 0, 3, slice(None, None, -3)),
-        (0, 0, [0, 5], [40, 2, 13, 14]),
-        (0, 0, slice(None), 48),
-        (0, 0, slice(None), slice(7, 7)),
-    ],
-    ids=str,
-)
-def test_joined_scores_that_are_read_on_use_are_those_of_the_parts(key: Any) -> None:
-    parts = [cube_of(scores_of(name)).variables["score"] for name in sorted(SIZES)]
-    lazy, whole = joined_along_topic(parts), joined()["score"].variable
-    found = lazy[key].values
-    assert not lazy._in_memory
-    np.testing.assert_array_equal(found, whole[key].values)
 
 
 def test_collections_in_another_order_change_no_mean_and_no_rank() -> None:
@@ -169,7 +146,7 @@ def test_a_board_of_a_study(study: Path, tmp_path: Path, scorecube: Cli) -> None
     assert (tmp_path / "board.svg").stat().st_size > 1000
 
 
-def test_collections_that_are_large_together_are_read_on_use_and_each_chunk_once(
+def test_collections_that_are_large_together_are_read_on_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each fits into memory by itself; a stored chunk holds three of the six runs, a part that is read at a time without chunks one."""
@@ -186,18 +163,9 @@ def test_collections_that_are_large_together_are_read_on_use_and_each_chunk_once
     monkeypatch.setattr(rows, "AT_ONCE", 1)
     study = sc.open_study(tmp_path / "s")
     assert study["web"].cube["score"].variable._in_memory
-    joined = selected_from_all(study, list(SIZES), {}, ReadCubes(len(SIZES)))
+    joined = sc.join_collections({name: study[name].cube_among(len(SIZES)) for name in SIZES})
     assert not rows.is_loaded(joined)
-    read: list[Any] = []
-    whole = JoinedScores._read
-
-    def noted(self: JoinedScores, key: tuple[Any, ...]) -> Any:
-        read.append(key)
-        return whole(self, key)
-
-    monkeypatch.setattr(JoinedScores, "_read", noted)
     assert cube_digest(joined) == expected
-    assert sorted(runs for _, _, runs, _ in read) == [slice(0, 3, 1), slice(3, 6, 1)]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +173,7 @@ def test_collections_that_are_large_together_are_read_on_use_and_each_chunk_once
 )
 def test_labels_that_follow_each_other_are_read_as_a_slice(labels: str, place: Any) -> None:
     cube = cube_of(scores_of("web"))
-    lazy = cube.assign(score=joined_along_topic([cube.variables["score"]]))
+    lazy = cube.chunk({"run": 1})
     found = with_labels(lazy, {"run": [*labels]})
     xr.testing.assert_equal(found.load(), cube.isel(run=place))
 

@@ -16,6 +16,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses.judge_comparison import labels as compared_labels
 from scorecube.analyses.units import random_groups
+from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.errors import BadInput, BadPlan
 from scorecube.ingest.judge_labels import is_label_table, qrels_of_table
 from scorecube.kernels.random.philox import stream_key
@@ -50,7 +51,7 @@ def table_of(pairs: list[tuple[int, int]], levels: int = 4) -> np.ndarray[Any, A
 
 def judged(n_runs: int = 12, **judges: xr.Dataset) -> xr.Dataset:
     """Return the scores of a truth and of some judges."""
-    return sc.judgement_sets({"nist": simulate_cube(n_runs=n_runs, seed=1), **judges})
+    return judgement_sets({"nist": simulate_cube(n_runs=n_runs, seed=1), **judges})
 
 
 def renamed_topics(cube: xr.Dataset) -> xr.Dataset:
@@ -201,7 +202,7 @@ def test_nested_topics_use_all_of_the_judge() -> None:
     """The truth has 20 of the judge's 50 topics: all of them correct the mean of 50."""
     full = simulate_cube(n_runs=12, seed=2)
     truth = simulate_cube(n_runs=12, seed=1).isel(topic=slice(0, 20))
-    result = analyse(sc.judgement_sets({"nist": truth, "a": full}), sc.Judges(labels=()))
+    result = analyse(judgement_sets({"nist": truth, "a": full}), sc.Judges(labels=()))
     h, f = (cube["score"].sel(metric="AP").values[0, 0] for cube in (truth, full))
     expected = oracle.corrected_mean(h, f[:20], f[20:], range(20), 0.95)
     found = result.isel(metric=0, gain=0, judge=0, run=0, n_labelled=-1)
@@ -279,7 +280,7 @@ def test_refusals() -> None:
     with pytest.raises(BadPlan, match="several sets of judgements are needed"):
         analyse(simulate_cube(n_runs=4), sc.Judges())
     with pytest.raises(BadPlan, match="at least one judge"):
-        sc.judgement_sets({"nist": simulate_cube(n_runs=4)})
+        judgement_sets({"nist": simulate_cube(n_runs=4)})
     hole = simulate_cube(n_runs=12, seed=2)
     hole["score"].values[0, 0, 0, 0] = np.nan
     with pytest.raises(BadPlan, match="scores of nist or a are missing"):

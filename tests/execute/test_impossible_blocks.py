@@ -15,6 +15,7 @@ import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.analyses.base import Arrays, Combine, Output
 from scorecube.analyses.plan import PreparedPlan, make_plan
+from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.errors import ClusterFailed
 from scorecube.execute import run as run_module
 from scorecube.execute.executor import Blocks, Interval
@@ -32,7 +33,7 @@ def subject(name: str) -> xr.Dataset:
         return sc.with_rankings(sc.evaluate(rankings, ["nDCG@1", "nDCG@2"], ["3:2:1"]), rankings)
     if name == "judges":
         first, second = (simulate_cube(n_runs=8, seed=seed) for seed in (1, 2))
-        return sc.judgement_sets({"truth": first, "judge": second})
+        return judgement_sets({"truth": first, "judge": second})
     return simulate_cube(n_runs=8, seed=1)
 
 

@@ -261,8 +261,8 @@ def test_notes_are_logged_without_a_caller(caplog: pytest.LogCaptureFixture) -> 
         cube = cube_from_scores({"AP": frame(np.eye(2))}, teams={"r0": "A", "x": "B"})
     assert cube["team"].values.tolist() == ["A", "r1"]
     assert caplog.messages == [
-        "no team for 1 run, which is a team of its own: r1",
-        "teams of 1 run that is not here: x",
+        "no team for 1 run, each a team of its own: r1",
+        "teams of 1 run that are not here: x",
     ]
 
 

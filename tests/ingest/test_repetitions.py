@@ -67,7 +67,7 @@ def test_systems_are_a_column_of_the_table_of_teams(tmp_path: Path) -> None:
     cube = import_scores([scores], teams=path, notify=said.append)
     assert systems(cube) == {"x": "a", "y": "a", "z": "z"}
     assert cube["team"].values.tolist() == ["t", "t", "u"]
-    assert said[1:] == [f"{path}: no system for 1 run, which is a system of its own: z"]
+    assert said[1:] == [f"{path}: no system for 1 run, each a system of its own: z"]
     only = written(tmp_path / "systems.csv", "run,system\nx,a\ny,a\nz,b\n")
     cube = import_scores([scores], teams=only)
     assert cube["team"].values.tolist() == ["x", "y", "z"]

@@ -252,7 +252,6 @@ def test_fields_of_json_that_are_no_scores_are_named(tmp_path: Path) -> None:
     assert noted == [
         "columns: run = model, topic = item, metric = acc",
         "not read: meta (nested), tags (nested), prompt (text), answer (text, 1 number), note (empty), more (text)",
-        "1 topic without any score (2): leave them out of the file, or find their scores",
     ]
     np.testing.assert_array_equal(cube["score"].values[0, 0], [[1, math.nan], [0, math.nan]])
 

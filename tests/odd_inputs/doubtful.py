@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from tests.odd_inputs.reading import QRELS, Odd, ranked
+from tests.odd_inputs.reading import QRELS, Odd
 
 AB = "a: 1=0.5 2=1; b: 1={} 2=0 | "
 LEAVE_OUT = "looks like {}: leave it out of the file"
-NO_LABEL = LEAVE_OUT.format("a missing label") + ", or write which one it is"
-AS_FLOATS = "looks like a number that a program wrote as a float: write it as in other files of the collection"
-WITHOUT = "1 {} without any score ({}): leave them out of the file, or find their scores"
-LOOK_ALIKE = "that differ in case, leading zeros or characters that are not seen alone: {1}; perhaps one {0} under two names: give it one"
 SUMMARY = LEAVE_OUT.format("a mean or another summary of others")
-COUNTER = LEAVE_OUT.format("a column of numbers, not like a system")
 OUTSIDE = "lies between 0 and 1; found {}, such as {} on topic 1; divide percentages by 100, leave missing scores empty, or give an estimate another name"
-ONE_OTHER = "found 1 other score, such as {} of run b on topic 1; give means or another measure another name"
 SMALLER = "smaller values {} better, and every analysis takes larger scores as better; declare it as lower is better"
 NUMBERS = "the runs are numbers (301, 302) and the topics are not ({}): perhaps runs are rows; then transpose"
 TAKEN = "columns: run = run, topic = topic, metric = metric, score = score"
-METRICS = (
-    "metrics with equal scores everywhere: {}; perhaps one file under two names: leave one out"
-)
 RUNS = "runs with equal scores everywhere: {}; perhaps one run under two names (leave one out), or runs that differ only where these metrics do not look"
-OF_TOPICS = "num_rel: equal for all runs on every topic; perhaps a number of the topic, such as of its judged documents: leave it out"
-RANKINGS = "runs with equal rankings of judged documents: a = b; perhaps one run under two names: leave one out"
 IN_GROUPS = (
     "topics seem to come in 2 groups (1_1, 1_2, ...), such as turns of conversations, and are taken as independent: name the groups (topic_groups), "
     "or errors of tests rise several times above their level"
@@ -65,37 +54,12 @@ DOUBTFUL = {
        for metric in ("AP", "nDCG@10", "RR") for score in (54.3, -999, 1.5, -1)},
     **{f"{metric} in percent": Odd("scores", b"topic,a,b\n1,20,40\n2,80,60\n", f"{named(metric)}a: 1=20 2=80; b: 1=40 2=60 | {metric} {OUTSIDE.format('4 other scores', '20 of run a')}", name=f"{metric}.csv")
        for metric in ("AP", "Q", "R@5")},
-    **{f"P@{k} of {score}": Odd("scores", matrix(score), f"P@{k}: {AB.format(score)}P@{k} is a multiple of 1/{k}; {ONE_OTHER.format(score)}", name=f"P@{k}.csv")
-       for k, score in ((10, 0.123), (10, 0.55), (20, 0.333))},
     **{f"topic {label}": Odd("scores", matrix(topic=label), f"a: 1=0.5 {label}=1; b: 1=0.25 {label}=0 | topic {label} {SUMMARY}")
        for label in ("all", "mean", "Mean", "average", "amean", "overall", "total", "std", "MAP", "max")},
     **{f"run {label}": Odd("scores", matrix(run=label), f"a: 1=0.5 2=1; {label}: 1=0.25 2=0 | run {label} {SUMMARY}")
        for label in ("all", "mean", "average", "amean", "overall", "total", "median", "best", "min", "diff", "p_value", "p-val")},
     "run Mean": Odd("scores", matrix(run="Mean"), f"Mean: 1=0.25 2=0; a: 1=0.5 2=1 | run Mean {SUMMARY}"),
-    **{f"run {label}": Odd("scores", matrix(run=label), f"a: 1=0.5 2=1; {label}: 1=0.25 2=0 | run {label} {COUNTER}")
-       for label in ("idx", "index", "no", "id", "num_rel", "n_rel")},
-    **{f"topic {label}": Odd("scores", matrix(topic=label), f"a: 1=0.5 {label}=1; b: 1=0.25 {label}=0 | topic {label} {NO_LABEL}")
-       for label in ("nan", "None", "null", "NA", "<NA>")},
-    "run nan": Odd("scores", matrix(run="nan"), f"a: 1=0.5 2=1; nan: 1=0.25 2=0 | run nan {NO_LABEL}"),
-    "topics as floats": Odd("scores", b"topic,a,b\n301.0,.5,.25\n302.0,1,0\n", f"a: 301.0=0.5 302.0=1; b: 301.0=0.25 302.0=0 | topic 301.0, 302.0 {AS_FLOATS}"),
-    "topics as floats of a long table": Odd("scores", b"run,topic,score\na,301.0,.5\na,302.0,1\n", f"a: 301.0=0.5 302.0=1 | columns: run = run, topic = topic, metric = AP (score) | topic 301.0, 302.0 {AS_FLOATS}"),
     "a run of zeros": Odd("scores", columns(a=MARKS, b=["0"] * 5), f"a: 1=0.1 2=0.2 3=0.4 4=0.3 5=0.5; b: 1=0 2=0 3=0 4=0 5=0 | {ZEROS}"),
-    "a run without any score": Odd("scores", b"topic,a,b\n1,.5,\n2,1,\n", f"a: 1=0.5 2=1; b: 1=- 2=- | {WITHOUT.format('run', 'b')}"),
-    "a run of nan": Odd("scores", b"topic,a,b\n1,.5,nan\n2,1,nan\n", f"a: 1=0.5 2=1; b: 1=- 2=- | {WITHOUT.format('run', 'b')}"),
-    "a topic without any score": Odd("scores", b"topic,a,b\n1,.5,.25\n2,,\n", f"a: 1=0.5 2=-; b: 1=0.25 2=- | {WITHOUT.format('topic', '2')}"),
-    "a run without any score in a long table": Odd("scores", b"run,topic,score\na,1,.5\na,2,1\nb,1,\nb,2,\n", f"a: 1=0.5 2=1; b: 1=- 2=- | columns: run = run, topic = topic, metric = AP (score) | {WITHOUT.format('run', 'b')}"),
-    **{f"run {label}": Odd("scores", matrix(run=label), f"{label}: 1=0.25 2=0; a: 1=0.5 2=1 | run {label} {COUNTER}")
-       for label in ("Query No", "Unnamed: 0", "#")},
-    **{f"run {shown_as} beside a": Odd("scores", matrix(run=label), f"{runs} | run labels {LOOK_ALIKE.format('run', pair)}")
-       for shown_as, label, runs, pair in (
-           ("A", "A", "A: 1=0.25 2=0; a: 1=0.5 2=1", "A = a"),
-           ("a and an unseen character", "a\u200b", "a: 1=0.5 2=1; a\u200b: 1=0.25 2=0", "a = a\\u200b"),
-       )},
-    **{f"topic {ascii(label)[1:-1]} beside 1": Odd("scores", matrix(topic=label), f"{runs} | topic labels {LOOK_ALIKE.format('topic', pair)}")
-       for label, runs, pair in (
-           ("01", "a: 01=1 1=0.5; b: 01=0 1=0.25", "01 = 1"),
-           ("\ufeff1", "a: 1=0.5 \ufeff1=1; b: 1=0.25 \ufeff1=0", "1 = \\ufeff1"),
-       )},
     **{f"{header} in the second column": Odd("scores", f"{first},{header},a\n0,301,.5\n1,302,.1\n".encode(), f"error: FILE:1: column 2 is called '{header}', and topics are expected in the first column: remove the columns before it, or, if it is a run, call the first column topic")
        for first, header in (("", "topic"), ("idx", "Query ID"), ("k", "qid"))},
     **{f"runs down, {kind}": Odd("scores", f"topic,301,302\n{first},0.5,1\n{second},0.25,0\n".encode(), f"301: {first}=0.5 {second}=0.25; 302: {first}=1 {second}=0 | {NUMBERS.format(f'{first}, {second}')}")
@@ -104,13 +68,8 @@ DOUBTFUL = {
        for metric in ("rmse", "wer", "latency", "latency_ms", "val-loss", "mae", "perplexity", "error_rate")},
     **{f"{metric}, known": Odd("scores", matrix(), f"{metric}: {AB.format(0.25)}{metric}: {SMALLER.format('are')}", name=f"{metric}.csv")
        for metric in ("last_rel", "loss_er")},
-    "two metrics alike": Odd("scores", long("M", "N"), f"M: {shown('a', MARKS)} | {TAKEN} | {METRICS.format('M = N')}"),
-    "three metrics alike": Odd("scores", long("M", "N", "O"), f"M: {shown('a', MARKS)} | {TAKEN} | {METRICS.format('M = N = O')}"),
-    "two files of equal scores": Odd("scores", {"M.csv": columns(a=MARKS), "N.csv": columns(a=MARKS)}, f"M: {shown('a', MARKS)} | {METRICS.format('M = N')}"),
-    "number of the topic": Odd("scores", columns(**dict.fromkeys("abcde", MARKS)), f"num_rel: {'; '.join(shown(run, MARKS) for run in 'abcde')} | {OF_TOPICS}", name="num_rel.csv"),
     "one run under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)} | {RUNS.format('a = c')}"),
     "two runs under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS, d=MARKS[::-1]), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)}; {shown('d', MARKS[::-1])} | {RUNS.format('a = c, b = d')}"),
-    "one run file under two names": Odd("runs", {name: ranked(lambda rank: -rank, name) for name in "ab"}, f"a: 1=0.833333 2=0.833333; b: 1=0.833333 2=0.833333 | {RANKINGS}", beside={"qrels": b"".join(b"%d 0 d%d %d\n" % (topic, k, k % 2) for topic in (1, 2) for k in range(1, 5))}),
     "trec_eval of percentages": Odd("scores", b"map\t1\t54.3\nmap\t2\t10\nmap\tall\t32.15\n", f"a: 1=54.3 2=10 | AP {OUTSIDE.format('2 other scores', '54.3 of run a')}", name="a.txt"),
     "gdeval of percentages": Odd("scores", b"runid,topic,ndcg@20\na,1,54.3\na,2,30\na,amean,42.15\n", f"gdeval:nDCG@20: a: 1=54.3 2=30 | gdeval:nDCG@20 {OUTSIDE.format('2 other scores', '54.3 of run a')}"),
     "long table with means": Odd("scores", b"run,topic,score\na,1,0.5\na,2,1\na,all,0.75\n", f"a: 1=0.5 2=1 all=0.75 | columns: run = run, topic = topic, metric = AP (score) | topic all {SUMMARY}"),

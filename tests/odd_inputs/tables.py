@@ -9,7 +9,7 @@ TABLES = {
     'teams with capitals': Odd('teams', b"Run,Team\na,A\n", 'a (A): 1=1 2=0.5'),
     'teams with semicolons': Odd('teams', b"run;team\na;A\n", 'a (A): 1=1 2=0.5'),
     'teams with tabs and a byte order mark': Odd('teams', b"\xef\xbb\xbfRUN\tTEAM\na\tA\n", 'a (A): 1=1 2=0.5'),
-    'teams without the run': Odd('teams', b"run,team\nb,B\n", 'a: 1=1 2=0.5 | FILE: no team for 1 run, which is a team of its own: a | FILE: teams of 1 run that is not here: b'),
+    'teams without the run': Odd('teams', b"run,team\nb,B\n", 'a: 1=1 2=0.5 | FILE: no team for 1 run, each a team of its own: a | FILE: teams of 1 run that are not here: b'),
     'teams with the run in another case': Odd('teams', b"run,team\nA,A\n", "error: FILE: the teams name 1 run differently: 'A' for 'a'; spell runs as in the run files"),
     'teams of other runs too': Odd('teams', TEAMS + b"b,B\nc,C\n", 'a (A): 1=1 2=0.5 | FILE: teams of 2 runs that are not here: b, c'),
     'teams without header': Odd('teams', b"a,A\n", 'error: FILE:1: the header must have the columns run and team; found a,A'),

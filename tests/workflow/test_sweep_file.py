@@ -72,7 +72,10 @@ def test_options_of_readers_and_paths(tmp_path: Path) -> None:
     paths = {"runs": "r", "qrels": "q", "teams": "t.csv"}
     assert source.settings == {
         **{key: str(tmp_path / name) for key, name in paths.items()},
-        "metrics": ("AP",), "gains": ("1:1",), "levels": "2:1", "depth": 5,
+        "metrics": ("AP",),
+        "gains": ("1:1",),
+        "levels": "2:1",
+        "depth": 5,
     }
 
 

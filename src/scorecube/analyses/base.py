@@ -162,8 +162,6 @@ class Analysis(Described, metaclass=_Named):
     """Collections that one result is about: 1, `ANY_NUMBER` of the sets `truth` and `judges`, or `ALL_COLLECTIONS` that are chosen."""
     uses_rankings: ClassVar[bool] = False
     """Whether the cube must hold the rankings of its scores, see `collection.rankings.with_rankings`."""
-    reads_table: ClassVar[bool] = False
-    """Whether `prepare` takes the scores as they are, topics in groups too, by way of `table.make_table`."""
     resamples: ClassVar[bool] = True
     """Whether there are trials; if not, the number of trials and the seed are not used."""
     default_trials: ClassVar[int] = 1_000

@@ -16,11 +16,10 @@ from scorecube.analyses.base import Analysis, Array, Prepared
 from scorecube.analyses.options import shown
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
-from scorecube.collection.about_metrics import larger_is_better
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.rows import score_blocks
 from scorecube.collection.selection import uses_gains
-from scorecube.collection.topic_groups import by_group, has_groups
+from scorecube.collection.topic_groups import has_groups
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import STREAM_VERSION
 
@@ -148,12 +147,11 @@ def make_plan(
     seed = SEED.checked(seed)
     if not analysis.resamples:
         trials, seed = 1, 0
-    grouped = cube if analysis.reads_table else by_group(larger_is_better(cube))
-    analysis, chosen = analysis.of_cube(grouped)
-    prepared, warnings = analysis.prepare_checked(grouped)
+    analysis, chosen = analysis.of_cube(cube)
+    prepared, warnings = analysis.prepare_checked(cube)
     warnings = [
         *chosen,
-        *(grouped.attrs[key] for key in names.ABOUT_TOPICS if key in grouped.attrs),
+        *(cube.attrs[key] for key in names.ABOUT_TOPICS if key in cube.attrs),
         *warnings,
     ]
     nesting = teams_digest(analysis, cube), systems_digest(analysis, cube), groups_digest(cube)

@@ -73,7 +73,6 @@ class Totals(dict[str, Array]):
 class TableAnalysis(Analysis):
     """Base of analyses on a table: a frozen record whose fields are its options."""
 
-    reads_table: ClassVar[bool] = True
     jackknife: ClassVar[bool] = False
     """Whether blocks are computed without each group of units, too, with a tenth of the trials."""
 

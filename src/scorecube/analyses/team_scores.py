@@ -57,7 +57,7 @@ class JudgedRuns(Table):
     @property
     def nbytes(self) -> int:
         """Memory of the scores and the lists."""
-        arrays = (self.scores, *self.lists, self.documents, self.pools.words)
+        arrays = (self.scores, *self.lists, self.documents, self.pools.bits)
         return sum(array.nbytes for array in arrays)
 
     def scores_without(self, left_out: BoolArray, runs: Any) -> FloatArray:

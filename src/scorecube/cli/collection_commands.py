@@ -76,8 +76,8 @@ def evaluate(
         cube = api.evaluate_into(opened, name, rankings, progress=progress, **scoring)
     ties = f"ties by {values['order']}, {values['precision']} precision"
     notify(f"{opened.path}: {name}: {sizes_of(cube)}; {ties}")
-    noted = [line for line in noted if line not in doubts_of(rankings)] + doubts_of(cube)
-    lines = [*lines_on_topics(rankings, cube), *(f"note: {line}" for line in noted)]
+    lines = lines_on_topics(rankings, cube)
+    lines += [f"note: {line}" for line in [*noted, *doubts_of(cube)]]
     if outdated := opened[name].contents()["outdated"]:
         which = ", ".join(f"{analysis} ({count})" for analysis, count in outdated.items())
         lines.append(

@@ -1,4 +1,4 @@
-"""What is known of metrics beside their names: whether larger or smaller scores are better, and which scores there can be."""
+"""What is known of metrics beside their names: whether larger scores are better, and which scores there can be."""
 
 from __future__ import annotations
 
@@ -15,24 +15,11 @@ from scorecube.errors import BadPlan, option
 from scorecube.statistics.grid import check_range
 
 KNOWN = frozenset({"last_rel", "loss_e", "loss_er", "loss_r"})
-"""Metrics of CLEF's technology-assisted reviews whose smaller values are better: the rank of the last relevant document, and losses."""
+"""Metrics of CLEF's technology-assisted reviews whose smaller values are better."""
 
 
 def directed(cube: xr.Dataset, metrics: Sequence[str]) -> xr.Dataset:
-    """Return a cube that knows of some metrics that smaller values are better.
-
-    cube: ``score[metric, gain, run, topic]``.
-    metrics: Names of metrics whose smaller values are better.
-    Raises BadPlan: A metric that is not in the cube.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from scorecube.ingest.in_memory import cube_from_scores
-    >>> cube = cube_from_scores({"last_rel": pd.DataFrame({"1": [9.0, 4.0], "2": [0.0, 3.0]}, index=["a", "b"])})
-    >>> directed(cube, ["last_rel"]).higher_is_better.values.tolist()
-    [False]
-    """
+    """Return a cube that knows of some metrics that smaller values are better (BadPlan for others than it has)."""
     labels = _checked_labels(cube, metrics, "lower_is_better")
     if not metrics:
         return cube
@@ -58,9 +45,7 @@ def ranged(cube: xr.Dataset, ranges: Mapping[str, tuple[float, float]]) -> xr.Da
 
 
 def read_ranges(words: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Return the ranges of metrics from words such as ``f1=0,100``.
-
-    Raises BadPlan: Another form, or ends in another order.
+    """Return the ranges of metrics from words such as ``f1=0,100`` (BadPlan for another form).
 
     Examples
     --------
@@ -76,7 +61,8 @@ def read_ranges(words: Sequence[str]) -> dict[str, tuple[float, float]]:
             low = high = np.nan
         if not (metric.strip() and -np.inf < low < high < np.inf):
             raise BadPlan(
-                f"{option('ranges', word)}: expected a metric, its least and its greatest score, such as f1=0,100",
+                f"{option('ranges', word)}: expected a metric, its least and its greatest score, "
+                "such as f1=0,100",
                 option="ranges",
             )
         ranges[metric.strip()] = (low, high)
@@ -99,16 +85,3 @@ def higher_of(cube: xr.Dataset) -> NDArray[np.bool_]:
     if names.HIGHER_IS_BETTER not in cube.coords:
         return np.ones(cube.sizes[names.METRIC], bool)
     return np.atleast_1d(cube[names.HIGHER_IS_BETTER].values).astype(bool)
-
-
-def larger_is_better(cube: xr.Dataset) -> xr.Dataset:
-    """Return scores of which larger ones are better: those of the other metrics are negated."""
-    higher = higher_of(cube)
-    if higher.all():
-        return cube
-    signs = xr.DataArray(np.where(higher, 1.0, -1.0), dims=names.METRIC)
-    # Adding 0 turns -0 into 0.
-    turned = (cube[names.SCORE] * signs + 0.0).transpose(*cube[names.SCORE].dims)
-    return schema.annotate(
-        cube.drop_vars(names.HIGHER_IS_BETTER).assign({names.SCORE: turned}), schema.CUBE
-    )

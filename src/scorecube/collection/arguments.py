@@ -17,14 +17,16 @@ IR_MEASURES = "ir_measures"
 """Package whose measures are accepted as metrics."""
 OTHER_MEASURES = ("ERR", "RBP", "AP@")
 """Beginnings of measures of ir_measures that are other measures than the metrics of the same name."""
+DIMS = (names.METRIC, names.GAIN, names.RUN, names.TOPIC)
+"""Dims of scores, in the order of all arrays."""
 
 
 def labels(name: str, values: Any) -> list[str]:
-    """Return labels as a list of texts; refuse a single text, and elements that are no texts.
+    """Return labels as a list of texts.
 
     name: Name of the argument in messages.
     values: Any iterable of texts, such as a list, a tuple or an array.
-    Raises BadPlan: Something else.
+    Raises BadPlan: A single text, or elements that are no texts.
 
     Examples
     --------
@@ -46,36 +48,28 @@ def metric_names(name: str, values: Any) -> list[str]:
     name: Name of the argument in messages.
     values: Any iterable of metrics.
     Raises BadPlan: Something else, or a measure of ir_measures that no metric equals.
-
-    Examples
-    --------
-    >>> from scorecube.metrics import parse_metric
-    >>> metric_names("metrics", ["AP", parse_metric("nDCG@10")])
-    ['AP', 'nDCG@10']
     """
-    return labels(name, [_name_of(name, value) for value in _listed(name, values)])
+    found = []
+    for value in _listed(name, values):
+        foreign = _is_measure(value)
+        if foreign and str(value).startswith(OTHER_MEASURES):
+            raise BadPlan(
+                f"{option(name)}: {value} of ir_measures differs from the metric of that name "
+                f"here; to compute the metric, use its name, '{value}'",
+                option=name,
+            )
+        found.append(str(value) if foreign or isinstance(value, Metric) else value)
+    return labels(name, found)
 
 
-def _name_of(name: str, value: Any) -> Any:
-    if isinstance(value, Metric):
-        return str(value)
-    if type(value).__module__.partition(".")[0] != IR_MEASURES:
-        return value
-    text = str(value)
-    if text.startswith(OTHER_MEASURES):
-        raise BadPlan(
-            f"{option(name)}: {text} of ir_measures differs from the metric of that name here; to compute the metric, "
-            f"use its name, {text!r}",
-            option=name,
-        )
-    return text
+def _is_measure(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] == IR_MEASURES
 
 
 def _listed(name: str, values: Any) -> list[Any]:
-    measure = type(values).__module__.partition(".")[0] == IR_MEASURES
     if isinstance(values, str):
         found, example = repr(values), repr([part.strip() for part in values.split(",")])
-    elif measure or isinstance(values, Metric):
+    elif _is_measure(values) or isinstance(values, Metric):
         found, example = str(values), f"[{values}]"
     elif isinstance(values, bytes | Mapping) or not isinstance(values, Iterable):
         found, example = kind_of(values), "['...']"
@@ -87,31 +81,25 @@ def _listed(name: str, values: Any) -> list[Any]:
 
 
 def check_dataset(value: Any, subject: str, advice: str) -> None:
-    """Refuse what is no xarray Dataset.
+    """Refuse what is no xarray Dataset (BadInput).
 
     value: Argument of a user.
     subject: Name of the dataset in the message, e.g. "the cube".
     advice: Functions that return such a dataset.
-    Raises BadInput: Something else.
     """
+    hints = {"Collection": "its .cube", "Study": "study[name].cube"}
     if not isinstance(value, xr.Dataset):
-        found = kind_of(value)
-        if type(value).__name__ == "Collection":
-            found += "; take its .cube, or .result(...) of an analysis"
-        elif type(value).__name__ == "Study":
-            found += "; take study[name].cube, or study[name].result(...) of an analysis"
+        hint = hints.get(type(value).__name__)
+        found = kind_of(value) + (f"; take {hint}, or .result(...) of an analysis" if hint else "")
         raise BadInput(f"{subject}: expected an xarray Dataset, as from {advice}; found {found}")
 
 
-DIMS = (names.METRIC, names.GAIN, names.RUN, names.TOPIC)
-"""Dims of scores, in the order of all arrays."""
-
-
 def as_cube(value: Any) -> xr.Dataset:
-    """Return scores as a cube: dims in their order, runs and topics sorted by label, labels as texts; a metric or gain setting may be a scalar, or absent.
+    """Return scores as analyses have them: dims in their order, runs and topics sorted by label.
 
-    value: A cube, or its array of scores, with dims and labels in any order.
-    Raises BadInput: What is no dataset, such as a DataFrame; dims that scores do not have; labels that are repeated.
+    value: A cube, or its array of scores, with dims and labels in any order; a metric or gain
+        setting may be a scalar, or absent.
+    Raises BadInput: What is no dataset, such as a DataFrame; other dims; labels that are repeated.
 
     Examples
     --------
@@ -130,14 +118,14 @@ def as_cube(value: Any) -> xr.Dataset:
         return cube
     cube = _with_cells(cube)
     for dim in DIMS[2:]:
-        labels = list(map(str, cube[dim].values)) if dim in cube.coords else []
-        repeated = [label for label, count in Counter(labels).items() if count > 1]
+        texts = list(map(str, cube[dim].values)) if dim in cube.coords else []
+        repeated = [label for label, count in Counter(texts).items() if count > 1]
         if repeated:
             raise BadInput(f"the {dim} {repeated[0]!r} is repeated in the cube")
-        if labels != cube[dim].values.tolist():
-            cube = cube.assign_coords({dim: (dim, np.array(labels, object))})
-        if labels != sorted(labels):
-            cube = cube.isel({dim: np.argsort(np.array(labels, object), kind="stable")})
+        if texts != cube[dim].values.tolist():
+            cube = cube.assign_coords({dim: (dim, np.array(texts, object))})
+        if texts != sorted(texts):
+            cube = cube.isel({dim: np.argsort(np.array(texts, object), kind="stable")})
     return cube if cube[names.SCORE].dims == DIMS else cube.transpose(*DIMS, ...)
 
 
@@ -151,13 +139,13 @@ def _with_cells(cube: xr.Dataset) -> xr.Dataset:
         )
     if not absent:
         return cube
-    of_metric = [
-        name
-        for name in (names.USES_GAINS, names.SUMMARY, *names.ABOUT_METRICS)
+    of_metric = (names.USES_GAINS, names.SUMMARY, *names.ABOUT_METRICS)
+    values = {
+        name: np.atleast_1d(cube.variables[name].values)
+        for name in of_metric
         if name in cube.coords
-    ]
-    values = {name: np.atleast_1d(cube.variables[name].values) for name in of_metric}
+    }
     named = {names.METRIC: names.SCORE, names.GAIN: names.AUTO}
-    labels = {dim: [named[dim]] for dim in absent if dim not in cube.coords}
-    whole = cube.expand_dims(labels).expand_dims([dim for dim in absent if dim not in labels])
+    added = {dim: [named[dim]] for dim in absent if dim not in cube.coords}
+    whole = cube.expand_dims(added).expand_dims([dim for dim in absent if dim not in added])
     return whole.assign_coords({name: (names.METRIC, each) for name, each in values.items()})

@@ -9,7 +9,6 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import check_dataset, labels, metric_names
-from scorecube.collection.doubts import doubts_of
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.other_metrics import OtherMetric
 from scorecube.collection.topic_means import summary_of
@@ -33,36 +32,14 @@ def evaluate(
 ) -> xr.Dataset:
     """Compute the scores of runs on topics, with all metrics and gain settings.
 
-    Parameters
-    ----------
-    rankings
-        Dataset (run, topic, rank), as from `read_rankings`.
-    metrics
-        Metric names, e.g. ``["AP", "nDCG@20", "P+"]``, or measures of ir_measures that are equal to a metric.
-    gains
-        Gain settings, highest level first, e.g. ``["2:1", "1:1"]``; ``auto`` is gain = level.
-    missing_topic
-        Score of a run that lacks a judged topic: 0 (as ``trec_eval -c``) or NaN.
-    no_relevant
-        Topics without a relevant document: excluded and listed in the cube's attributes, or scored 0 (as
-        trec_eval). A metric with ``rel=`` above 1 is NaN, or 0, on topics without a document of that level.
-    progress
-        Called with the number of completed metrics and the number of all metrics.
-
-    Returns
-    -------
-    cube
-        Dataset with ``score[metric, gain, run, topic]`` in float64 and the coordinates team (run) and
-        uses_gains (metric). A metric that uses no gains has equal scores at all gain settings.
-
-    Raises
-    ------
-    BadName
-        A metric is unknown, or a gain setting does not have a value for each level.
-    BadInput
-        No topic has a relevant document.
-    BadPlan
-        A single text instead of a list, or another value of an argument.
+    rankings: Dataset (run, topic, rank), as from `read_rankings`.
+    metrics, gains, missing_topic, no_relevant, progress: As of `scorecube.evaluate`.
+    Returns cube: ``score[metric, gain, run, topic]`` in float64, NaN for missing; the coordinates
+        team (run) and uses_gains (metric). A metric that uses no gains has equal scores at all
+        gain settings; one with ``rel=`` above 1 is NaN, or 0, on topics without such a document.
+    Raises BadName: A metric is unknown, or a gain setting does not have a value for each level.
+    Raises BadInput: No topic has a relevant document.
+    Raises BadPlan: A single text instead of a list, or another value of an argument.
 
     Examples
     --------
@@ -101,22 +78,16 @@ def evaluate(
         scores[..., retrieved == 0] = np.nan
     topics = np.array(schema.labels_of(rankings, names.TOPIC), object)
     attrs = rankings.attrs | {
-        names.DOUBTS: doubts_of(rankings),
         "missing_topic": missing_topic,
         "no_relevant": no_relevant,
         EXCLUDED: [str(topic) for topic in topics[~kept]],
     }
     runs, teams = (schema.labels_of(rankings, dim) for dim in (names.RUN, names.TEAM))
     cube = cube_dataset(scores, parsed, gain_labels, runs, topics[kept].tolist(), teams, attrs)
-    return _with_labels_of(rankings, cube)
-
-
-def _with_labels_of(rankings: xr.Dataset, cube: xr.Dataset) -> xr.Dataset:
-    """Return a cube whose runs have the systems of the rankings, and whose topics have their groups, where they have any."""
     for name, dim in ((names.SYSTEM, names.RUN), (names.TOPIC_GROUP, names.TOPIC)):
         if name in rankings.coords:
-            labels = rankings[name].sel({dim: cube[dim].values})
-            cube = cube.assign_coords({name: (dim, labels.values)})
+            of_cube = rankings[name].sel({dim: cube[dim].values})
+            cube = cube.assign_coords({name: (dim, of_cube.values)})
     return cube
 
 
@@ -131,26 +102,13 @@ def cube_dataset(
 ) -> xr.Dataset:
     """Return a score cube of an array (metric, gain, run, topic).
 
-    Parameters
-    ----------
-    scores
-        float64 (metric, gain, run, topic), NaN for missing.
-    metrics, gains, runs, topics
-        Labels, in the order of the array.
-    teams
-        Team of each run; by default each run is its own team.
-    attrs
-        Attributes of the dataset.
-
-    Returns
-    -------
-    cube
-        Dataset with `score` (metric, gain, run, topic) and the coordinate `team` (run).
+    scores: float64 (metric, gain, run, topic), NaN for missing.
+    metrics, gains, runs, topics: Labels, in the order of the array.
+    teams: Team of each run; by default each run is its own team.
+    attrs: Attributes of the dataset.
+    Returns cube: Dataset with `score` (metric, gain, run, topic) and the coordinate `team` (run).
     """
-    run_order, topic_order = (
-        np.argsort(np.array(runs, object)),
-        np.argsort(np.array(topics, object)),
-    )
+    run_order, topic_order = (np.argsort(np.array(each, object)) for each in (runs, topics))
     uses_gains = [isinstance(metric, str) or metric.definition.uses_gains for metric in metrics]
     coords = {
         names.METRIC: schema.label_array(str(metric) for metric in metrics),
@@ -159,10 +117,7 @@ def cube_dataset(
         names.TOPIC: schema.label_array(topics[i] for i in topic_order),
         names.TEAM: (names.RUN, schema.label_array((teams or runs)[i] for i in run_order)),
         names.USES_GAINS: (names.METRIC, np.array(uses_gains)),
-        names.SUMMARY: (
-            names.METRIC,
-            schema.label_array(summary_of(str(metric)) for metric in metrics),
-        ),
+        names.SUMMARY: (names.METRIC, schema.label_array(summary_of(str(m)) for m in metrics)),
     }
     ordered = np.ascontiguousarray(scores[:, :, run_order][..., topic_order], dtype=np.float64)
     cube = xr.Dataset(

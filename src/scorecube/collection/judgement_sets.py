@@ -1,8 +1,8 @@
 """Cubes of the same runs under two or more sets of judgements, combined into one cube along gain.
 
-The first set is the truth. Topics may be shared, nested or disjoint: scores on topics that a set lacks are missing. So are those of a topic on which every
-run scores 0 under a set by every metric: nothing is judged relevant there, and evaluation leaves such topics out by default, while imported scores may
-hold them.
+The first set is the truth. Topics may be shared, nested or disjoint: scores on topics that a set
+lacks are missing. So are those of a topic on which every run scores 0 under a set by every metric:
+nothing is judged relevant there, and evaluation leaves such topics out by default.
 """
 
 from __future__ import annotations
@@ -33,26 +33,17 @@ def judgement_sets(
 ) -> xr.Dataset:
     """Combine cubes of the same runs, with different judgements, along gain.
 
-    Metrics, runs, topics and gain settings are matched by label. If all cubes have one gain setting, these are matched whatever their labels, as sets of
-    judgements may have different relevance levels.
+    Metrics, runs, topics and gain settings are matched by label; one gain setting of each cube is
+    matched whatever its label, as sets of judgements may have different relevance levels.
 
-    Parameters
-    ----------
-    cubes
-        Name of a set of judgements -> cube, as from `scorecube.evaluate`; the first is the truth.
-    rankings
-        Of some or all sets, by the same names: the agreement of labels needs them; by default cubes that hold their rankings.
-
-    Returns
-    -------
-    cube
-        With the runs of the truth, and the topics of all sets; the coordinates ``judgements`` and ``setting`` along gain hold the set and the setting. With
-        rankings it also holds ``label_counts`` (judge, topic, level, judge_level): documents by their levels under the truth and under each judge.
-
-    Raises
-    ------
-    BadPlan
-        There are fewer than two sets, no common metric or gain setting, or a set with fewer than two runs of the truth.
+    cubes: Name of a set of judgements -> cube, as from `scorecube.evaluate`; the first is the truth.
+    rankings: Of some or all sets, by the same names: the agreement of labels needs them; by default
+        cubes that hold their rankings.
+    Returns cube: With the runs of the truth, and the topics of all sets; the coordinates
+        ``judgements`` and ``setting`` along gain. With rankings it also holds ``label_counts``
+        (judge, topic, level, judge_level): documents by their levels under truth and judge.
+    Raises BadPlan: Fewer than two sets, no common metric or gain setting, or a set with fewer than
+        two runs of the truth.
 
     Examples
     --------
@@ -64,23 +55,20 @@ def judgement_sets(
     sets = list(cubes)
     if len(sets) < 2:
         raise BadPlan(
-            f"a truth and at least one judge are needed; found {', '.join(sets) or 'none'}: name them with {option('truth')} and {option('judges')}"
+            f"a truth and at least one judge are needed; found {', '.join(sets) or 'none'}: name "
+            f"them with {option('truth')} and {option('judges')}"
         )
     notes: list[str] = []
     truth = cubes[sets[0]]
     metrics, settings = common_labels(cubes, names.METRIC, notes), common_settings(cubes, notes)
     runs = schema.labels_of(truth, names.RUN)
-    topics = sorted(
-        {topic for cube in cubes.values() for topic in schema.labels_of(cube, names.TOPIC)}
-    )
+    topics = sorted({topic for cube in cubes.values() for topic in schema.labels_of(cube, "topic")})
     scores = []
     for name, cube in cubes.items():
         chosen = cube[[names.SCORE]].sel({names.METRIC: metrics, names.GAIN: settings[name]})
-        scores.append(_scores(chosen, name, sets[0], runs, topics, notes))
+        scores.append(_scores(chosen, (sets[0], name), runs, topics, notes))
     shown = [" | ".join(dict.fromkeys(each)) for each in zip(*settings.values(), strict=True)]
-    uses = np.any(
-        [uses_gains(cube.sel({names.METRIC: metrics})) for cube in cubes.values()], axis=0
-    )
+    uses = [uses_gains(cube.sel({names.METRIC: metrics})) for cube in cubes.values()]
     gains = [f"{name} {label}" if len(shown) > 1 else name for name in sets for label in shown]
     kept = {
         str(name): coord
@@ -94,7 +82,7 @@ def judgement_sets(
         names.JUDGEMENTS: (names.GAIN, schema.label_array(name for name in sets for _ in shown)),
         names.SETTING: (names.GAIN, schema.label_array([*shown] * len(sets))),
         names.USES_GAINS: (names.METRIC, np.ones(len(metrics), bool)),
-        names.USES_SETTINGS: (names.METRIC, uses),
+        names.USES_SETTINGS: (names.METRIC, np.any(uses, axis=0)),
         **_groups(cubes, topics),
     }
     values = (schema.CUBE[0].dims, np.concatenate(scores, axis=1))
@@ -107,25 +95,19 @@ def judgement_sets(
 
 
 def sets_and_settings(cube: xr.Dataset) -> tuple[list[str], list[str]]:
-    """Return the names of the sets of a combined cube, and of the gain settings within each.
-
-    Raises
-    ------
-    BadPlan
-        The cube does not hold several sets of judgements.
-    """
+    """Return the names of the sets of a combined cube, and of the gain settings within each (BadPlan for another cube)."""
     if names.JUDGEMENTS in cube.coords:
-        of_gain, settings = (
+        of_gain, labels = (
             schema.labels_of(cube, each) for each in (names.JUDGEMENTS, names.SETTING)
         )
         sets = list(dict.fromkeys(of_gain))
-        own = settings[: len(of_gain) // len(sets)]
-        whole = of_gain == [name for name in sets for _ in own] and settings == own * len(sets)
-        if whole and len(sets) > 1:
-            return sets, own
+        settings = labels[: len(of_gain) // len(sets)]
+        whole = of_gain == [name for name in sets for _ in settings]
+        if whole and labels == settings * len(sets) and len(sets) > 1:
+            return sets, settings
     raise BadPlan(
-        f"several sets of judgements are needed: name the truth and judges, collections of the same runs ({option('truth', 'A')}), or combine their cubes with "
-        "judgement_sets"
+        "several sets of judgements are needed: name the truth and judges, collections of the same "
+        f"runs ({option('truth', 'A')}), or give their cubes by name"
     )
 
 
@@ -134,26 +116,30 @@ def _groups(cubes: Mapping[str, xr.Dataset], topics: Sequence[str]) -> dict[str,
     group = {topic: topic for topic in topics}
     for cube in cubes.values():
         if names.TOPIC_GROUP in cube.coords:
-            own = (schema.labels_of(cube, each) for each in (names.TOPIC, names.TOPIC_GROUP))
-            group |= dict(zip(*own, strict=True))
+            pairs = (schema.labels_of(cube, each) for each in (names.TOPIC, names.TOPIC_GROUP))
+            group |= dict(zip(*pairs, strict=True))
     labels = [group[topic] for topic in topics]
     return {names.TOPIC_GROUP: (names.TOPIC, labels)} if labels != [*topics] else {}
 
 
 def _scores(
     cube: xr.Dataset,
-    name: str,
-    truth: str,
+    sets: tuple[str, str],
     runs: Sequence[str],
     topics: Sequence[str],
     notes: list[str],
 ) -> FloatArray:
-    """Return the scores of a set for all runs of the truth and all topics, (metric, gain, run, topic), NaN for missing; note what it lacks."""
-    own = set(schema.labels_of(cube, names.RUN))
-    lacking, others = [run for run in runs if run not in own], sorted(own - set(runs))
+    """Return the scores of a set for all runs of the truth and all topics, (metric, gain, run, topic), NaN for missing; note what it lacks.
+
+    sets: Names of the truth and of the set.
+    """
+    truth, name = sets
+    has = set(schema.labels_of(cube, names.RUN))
+    lacking, others = [run for run in runs if run not in has], sorted(has - set(runs))
     if len(runs) - len(lacking) < MIN_COMMON:
         raise BadPlan(
-            f"{truth} and {name} have {counted(len(runs) - len(lacking), 'run')} in common; {MIN_COMMON} are needed"
+            f"{truth} and {name} have {counted(len(runs) - len(lacking), 'run')} in common; "
+            f"{MIN_COMMON} are needed"
         )
     notes += [f"{name} lacks runs of {truth}: {listed(lacking)}"] if lacking else []
     notes += [f"left out, as {truth} lacks them (run): {listed(others)}"] if others else []
@@ -164,7 +150,8 @@ def _scores(
     if empty.any():
         zero = [topic for topic, is_empty in zip(topics, empty, strict=True) if is_empty]
         notes.append(
-            f"{counted(len(zero), 'topic')} of {name} left out, as every run scores 0 by every metric, as without any relevant document: {listed(zero)}"
+            f"{counted(len(zero), 'topic')} of {name} left out, as every run scores 0 by every "
+            f"metric, as without any relevant document: {listed(zero)}"
         )
     return scores
 
@@ -173,11 +160,10 @@ def _labels(
     sets: Sequence[str], rankings: Mapping[str, xr.Dataset], topics: Sequence[str]
 ) -> dict[str, Any]:
     """Return the counts of labels; none for judges without rankings, or of a truth without."""
-    empty = np.zeros((len(topics), 1, 1), np.int64)
     counts = [
         label_counts(rankings[sets[0]], rankings[judge], topics)
         if sets[0] in rankings and judge in rankings
-        else empty
+        else np.zeros((len(topics), 1, 1), np.int64)
         for judge in sets[1:]
     ]
     n_levels = max(each.shape[-1] for each in counts)
@@ -189,58 +175,59 @@ def _labels(
 def label_counts(truth: xr.Dataset, judge: xr.Dataset, topics: Sequence[str]) -> IntArray:
     """Count documents by topic and by their levels under two sets of judgements.
 
-    truth, judge: Rankings under both sets, as from `read_rankings`.
+    truth, judge: Rankings under both sets, as from `read_rankings`. Documents are matched by their
+        keys, a hash of their ids; rankings without keys have no documents in common.
     topics: Topics to count; one that a set lacks has no documents.
-    Returns counts: int64 (topic, level under the truth, level under the judge). Documents are matched by their keys, a
-        hash of their ids (`names.DOCUMENT_KEY`); rankings without keys, as simulated ones, have no documents in common.
+    Returns counts: int64 (topic, level under the truth, level under the judge).
     """
-    both = (truth, judge)
-    if not all(names.DOCUMENT_KEY in each for each in both):
+    if names.DOCUMENT_KEY not in truth or names.DOCUMENT_KEY not in judge:
         return np.zeros((len(topics), 1, 1), np.int64)
-    n_levels = 1 + max(int(each[names.LEVEL_OF_DOCUMENT].values.max(initial=0)) for each in both)
-    counts = np.zeros((len(topics), n_levels, n_levels), np.int64)
-    keys, levels = (
-        [each[variable].values for each in both]
-        for variable in (names.DOCUMENT_KEY, names.LEVEL_OF_DOCUMENT)
-    )
-    places = [{t: k for k, t in enumerate(schema.labels_of(each, names.TOPIC))} for each in both]
+    sides = []
+    for rankings in (truth, judge):
+        known = zip(
+            schema.labels_of(rankings, names.TOPIC),
+            rankings[names.DOCUMENT_KEY].values,
+            rankings[names.LEVEL_OF_DOCUMENT].values.astype(np.int64),
+            strict=True,
+        )
+        sides.append({topic: (keys, levels) for topic, keys, levels in known})
+    highest = max(int(levels.max(initial=0)) for side in sides for _, levels in side.values())
+    counts = np.zeros((len(topics), highest + 1, highest + 1), np.int64)
     for k, topic in enumerate(topics):
-        if not all(topic in of_set for of_set in places):
+        if topic not in sides[0] or topic not in sides[1]:
             continue
-        # Key 0 is behind the last document.
-        at = [of_set[topic] for of_set in places]
-        known = [np.flatnonzero(keys[j][at[j]]) for j in range(2)]
-        found = [keys[j][at[j]][known[j]] for j in range(2)]
-        _, *common = np.intersect1d(*found, return_indices=True)
-        pair = [levels[j][at[j]][known[j][common[j]]].astype(np.int64) for j in range(2)]
-        judged = (pair[0] >= 0) & (pair[1] >= 0)
-        np.add.at(counts[k], (pair[0][judged], pair[1][judged]), 1)
+        (keys, levels), (other_keys, other_levels) = (side[topic] for side in sides)
+        used, other_used = np.flatnonzero(keys), np.flatnonzero(other_keys)  # 0 is no document
+        _, first, second = np.intersect1d(keys[used], other_keys[other_used], return_indices=True)
+        one, other = levels[used[first]], other_levels[other_used[second]]
+        judged = (one >= 0) & (other >= 0)
+        np.add.at(counts[k], (one[judged], other[judged]), 1)
     return counts
 
 
 def common_labels(
-    cubes: Mapping[str, xr.Dataset], dim: str, notes: list[str], sets: str = "sets"
+    cubes: Mapping[str, xr.Dataset], dim: str, notes: list[str], sets: str = "sets of judgements"
 ) -> list[str]:
     """Return the labels that all sets have, in the order of the first; note others.
 
     sets: What the cubes are, in messages.
     Raises BadPlan: None in common.
     """
-    own = [schema.labels_of(cube, dim) for cube in cubes.values()]
-    common = [label for label in own[0] if all(label in each for each in own)]
+    labels = [schema.labels_of(cube, dim) for cube in cubes.values()]
+    common = [label for label in labels[0] if all(label in each for each in labels)]
     if not common:
-        has = "; ".join(f"{name}: {', '.join(each)}" for name, each in zip(cubes, own, strict=True))
+        has = [f"{name}: {', '.join(each)}" for name, each in zip(cubes, labels, strict=True)]
         raise BadPlan(
-            f"the {'sets of judgements' if sets == 'sets' else sets} have no {dim} in common ({has}); evaluate all with one {dim}"
+            f"the {sets} have no {dim} in common ({'; '.join(has)}); evaluate all with one {dim}"
         )
-    others = sorted({label for each in own for label in each} - set(common))
+    others = sorted({label for each in labels for label in each} - set(common))
     if others:
         notes.append(f"left out, as not all {sets} have it ({dim}): {listed(others)}")
     return common
 
 
 def common_settings(
-    cubes: Mapping[str, xr.Dataset], notes: list[str], sets: str = "sets"
+    cubes: Mapping[str, xr.Dataset], notes: list[str], sets: str = "sets of judgements"
 ) -> dict[str, list[str]]:
     """Return the gain settings of each set that belong together, in order; one of each whatever its name."""
     if all(cube.sizes[names.GAIN] == 1 for cube in cubes.values()):

@@ -19,24 +19,14 @@ IntArray = np.ndarray[Any, np.dtype[np.int64]]
 class RunLines:
     """The lines of one run file.
 
-    Parameters
-    ----------
-    name, path
-        Name of the run and path of its file.
-    text
-        uint8 (byte,): content of the file, padded.
-    topics
-        Topic ids in order of first appearance.
-    topic_of
-        int32 (line,): index of the line's topic in `topics`.
-    documents
-        int32 (line, 2): start and end of the document id in `text`.
-    scores
-        float64 (line,).
-    ranks
-        float64 (line,); empty if not read.
-    numbers
-        int32 (line,): line numbers in the file, from 1.
+    name, path: Name of the run and path of its file.
+    text: uint8 (byte,): content of the file, padded.
+    topics: Topic ids in order of first appearance.
+    topic_of: int32 (line,): index of the line's topic in `topics`.
+    documents: int32 (line, 2): start and end of the document id in `text`.
+    scores: float64 (line,).
+    ranks: float64 (line,); empty if not read.
+    numbers: int32 (line,): line numbers in the file, from 1.
     """
 
     name: str
@@ -59,18 +49,11 @@ class RunLines:
 class Qrels:
     """The lines of a file of judgements.
 
-    Parameters
-    ----------
-    path, text, documents, numbers
-        See `RunLines`.
-    topics
-        Judged topics, sorted.
-    topic_of
-        int32 (line,): index of the line's topic in `topics`.
-    levels
-        int16 (line,): relevance levels; negative for pooled but not judged.
-    classes
-        int32 (topic, document): number of the equivalence class of an answer within the topic, -1 for none.
+    path, text, documents, numbers: As of `RunLines`.
+    topics: Judged topics, sorted.
+    topic_of: int32 (line,): index of the line's topic in `topics`.
+    levels: int16 (line,): relevance levels; negative for pooled but not judged.
+    classes: int32 (topic, document): equivalence class of an answer in the topic, -1 for none.
     """
 
     path: str
@@ -94,13 +77,7 @@ class Qrels:
 
     @cached_property
     def tables(self) -> tuple[Any, Any]:
-        """Hash tables of the judged documents: entries and bounds.
-
-        Raises
-        ------
-        BadInput
-            A document is judged twice in a topic.
-        """
+        """Hash tables of the judged documents: entries and bounds (BadInput for a document judged twice)."""
         entries, bounds, repeated = judge_run.judgement_tables(
             self.text, self.documents, self.topic_of, len(self.topics)
         )
@@ -126,37 +103,35 @@ class Qrels:
             self.text, self.documents, self.topic_of, len(self.topics)
         )
 
+    @property
+    def _shape(self) -> tuple[int, int]:
+        """Topics and documents of the topic with most of them."""
+        return len(self.topics), int(self.document_of.max(initial=-1)) + 1
+
     def level_of_document(self) -> np.ndarray[Any, np.dtype[np.int8]]:
         """Return the level of each document, (topic, document); -1 if not judged."""
-        levels = np.full(
-            (len(self.topics), int(self.document_of.max(initial=-1)) + 1), names.UNJUDGED, np.int8
-        )
+        levels = np.full(self._shape, names.UNJUDGED, np.int8)
         levels[self.topic_of, self.document_of] = np.maximum(self.levels, names.UNJUDGED)
         return levels
 
     def document_keys(self) -> IntArray:
         """Return hashes of the ids of documents, (topic, document); 0 behind the last document of a topic."""
-        keys = np.zeros((len(self.topics), int(self.document_of.max(initial=-1)) + 1), np.int64)
-        hashes = [
-            int.from_bytes(
-                blake2b(self.document(line), digest_size=8).digest(), "little", signed=True
-            )
-            for line in range(len(self.topic_of))
-        ]
-        keys[self.topic_of, self.document_of] = hashes
+        keys = np.zeros(self._shape, np.int64)
+        digests = (blake2b(self.document(k), digest_size=8) for k in range(len(self.topic_of)))
+        keys[self.topic_of, self.document_of] = np.frombuffer(
+            b"".join(each.digest() for each in digests), "<i8"
+        )
         return keys
 
     def n_judged(self) -> IntArray:
-        """Return the numbers of judged documents (topic, level); a class counts once."""
+        """Return the numbers of judged documents (topic, level); a class counts once, at its highest level."""
         counts = np.zeros((len(self.topics), self.n_levels + 1), np.int64)
         kept, levels = self.levels >= 0, self.levels
         if self.classes is not None:
             class_of = self.classes[self.topic_of, self.document_of]
-            # By descending level, so that the first line of a class has its highest level.
             order = np.argsort(-levels, kind="stable")
-            _, first = np.unique(
-                np.stack([self.topic_of, class_of])[:, order], axis=1, return_index=True
-            )
+            pairs = np.stack([self.topic_of, class_of])[:, order]
+            _, first = np.unique(pairs, axis=1, return_index=True)
             kept &= (class_of < 0) | np.isin(np.arange(len(levels)), order[first])
         np.add.at(counts, (self.topic_of[kept], levels[kept]), 1)
         return counts

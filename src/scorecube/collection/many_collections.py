@@ -18,6 +18,7 @@ from scorecube.collection.judgement_sets import (
     common_labels,
     common_settings,
 )
+from scorecube.collection.rows import CHUNKS
 from scorecube.collection.selection import select, uses_gains, with_labels
 from scorecube.collection.teams import listed
 from scorecube.errors import BadPlan, counted
@@ -63,8 +64,6 @@ def join_collections(
     >>> board.sizes["topic"], board.collection.values[-1], board.attrs["left_out"]
     (59, 'web', ['left out, as web lacks them (run): team05-run1'])
     """
-    from scorecube.collection.joined_scores import joined_along_topic
-
     if not cubes:
         raise BadPlan("a board needs collections; none is given")
     if slashed := [name for name in cubes if BETWEEN in name]:
@@ -81,19 +80,29 @@ def join_collections(
             cube[[names.SCORE, *({names.TOPIC_GROUP} & {*cube.coords})]],
             {names.METRIC: metrics, names.GAIN: settings[name], names.RUN: runs},
         )
-        part = select(chosen, missing=missing, by_topic=by_topic)
-        parts[name] = part
+        parts[name] = part = select(chosen, missing=missing, by_topic=by_topic)
         for key in names.ABOUT_TOPICS:
             if key in part.attrs:
                 about[key] = f"{about.get(key, '')} {name}: {part.attrs[key]}".strip()
+    _check_directions(parts, metrics)
     joined = xr.Dataset(
-        {names.SCORE: joined_along_topic([part.variables[names.SCORE] for part in parts.values()])},
+        {names.SCORE: _joined([part[names.SCORE] for part in parts.values()])},
         _coords(parts, runs, settings),
-        {NOT_COMMON: notes, OTHER_RANGES: _other_ranges(parts), **about},
+        {NOT_COMMON: notes, OTHER_RANGES: _other_ranges(parts, metrics), **about},
     )
-    if joined.nbytes <= schema.MAX_LOADED_BYTES:
-        joined.load()
     return schema.annotate(joined, schema.CUBE)
+
+
+def _joined(scores: Sequence[xr.DataArray]) -> xr.Variable:
+    """Return scores of several cubes (metric, gain, run, topic) along topic: in memory, or read on use where they are large."""
+    if sum(array.nbytes for array in scores) > schema.MAX_LOADED_BYTES:
+        stored = [array.encoding.get(CHUNKS) or (1, 1, *array.shape[2:]) for array in scores]
+        scores = [
+            array.chunk(dict(zip(array.dims, chunks, strict=True)))
+            for array, chunks in zip(scores, stored, strict=True)
+        ]
+    plain = [array.drop_vars(list(array.coords)) for array in scores]
+    return xr.concat(plain, names.TOPIC).variable
 
 
 def in_board_order(collections: Iterable[str]) -> list[str]:
@@ -103,44 +112,46 @@ def in_board_order(collections: Iterable[str]) -> list[str]:
 
 def _common_runs(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> list[str]:
     """Return the runs that all collections have, sorted; note which collection lacks the others."""
-    own = {name: set(schema.labels_of(cube, names.RUN)) for name, cube in cubes.items()}
-    common = sorted(set.intersection(*own.values()))
+    of_cube = {name: set(schema.labels_of(cube, names.RUN)) for name, cube in cubes.items()}
+    common = sorted(set.intersection(*of_cube.values()))
     lacked: dict[str, list[str]] = {}
-    for run in sorted(set().union(*own.values()) - set(common)):
-        lacking = [name for name, runs in own.items() if run not in runs]
+    for run in sorted(set().union(*of_cube.values()) - set(common)):
+        lacking = [name for name, runs in of_cube.items() if run not in runs]
         verb = "lacks" if len(lacking) == 1 else "lack"
         lacked.setdefault(f"{listed(lacking)} {verb}", []).append(run)
     notes += [f"left out, as {where} them (run): {listed(out)}" for where, out in lacked.items()]
     if len(common) < MIN_COMMON:
-        counts = ", ".join(f"{name} {len(runs)}" for name, runs in own.items())
+        counts = ", ".join(f"{name} {len(runs)}" for name, runs in of_cube.items())
         raise BadPlan(
-            f"{counted(len(common), 'run')} in all of {counted(len(own), 'collection')}, {MIN_COMMON} are needed (runs: {counts}): choose collections that share runs. "
+            f"{counted(len(common), 'run')} in all of {counted(len(of_cube), 'collection')}, "
+            f"{MIN_COMMON} are needed (runs: {counts}): choose collections that share runs. "
             "Repetitions of a system have the same names in all collections"
         )
     return common
 
 
-def _other_ranges(parts: Mapping[str, xr.Dataset]) -> list[str]:
+def _other_ranges(parts: Mapping[str, xr.Dataset], metrics: Sequence[str]) -> list[str]:
     """Return the metrics whose range differs between collections."""
-    unknown = np.full(next(iter(parts.values())).sizes[names.METRIC], np.nan)
-    ends = [
-        [part[name].values if name in part.coords else unknown for part in parts.values()]
-        for name in (names.SCORE_LOW, names.SCORE_HIGH)
-    ]
-    first = np.array(ends)[:, :1]
-    differ = ~((np.array(ends) == first) | (np.isnan(ends) & np.isnan(first))).all(axis=(0, 1))
-    labels = schema.labels_of(next(iter(parts.values())), names.METRIC)
-    return [label for label, other in zip(labels, differ, strict=True) if other]
+    unknown = np.full(len(metrics), np.nan)
+    ends = np.array(
+        [
+            [part[name].values if name in part.coords else unknown for part in parts.values()]
+            for name in (names.SCORE_LOW, names.SCORE_HIGH)
+        ]
+    )
+    alike = (ends == ends[:, :1]) | (np.isnan(ends) & np.isnan(ends[:, :1]))
+    same = alike.all(axis=(0, 1))
+    return [metric for metric, is_same in zip(metrics, same, strict=True) if not is_same]
 
 
-def _check_directions(parts: Mapping[str, xr.Dataset]) -> None:
+def _check_directions(parts: Mapping[str, xr.Dataset], metrics: Sequence[str]) -> None:
     """Refuse a metric of which larger scores are better in one collection, and smaller ones in another."""
     higher = np.array([higher_of(part) for part in parts.values()])
-    for place in np.flatnonzero(higher.any(axis=0) & ~higher.all(axis=0)):
-        metric = schema.labels_of(next(iter(parts.values())), names.METRIC)[place]
+    for place in np.flatnonzero(higher.any(axis=0) & ~higher.all(axis=0)).tolist():
         lower = [name for name, up in zip(parts, higher[:, place], strict=True) if not up]
         raise BadPlan(
-            f"smaller scores of {metric} are better in {listed(lower)}, and larger ones in the others; a mean of both has no sense"
+            f"smaller scores of {metrics[place]} are better in {listed(lower)}, and larger ones in "
+            "the others; a mean of both has no sense"
         )
 
 
@@ -148,57 +159,55 @@ def _coords(
     parts: Mapping[str, xr.Dataset], runs: Sequence[str], settings: Mapping[str, list[str]]
 ) -> dict[str, Any]:
     """Return the coordinates of joined cubes."""
-    first = next(iter(parts.values()))
-    gains = [" | ".join(dict.fromkeys(each)) for each in zip(*settings.values(), strict=True)]
-    topics = [
-        (f"{name}{BETWEEN}{topic}", name)
-        for name, part in parts.items()
-        for topic in schema.labels_of(part, names.TOPIC)
-    ]
-    uses = np.any([uses_gains(part) for part in parts.values()], axis=0)
-    _check_directions(parts)
-    kept = {
-        str(name): coord for name, coord in first.coords.items() if coord.dims == (names.METRIC,)
-    }
-    found = {
-        **kept,
-        names.GAIN: schema.label_array(gains),
-        names.RUN: schema.label_array(runs),
-        names.TOPIC: schema.label_array(topic for topic, _ in topics),
-        names.COLLECTION: (names.TOPIC, schema.label_array(name for _, name in topics)),
-        names.USES_GAINS: (names.METRIC, uses),
-    }
-    if any(names.TOPIC_GROUP in part.coords for part in parts.values()):
-        groups = [
+
+    def of_topics(coordinate: str) -> Any:
+        return schema.label_array(
             f"{name}{BETWEEN}{label}"
             for name, part in parts.items()
             for label in schema.labels_of(
-                part, names.TOPIC_GROUP if names.TOPIC_GROUP in part.coords else names.TOPIC
+                part, coordinate if coordinate in part.coords else names.TOPIC
             )
-        ]
-        found[names.TOPIC_GROUP] = (names.TOPIC, schema.label_array(groups))
+        )
+
+    first = next(iter(parts.values()))
+    gains = [" | ".join(dict.fromkeys(each)) for each in zip(*settings.values(), strict=True)]
+    collections = [name for name, part in parts.items() for _ in range(part.sizes[names.TOPIC])]
+    coords: dict[str, Any] = {
+        str(name): coord for name, coord in first.coords.items() if coord.dims == (names.METRIC,)
+    }
+    coords |= {
+        names.GAIN: schema.label_array(gains),
+        names.RUN: schema.label_array(runs),
+        names.TOPIC: of_topics(names.TOPIC),
+        names.COLLECTION: (names.TOPIC, schema.label_array(collections)),
+        names.USES_GAINS: (
+            names.METRIC,
+            np.any([uses_gains(part) for part in parts.values()], axis=0),
+        ),
+    }
+    if any(names.TOPIC_GROUP in part.coords for part in parts.values()):
+        coords[names.TOPIC_GROUP] = (names.TOPIC, of_topics(names.TOPIC_GROUP))
     for coordinate in (names.SYSTEM, names.TEAM):
-        labels = _labels_of_runs(parts, coordinate)
-        if labels:
-            found[coordinate] = (names.RUN, schema.label_array(labels))
-    return found
+        if labels := _labels_of_runs(parts, coordinate, runs):
+            coords[coordinate] = (names.RUN, schema.label_array(labels))
+    return coords
 
 
-def _labels_of_runs(parts: Mapping[str, xr.Dataset], coordinate: str) -> list[str]:
+def _labels_of_runs(
+    parts: Mapping[str, xr.Dataset], coordinate: str, runs: Sequence[str]
+) -> list[str]:
     """Return the system or team of each run, as the collections that know it say; nothing where none does."""
-    known = {
+    told = {
         name: schema.labels_of(part, coordinate)
         for name, part in parts.items()
         if coordinate in part.coords
     }
-    if not known:
-        return []
-    first = next(iter(known.values()))
-    for name, labels in known.items():
-        if labels != first:
-            place = next(k for k, label in enumerate(labels) if label != first[k])
-            run = schema.labels_of(next(iter(parts.values())), names.RUN)[place]
-            raise BadPlan(
-                f"{run} is of the {coordinate} {first[place]} in {next(iter(known))}, and of {labels[place]} in {name}; give it one {coordinate}, or leave it out with other runs"
-            )
+    first = next(iter(told.values()), [])
+    for name, labels in told.items():
+        for run, one, other in zip(runs, first, labels, strict=True):
+            if one != other:
+                raise BadPlan(
+                    f"{run} is of the {coordinate} {one} in {next(iter(told))}, and of {other} in "
+                    f"{name}; give it one {coordinate}, or leave it out with other runs"
+                )
     return first

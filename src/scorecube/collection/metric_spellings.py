@@ -1,13 +1,13 @@
 """Names of metrics as people type them: spellings of trec_eval, ir_measures, ranx and NTCIREVAL, in any case.
 
-A spelling stands for a metric here only if both are the same number. Where they are not, the message says what differs and what to type.
+A spelling stands for a metric here only if both are the same number. Where they are not, the
+message says what differs and what to type.
 """
 
-import difflib
 import re
 
 from scorecube.collection.other_metrics import other_metric
-from scorecube.errors import BadName
+from scorecube.errors import BadName, nearest
 from scorecube.metrics import DEFINITIONS, Metric, parse_metric
 
 SPELLINGS = {
@@ -33,41 +33,57 @@ SPELLINGS = {
 }
 """Spelling in small letters, without hyphens, underscores and blanks -> name here."""
 DIFFERENT = {
-    "mapcut": "trec_eval's map_cut divides by all relevant documents R; AP{cut} here by min(k, R), as NTCIREVAL. Type AP{cut} if that will do",
+    "mapcut": "trec_eval's map_cut divides by all relevant documents R; AP{cut} here by min(k, R), "
+    "as NTCIREVAL. Type AP{cut} if that will do",
     "ndcgburges": "gains of 2^level - 1 are a form here: type nDCG(form=exp2){cut}",
     "f1": "F measures are not computed here; type P{cut} and Recall{cut}",
 }
 """Spelling -> why there is no such metric, and what to type."""
 TYPED = re.compile(
-    r"(?P<summary>(?:geo|area):)?(?P<name>[A-Za-z#+][\w#+\- ]*?)(?P<inside>\([^()]*\))?(?:[@_.](?P<cut>\d+))?"
+    r"(?P<summary>(?:geo|area):)?(?P<name>[A-Za-z#+][\w#+\- ]*?)(?P<inside>\([^()]*\))?"
+    r"(?:[@_.](?P<cut>\d+))?"
 )
 DISCOUNTS = {"'exp-log2'": "form=exp2", '"exp-log2"': "form=exp2", "'log2'": "", '"log2"': ""}
 """Forms of nDCG of ir_measures, as in ``nDCG(dcg='exp-log2')@10``, and the settings here."""
-CLOSE = 0.6
-"""Least similarity of a name that is suggested."""
 
 
 def read_metric(text: str) -> Metric:
     """Parse the name of a metric in the spelling of this package or of another tool.
 
     text: Name, perhaps with parameters in brackets and a cut-off behind ``@`` or, as in trec_eval, ``_``.
-    Returns metric: With all parameters set.
-    Raises BadName: An unknown name, with names to type instead; a name that means something else elsewhere.
+    Raises BadName: An unknown name, with the nearest ones; a name that means something else elsewhere.
 
     Examples
     --------
-    >>> [str(read_metric(text)) for text in ("map", "P_10", "ndcg_cut_10", "MRR@10", "R@100", "Success@5", "GMAP")]
-    ['AP', 'P@10', 'nDCG@10', 'RR@10', 'Recall@100', 'Hit@5', 'geo:AP']
+    >>> [str(read_metric(text)) for text in ("map", "P_10", "ndcg_cut_10", "MRR@10", "R@100", "GMAP")]
+    ['AP', 'P@10', 'nDCG@10', 'RR@10', 'Recall@100', 'geo:AP']
     """
     try:
         return parse_metric(text)
     except BadName as error:
-        known = _respelled(text)
-        if known is None:
-            if other := other_metric(text):
-                return other
-            raise _unknown(text, error) from None
-    return parse_metric(known)
+        here = _respelled(text)
+        if here is None and (other := other_metric(text)):
+            return other
+        shape = TYPED.fullmatch(text.strip())
+        if here is None and shape is not None and "unknown metric" in str(error):
+            raise BadName(
+                f"unknown metric {text!r}; type one of: {_suggestions(shape)}; scorecube list "
+                "metrics has all"
+            ) from None
+        if here is None:
+            raise
+    return parse_metric(here)
+
+
+def _suggestions(shape: re.Match[str]) -> str:
+    """Return the names most similar to a typed one, with its cut-off, or one of 10 where one is needed."""
+    close = nearest(shape["name"], [*DEFINITIONS, *SPELLINGS], 3).split(", ")
+    typed = []
+    for name in dict.fromkeys(SPELLINGS.get(word, word) for word in close):
+        rule = DEFINITIONS[name.rpartition(":")[2]].cutoff
+        cut = f"@{int(shape['cut'] or 10)}" if shape["cut"] or rule == "required" else ""
+        typed.append(name + (cut if rule != "none" else ""))
+    return ", ".join(typed)
 
 
 def _plain(name: str) -> str:
@@ -90,45 +106,13 @@ def _respelled(text: str) -> str | None:
     name = SPELLINGS.get(plain) or {_plain(each): each for each in DEFINITIONS}.get(plain)
     if name is None:
         return None
-    inside = _settings_here(shape["inside"] or "") if name == "nDCG" else shape["inside"] or ""
+    inside = shape["inside"] or ""
+    if name == "nDCG":
+        parts = [part.strip() for part in inside.strip("()").split(",")]
+        here = [
+            DISCOUNTS.get(part[4:].strip(), part) if part.startswith("dcg=") else part
+            for part in parts
+        ]
+        kept = ",".join(filter(None, here))
+        inside = f"({kept})" if kept else ""
     return f"{shape['summary'] or ''}{name}{inside}{cut}"
-
-
-def _settings_here(inside: str) -> str:
-    """Return settings in brackets with the form of nDCG as it is written here.
-
-    Examples
-    --------
-    >>> _settings_here("(dcg='exp-log2')"), _settings_here("(dcg='log2')"), _settings_here("(b=2)")
-    ('(form=exp2)', '', '(b=2)')
-    """
-    parts = [part.strip() for part in inside.strip("()").split(",") if part.strip()]
-    here = [
-        DISCOUNTS.get(value.strip(), part) if key.strip() == "dcg" else part
-        for part in parts
-        for key, _, value in [part.partition("=")]
-    ]
-    kept = ",".join(part for part in here if part)
-    return f"({kept})" if kept else ""
-
-
-def _unknown(text: str, error: BadName) -> BadName:
-    """Return the error of a name that nothing stands for, with whole names to type."""
-    shape = TYPED.fullmatch(text.strip())
-    if shape is None or "unknown metric" not in str(error):
-        return error
-    plain = _plain(shape["name"])
-    spellings = {_plain(name): name for name in DEFINITIONS} | SPELLINGS
-    close = difflib.get_close_matches(plain, list(spellings), 3, CLOSE)
-    typed = [_complete(spellings[name], shape["cut"]) for name in close]
-    if not typed:
-        return BadName(f"unknown metric {text!r}; scorecube list metrics has all")
-    return BadName(f"unknown metric {text!r}; type one of: {', '.join(dict.fromkeys(typed))}")
-
-
-def _complete(name: str, cut: str | None) -> str:
-    """Return a name that can be typed: with its cut-off, with one of 10 where one is needed, without where there is none."""
-    rule = DEFINITIONS[name.rpartition(":")[2]].cutoff
-    if rule == "none" or (cut is None and rule == "optional"):
-        return name
-    return f"{name}@{int(cut) if cut else 10}"

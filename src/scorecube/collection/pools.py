@@ -20,8 +20,6 @@ from scorecube.collection.rankings import check_documents
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadPlan, option
 
-WORD = 64
-"""Teams per word of bits."""
 TOLERATED = 0.01
 """Share of a pooled run's documents that may be unjudged: those that were lost after pooling."""
 WITHOUT_POOL = 10
@@ -34,25 +32,17 @@ IntArray = NDArray[np.int64]
 class Pools:
     """The documents that each team contributed to the pool.
 
-    Parameters
-    ----------
-    teams
-        Names of the teams, sorted.
-    team_of
-        int64 (run,): position of the team of each run.
-    words
-        uint64 (topic, document, word): a bit for each team that contributed the document.
-    levels
-        int8 (topic, document): relevance levels; -1 for pooled but not judged, or no document.
-    n_levels
-        Number of relevant levels.
-    depth
-        First ranks of a run that contribute.
+    teams: Names of the teams, sorted.
+    team_of: int64 (run,): position of the team of each run.
+    bits: uint8 (topic, document, byte): a bit for each team that contributed the document.
+    levels: int8 (topic, document): relevance levels; -1 for pooled but not judged, or no document.
+    n_levels: Number of relevant levels.
+    depth: First ranks of a run that contribute.
     """
 
     teams: tuple[str, ...]
     team_of: IntArray
-    words: NDArray[np.uint64]
+    bits: NDArray[np.uint8]
     levels: NDArray[np.int8]
     n_levels: int
     depth: int
@@ -60,13 +50,13 @@ class Pools:
     @cached_property
     def unpooled(self) -> BoolArray:
         """Judged documents that no team contributed, bool (topic, document)."""
-        return np.asarray((self.levels >= 0) & ~self.words.any(axis=-1))
+        return np.asarray((self.levels >= 0) & ~self.bits.any(axis=-1))
 
     @cached_property
-    def _pooled(self) -> tuple[Any, Any, NDArray[np.uint64]]:
-        """Judged documents of the pool: topics, documents, and words (word, pooled document)."""
+    def _pooled(self) -> tuple[Any, Any, NDArray[np.uint8]]:
+        """Judged documents of the pool: topics, documents, and bits (byte, pooled document)."""
         topics, documents = np.nonzero((self.levels >= 0) & ~self.unpooled)
-        return topics, documents, np.ascontiguousarray(self.words[topics, documents].T)
+        return topics, documents, np.ascontiguousarray(self.bits[topics, documents].T)
 
     @cached_property
     def n_judged(self) -> IntArray:
@@ -80,8 +70,7 @@ class Pools:
 
     def of_relevant(self) -> Pools:
         """Return the pools with the relevant documents as the only judged ones."""
-        levels = np.where(self.levels > 0, self.levels, np.int8(-1))
-        return replace(self, levels=levels)
+        return replace(self, levels=np.where(self.levels > 0, self.levels, np.int8(-1)))
 
     def without(
         self, left_out: BoolArray, keep_unpooled: bool = True
@@ -93,10 +82,10 @@ class Pools:
         Returns gone: bool (topic, document): documents that are not judged any more.
         Returns judged: int64 (topic, level): number of documents that stay judged.
         """
-        topics, documents, words = self._pooled
+        topics, documents, bits = self._pooled
         alone = np.ones(len(topics), bool)
-        for of_word, out in zip(words, team_bits(left_out), strict=True):
-            alone &= (of_word & ~out) == 0
+        for of_byte, out in zip(bits, np.packbits(left_out), strict=True):
+            alone &= (of_byte & ~out) == 0
         topics, documents = topics[alone], documents[alone]
         gone = np.zeros(self.levels.shape, bool) if keep_unpooled else self.unpooled.copy()
         judged = self.n_judged - self._count(topics, documents)
@@ -105,48 +94,19 @@ class Pools:
         gone[topics, documents] = True
         return gone, judged
 
-    def unique(self) -> IntArray:
-        """Return the only team that contributed each document, or -1: int64 (topic, document)."""
-        is_unique = np.bitwise_count(self.words).sum(axis=-1, dtype=np.int64) == 1
-        # The bits below that of a team are its position in the word; its other words are 0.
-        place = np.bitwise_count(self.words - np.uint64(1)).astype(np.int64)
-        place += WORD * np.arange(self.words.shape[-1])
-        return np.where(is_unique, np.where(self.words != 0, place, 0).sum(axis=-1), -1)
-
-
-def team_bits(left_out: BoolArray) -> NDArray[np.uint64]:
-    """Return teams, bool (team,), as bits of words, uint64 (word,)."""
-    words = np.zeros(-(-len(left_out) // WORD), np.uint64)
-    for team in np.flatnonzero(left_out):
-        words[team // WORD] |= np.uint64(1) << np.uint64(team % WORD)
-    return words
-
 
 def build_pools(rankings: xr.Dataset, depth: int) -> Pools:
-    """Return the judged documents that each team contributed.
+    """Return the judged documents that each team contributed, as bits.
 
-    Parameters
-    ----------
-    rankings
-        As from `read_rankings`, or a cube with rankings.
-    depth
-        Number of first ranks of a run that contribute.
-
-    Returns
-    -------
-    pools
-        Teams that contributed each judged document, as bits.
-
-    Raises
-    ------
-    BadPlan
-        The rankings have no documents at ranks, or the depth is below 1.
+    rankings: As from `read_rankings`, or a cube with rankings.
+    depth: Number of first ranks of a run that contribute.
+    Raises BadPlan: The rankings have no documents at ranks, or the depth is below 1.
 
     Examples
     --------
     >>> from scorecube.testing import simulate_rankings
     >>> pools = build_pools(simulate_rankings(n_runs=4, n_teams=2), 10)
-    >>> pools.teams, bool((pools.words.any(axis=-1).sum(axis=1) <= 40).all())
+    >>> pools.teams, bool((pools.bits.any(axis=-1).sum(axis=1) <= 40).all())
     (('team01', 'team02'), True)
     """
     if depth < 1:
@@ -157,14 +117,14 @@ def build_pools(rankings: xr.Dataset, depth: int) -> Pools:
     check_documents(rankings)
     teams, team_of = np.unique(labels_of(rankings, names.TEAM), return_inverse=True)
     levels = np.ascontiguousarray(rankings[names.LEVEL_OF_DOCUMENT].values)
-    words = np.zeros((*levels.shape, -(-len(teams) // WORD)), np.uint64)
+    contributed = np.zeros((*levels.shape, len(teams)), bool)
     for team, documents in zip(team_of, rankings[names.DOCUMENT_AT_RANK].values, strict=True):
-        first = documents[:, :depth]
-        topics, _ = places = np.nonzero(first >= 0)
-        words[topics, first[places], team // WORD] |= np.uint64(1) << np.uint64(team % WORD)
+        topics, ranks = np.nonzero(documents[:, :depth] >= 0)
+        contributed[topics, documents[topics, ranks], team] = True
     known = names.LEVEL in rankings.sizes
     n_levels = rankings.sizes[names.LEVEL] - 1 if known else int(levels.max(initial=0))
-    return Pools(tuple(map(str, teams)), team_of.astype(np.int64), words, levels, n_levels, depth)
+    bits = np.packbits(contributed, axis=-1)
+    return Pools(tuple(map(str, teams)), team_of.astype(np.int64), bits, levels, n_levels, depth)
 
 
 class PoolDepth(NamedTuple):
@@ -191,12 +151,6 @@ def estimate_pool_depth(rankings: xr.Dataset) -> PoolDepth:
     missing, the official depth may be another.
 
     rankings: As from `read_rankings`, or a cube with rankings.
-
-    Examples
-    --------
-    >>> from scorecube.testing import simulate_rankings
-    >>> estimate_pool_depth(simulate_rankings(n_runs=6, n_teams=3, depth=20, seed=1)).n_teams
-    3
     """
     check_documents(rankings)
     order = (names.RUN, names.TOPIC)

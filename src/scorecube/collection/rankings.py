@@ -5,7 +5,6 @@ The order decides ties and therefore scores; `Order` lists the choices and the p
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,7 +15,6 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.doubts import doubts_of, doubts_of_lines, with_doubts
 from scorecube.collection.judgements import IntArray, Qrels, RunLines
 from scorecube.collection.teams import discard, listed, teams_of
 from scorecube.errors import BadInput, BadPlan, BadStudy, counted, natural_key, option
@@ -24,12 +22,14 @@ from scorecube.kernels.parsing import judge_run
 from scorecube.kernels.workspace import Workspace
 
 Item = TypeVar("Item", bound=np.generic)
-TOPIC_WORDS = ("q", "t", "topic", "query", "qid", "mb", "ct")
-"""Letters that some tools write before the number of a topic."""
+LevelArray = np.ndarray[Any, np.dtype[np.int8]]
+CountArray = np.ndarray[Any, np.dtype[np.int32]]
 LARGEST_RUN = 2**28
 """Cells (topic, rank) of one run in memory, of 5 bytes each."""
 NO_LIMIT = 2**31 - 1
 """Depth of rankings that are not cut off."""
+FEWEST = 100
+"""Documents of all runs from which on it is no chance that none is judged."""
 
 
 class Order(StrEnum):
@@ -47,15 +47,6 @@ class Order(StrEnum):
     """Rank column ascending, then order of the file."""
 
 
-_ORDER_CODES = {
-    Order.SCORE: judge_run.BY_SCORE_DESCENDING,
-    Order.SCORE_DOCNO_ASC: judge_run.BY_SCORE_ASCENDING,
-    Order.SCORE_STABLE: judge_run.BY_SCORE_STABLE,
-    Order.RANK: judge_run.BY_RANK,
-    Order.FILE: judge_run.BY_FILE,
-}
-
-
 class Duplicates(StrEnum):
     """Treatment of a document that is listed twice in a topic of a run."""
 
@@ -67,13 +58,6 @@ class Duplicates(StrEnum):
     """Use both lines, so that AP can exceed 1: NTCIREVAL."""
 
 
-_DUPLICATE_CODES = {
-    Duplicates.ERROR: judge_run.REFUSE,
-    Duplicates.FIRST: judge_run.FIRST,
-    Duplicates.NTCIREVAL: judge_run.KEEP,
-}
-
-
 class Precision(StrEnum):
     """Precision of scores in comparisons; single precision makes more ties."""
 
@@ -83,34 +67,36 @@ class Precision(StrEnum):
     """64 bits: trec_eval 10."""
 
 
+_CODES: dict[str, int] = {
+    Order.SCORE: judge_run.BY_SCORE_DESCENDING,
+    Order.SCORE_DOCNO_ASC: judge_run.BY_SCORE_ASCENDING,
+    Order.SCORE_STABLE: judge_run.BY_SCORE_STABLE,
+    Order.RANK: judge_run.BY_RANK,
+    Order.FILE: judge_run.BY_FILE,
+    Duplicates.ERROR: judge_run.REFUSE,
+    Duplicates.FIRST: judge_run.FIRST,
+    Duplicates.NTCIREVAL: judge_run.KEEP,
+}
+"""Of the kernel."""
+
+
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
     """The relevance levels of one run in rank order.
 
-    Parameters
-    ----------
-    name
-        Name of the run.
-    path
-        Path of the run file.
-    levels
-        int8 (judged topic, rank): relevance levels, -1 for unjudged and after the end of the list.
-    lengths
-        int32 (judged topic,): number of documents returned.
-    documents
-        int32 (judged topic, rank): number of the document within the topic, -1 for unjudged and after the end
-        of the list.
+    name, path: Name of the run and path of its file.
+    levels: int8 (judged topic, rank), -1 for unjudged and after the end of the list.
+    lengths: int32 (judged topic,): number of documents returned.
+    documents: int32 (judged topic, rank): number of the document within the topic, or -1 as `levels`.
+    unjudged: Topics of the run that are not judged.
     """
 
     name: str
     path: str
-    levels: np.ndarray[Any, np.dtype[np.int8]]
-    lengths: np.ndarray[Any, np.dtype[np.int32]]
-    documents: np.ndarray[Any, np.dtype[np.int32]]
+    levels: LevelArray
+    lengths: CountArray
+    documents: CountArray
     unjudged: tuple[str, ...] = ()
-    """Topics of the run that are not judged."""
-    doubts: tuple[str, ...] = ()
-    """Kinds of doubts about its scores, see `scorecube.collection.doubts`."""
 
 
 def judge(
@@ -125,32 +111,16 @@ def judge(
 ) -> JudgedRun:
     """Sort the documents of a run and look up their relevance levels and numbers.
 
-    Parameters
-    ----------
-    run
-        Lines of a run file.
-    qrels
-        Judgements.
-    order, precision, depth, duplicates
-        See `scorecube.read_rankings`.
-    workspace
-        Arrays to be reused.
-
-    Returns
-    -------
-    judged
-        Levels and documents of the run, by judged topic and rank.
-
-    Raises
-    ------
-    BadInput
-        A document is listed twice in a topic.
+    run, qrels: Lines of a run file, and judgements.
+    order, precision, depth, duplicates: As of `scorecube.read_rankings`.
+    workspace: Arrays to be reused.
+    Raises BadInput: A document is listed twice in a topic.
     """
-    rule = Order(order)
+    rule, deepest = Order(order), min(depth or NO_LIMIT, NO_LIMIT)
     single = rule is not Order.RANK and Precision(precision) is Precision.SINGLE
     judged_topic = np.array([qrels.number_of.get(topic, -1) for topic in run.topics], np.int64)
     counts = np.bincount(run.topic_of, minlength=len(run.topics))
-    _refuse_large(run, counts[judged_topic >= 0], qrels, depth or NO_LIMIT)
+    _refuse_large(run, counts[judged_topic >= 0], qrels, deepest)
     keys = -run.ranks if rule is Order.RANK else run.scores
     levels, documents, lengths, repeated, first = judge_run.judge_run(
         judge_run.RunColumns(run.text, run.documents, run.topic_of, keys),
@@ -159,37 +129,32 @@ def judge(
         judge_run.JudgedDocuments(
             qrels.text, qrels.documents, qrels.levels, *qrels.tables, qrels.document_of
         ),
-        judge_run.RankingRules(
-            single,
-            _ORDER_CODES[rule],
-            _DUPLICATE_CODES[Duplicates(duplicates)],
-            min(depth or NO_LIMIT, NO_LIMIT),
-        ),
+        judge_run.RankingRules(single, _CODES[rule], _CODES[Duplicates(duplicates)], deepest),
         workspace or Workspace(),
     )
     if repeated >= 0:
         topic = run.topics[run.topic_of[repeated]]
         raise BadInput(
-            f"document {run.document(int(repeated))!r} stands twice in topic {topic}, first in line {run.numbers[first]}; "
-            "remove one of the lines",
+            f"document {run.document(int(repeated))!r} stands twice in topic {topic}, first in "
+            f"line {run.numbers[first]}; remove one of the lines",
             run.path,
             int(run.numbers[repeated]),
         )
     if qrels.classes is not None:
         judge_run.keep_first_of_class(levels, documents, qrels.classes)
     unjudged = tuple(topic for topic in run.topics if topic not in qrels.number_of)
-    by_score = rule not in (Order.RANK, Order.FILE)
-    doubts = doubts_of_lines(run, single=single) if by_score else ()
-    return JudgedRun(run.name, run.path, levels, lengths, documents, unjudged, doubts)
+    return JudgedRun(run.name, run.path, levels, lengths, documents, unjudged)
 
 
 def _refuse_large(run: RunLines, counts: IntArray, qrels: Qrels, depth: int) -> None:
     """Refuse a run whose table of all judged topics and all ranks of its longest topic does not fit."""
     deepest = min(int(counts.max(initial=0)), depth)
     if deepest * len(qrels.topics) > LARGEST_RUN:
+        most = LARGEST_RUN // len(qrels.topics)
         raise BadInput(
-            f"a topic with {deepest:,} documents beside {len(qrels.topics):,} judged topics: the table of both has more than "
-            f"{LARGEST_RUN:,} cells; limit the ranks with {option('depth', LARGEST_RUN // len(qrels.topics))} or less",
+            f"a topic with {deepest:,} documents beside {len(qrels.topics):,} judged topics: the "
+            f"table of both has more than {LARGEST_RUN:,} cells; limit the ranks with "
+            f"{option('depth', most)} or less",
             run.path,
             option="depth",
         )
@@ -206,148 +171,74 @@ def build_rankings(
 ) -> xr.Dataset:
     """Combine judged runs into a dataset of rankings.
 
-    Parameters
-    ----------
-    runs
-        Runs with different names.
-    qrels
-        Judgements. The judged topics are the topics of the rankings; other topics of runs are ignored.
-    teams
-        Run name -> team. A run without a team is a team of its own.
-    attrs
-        Attributes of the dataset, e.g. the options of reading.
-    teams_path
-        The file that the teams come from, for messages.
-    notify
-        Called with a line of text about topics that only the runs or only the judgements have, runs without a judged document, and teams.
-
-    Returns
-    -------
-    rankings
-        Dataset with `level_at_rank` and `document_at_rank` (run, topic, rank), `level_of_document` (topic,
-        document), `n_retrieved` (run, topic), `n_judged` (topic, level), `document_key` (topic, document) and the coordinate `team` (run). Runs and topics are sorted; documents are numbered within
-        their topic, in the order of ids as bytes.
-
-    Raises
-    ------
-    BadInput
-        Two runs have the same name, no topic or no document of any run is judged, or the teams spell a run in another way.
+    runs: With different names.
+    qrels: Judgements, whose topics are those of the rankings; other topics of runs are ignored.
+    teams: Run name -> team; a run without a team is a team of its own.
+    attrs: Attributes of the dataset, e.g. the options of reading.
+    teams_path: The file that the teams come from, for messages.
+    notify: Called with a line of text about topics that only the runs or only the judgements have,
+        runs without a judged document, and teams.
+    Returns rankings: The variables of `schema.RANKINGS`, `DOCUMENTS` and `KEYS`, and the coordinate
+        `team` (run). Runs and topics are sorted; documents are numbered within their topic, in the
+        order of ids as bytes.
+    Raises BadInput: Two runs have the same name, no topic or no document of any run is judged, or
+        the teams spell a run in another way.
     """
     by_name: dict[str, JudgedRun] = {}
     for run in runs:
         if run.name in by_name:
             raise BadInput(
-                f"run name {run.name!r} is already taken by {by_name[run.name].path}; name runs by file "
-                f"({option('run_name', 'file')})",
+                f"run name {run.name!r} is already taken by {by_name[run.name].path}; name runs by "
+                f"file ({option('run_name', 'file')})",
                 run.path,
                 option="run_name",
             )
         by_name[run.name] = run
-    ordered = [by_name[name] for name in sorted(by_name)]
-    _compare_topics(ordered, qrels, notify)
-    _find_judged_documents(ordered, qrels, notify)
-    keys = qrels.document_keys()
+    labels = sorted(by_name)
+    ordered = [by_name[name] for name in labels]
+    _compare_labels(ordered, qrels, notify)
     dataset = rankings_dataset(
         _stacked([run.levels for run in ordered]),
         np.stack([run.lengths for run in ordered]),
         qrels.n_judged(),
-        [run.name for run in ordered],
+        labels,
         qrels.topics,
-        teams_of([run.name for run in ordered], teams, path=teams_path, notify=notify),
+        teams_of(labels, teams, path=teams_path, notify=notify),
         attrs or {},
         (_stacked([run.documents for run in ordered]), qrels.level_of_document()),
     )
-    dataset = schema.annotate(
-        dataset.assign({names.DOCUMENT_KEY: (schema.KEYS[0].dims, keys)}), schema.KEYS
-    )
-    dataset = with_doubts(
-        dataset, *(f"{kind} {run.name}" for run in ordered for kind in run.doubts)
-    )
-    for doubt in doubts_of(dataset):
-        notify(doubt)
-    return dataset
+    keys = {names.DOCUMENT_KEY: (schema.KEYS[0].dims, qrels.document_keys())}
+    return schema.annotate(dataset.assign(keys), schema.KEYS)
 
 
-def _compare_topics(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[str], None]) -> None:
-    """Name topics that only the judgements or only the runs have; refuse judgements of none of the runs' topics."""
-    found = np.zeros(len(qrels.topics), bool)
-    for run in runs:
-        found |= run.lengths > 0
-    unranked = [topic for topic, there in zip(qrels.topics, found, strict=True) if not there]
-    unranked.sort(key=natural_key)
+def _compare_labels(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[str], None]) -> None:
+    """Name topics and runs that only one side has; refuse judgements of none of the topics, or documents, of the runs."""
+    ranked = np.any([run.lengths > 0 for run in runs], axis=0)
+    unranked = [topic for topic, there in zip(qrels.topics, ranked, strict=True) if not there]
     unjudged = sorted({topic for run in runs for topic in run.unjudged}, key=natural_key)
-    alike = alike_topics(unranked, unjudged)
-    if not found.any():
+    without = [run.name for run in runs if not ((run.levels >= 0) | (run.documents >= 0)).any()]
+    of_runs = counted(len(runs), "run")
+    if not ranked.any():
         raise BadInput(
-            f"judges none of the topics of the {counted(len(runs), 'run')}; it has topics such as "
-            f"{', '.join(qrels.topics[:3])}, and the runs have {', '.join(unjudged[:3])}{alike}",
+            f"judges none of the topics of the {of_runs}; it has topics such as "
+            f"{', '.join(qrels.topics[:3])}, and the runs have {', '.join(unjudged[:3])}: write "
+            "topics in one way",
             qrels.path,
         )
-    if unranked:
-        notify(f"{counted(len(unranked), 'judged topic')} in no run: {listed(unranked)}")
-    if unjudged:
-        notify(
-            f"{counted(len(unjudged), 'topic')} of the runs not judged, left out: {listed(unjudged)}{alike}"
-        )
-
-
-FEWEST = 100
-"""Documents of all runs from which on it is no chance that none is judged."""
-
-
-def _find_judged_documents(
-    runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[str], None]
-) -> None:
-    """Name runs none of whose documents is judged, which score 0; refuse judgements without a document of any run."""
-    without = [run for run in runs if not ((run.levels >= 0).any() or (run.documents >= 0).any())]
     if len(without) == len(runs) and sum(int(run.lengths.sum()) for run in runs) >= FEWEST:
         raise BadInput(
-            f"judges none of the documents of the {counted(len(runs), 'run')}, though some of their topics: runs and judgements are of different "
-            "collections, or spell documents in different ways",
+            f"judges none of the documents of the {of_runs}, though some of their topics: runs and "
+            "judgements are of different collections, or spell documents in different ways",
             qrels.path,
         )
-    if without:
-        notify(
-            f"{counted(len(without), 'run')} without a judged document, which scores 0 on all topics: {listed([run.name for run in without])}; perhaps of "
-            "another collection, or with other spellings of documents"
-        )
-
-
-def alike_topics(judged: Sequence[str], ranked: Sequence[str]) -> str:
-    """Return a hint, as the end of a message, if topics are the same but for zeros, letters before numbers or case.
-
-    Parameters
-    ----------
-    judged, ranked
-        Topics that only the judgements have, and that only the runs have.
-
-    Returns
-    -------
-    text
-        About the first such topic; empty if there is none.
-
-    Examples
-    --------
-    >>> alike_topics(["1", "2"], ["01", "02"])
-    "; topic '1' of the judgements may be '01' of the runs: write topics in one way"
-    >>> alike_topics(["1"], ["x"])
-    ''
-    """
-    by_core: dict[str, str] = {}
-    for topic in ranked:
-        by_core.setdefault(_core(topic), topic)
-    for topic in judged:
-        if _core(topic) in by_core:
-            other = by_core[_core(topic)]
-            return f"; topic {topic!r} of the judgements may be {other!r} of the runs: write topics in one way"
-    return ""
-
-
-def _core(topic: str) -> str:
-    """Return a topic without letter case, the zeros before its number, and what is not a letter or digit before it."""
-    prefix, digits = re.fullmatch(r"(.*?)(\d*)", topic.casefold(), re.DOTALL).groups()  # type: ignore[union-attr]
-    kept = "".join(letter for letter in prefix if letter.isalnum())
-    return f"{'' if digits and kept in TOPIC_WORDS else kept}\0{digits.lstrip('0') or digits[-1:]}"
+    for labels, text in (
+        (sorted(unranked, key=natural_key), "judged topic{} in no run"),
+        (unjudged, "topic{} of the runs not judged, left out"),
+        (without, "run{} without a judged document, which score 0 on all topics"),
+    ):
+        if labels:
+            ending = "" if len(labels) == 1 else "s"
+            notify(f"{len(labels)} {text.format(ending)}: {listed(labels)}")
 
 
 def _stacked(rows: Sequence[np.ndarray[Any, np.dtype[Item]]]) -> np.ndarray[Any, np.dtype[Item]]:
@@ -360,55 +251,27 @@ def _stacked(rows: Sequence[np.ndarray[Any, np.dtype[Item]]]) -> np.ndarray[Any,
 
 
 def refuse_other_rankings(stored: xr.Dataset, new: xr.Dataset, what: str) -> None:
-    """Refuse rankings that differ in judgements, options of reading or lists of runs from those of a collection.
+    """Refuse rankings that differ from those of a collection (BadStudy).
 
-    Parameters
-    ----------
-    stored, new
-        Rankings of the collection, and others, perhaps of further runs.
-    what
-        Names the collection in messages.
-
-    Raises
-    ------
-    BadStudy
-        With what differs.
+    stored, new: Rankings of the collection, and others.
+    what: Names the collection in messages.
     """
-    of_judgements = [
-        name for name, array in stored.variables.items() if names.RUN not in array.dims
-    ]
     differing = [
         str(name)
-        for name in of_judgements
-        if name != names.RANK and (name not in new or not stored[name].equals(new[name]))
+        for name in {**stored.variables, **new.variables}
+        if name not in stored or name not in new or not stored[name].equals(new[name])
     ]
-    if differing or set(stored.variables) != set(new.variables):
-        raise BadStudy(
-            f"{what} was evaluated with other judgements or levels (they differ in {', '.join(differing) or 'their kind'}); give the same "
-            f"judgements, all runs with {option('replace', True)}, or another {option('name')}"
-        )
-    settings = [
-        key
+    differing += [
+        f"{key} (it was {value})"
         for key, value in stored.attrs.items()
-        if key != names.DOUBTS and new.attrs.get(key) != value  # doubts are of the runs
+        if new.attrs.get(key) != value
     ]
-    if settings:
+    if differing:
         raise BadStudy(
-            f"{what} was read with other options: {', '.join(f'{key}={stored.attrs[key]}, now {new.attrs.get(key)}' for key in settings)}; use the "
-            f"same, give all runs with {option('replace', True)}, or another {option('name')}"
+            f"{what} was evaluated with other runs, judgements or options (they differ in "
+            f"{', '.join(differing)}); use the same, or {option('replace', True)}, or another "
+            f"{option('name')}"
         )
-    for run in set(schema.labels_of(stored, names.RUN)) & set(schema.labels_of(new, names.RUN)):
-        one, other = (
-            each[schema.LEVEL_AT_RANK].sel({names.RUN: run}).values for each in (stored, new)
-        )
-        depth = min(one.shape[-1], other.shape[-1])
-        behind = (each[:, depth:] for each in (one, other))  # in collections of deeper runs
-        if (one[:, :depth] != other[:, :depth]).any() or any(
-            (rest != names.UNJUDGED).any() for rest in behind
-        ):
-            raise BadStudy(
-                f"{what} has another run {run!r} than its file; use {option('replace', True)} to start over"
-            )
 
 
 def with_rankings(cube: xr.Dataset, rankings: xr.Dataset) -> xr.Dataset:
@@ -454,58 +317,32 @@ def with_rankings(cube: xr.Dataset, rankings: xr.Dataset) -> xr.Dataset:
 
 
 def check_documents(rankings: xr.Dataset) -> None:
-    """Refuse rankings without documents at ranks.
-
-    Parameters
-    ----------
-    rankings
-        Dataset as from `read_rankings`, or a cube with rankings.
-
-    Raises
-    ------
-    BadPlan
-        The variables of `schema.DOCUMENTS` are missing.
-    """
+    """Refuse rankings without documents at ranks (BadPlan)."""
     if names.LEVEL_OF_DOCUMENT not in rankings:
         raise BadPlan(
-            "the documents at ranks are not known, as there are only scores; "
-            f"evaluate the runs again with {option('replace', True)}, or use with_rankings(cube, rankings)"
+            "the documents at ranks are not known, as there are only scores; evaluate the runs "
+            f"again with {option('replace', True)}, or use with_rankings(cube, rankings)"
         )
     schema.check(rankings, schema.DOCUMENTS, "rankings")
 
 
 def rankings_dataset(
-    level_at_rank: np.ndarray[Any, np.dtype[np.int8]],
-    n_retrieved: np.ndarray[Any, np.dtype[np.int32]],
+    level_at_rank: LevelArray,
+    n_retrieved: CountArray,
     n_judged: IntArray,
     runs: Sequence[str],
     topics: Sequence[str],
     teams: Sequence[str],
     attrs: Mapping[str, Any],
-    documents: tuple[np.ndarray[Any, np.dtype[np.int32]], np.ndarray[Any, np.dtype[np.int8]]]
-    | None = None,
+    documents: tuple[CountArray, LevelArray] | None = None,
 ) -> xr.Dataset:
-    """Return a dataset of the arrays of `schema.RANKINGS` and `schema.DOCUMENTS`.
+    """Return a dataset of the arrays of `schema.RANKINGS` and, if they are known, `schema.DOCUMENTS`.
 
-    Parameters
-    ----------
-    level_at_rank
-        int8 (run, topic, rank): relevance levels.
-    n_retrieved
-        int32 (run, topic): number of documents returned.
-    n_judged
-        int64 (topic, level): number of documents judged at a level.
-    runs, topics, teams
-        Labels; runs and topics sorted, one team for each run.
-    attrs
-        Attributes of the dataset.
-    documents
-        `document_at_rank` and `level_of_document`, if known.
-
-    Returns
-    -------
-    rankings
-        Dataset over run, topic and rank.
+    level_at_rank, n_retrieved: (run, topic, rank) and (run, topic).
+    n_judged: (topic, level).
+    runs, topics, teams: Labels; runs and topics sorted, one team for each run.
+    attrs: Attributes of the dataset.
+    documents: `document_at_rank` and `level_of_document`.
     """
     variables = schema.RANKINGS if documents is None else (*schema.RANKINGS, *schema.DOCUMENTS)
     arrays = (level_at_rank, n_retrieved, n_judged, *(documents or ()))

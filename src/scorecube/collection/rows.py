@@ -47,7 +47,8 @@ def score_blocks(cube: xr.Dataset) -> Iterator[Any]:
         yield scores.values
         return
     n_metrics, n_gains, n_runs, n_topics = scores.shape
-    *_, together, _ = scores.encoding.get(CHUNKS) or (1, 1)
+    chunks = scores.encoding.get(CHUNKS)
+    together = chunks[-2] if chunks else max(scores.chunksizes.get(names.RUN, (1,)))
     keys = [
         (*cell, part)
         for cell in np.ndindex(n_metrics, n_gains)

@@ -13,9 +13,7 @@ FIRST_RUN, SECOND_RUN = "first_run", "second_run"
 
 
 def pair_positions(n_runs: int) -> tuple[Int32Array1, Int32Array1]:
-    """Return the positions of the first and the second run of every pair, in the order of results.
-
-    Returns first, second: int32 (pair,), first < second; pairs stand in label order.
+    """Return the positions of the first and the second run of every pair, int32 (pair,), in label order.
 
     Examples
     --------
@@ -30,17 +28,10 @@ def pair_positions(n_runs: int) -> tuple[Int32Array1, Int32Array1]:
 def pair_labels(
     runs: xr.Variable | xr.DataArray, pairs: tuple[Int32Array1, Int32Array1] | None = None
 ) -> dict[str, xr.Variable]:
-    """Return the coordinates `run_a` and `run_b` of pairs of runs.
+    """Return the coordinates `run_a` and `run_b` (pair,) of pairs of runs.
 
     runs: Labels (run,), sorted.
-    pairs: Positions of the first and the second runs; None for all pairs in the order of `pair_positions`.
-    Returns coords: Labels (pair,) of the first and the second run of each pair.
-
-    Examples
-    --------
-    >>> coords = pair_labels(xr.Variable("run", ["a", "b", "c"]))
-    >>> coords["run_a"].values.tolist(), coords["run_b"].values.tolist()
-    (['a', 'a', 'b'], ['b', 'c', 'c'])
+    pairs: Positions of the first and the second runs; None for all pairs.
     """
     labels = np.asarray(runs.values, object)
     first, second = pair_positions(len(labels)) if pairs is None else pairs
@@ -51,10 +42,9 @@ def pair_labels(
 
 
 def positions_of_pairs(result: xr.Dataset) -> tuple[Int32Array1, Int32Array1]:
-    """Return the positions of the first and the second run of every pair of a result.
+    """Return the positions of the first and the second run of every pair of a result, int32 (pair,).
 
     result: Has the dims run and pair, with labels, or positions as it is stored.
-    Returns first, second: int32 (pair,).
 
     Examples
     --------
@@ -67,7 +57,7 @@ def positions_of_pairs(result: xr.Dataset) -> tuple[Int32Array1, Int32Array1]:
         return result[FIRST_RUN].values, result[SECOND_RUN].values
     n_runs = result.sizes[names.RUN]
     runs = result[names.RUN].values.tolist()
-    # Labels of millions of pairs are not looked up; two runs make one pair, which may stand in either order.
+    # Labels of millions of pairs are not looked up; two runs make one pair, in either order.
     if result.sizes[names.PAIR] == n_runs * (n_runs - 1) // 2 and (
         n_runs != 2 or result[names.RUN_A].values[0] == runs[0]
     ):

@@ -27,31 +27,16 @@ ROLES = (
 class Variable:
     """Schema of one variable of a dataset.
 
-    Parameters
-    ----------
-    name
-        Name in datasets.
-    dims
-        Dims, in order.
-    kinds
-        Letters of the allowed NumPy dtype kinds, e.g. ``iu``.
-    units
-        Unit; ``1`` for none.
-    long_name
-        Meaning.
-    role
-        What its values are, of `ROLES`; empty if that is not declared yet.
-    of
-        Name of the variable that limits or a standard error belong to.
-    heading
-        Words for people, where the name in words is not enough.
-    form
-        How numbers are written, as a format, e.g. ``.2f`` or ``.1%``; by role if empty.
-
-    Raises
-    ------
-    ValueError
-        An unknown role.
+    name: Name in datasets.
+    dims: Dims, in order.
+    kinds: Letters of the allowed NumPy dtype kinds, e.g. ``iu``.
+    units: Unit; ``1`` for none.
+    long_name: Meaning.
+    role: What its values are, of `ROLES`; empty if that is not declared yet.
+    of: Name of the variable that limits or a standard error belong to.
+    heading: Words for people, where the name in words is not enough.
+    form: How numbers are written, as a format, e.g. ``.2f`` or ``.1%``; by role if empty.
+    Raises ValueError: An unknown role.
     """
 
     name: str
@@ -87,19 +72,10 @@ def variables(
 ) -> tuple[Variable, ...]:
     """Return variables that have all but their names and meanings in common.
 
-    Parameters
-    ----------
-    dims, role, units, kinds, of, form
-        As of `Variable`; kinds by role if empty.
-    headings
-        Of `Variable`, by name, of those that need one.
-    long_names
-        Meanings by name.
-
-    Returns
-    -------
-    variables
-        In the order of the names.
+    dims, role, units, kinds, of, form: As of `Variable`; kinds by role if empty.
+    headings: Of `Variable`, by name, of those that need one.
+    long_names: Meanings by name.
+    Returns variables: In the order of the names.
 
     Examples
     --------
@@ -127,21 +103,11 @@ def limits(
 ) -> tuple[Variable, Variable]:
     """Return the lower and the upper limit of an estimate.
 
-    Parameters
-    ----------
-    of
-        Name of the estimate.
-    dims, units, kinds, form
-        As of `Variable`.
-    meaning
-        With braces in place of ``lower`` and ``upper``.
-    name
-        Before ``_low`` and ``_high``; by default that of the estimate.
-
-    Returns
-    -------
-    low, high
-        Of the roles of these names.
+    of: Name of the estimate.
+    dims, units, kinds, form: As of `Variable`.
+    meaning: With braces in place of ``lower`` and ``upper``.
+    name: Before ``_low`` and ``_high``; by default that of the estimate.
+    Returns low, high: Of the roles of these names.
 
     Examples
     --------
@@ -161,16 +127,12 @@ def limits(
 class Derived:
     """A quantity that follows from a stored result, and is never stored.
 
-    Parameters
-    ----------
-    variable
-        Its name, dims, unit, meaning and role.
-    make
-        Computes it from the result: exact dims, with coordinates along those that the result does not have.
-    needs
-        Variables or attributes of the result, or quantities declared before it, without which it is absent: some options leave them out.
-    unless
-        Variables or attributes of the result with which it is absent.
+    variable: Its name, dims, unit, meaning and role.
+    make: Computes it from the result: exact dims, with coordinates along those that the result does
+        not have.
+    needs: Variables or attributes of the result, or quantities declared before it, without which it
+        is absent: some options leave them out.
+    unless: Variables or attributes of the result with which it is absent.
     """
 
     variable: Variable
@@ -193,19 +155,10 @@ def derived(
 ) -> Derived:
     """Return a derived quantity.
 
-    Parameters
-    ----------
-    make, needs
-        As of `Derived`.
-    dims, role, units, kinds, of, form
-        As of `Variable`; kinds by role if empty.
-    long_name
-        Its meaning, by its name.
-
-    Returns
-    -------
-    derived
-        Of one name.
+    make, needs: As of `Derived`.
+    dims, role, units, kinds, of, form: As of `Variable`; kinds by role if empty.
+    long_name: Its meaning, by its name.
+    Returns derived: Of one name.
     """
     (variable,) = variables(dims, role, units, kinds, of=of, form=form, **long_name)
     return Derived(variable, make, needs)
@@ -280,17 +233,9 @@ LEVEL_AT_RANK = RANKINGS[0].name
 def annotate(dataset: xr.Dataset, variables: Iterable[Variable]) -> xr.Dataset:
     """Return a dataset with `long_name` and `units` set on its variables.
 
-    Parameters
-    ----------
-    dataset
-        Contains all of the variables.
-    variables
-        Schemas of the variables.
-
-    Returns
-    -------
-    dataset
-        A copy; values are shared.
+    dataset: Contains all of the variables.
+    variables: Schemas of the variables.
+    Returns dataset: A copy; values are shared.
     """
     result = dataset.copy()
     for variable in variables:
@@ -301,19 +246,11 @@ def annotate(dataset: xr.Dataset, variables: Iterable[Variable]) -> xr.Dataset:
 def check(dataset: xr.Dataset, variables: Iterable[Variable], subject: str) -> None:
     """Refuse a dataset that does not match its schema.
 
-    Parameters
-    ----------
-    dataset
-        Dataset to validate; lazy data are not computed.
-    variables
-        Schemas of the required variables.
-    subject
-        Name of the dataset in messages, e.g. "the cube".
-
-    Raises
-    ------
-    BadInput
-        A variable is missing or has other dims or another dtype kind, or labels are not sorted and unique.
+    dataset: Dataset to validate; lazy data are not computed.
+    variables: Schemas of the required variables.
+    subject: Name of the dataset in messages, e.g. "the cube".
+    Raises BadInput: A variable is missing or has other dims or another dtype kind, or labels are
+        not sorted and unique.
     """
     for variable in variables:
         if variable.name not in dataset.data_vars:
@@ -337,17 +274,9 @@ def check(dataset: xr.Dataset, variables: Iterable[Variable], subject: str) -> N
 def check_labels(labels: list[str], dim: str, subject: str) -> None:
     """Refuse labels that are not sorted and unique, as digests and draws require.
 
-    Parameters
-    ----------
-    labels
-        Labels along a dim.
-    dim, subject
-        Names of the dim and of the dataset in messages.
-
-    Raises
-    ------
-    BadInput
-        Labels are repeated or not in sorted order.
+    labels: Labels along a dim.
+    dim, subject: Names of the dim and of the dataset in messages.
+    Raises BadInput: Labels are repeated or not in sorted order.
     """
     if not all(map(operator.lt, labels, labels[1:])):
         repeated = sorted(label for label, count in Counter(labels).items() if count > 1)
@@ -358,17 +287,9 @@ def check_labels(labels: list[str], dim: str, subject: str) -> None:
 def labels_of(dataset: xr.Dataset, dim: str) -> list[str]:
     """Return the labels of a dim as plain strings.
 
-    Parameters
-    ----------
-    dataset
-        Dataset with a coordinate along the dim.
-    dim
-        Name of the dim.
-
-    Returns
-    -------
-    labels
-        Labels in the order of the dim.
+    dataset: Dataset with a coordinate along the dim.
+    dim: Name of the dim.
+    Returns labels: Labels in the order of the dim.
     """
     # dataset[dim] builds an array with all coordinates, which is slow.
     variable = dataset.variables.get(dim)

@@ -100,17 +100,9 @@ def select(
 def with_labels(cube: xr.Dataset, wanted: Mapping[str, Sequence[str]]) -> xr.Dataset:
     """Return part of a cube; labels that follow each other are taken as a slice, of which stored scores are read faster.
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-    wanted
-        Dim -> labels that the cube has, in any order.
-
-    Returns
-    -------
-    cube
-        With these labels, in their order.
+    cube: Scores (metric, gain, run, topic).
+    wanted: Dim -> labels that the cube has, in any order.
+    Returns cube: With these labels, in their order.
     """
     places: dict[str, Any] = {}
     for dim, chosen in wanted.items():
@@ -176,17 +168,9 @@ def n_cells(cube: xr.Dataset) -> int:
 def distinct_cells(uses: Any, n_gains: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return which cells have scores of their own, and the cell with the scores of each.
 
-    Parameters
-    ----------
-    uses
-        bool (metric,): whether a metric depends on the gain setting.
-    n_gains
-        Number of gain settings.
-
-    Returns
-    -------
-    distinct, cell_of
-        bool and int64 (metric, gain).
+    uses: bool (metric,): whether a metric depends on the gain setting.
+    n_gains: Number of gain settings.
+    Returns distinct, cell_of: bool and int64 (metric, gain).
     """
     distinct = np.ones((len(uses), n_gains), bool)
     distinct[:, 1:] = uses[:, np.newaxis]

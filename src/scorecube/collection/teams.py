@@ -1,4 +1,4 @@
-"""Teams of runs: which runs a table of teams names, and which it lacks."""
+"""Labels of runs and topics from tables: teams, systems and groups."""
 
 from __future__ import annotations
 
@@ -29,34 +29,33 @@ def teams_of(
 ) -> list[str]:
     """Return the team of each run; a run without a team is a team of its own. The same of systems, and of groups of topics.
 
-    teams: Run -> team; None for teams of one run each. It may name other runs, as a table of a whole track does.
+    teams: Run -> team; None for teams of one run each. It may name other runs, as a table of a
+        whole track does.
     path: The file it was read from, for messages.
     notify: Called with a line of text about runs without a team, and one about teams of other runs.
     kind, of: ``team``, ``system`` or ``group``, and whose, for messages.
-    Returns labels: One for each run.
     Raises BadInput: A run has a team only if letter case and blanks are ignored.
     """
     if teams is None:
         return list(runs)
-    known = set(runs)
     lacking = [run for run in runs if run not in teams]
-    others = [run for run in teams if run not in known]
+    others = [run for run in teams if run not in set(runs)]
     folded = {_folded(run): run for run in others}
     if alike := [(run, folded[_folded(run)]) for run in lacking if _folded(run) in folded]:
         source = "run files" if of == names.RUN else "scores"
         pairs = listed([f"{named!r} for {run!r}" for run, named in alike])
         raise BadInput(
-            f"the {kind}s name {counted(len(alike), of)} differently: {pairs}; spell {of}s as in the {source}",
+            f"the {kind}s name {counted(len(alike), of)} differently: {pairs}; spell {of}s as in "
+            f"the {source}",
             path,
         )
     where = "" if path is None else f"{path}: "
     if lacking:
-        verb = f"is a {kind} of its own" if len(lacking) == 1 else f"are {kind}s of their own"
-        notify(f"{where}no {kind} for {counted(len(lacking), of)}, which {verb}: {listed(lacking)}")
+        count = counted(len(lacking), of)
+        notify(f"{where}no {kind} for {count}, each a {kind} of its own: {listed(lacking)}")
     if others:
-        notify(
-            f"{where}{kind}s of {counted(len(others), of)} that {'is' if len(others) == 1 else 'are'} not here: {listed(others)}"
-        )
+        count = counted(len(others), of)
+        notify(f"{where}{kind}s of {count} that are not here: {listed(others)}")
     return [teams.get(run, run) for run in runs]
 
 

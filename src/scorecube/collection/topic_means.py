@@ -8,13 +8,13 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection import schema
+from scorecube.collection.schema import labels_of
 from scorecube.errors import BadPlan, option
 from scorecube.metrics.registry import AREA, GEOMETRIC, MEAN, SUMMARIES
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 GEOMETRIC_FLOOR = 1e-5
-"""Scores below it are raised to it in the geometric mean, as in trec_eval, so that a single score of 0 does not decide."""
+"""Scores below it are raised to it in the geometric mean, as in trec_eval (gm_map)."""
 
 
 def summary_of(metric: str) -> str:
@@ -31,7 +31,7 @@ def summary_of(metric: str) -> str:
 
 def kinds_of(cube: xr.Dataset) -> list[str]:
     """Return the summary over topics of each metric of a cube, imported scores included."""
-    return [summary_of(label) for label in schema.labels_of(cube, names.METRIC)]
+    return [summary_of(label) for label in labels_of(cube, names.METRIC)]
 
 
 def without_other_summaries(cube: xr.Dataset) -> xr.Dataset:
@@ -40,14 +40,14 @@ def without_other_summaries(cube: xr.Dataset) -> xr.Dataset:
 
 
 def log_scores(scores: FloatArray) -> FloatArray:
-    """Return the logarithms of scores; scores below 1e-5 count as 1e-5 (trec_eval gm_map)."""
+    """Return the logarithms of scores; scores below 1e-5 count as 1e-5."""
     return np.asarray(np.log(np.maximum(scores, GEOMETRIC_FLOOR)))
 
 
 def area_weights(n_topics: int) -> FloatArray:
     """Return the weights of the worst, second worst, ... score in the area measure.
 
-    It is the mean over X = 1 .. n/4 of the mean score of the X worst topics (Voorhees 2005, the area under MAP(X)).
+    It is the mean over X = 1 .. n/4 of the mean score of the X worst topics (Voorhees 2005).
 
     Examples
     --------
@@ -61,18 +61,10 @@ def area_weights(n_topics: int) -> FloatArray:
 def summarise(cube: xr.Dataset) -> xr.DataArray:
     """Summarise scores over topics: by the mean, or as the prefix of the metric's name asks for.
 
-    ``geo:`` is the geometric mean, see `log_scores`; ``area:`` the area measure, see `area_weights`. Missing scores are left out;
-    the area measure of a run with a missing score is NaN.
+    Missing scores are left out; the area measure of a run with a missing score is NaN.
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-
-    Returns
-    -------
-    summary
-        float64 (metric, gain, run), in score units.
+    cube: Scores (metric, gain, run, topic).
+    Returns summary: float64 (metric, gain, run), in score units.
     """
     scores = cube[names.SCORE]
     result = scores.mean(names.TOPIC)
@@ -87,24 +79,14 @@ def summarise(cube: xr.Dataset) -> xr.DataArray:
 
 
 def refuse_other_summaries(cube: xr.Dataset, what: str) -> None:
-    """Refuse metrics whose summary over topics is not the arithmetic mean.
+    """Refuse metrics whose summary over topics is not the arithmetic mean (BadPlan).
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-    what
-        What cannot be done with them, for the error text.
-
-    Raises
-    ------
-    BadPlan
-        Naming the metrics.
+    cube: Scores (metric, gain, run, topic).
+    what: What cannot be done with them, for the error text.
     """
-    odd = [metric for metric in schema.labels_of(cube, names.METRIC) if summary_of(metric) != MEAN]
+    odd = [metric for metric in labels_of(cube, names.METRIC) if summary_of(metric) != MEAN]
     if odd:
-        are, them = ("is no mean", "it") if len(odd) == 1 else ("are no means", "them")
         raise BadPlan(
-            f"{what} compares mean scores, and {', '.join(odd)} {are}; leave {them} out of {option('metrics')}, or compare runs by "
-            f"{them} with: scorecube unpaired"
+            f"{what} compares mean scores, and {', '.join(odd)} is no mean; leave it out of "
+            f"{option('metrics')}, or compare runs by it with: scorecube unpaired"
         )

@@ -89,7 +89,8 @@ def removed(
     )
     pools, documents = build_pools(rankings, depth), judged_documents(qrels)
     topics = list(map(str, rankings["topic"].values))
-    unique = pools.unique()
+    by_team = np.unpackbits(pools.bits, axis=-1, count=len(pools.teams))
+    unique = np.where(by_team.sum(axis=-1) == 1, by_team.argmax(axis=-1), -1)
     found: dict[str, set[tuple[str, str, int]]] = {}
     for topic, document in np.argwhere(unique >= 0).tolist():
         where = topics[topic], documents[topics[topic]][document]

@@ -21,17 +21,11 @@ MOST_NAMED = 6
 IntArray = NDArray[np.int64]
 _PAIR = (names.COMPARISON,)
 _PLACES = (names.GAIN, names.SYSTEM)
+_CURVE = (names.GAIN, names.METRIC, names.SYSTEM)
 VARIABLES = (
     *variables(
-        *(_PAIR, "estimate"), tau="Kendall's tau-a: (concordant - discordant) / all pairs of runs"
-    ),
-    *limits(
-        *("tau", _PAIR, "1"),
-        "{} limit of the tau to be expected between rankings from as many other topics",
-        name="topics",
-    ),
-    *variables(
         *(_PAIR, "estimate"),
+        tau="Kendall's tau-a: (concordant - discordant) / all pairs of runs",
         tau_b="Kendall's tau-b, corrected for ties",
         tau_ap="AP correlation with the first ranking as the truth, mean over orders of ties",
         spearman="Spearman's rho with average ranks",
@@ -42,6 +36,7 @@ VARIABLES = (
         p_value="two-sided p-value of z, normal distribution",
         p_exact="two-sided exact p-value; missing with ties or more than 60 runs",
     ),
+    *limits("tau", _PAIR, "1", "{} limit of the tau from as many other topics", name="topics"),
     *limits("tau", _PAIR, "1", "{} limit of the interval by the null variance"),
     *variables(
         *(_PAIR, "flag"),
@@ -58,14 +53,8 @@ VARIABLES = (
     ),
     *variables((*CELL, names.RUN), "estimate", "score", mean="mean score of a run"),
     *variables(_PLACES, "label", sorted_run="run at a place in the order of the first metric"),
-    *variables(
-        *((names.GAIN, names.METRIC, names.SYSTEM), "estimate", "score"),
-        sorted_mean="mean score of the run at a place in the order of the first metric",
-    ),
-    *variables(
-        *((names.GAIN, names.METRIC), "count", "runs"),
-        swops='rises between neighbours in the order of the first metric (Sakai 2004: "swops")',
-    ),
+    *variables(_CURVE, "estimate", "score", sorted_mean="mean score of the run at that place"),
+    *variables(_CURVE[:2], "count", "runs", swops="rises between neighbours in that order"),
     *variables(*((*CELL, QUARTILE), "estimate", "score"), mean_quartile="quartiles of the means"),
 )
 

@@ -8,15 +8,12 @@ _RUNS = (*_JUDGE, names.RUN)
 _LABELLED = (*_JUDGE, names.N_LABELLED, names.RUN)
 _LABELS = (names.JUDGE, names.LABEL_STATISTIC)
 VARIABLES = (
-    *variables(_JUDGE, "estimate", tau="Kendall's tau-a of the runs under the truth and the judge"),
-    *limits(
-        *("tau", _JUDGE, "1"),
-        "{} limit of the tau to be expected between rankings from as many other topics",
-    ),
     *variables(
         *(_JUDGE, "estimate"),
+        tau="Kendall's tau-a of the runs under the truth and the judge",
         tau_ap="AP correlation with the ranking under the truth, mean over orders of ties",
     ),
+    *limits("tau", _JUDGE, "1", "{} limit of the tau to be expected from as many other topics"),
     *variables(
         *(_JUDGE, "count", "pairs"),
         n_pairs="pairs of runs of both sets",
@@ -26,10 +23,7 @@ VARIABLES = (
         opposite="pairs significant under both sets, for opposite runs",
         neither="pairs significant under neither set",
     ),
-    *variables(
-        *(_JUDGE, "estimate", "score"),
-        bias="mean over runs of means under the judge less those under the truth",
-    ),
+    *variables(_JUDGE, "estimate", "score", bias="mean over runs of the bias of a run"),
     *limits("bias", _JUDGE, "score", "{} limit of the bias over topics"),
     *variables(
         *(_RUNS, "estimate", "score"),
@@ -40,21 +34,13 @@ VARIABLES = (
     *limits("run_bias", _RUNS, "score", "{} limit of the bias of a run over topics"),
     *variables(
         *(_RUNS, "estimate", "rank"),
-        rank_truth="rank under the truth; tied runs share the best of their ranks",
+        rank_truth="rank under the truth; tied runs share the best",
         rank_judge="rank under the judge",
     ),
-    *variables(
-        *(_LABELLED, "estimate", "score"),
-        corrected="mean over infinitely many topics, by the judge and labelled topics",
-    ),
-    *limits("corrected", _LABELLED, "score", "{} limit of the corrected mean"),
-    *variables(
-        _LABELLED, "estimate", slope="lambda, the weight of the judge; 0 if it tells nothing"
-    ),
-    *variables(
-        *((names.JUDGE, names.N_LABELLED), "condition", "topics", "iu"),
-        labelled_topics="topics with labels of the truth",
-    ),
+    *variables(_LABELLED, "estimate", "score", corrected="mean over infinitely many topics"),
+    *limits("corrected", _LABELLED, "score", "{} limit of the mean over infinitely many topics"),
+    *variables(_LABELLED, "estimate", slope="lambda, the weight of the judge; 0 for none"),
+    *variables(_LABELLED[2:4], "condition", "topics", "iu", labelled_topics="labelled topics"),
     *variables(_LABELS, "estimate", label="agreement of the labels of all common documents"),
     *limits("label", _LABELS, "1", "{} limit over topics"),
     *variables((names.JUDGE,), "count", "documents", n_documents="documents that both judged"),

@@ -7,31 +7,22 @@ from scorecube import names
 from scorecube.collection.schema import CELL, LEVEL_AT_RANK, annotate, labels_of, variables
 from scorecube.collection.topic_means import summarise
 
-_RANK = (names.TOPIC, names.LEVEL)
+_RUN, _RANK = (*CELL, names.RUN), (names.TOPIC, names.LEVEL)
 MEANS = (
-    *variables(
-        (*CELL, names.RUN), "estimate", "score", mean="mean score, or the metric's other summary"
-    ),
-    *variables((*CELL, names.RUN), "count", "topics", n_topics="topics with a score"),
+    *variables(_RUN, "estimate", "score", mean="mean score, or the metric's other summary"),
+    *variables(_RUN, "count", "topics", n_topics="topics with a score"),
 )
 STATISTICS = (
     *variables((), "count", "runs", n_runs="runs"),
     *variables((), "count", "teams", n_teams="teams"),
     *variables((), "count", "topics", n_topics="topics"),
     *variables((), "count", "documents", judged="documents judged, all topics together"),
-    *variables(
-        *((names.LEVEL,), "estimate", "documents"),
-        n_level="mean number of documents of a level per topic",
-    ),
+    *variables((names.LEVEL,), "estimate", "documents", n_level="mean documents of a level"),
     *variables((), "estimate", "documents", n_relevant="mean number R of relevant documents"),
 )
 PREFERRED = (
-    *variables(
-        (names.TOPIC,), "label", preferred_run="run with the deepest preferred rank; None for none"
-    ),
-    *variables(
-        (names.TOPIC,), "estimate", "rank", preferred="deepest preferred rank; missing for none"
-    ),
+    *variables(_RANK[:1], "label", preferred_run="run with the deepest preferred rank, if any"),
+    *variables(_RANK[:1], "estimate", "rank", preferred="deepest preferred rank"),
     *variables(
         *(_RANK, "count", "documents"),
         found_level="documents of a level at or above the preferred rank",

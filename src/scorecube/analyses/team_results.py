@@ -19,7 +19,9 @@ REQUIREMENTS: dict[str, Any] = {"min_diff": 0.15, "systems": 10, "alpha": 0.05, 
 """Requirements of Sakai and Shang 2016, Table 3."""
 MISSED = 1e-12
 """Relative tolerance, so that an interval of width 0 holds its own value."""
+_CHAIN = (*CELL, names.TOPIC_STEP)
 _STEP = (*CELL, names.LEAVE, names.TOPIC_STEP)
+_STEP_TRIAL = (*_STEP, names.TRIAL)
 _TRIAL = (*CELL, names.LEAVE, names.TRIAL)
 _SAMPLE = (names.LEAVE, names.TRIAL)
 VARIABLES = (
@@ -39,52 +41,27 @@ VARIABLES = (
         own_rank="rank of a run in the full evaluation; tied runs share the best of their ranks",
         own_rank_without="rank of a run among all runs without its team's unique contributions",
     ),
-    *variables(
-        *((*_STEP, names.TRIAL), "estimate"),
-        variance="within-system variance of the remaining runs over the remaining topics",
-    ),
-    *variables(
-        *((*_STEP, names.TRIAL), "count", "topics"),
-        n_topics="topics of the step with a relevant document left",
-    ),
-    *variables(
-        *(_TRIAL, "count", "topics"),
-        n_topics_above_zero="topics on which a remaining run scores above 0",
-    ),
+    *variables(_STEP_TRIAL, "estimate", variance="within-system variance of what remains"),
+    *variables(_STEP_TRIAL, "count", "topics", n_topics="topics with a relevant document left"),
+    *variables(_TRIAL, "count", "topics", n_topics_above_zero="topics with a score above 0"),
     *variables(_SAMPLE, "count", "runs", n_runs="remaining runs"),
     *variables(_SAMPLE, "label", teams_left_out="teams left out"),
     *variables(_SAMPLE, "flag", different="whether no trial before is equal"),
     *variables((*_SAMPLE, names.TEAM), "flag", team_left_out="whether a team is left out"),
-    *variables(
-        *((*_SAMPLE, names.TOPIC), "count", "topics"),
-        topic_place="place of a topic in the order of a trial, from 0: steps keep the first",
-    ),
+    *variables((*_SAMPLE, names.TOPIC), "count", "topics", topic_place="place of a topic, from 0"),
     *variables(_STEP, "estimate", variance_mean="mean variance over trials"),
     *limits("variance_mean", _STEP, "1", "{} limit over trials (95 %)", name="variance"),
     *variables(_STEP, "count", "trials", n_trials="different trials with a variance"),
-    *variables(
-        *((names.LEAVE,), "count", "runs"),
-        runs_min="fewest remaining runs",
-        runs_max="most remaining runs",
-    ),
-    *variables(
-        *(_STEP, "count", "topics"),
-        topics_min="fewest remaining topics",
-        topics_max="most remaining topics",
-    ),
-    *variables(
-        *(_STEP, "estimate", "topics"),
-        topics_needed="topics that the mean variance asks for",
-        topics_needed_tool="the same by Sakai's tool",
-    ),
+    *variables((names.LEAVE,), "count", "runs", runs_min="fewest runs", runs_max="most runs"),
+    *variables(_STEP, "count", "topics", topics_min="fewest topics", topics_max="most topics"),
+    *variables(_STEP, "estimate", "topics", topics_needed="topics that the mean variance asks for"),
+    *variables(_STEP, "estimate", "topics", topics_needed_tool="the same by Sakai's tool"),
     *variables(CELL, "estimate", whole_variance="variance of all runs over all topics"),
-    *variables(
-        *((*CELL, names.TOPIC_STEP), "estimate", "teams"),
-        first_miss="fewest teams left out at which the interval misses the whole variance",
-    ),
+    *variables(_CHAIN, "estimate", "teams", first_miss="fewest teams without the whole variance"),
 )
 """Absent teams: means are over runs, each team with equal weight. Variances: Sakai and Shang 2016,
-sections 5.1 and 5.2. Along leave: 0 for the whole collection; along topic_step: all topics first.
+sections 5.1 and 5.2, of the remaining runs over the remaining topics. Along leave: 0 for the whole
+collection; along topic_step: all topics, then the first of a random order of each trial.
 """
 OPTIONAL = (("topic_place",),)
 

@@ -71,7 +71,7 @@ def test_a_declared_option_is_everywhere(graded: type[Graded], tmp_path: Path) -
         ["--grade"], "fine", "How fine the result is.",
     )  # fmt: skip
     assert (found["digits"].opts, found["digits"].default) == (["--digits-shown"], "all")
-    assert graded.finalize_options() == {"grade"}
+    assert options_of(graded)["grade"].finalize
     assert option_table(graded)[-2]["values"] == "fine, coarse"
     path = tmp_path / "sweep.toml"
     path.write_text(
@@ -316,13 +316,7 @@ def test_a_value_is_not_written_out_at_any_length() -> None:
 
 
 def test_levels_have_either_name(tmp_path: Path) -> None:
-    """Tests take several levels, rank sets one; both take them under the name of the other."""
-    levels: Any = sc.Bootstrap
-    one: Any = sc.Leaderboard
-    assert levels(alpha=0.1) == sc.Bootstrap(alphas=(0.1,))
-    assert one(alphas=[0.1]) == sc.Leaderboard(alpha=0.1)
-    with pytest.raises(BadPlan, match="alpha: expected a number"):
-        one(alphas=[0.1, 0.2])
+    """Tests take several levels, rank sets one; files and methods take either name."""
     cube: Any = simulate_cube(n_runs=4)
     result = cube.scorecube.bootstrap(alpha=0.1, trials=20, seed=1)
     assert result["alpha"].values.tolist() == [0.1]

@@ -1,6 +1,6 @@
-"""Declared options: fields that give commands, sweep files, help and option tables.
+"""Declared options: fields of records that give commands, sweep files, help and option tables.
 
-`option_field` declares a field of an analysis; `options_of` returns the declarations of a class.
+`option_field` declares a field; `options_of` returns the declarations of a class.
 """
 
 import dataclasses
@@ -27,6 +27,8 @@ TYPE_NAMES = {
     bool: "true or false",
     Path: "a path",
 }
+MAX_SHOWN = 60
+"""Largest number of letters of a value in a message."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +36,20 @@ class Option:
     """Declaration of one option.
 
     help: One sentence for the command line and for option tables.
-    flags: Flags on the command line, the main one first; empty for the name with hyphens. The flag of an option that is true by default
-        turns the option off.
-    detail: What documentation says behind `help`; instead of it for an option that is true by default, whose `help` is about turning it
-        off.
-    choices: Allowed values, or allowed elements of a list; empty for any. Of a field whose type is a `Literal`, or a tuple of it, its
-        values.
-    minimum, maximum: Limits of a number, or of the elements of a list; None for none.
-    above, below: Limits that are not included.
+    flags: Flags, the main one first; empty for the name with hyphens. The flag of an option that
+        is true by default turns the option off.
+    detail: What documentation says behind `help`; instead of it where the default is true.
+    choices: Allowed values, or elements of a list; empty for any. Those of a `Literal`.
+    minimum, maximum, above, below: Limits of numbers, the last two not included; None for none.
     may_be_empty: Whether a list may have no elements.
-    level: Kind of level of tests or intervals, of `scorecube.errors.USUAL_LEVELS`; empty for another number.
+    level: Kind of level of tests or intervals, of `scorecube.errors.USUAL_LEVELS`.
     unit: Unit of a number, such as ``topics``.
-    finalize: Whether only `Analysis.finalize` reads the option, so that blocks are the same for all its values.
+    finalize: Whether only results depend on the option, so that blocks are the same.
     aliases: Texts that stand for a value, such as ``all`` for None.
-    convert: Function that returns the value of a text; None to parse the text by the type.
+    convert: Returns the value of a text; None to parse the text by the type.
     on_command_line: Whether the command has the option.
     positional: Whether the command has it as an argument behind the study, without a flag.
-    name, type, default: Name, type and default of the field.
+    name, type, default: Of the field.
     """
 
     help: str
@@ -86,71 +85,52 @@ class Option:
     @property
     def scalar(self) -> Any:
         """Type of a single number, text or truth value; None for others."""
-        types_allowed = [
-            hint for hint in (typing.get_args(self.type) or (self.type,)) if hint is not type(None)
-        ]
-        single = (
-            len(types_allowed) == 1
-            and types_allowed[0] in TYPE_NAMES
-            and typing.get_origin(self.type) is not tuple
-        )
-        return types_allowed[0] if single and self.convert is None and not self.aliases else None
+        (first, *others) = _members(self.type)
+        plain = first in TYPE_NAMES and not others and not (self.convert or self.aliases)
+        return first if plain else None
 
     @property
     def words(self) -> tuple[Any, ...]:
         """Texts that are allowed beside a whole number, such as ``auto``."""
+        literals = [hint for hint in _members(self.type) if typing.get_origin(hint)]
         return tuple(
             word
-            for member in typing.get_args(self.type)
-            if typing.get_origin(member) is typing.Literal
-            for word in typing.get_args(member)
+            for hint in literals
+            if typing.get_origin(hint) is typing.Literal
+            for word in typing.get_args(hint)
         )
 
     def parse(self, text: str) -> Any:
-        """Return the value of a text from the command line or a sweep file.
-
-        Raises BadPlan: A text that cannot be parsed.
-        """
+        """Return the value of a text from the command line or a sweep file (or BadPlan)."""
         if text in self.aliases:
             return self.aliases[text]
         if self.convert is not None:
             return self.convert(text)
-        if self.scalar is str or (text in self.words):
+        if self.scalar is str or text in self.words:
             return text
-        element = _element_type(self.type)
+        members, element = _members(self.type), _element(self.type)
         try:
-            numbers = [kind for kind in (int, float) if kind in typing.get_args(self.type)]
-            if element is None and numbers:
-                return numbers[0](text)
-            if element is None:
-                raise ValueError(text)
-            return (
-                parse_integers(text)
-                if element is int
-                else tuple(dict.fromkeys(map(element, split_list(text))))
-            )
+            if element is not None:
+                return _parse_list(text, element)
+            (number,) = [kind for kind in (int, float) if kind in members]
+            return number(text)
         except ValueError:
             expected = {float: "numbers", int: "whole numbers"}.get(element, "a list")
-            expected = f"{expected} separated by commas"
-            if element is None and int in typing.get_args(self.type):
-                words = " or ".join(["a whole number", *self.aliases])
-                expected = self.expected if self.words else words
-            raise BadPlan(
-                f"{option(self.name)} {text!r} is not {expected}", option=self.name
-            ) from None
+            expected += " separated by commas"
+            if element is None:
+                expected = " or ".join([self.expected, *self.aliases])
+            message = f"{option(self.name)} {text!r} is not {expected}"
+            raise BadPlan(message, option=self.name) from None
 
     def read(self, value: Any) -> Any:
-        """Return the value for a sweep file's: lists become tuples, texts are parsed.
-
-        Raises BadPlan: A value of another type, or one that is not allowed.
-        """
-        converted = normal_value(value)
-        if isinstance(value, str) and not has_type(converted, self.type):
-            converted = self.parse(value)
-        if not has_type(converted, self.type):
+        """Return the value for a sweep file's: lists become tuples, texts are parsed."""
+        plain = normal_value(value)
+        if isinstance(value, str) and not has_type(plain, self.type):
+            plain = self.parse(value)
+        if not has_type(plain, self.type):
             raise BadPlan(f"expected {self.expected}", option=self.name)
-        self.check(converted)
-        return converted
+        self.check(plain)
+        return plain
 
     @property
     def limits(self) -> str:
@@ -163,9 +143,8 @@ class Option:
             "of at most": self.maximum,
             "below": self.below,
         }
-        return " and ".join(
-            f"{word} {_as_limit(limit)}" for word, limit in words.items() if limit is not None
-        )
+        stated = [(word, limit) for word, limit in words.items() if limit is not None]
+        return " and ".join(f"{word} {_as_limit(limit)}" for word, limit in stated)
 
     @property
     def expected(self) -> str:
@@ -174,34 +153,31 @@ class Option:
 
     def problem(self, value: Any) -> str | None:
         """Return an error text for a value that is not among the choices, else None."""
-        wrong = [
-            element for element in _elements(value) if self.choices and element not in self.choices
-        ]
-        return f"{wrong[0]!r} is not one of {', '.join(map(str, self.choices))}" if wrong else None
+        for element in _elements(value) if self.choices else ():
+            if element not in self.choices:
+                return f"{element!r} is not one of {', '.join(map(str, self.choices))}"
+        return None
 
     def check(self, value: Any) -> None:
         """Raise BadPlan for a value of another type, out of range, or not among the choices."""
+        expected, name = self.expected, self.name
         if not has_type(value, self.type):
-            raise BadPlan(
-                f"{option(self.name)}: expected {self.expected}; found {shown(value)}",
-                option=self.name,
-            )
+            text = f"{option(name)}: expected {expected}; found {shown(value)}"
+            raise BadPlan(text, option=name)
         if problem := self.problem(value):
-            raise BadPlan(f"{option(self.name)} {problem}", option=self.name)
+            raise BadPlan(f"{option(name)} {problem}", option=name)
         empty = value == () and not self.may_be_empty
-        if empty or not all(map(self._is_in_range, _elements(value))):
-            subject = option(self.name, value if repr_of(value) == shown(value) else None)
-            expected = self.expected
+        wrong = [element for element in _elements(value) if not self._is_in_range(element)]
+        if empty or wrong:
+            subject = option(name, value if shown(value) == _spelled(value) else None)
             if empty:
                 expected = expected.replace("a list", "a list that is not empty")
-            raise BadPlan(f"{subject}: expected {expected}{self._meant(value)}", option=self.name)
-
-    def doubts(self, value: Any) -> list[str]:
-        """Return what is said of values that are possible, and more often a mistake."""
-        return doubts_of_levels(self.level, _elements(value)) if self.level else []
+            largest = self.below if self.maximum is None else self.maximum
+            hint = meant(wrong[0], self.level) if wrong and (largest or 2) <= 1 else ""
+            raise BadPlan(f"{subject}: expected {expected}{hint}", option=name)
 
     def checked(self, value: Any) -> Any:
-        """Return a value in its normal form, for an alias the value it stands for; raise BadPlan as `check`."""
+        """Return a value in its normal form, for an alias what it stands for, or BadPlan."""
         normal = normal_value(value)
         if isinstance(normal, str):
             normal = self.aliases.get(normal, normal)
@@ -209,36 +185,27 @@ class Option:
         return normal
 
     def _is_in_range(self, value: Any) -> bool:
-        if value in self.words:
+        if value in self.words or isinstance(value, str | Path | bool):
             return True
         # Comparisons with NaN are false.
-        limits = (
-            self.minimum is None or value >= self.minimum,
-            self.maximum is None or value <= self.maximum,
-            self.above is None or value > self.above,
-            self.below is None or value < self.below,
-            value == value,
-            value not in (math.inf, -math.inf),
+        return (
+            -math.inf < value < math.inf
+            and (self.minimum is None or value >= self.minimum)
+            and (self.maximum is None or value <= self.maximum)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
         )
-        return all(limits)
-
-    def _meant(self, value: Any) -> str:
-        """Return a question after the share that a percentage stands for; empty unless values are shares."""
-        wrong = next((each for each in _elements(value) if not self._is_in_range(each)), math.nan)
-        largest = self.below if self.maximum is None else self.maximum
-        return meant(wrong, self.level) if largest is not None and largest <= 1 else ""
 
     def default_text(self) -> str | None:
         """Return the default as a text of the command line; None if no text stands for it."""
         for text, value in self.aliases.items():
             if value == self.default:
                 return text
-        if isinstance(self.default, tuple):
-            return ",".join(map(_as_text, self.default))
-        return (
-            None
-            if self.default is None or isinstance(self.default, bool)
-            else _as_text(self.default)
+        if self.default is None or isinstance(self.default, bool):
+            return None
+        return ",".join(
+            f"{value:g}" if isinstance(value, float) else str(value)
+            for value in _elements(self.default)
         )
 
 
@@ -251,7 +218,6 @@ def option_field(
 ) -> T:
     """Declare a field of a record as an option.
 
-    default: Default of the field.
     help: One sentence for the command line and for option tables.
     flag: Flag on the command line; None for the field's name with hyphens.
     settings: Other parameters of `Option`, such as `choices`, `unit`, `finalize`.
@@ -265,12 +231,6 @@ def level_field(kind: str, default: T, help: str, **settings: Any) -> T:  # noqa
     return option_field(default, help, above=0, below=1, level=kind, **settings)
 
 
-def set_field(which: str) -> str:
-    """Declare the name of one of two sets of judgements that an analysis compares."""
-    help = f"Name of the {which}; empty for that of the cube."  # noqa: A001
-    return option_field("", help, finalize=True, on_command_line=False)
-
-
 @cache
 def options_of(kind: type) -> Mapping[str, Option]:
     """Return the options of a record, by the names of its fields.
@@ -281,7 +241,7 @@ def options_of(kind: type) -> Mapping[str, Option]:
     >>> options_of(Swap)["rule"].choices, options_of(Swap)["rule"].flag
     (('s0', 's1'), '--rule')
     """
-    hints, found = typing.get_type_hints(kind), {}
+    hints, options = typing.get_type_hints(kind), {}
     for entry in dataclasses.fields(kind):
         hint, declared = hints[entry.name], entry.metadata.get(DECLARED, Option(""))
         facts = {"name": entry.name, "type": hint, "default": entry.default}
@@ -289,22 +249,22 @@ def options_of(kind: type) -> Mapping[str, Option]:
         if typing.get_origin(literal) is typing.Literal:
             plain = str if literal is hint else tuple[str, ...]
             facts |= {"choices": typing.get_args(literal), "type": plain}
-        found[entry.name] = dataclasses.replace(declared, **facts)
-    return found
+        options[entry.name] = dataclasses.replace(declared, **facts)
+    return options
 
 
 def doubts_of(record: Any) -> list[str]:
-    """Return what is said of a record's options that are possible, and more often a mistake."""
+    """Return what is said of levels that are possible, and more often a mistake."""
     kind: type = type(record)
-    return [
-        doubt
-        for name, option in options_of(kind).items()
-        for doubt in option.doubts(getattr(record, name))
-    ]
+    doubts = []
+    for name, declared in options_of(kind).items():
+        if declared.level:
+            doubts += doubts_of_levels(declared.level, _elements(getattr(record, name)))
+    return doubts
 
 
 def as_named(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values of options under the names that a record has for them: ``alpha`` for ``alphas``, and the other way round.
+    """Return options under the names of a record: ``alpha`` for ``alphas``, or the other way round.
 
     Examples
     --------
@@ -312,12 +272,11 @@ def as_named(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     >>> as_named(Bootstrap, {"alpha": 0.05, "plus_one": False})
     {'alphas': (0.05,), 'plus_one': False}
     """
-    known, named = {each.name for each in dataclasses.fields(kind)}, dict(values)
-    for given, own in (("alpha", "alphas"), ("alphas", "alpha")):
-        if given in named and given not in known and own in known and own not in named:
-            value = normal_value(named.pop(given))
-            levels = value if isinstance(value, tuple) else (value,)
-            named = {own: levels if own == "alphas" or len(levels) != 1 else levels[0], **named}
+    fields, named = {entry.name for entry in dataclasses.fields(kind)}, dict(values)
+    for given, there in (("alpha", "alphas"), ("alphas", "alpha")):
+        if given in named and given not in fields and there in fields and there not in named:
+            levels = _elements(normal_value(named.pop(given)))
+            named = {there: levels if there == "alphas" or len(levels) > 1 else levels[0], **named}
     return named
 
 
@@ -329,24 +288,25 @@ def split_list(text: str) -> list[str]:
     >>> split_list("AP, nERR(form=exp2,rel=2)@10,")
     ['AP', 'nERR(form=exp2,rel=2)@10']
     """
-    elements, depth, current = [], 0, ""
+    elements, depth = [""], 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
         if letter == "," and depth == 0:
-            elements.append(current)
-            current = ""
+            elements.append("")
         else:
-            current += letter
-    return [element.strip() for element in [*elements, current] if element.strip()]
+            elements[-1] += letter
+    return [element.strip() for element in elements if element.strip()]
 
 
 def parse_numbers(text: str) -> tuple[float, ...]:
-    """Return the numbers of a comma-separated text, also repeated ones; raise ValueError for other texts."""
+    """Return the numbers of a comma-separated text, also repeated ones, or ValueError."""
     return tuple(map(float, split_list(text)))
 
 
-def parse_integers(text: str) -> tuple[int, ...]:
-    """Return the distinct integers of a comma-separated text; ValueError for none."""
+def _parse_list(text: str, element: Any) -> tuple[Any, ...]:
+    """Return the distinct elements of a comma-separated text, or ValueError."""
+    if element is not int:
+        return tuple(dict.fromkeys(map(element, split_list(text))))
     numbers = tuple(dict.fromkeys(parse_numbers(text)))
     if not numbers or any(not number.is_integer() for number in numbers):
         raise ValueError(text)
@@ -358,8 +318,8 @@ def has_type(value: Any, hint: Any) -> bool:
 
     Examples
     --------
-    >>> has_type(1, float), has_type(True, int), has_type((0.05, 1), tuple[float, ...]), has_type("5", int | None)
-    (True, False, True, False)
+    >>> has_type(1, float), has_type(True, int), has_type((0.05, 1), tuple[float, ...])
+    (True, False, True)
     """
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
@@ -368,10 +328,8 @@ def has_type(value: Any, hint: Any) -> bool:
         return value in inside
     if isinstance(origin, type) and issubclass(tuple, origin):  # tuple, Sequence
         return isinstance(value, tuple) and all(has_type(element, inside[0]) for element in value)
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+    if hint in (int, float):
+        return isinstance(value, int | hint) and not isinstance(value, bool)
     return hint is Any or (isinstance(hint, type) and isinstance(value, hint))
 
 
@@ -389,10 +347,6 @@ def normal_value(value: Any) -> Any:
     return plain
 
 
-MAX_SHOWN = 60
-"""Largest number of letters of a value in a message."""
-
-
 def shown(value: Any) -> str:
     """Return a value for a message: short values as Python spells them, others by their type.
 
@@ -405,14 +359,12 @@ def shown(value: Any) -> str:
         return f"the class {value.__name__}"
     if not isinstance(value, bool | int | float | str | list | tuple | None):
         return kind_of(value)
-    text = repr_of(value)
-    if text is None:
-        return "a number of more than 4,300 digits"
+    text = _spelled(value) or "a number of more than 4,300 digits"
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
-def repr_of(value: Any) -> str | None:
-    """Return a value as Python spells it; None for longer integers than Python writes."""
+def _spelled(value: Any) -> str | None:
+    """Return a value as Python spells it; None for integers that it refuses to write out."""
     try:
         return repr(value)
     except ValueError:
@@ -424,12 +376,12 @@ def describe_type(hint: Any) -> str:
 
     Examples
     --------
-    >>> describe_type(tuple[float, ...]), describe_type(int | None), describe_type(typing.Literal["auto"] | int)
-    ('a list, each a number', 'a whole number', 'auto or a whole number')
+    >>> describe_type(tuple[float, ...]), describe_type(typing.Literal["auto"] | int)
+    ('a list, each a number', 'auto or a whole number')
     """
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(describe_type(member) for member in inside if member is not type(None))
+        return " or ".join(map(describe_type, _members(hint)))
     if origin is typing.Literal:
         return " or ".join(map(str, inside))
     if inside:
@@ -437,12 +389,17 @@ def describe_type(hint: Any) -> str:
     return TYPE_NAMES.get(hint, str(hint))
 
 
-def _element_type(hint: Any) -> Any:
+def _members(hint: Any) -> list[Any]:
+    """Return the types that a value may have, without None."""
+    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    members = typing.get_args(hint) if is_union else (hint,)
+    return [member for member in members if member is not type(None)]
+
+
+def _element(hint: Any) -> Any:
     """Return the type of the elements of a list type; None for other types."""
-    for member in (hint, *typing.get_args(hint)):
-        if typing.get_origin(member) is tuple:
-            return typing.get_args(member)[0]
-    return None
+    lists = [member for member in _members(hint) if typing.get_origin(member) is tuple]
+    return typing.get_args(lists[0])[0] if lists else None
 
 
 def _elements(value: Any) -> tuple[Any, ...]:
@@ -451,15 +408,7 @@ def _elements(value: Any) -> tuple[Any, ...]:
 
 
 def _as_limit(value: float) -> str:
-    """Return a limit for users: large powers of two as such."""
-    return (
-        f"2**{int(value).bit_length()} - 1"
-        if value > 2**32 and value == 2 ** int(value).bit_length() - 1
-        else f"{value:,g}"
-        if abs(value) < 1e6
-        else f"{value:g}"
-    )
-
-
-def _as_text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    """Return a limit for users: that of 64 bits as such."""
+    if value == 2**64 - 1:
+        return "2**64 - 1"
+    return f"{value:,g}" if abs(value) < 1e6 else f"{value:g}"

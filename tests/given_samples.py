@@ -18,8 +18,7 @@ from scorecube.workflow.api import analyse
 
 DRAWS = {
     "two_samples": ("topic_counts",),
-    "bootstrap": ("bootstrap_samples",),
-    "max_tests": ("bootstrap_samples",),
+    "pairs": ("bootstrap_samples",),
     "randomisation": ("sign_columns",),
     "tukey": ("null_ranges",),
     "unpaired": ("topic_counts",),

@@ -94,12 +94,6 @@ def labels(cube: xr.Dataset, dim: str) -> list[str]:
     return [str(label) for label in cube[dim].values]
 
 
-def topic_positions(samples: xr.Dataset, cube: xr.Dataset) -> list[list[int]]:
-    """Return bootstrap samples of topic labels as positions, one list per trial."""
-    place = {topic: k for k, topic in enumerate(labels(cube, "topic"))}
-    return [[place[str(label)] for label in half[0]] for half in samples["topic_sample"].values]
-
-
 def outcomes(
     table: Table, test: PairTests, drawn: Sequence[Sequence[int]]
 ) -> dict[tuple[int, int], Outcome]:

@@ -12,8 +12,9 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import ALL_COLLECTIONS
 from scorecube.analyses.leaderboard import Leaderboard
-from scorecube.analyses.leaderboard_quantities import BOARD_VARIABLES, VARIABLES
+from scorecube.analyses.leaderboard_quantities import VARIABLES
 from scorecube.analyses.options import option_field
+from scorecube.analyses.pairs import check_pairs
 from scorecube.analyses.protocol import Totals
 from scorecube.analyses.table import Table, make_table
 from scorecube.collection import schema
@@ -28,17 +29,19 @@ from scorecube.statistics.intervals import mean_limits
 class Board(Leaderboard):
     """Board: one ranking from many collections, with limits, rank sets, and groups.
 
-    A leaderboard of the weighted means over collections. Estimand: the weighted mean over these collections of each run's mean score over infinitely many
-    topics of each; topics are drawn within each collection. Runs that a collection lacks are named, and left out. The mean of a run's ranks in the
-    collections (Borda) has no limits, as none are known to hold.
+    A leaderboard of the weighted means over collections. Estimand: the weighted mean over these
+    collections of each run's mean score over infinitely many topics of each; topics are drawn
+    within each collection. Runs that a collection lacks are named, and left out. The mean of a
+    run's ranks in the collections (Borda) has no limits, as none are known to hold.
 
     Examples
     --------
     >>> from scorecube import join_collections
     >>> from scorecube.testing import simulate_cube
     >>> from scorecube.workflow.api import analyse
-    >>> web, news = simulate_cube(n_runs=6, seed=3), simulate_cube(n_runs=6, seed=4).isel(topic=slice(20))
-    >>> result = analyse(join_collections({"web": web, "news": news}), Board(weights=("web=2",)), trials=200, seed=1)
+    >>> web, news = simulate_cube(n_runs=6, seed=3), simulate_cube(n_runs=6, seed=4)
+    >>> joined = join_collections({"web": web, "news": news.isel(topic=slice(20))})
+    >>> result = analyse(joined, Board(weights=("web=2",)), trials=200, seed=1)
     >>> result["collection_mean"].sizes["collection"], result["weight"].values.round(3).tolist()
     (2, [0.333, 0.667])
     """
@@ -66,84 +69,83 @@ class Board(Leaderboard):
     )
     standardise: Literal["none", "z", "std-AB", "rank"] = option_field(
         "none",
-        "Scores of each topic relative to those of all runs: z, std-AB (0.15 z + 0.5), or rank, the share of other runs with a lower score; or none.",
+        "Scores of each topic relative to those of all runs: z, std-AB (0.15 z + 0.5), or rank, "
+        "the share of other runs with a lower score; or none.",
         detail="For collections whose scores have different scales.",
     )
 
     def table(self, cube: xr.Dataset) -> Table:
-        table = self.checked(make_table(self.standardised(cube), weights=self.weights_of(cube)))
-        found = tuple(part.name for part in table.strata)
-        if self.collections and set(self.collections) != set(found):
-            raise BadPlan(
-                f"the collections of the cube are {', '.join(found)}; the plan is for {', '.join(self.collections)}"
-            )
-        return replace(table, notes=(*cube.attrs.get(NOT_COMMON, []), *table.notes))
-
-    def weights_of(self, cube: xr.Dataset) -> dict[str, float]:
-        """Return the weights that are named."""
         weights = read_weights(self.weights)
-        known = set(np.unique(cube.coords.get(names.COLLECTION, "")).tolist())
-        if unknown := sorted(set(weights) - known):
+        known = sorted(set(np.unique(cube.coords.get(names.COLLECTION, "")).tolist()))
+        if unknown := sorted(set(weights) - set(known)):
             raise BadPlan(
-                f"{option('weights')}: no collection {unknown[0]!r}; there are {', '.join(sorted(known))}",
+                f"{option('weights')}: no collection {unknown[0]!r}; there are {', '.join(known)}",
                 option="weights",
             )
-        return weights
+        if self.collections and set(self.collections) != set(known):
+            raise BadPlan(
+                f"the collections of the cube are {', '.join(known)}; "
+                f"the plan is for {', '.join(self.collections)}"
+            )
+        table = make_table(self.standardised(cube), weights=weights)
+        check_pairs(table, self.name, self.baseline)
+        return replace(table, notes=(*cube.attrs.get(NOT_COMMON, []), *table.notes))
 
     def standardised(self, cube: xr.Dataset) -> xr.Dataset:
         """Return the scores that are averaged."""
-        if self.standardise == "none":
-            if other := cube.attrs.get(OTHER_RANGES):
-                raise BadPlan(
-                    f"the range of {other[0]} differs between collections; average its ranks or "
-                    f"standardised scores, by {option('standardise', 'rank')}, or declare one range",
-                    option="standardise",
-                )
-            return cube
-        if self.standardise != "rank":
+        if self.standardise == "rank":
+            return rank_shares(cube)
+        if self.standardise != "none":
             return standardised(cube, self.standardise)
-        from scipy.stats import rankdata  # takes long to import
-
-        axis = cube[names.SCORE].get_axis_num(names.RUN)
-        shares = (rankdata(cube[names.SCORE].values, axis=axis) - 1) / (cube.sizes[names.RUN] - 1)
-        labels = [f"rank:{metric}" for metric in schema.labels_of(cube, names.METRIC)]
-        n_metrics = cube.sizes[names.METRIC]
-        return cube.assign({names.SCORE: (cube[names.SCORE].dims, shares)}).assign_coords(
-            {
-                names.METRIC: schema.label_array(labels),
-                names.SCORE_LOW: (names.METRIC, np.zeros(n_metrics)),
-                names.SCORE_HIGH: (names.METRIC, np.ones(n_metrics)),
-            }
-        )
+        if other := cube.attrs.get(OTHER_RANGES):
+            raise BadPlan(
+                f"the range of {other[0]} differs between collections; average its ranks or "
+                f"standardised scores, by {option('standardise', 'rank')}, or declare one range",
+                option="standardise",
+            )
+        return cube
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         strata, confidence = table.strata, 1 - self.alpha
         means = np.stack([table.means_in(part) for part in strata], axis=1)
-        limits = np.array(
-            [
-                [
-                    [mean_limits([table.samples(x)[k]], ends, confidence) for x in scores]
-                    for k in range(len(strata))
-                ]
-                for scores, ends in zip(table.scores, table.ranges, strict=True)
-            ]
-        )
+        limits = np.empty((*means.shape, 2))
+        for cell, part, run in np.ndindex(means.shape):
+            sample = table.samples(table.scores[cell, run])[part]
+            limits[cell, part, run] = mean_limits([sample], table.ranges[cell], confidence)
         weights = np.array([part.weight for part in strata])
-        sizes = [table.sizes[part.units].sum() for part in strata]
         values = self.values(table, totals) | {
             "collection_mean": means,
             "collection_mean_low": limits[..., 0],
             "collection_mean_high": limits[..., 1],
             "mean_rank": _mean_ranks(table, means, weights),
             "weight": weights,
-            "topics": np.array(sizes, np.int64),
+            "topics": np.array([table.sizes[part.units].sum() for part in strata], np.int64),
         }
         labels = [part.name for part in strata]
         attrs: dict[str, Any] = {"alpha": self.alpha, "collections": labels}
         attrs |= {} if self.baseline is None else {"baseline": self.baseline}
         attrs |= {"weights": list(self.weights), "standardise": self.standardise}
-        coords = {names.COLLECTION: schema.label_array(labels)}
-        return table.dataset((*VARIABLES, *BOARD_VARIABLES), values, coords, attrs)
+        coords = {
+            names.COLLECTION: schema.label_array(labels),
+            names.TEAM: (names.RUN, schema.label_array(table.teams or table.runs)),
+        }
+        return table.dataset(VARIABLES, values, coords, attrs)
+
+
+def rank_shares(cube: xr.Dataset) -> xr.Dataset:
+    """Return the share of other runs with a lower score on a topic, in place of scores."""
+    from scipy.stats import rankdata  # takes long to import
+
+    axis, n_metrics = cube[names.SCORE].get_axis_num(names.RUN), cube.sizes[names.METRIC]
+    shares = (rankdata(cube[names.SCORE].values, axis=axis) - 1) / (cube.sizes[names.RUN] - 1)
+    labels = [f"rank:{metric}" for metric in schema.labels_of(cube, names.METRIC)]
+    return cube.assign({names.SCORE: (cube[names.SCORE].dims, shares)}).assign_coords(
+        {
+            names.METRIC: schema.label_array(labels),
+            names.SCORE_LOW: (names.METRIC, np.zeros(n_metrics)),
+            names.SCORE_HIGH: (names.METRIC, np.ones(n_metrics)),
+        }
+    )
 
 
 def read_weights(words: Sequence[str]) -> dict[str, float]:

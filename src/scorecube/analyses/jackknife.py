@@ -8,7 +8,7 @@ References: Kott 2001, "The delete-a-group jackknife", Journal of Official Stati
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,33 +20,13 @@ FloatArray = NDArray[np.float64]
 Scale = Literal["plain", "log", "logit", "atanh"]
 CONFIDENCE = 0.95
 """Of limits."""
-
-
-class Link(NamedTuple):
-    """A scale on which limits are symmetric, and its way back."""
-
-    to: Callable[[FloatArray], FloatArray]
-    back: Callable[[FloatArray], FloatArray]
-
-
-def _same(values: FloatArray) -> FloatArray:
-    return values
-
-
-def _logit(values: FloatArray) -> FloatArray:
-    return np.asarray(np.log(values / (1 - values)))
-
-
-def _expit(values: FloatArray) -> FloatArray:
-    return np.asarray(1 / (1 + np.exp(-values)))
-
-
-LINKS: dict[Scale, Link] = {
-    "plain": Link(_same, _same),
-    "log": Link(np.log, np.exp),
-    "logit": Link(_logit, _expit),
-    "atanh": Link(np.arctanh, np.tanh),
+LINKS: dict[Scale, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "plain": (np.asarray, np.asarray),
+    "log": (np.log, np.exp),
+    "logit": (lambda share: np.log(share / (1 - share)), lambda odds: 1 / (1 + np.exp(-odds))),
+    "atanh": (np.arctanh, np.tanh),
 }
+"""Scales on which limits are symmetric: the way to them, and back."""
 
 
 def limits(
@@ -72,21 +52,19 @@ def limits(
     """
     from scipy.special import stdtrit
 
-    replicates = np.asarray(replicates, float)
+    replicates, (there, back) = np.asarray(replicates, float), LINKS[scale]
     if len(replicates) < 2:
         nothing = np.full(np.shape(estimate), np.nan)
         return nothing, nothing.copy()
-    link, freedom = LINKS[scale], len(replicates) - 1
+    freedom = len(replicates) - 1
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        centre, values = link.to(np.asarray(estimate, float)), link.to(replicates)
+        centre, values = there(np.asarray(estimate, float)), there(replicates)
         # One group after the other: numpy adds in another order where the other axes are short.
         mean = np.add.accumulate(values)[-1] / len(values)
         variance = freedom / len(values) * np.add.accumulate((values - mean) ** 2)[-1]
         half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(variance)
         finite = np.isfinite(centre) & np.isfinite(half)
-        low, high = (
-            np.where(finite, link.back(end), np.nan) for end in (centre - half, centre + half)
-        )
+        low, high = (np.where(finite, back(end), np.nan) for end in (centre - half, centre + half))
     return low, high
 
 

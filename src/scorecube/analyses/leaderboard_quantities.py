@@ -1,108 +1,68 @@
-"""What results of `Leaderboard` and `Board` hold, and what follows from them."""
+"""What results of `Leaderboard` and `Board` hold."""
 
 from __future__ import annotations
 
-import xarray as xr
+from typing import Any
 
-from scorecube import names
-from scorecube.analyses.quantities import elementwise
-from scorecube.collection.schema import derived, limits, variables
+import numpy as np
 
-_CELL = (names.METRIC, names.GAIN)
-_RUN = (*_CELL, names.RUN)
-_OF_COLLECTION = (*_CELL, names.COLLECTION, names.RUN)
+from scorecube.analyses.variables import read_variables
+
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-VARIABLES = (
-    *variables(_RUN, "estimate", "score", mean="mean score of a run"),
-    *limits("mean", _RUN, "score", "{} limit of the mean"),
-    *variables(
-        *(_RUN, "flag"),
-        leads="whether the run leads: its limits hold although it was chosen by its mean",
-    ),
-    *variables(
-        *(_RUN, "estimate", "1", "iu"),
-        rank="rank of the mean, 1 for the best; the best rank of ties",
-    ),
-    *variables(_RUN, "low", "1", "iu", of="rank", rank_low="best rank of the confidence set"),
-    *variables(_RUN, "high", "1", "iu", of="rank", rank_high="worst rank of the confidence set"),
-    *variables(
-        *(_RUN, "label", "1", "iu"),
-        group_first="first group of runs that are not separated",
-        group_last="last group of runs that are not separated",
-    ),
-    *variables(
-        *(_CELL, "count", "pairs"),
-        separated_neighbours="pairs of runs next to each other in the order of means that are separated",
-        own_error_pairs="pairs that are not separated, and would be by their own standard errors alone (t tests, Holm)",
-    ),
-    *variables(_RUN, "estimate", "score", difference="mean minus that of the baseline"),
-    *limits("difference", _RUN, "score", "simultaneous {} limit of the difference"),
-    *variables(_RUN, "p_value", p_baseline="adjusted p-value of the difference from the baseline"),
-    *variables(
-        *(_RUN, "count", "topics"),
-        wins="topics with a better score than the baseline",
-        ties="topics with the baseline's score",
-        losses="topics with a worse score than the baseline",
-    ),
-)
-BOARD_VARIABLES = (
-    *variables(_OF_COLLECTION, "estimate", "score", collection_mean="mean score in a collection"),
-    *limits("collection_mean", _OF_COLLECTION, "score", "{} limit of the mean in a collection"),
-    *variables((names.COLLECTION,), "share", weight="weight of a collection"),
-    *variables((names.COLLECTION,), "count", "topics", topics="topics of a collection"),
-    *variables(
-        *(_RUN, "estimate", "1"),
-        mean_rank="mean of the ranks in the collections (Borda); no interval is known to hold",
-    ),
-)
+VARIABLES = read_variables("""
+    [metric gain run]
+    mean | estimate | score | mean score of a run
+    mean_low | low:mean | score | lower limit of the mean
+    mean_high | high:mean | score | upper limit of the mean
+    leads | flag | 1 | whether the run leads: its limits hold although it was chosen by its mean
+    rank | estimate/iu | 1 | rank of the mean, 1 for the best; the best rank of ties
+    rank_low | low/iu:rank | 1 | best rank of the confidence set
+    rank_high | high/iu:rank | 1 | worst rank of the confidence set
+    group_first | label/iu | 1 | first group of runs that are not separated
+    group_last | label/iu | 1 | last group of runs that are not separated
+    groups | label | 1 | groups of a run: letters, or numbers where there are more than letters
+    difference | estimate | score | mean minus that of the baseline
+    difference_low | low:difference | score | simultaneous lower limit of the difference
+    difference_high | high:difference | score | simultaneous upper limit of the difference
+    p_baseline | p_value | 1 | adjusted p-value of the difference from the baseline
+    better | flag | 1 | whether a run is significantly better than the baseline
+    worse | flag | 1 | whether a run is significantly worse than the baseline
+    wins | count | topics | topics with a better score than the baseline
+    ties | count | topics | topics with the baseline's score
+    losses | count | topics | topics with a worse score than the baseline
+    mean_rank | estimate | 1 | mean of the ranks in the collections (Borda); no limits hold
+    [metric gain]
+    separated_neighbours | count | pairs | neighbours in the order of means that are separated
+    own_error_pairs | count | pairs | pairs that only their own errors would separate (t, Holm)
+    [metric gain collection run]
+    collection_mean | estimate | score | mean score in a collection
+    collection_mean_low | low:collection_mean | score | lower limit of the mean in a collection
+    collection_mean_high | high:collection_mean | score | upper limit of the mean in a collection
+    [collection]
+    weight | share | 1 | weight of a collection
+    topics | count | topics | topics of a collection
+""")
 OPTIONAL = (
-    ("difference", "difference_low", "difference_high", "p_baseline", "wins", "losses", "ties"),
+    ("difference", "difference_low", "difference_high", "p_baseline"),
+    ("wins", "losses", "ties", "better", "worse"),
+    ("mean_rank", "collection_mean", "collection_mean_low", "collection_mean_high"),
+    ("weight", "topics"),
 )
 
 
-def _group_text(first: int, last: int, lettered: bool) -> str:
-    if lettered:
-        return LETTERS[first - 1 : last]
-    return f"{first}-{last}" if first < last else f"{first}"
+def group_labels(first: Any, last: Any) -> Any:
+    """Return groups as text, of int (cell, run): letters, or numbers if a cell has more of them.
 
-
-def _groups(result: xr.Dataset) -> xr.DataArray:
-    last = result["group_last"]
-    lettered = last.max(names.RUN) <= len(LETTERS)
-    return elementwise(_group_text, result["group_first"], last, lettered)
-
-
-def _separated(result: xr.Dataset, sign: int) -> xr.DataArray:
-    """Return which runs differ from the baseline and have a better (-1) or worse (1) rank."""
-    rank = result["rank"]
-    behind = rank - rank.sel({names.RUN: result.attrs["baseline"]}, drop=True)
-    found: xr.DataArray = (sign * behind > 0) & (
-        result["p_baseline"] < float(result.attrs[names.ALPHA])
-    )
-    return found
-
-
-DERIVED = (
-    derived(
-        lambda result: result[names.TEAM if names.TEAM in result.coords else names.RUN],
-        *((names.RUN,), "label"),
-        team="team of a run; one without is a team of its own",
-    ),
-    derived(
-        _groups,
-        *(_RUN, "label"),
-        groups="groups of a run: letters, or numbers where there are more groups than letters",
-    ),
-    derived(
-        lambda result: _separated(result, -1),
-        *(_RUN, "flag"),
-        needs=("p_baseline",),
-        better="whether a run is significantly better than the baseline",
-    ),
-    derived(
-        lambda result: _separated(result, 1),
-        *(_RUN, "flag"),
-        needs=("p_baseline",),
-        worse="whether a run is significantly worse than the baseline",
-    ),
-)
+    Examples
+    --------
+    >>> group_labels(np.array([[1, 1, 2]]), np.array([[1, 2, 2]])).tolist()
+    [['a', 'ab', 'b']]
+    """
+    texts = np.empty(first.shape, object)
+    for cell, run in np.ndindex(first.shape):
+        low, high = int(first[cell, run]), int(last[cell, run])
+        if last[cell].max() <= len(LETTERS):
+            texts[cell, run] = LETTERS[low - 1 : high]
+        else:
+            texts[cell, run] = f"{low}-{high}" if low < high else f"{low}"
+    return texts

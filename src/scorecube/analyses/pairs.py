@@ -1,16 +1,16 @@
 """Base of tests of pairs of runs: options, pairs, and the one table of results.
 
-A test adds a small module: how often resamples reach what is observed, and perhaps limits of its own.
+A test adds how often resamples reach what is observed, and perhaps limits of its own.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -22,42 +22,34 @@ from scorecube.analyses.pair_quantities import VARIABLES
 from scorecube.analyses.pair_results import (
     Pairs,
     adjustments,
-    decided,
+    decisions,
     estimates,
-    largest_not_significant,
     moments,
-    n_undecided,
     single_p_values,
 )
 from scorecube.analyses.protocol import Concat, Max, Part, TableAnalysis, Totals
 from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.units import BAGS, FloatArray
 from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.schema import Variable
 from scorecube.errors import BadName, BadPlan, counted, nearest
+from scorecube.kernels.random.draws import bootstrap_samples, multiplicities
 from scorecube.statistics.multiple_testing import METHODS
 
-T = TypeVar("T")
 REFUSED_BINARY, FEW_BINARY = 5, 10
 """Numbers of units up to which scores 0 and 1 are refused, and noted."""
 TILE = 24
 """Pairs that are tested together; results do not depend on it."""
-LABEL_BYTES, VALUE_BYTES = 480, 136
+PAIR_BYTES, VALUE_BYTES = 480, 136
 """Memory of making the result, for each pair and for each pair and cell; measured."""
-KEPT_BYTES = 2**28
-"""Most memory of what blocks of all cells share; they make more for themselves."""
 
 
-def alphas_field(*, finalize: bool = False, family_wise: bool = False) -> tuple[float, ...]:
+def alphas_field(*, finalize: bool = True, family_wise: bool = False) -> tuple[float, ...]:
     """Declare the significance levels of a test."""
     rule = "They are those of all pairs together (family-wise error rate). " * family_wise
-    return level_field(
-        names.ALPHA,
-        (0.05, 0.01),
-        "Significance levels.",
-        detail=f"{rule}A pair is significant if p < alpha.",
-        flag="--alpha",
-        finalize=finalize,
-    )
+    detail = f"{rule}A pair is significant if p < alpha."
+    declared = {"flag": "--alpha", "detail": detail, "finalize": finalize}
+    return level_field(names.ALPHA, (0.05, 0.01), "Significance levels.", **declared)
 
 
 def plus_one_field() -> bool:
@@ -65,7 +57,7 @@ def plus_one_field() -> bool:
     return option_field(
         True,
         "p = count / B, as in the papers, instead of (count + 1) / (B + 1), which is never 0.",
-        detail="p = (count + 1) / (B + 1), which is never 0, instead of the papers' count / B.",
+        detail="p = (count + 1) / (B + 1), never 0, instead of the papers' count / B.",
         flag="--no-plus-one",
         finalize=True,
     )
@@ -81,7 +73,10 @@ def baseline_field() -> str | None:
 
 
 class OfPairs(TableAnalysis):
-    """Base of all that compares pairs of runs; its subclasses have an option `alphas`, and perhaps `baseline`."""
+    """Base of all that compares pairs of runs.
+
+    Subclasses have an option `alphas`, and perhaps `plus_one` and `baseline`.
+    """
 
     default_trials: ClassVar[int] = 10_000
     joint: ClassVar[bool] = False
@@ -89,13 +84,15 @@ class OfPairs(TableAnalysis):
     strata: ClassVar[bool] = False
     """Whether several collections are tested together."""
     few_binary: ClassVar[bool] = False
-    """Whether scores 0 and 1 of few topics are refused: a difference on all of them is no rare event, and has an infinite t."""
+    """Whether scores 0 and 1 of few topics are refused: a difference on all of them is no rare
+    event, and has an infinite t."""
+    bags: ClassVar[int | None] = BAGS
     alphas: tuple[float, ...]
     plus_one: bool
     baseline: str | None = None
 
     def table(self, cube: xr.Dataset) -> Table:
-        table = make_table(cube)
+        table = make_table(cube, bags=self.bags)
         check_pairs(table, self.name, self.baseline)
         if len(table.strata) > 1 and not self.strata:
             raise BadPlan(
@@ -114,22 +111,25 @@ class OfPairs(TableAnalysis):
         return pairs_with(table.runs.index(self.baseline), n_runs)
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        pairs = self.pairs(table)
+        pairs, trials = self.pairs(table), table.trials
         reached = self.counts(table, totals)
         values = self.estimates(table, pairs)
-        safe = (reached + 1) / (table.trials + 1)
-        p = safe if self.plus_one else reached / table.trials
-        better = values["mean_difference"] * np.where(table.higher, 1, -1)[:, np.newaxis]
-        values |= {"reached": reached.astype(np.int32)}
-        values |= decided(p, better, self.alphas, self.baseline)
-        values["undecided_pairs"] = n_undecided(p, self.alphas, table.trials)
+        safe = (reached + 1) / (trials + 1)
+        p = safe if self.plus_one else reached / trials
+        values |= {"p_value": p, "reached": reached.astype(np.int32)}
+        values |= decisions(table, p, values["mean_difference"], self.alphas, self.baseline)
         if self.joint:
             values["p_single"] = single_p_values(values["t"], table.sizes.size - 1)
         else:
             values |= adjustments(p, self.alphas, safe)
         values |= self.more(table, totals, values)
-        attrs = {"plus_one": int(self.plus_one), "notes": self.too_few(table.trials)}
-        return self.labelled(table, values, attrs)
+        too_few = [
+            f"{counted(trials, 'trial')}: too few for alpha {alpha:g}; "
+            f"no p-value lies between 0 and {alpha:g}"
+            for alpha in self.alphas
+            if Fraction(str(alpha)) * trials < 1
+        ]
+        return self.labelled(table, values, {"plus_one": int(self.plus_one), "notes": too_few})
 
     def estimates(self, table: Table, pairs: Pairs) -> dict[str, Any]:
         """Return means, differences, limits and effect sizes, by cell."""
@@ -137,14 +137,14 @@ class OfPairs(TableAnalysis):
 
     @abstractmethod
     def counts(self, table: Table, totals: Totals) -> Any:
-        """Return in how many trials a statistic at least as extreme as the observed one is found, int64 (cell, pair)."""
+        """Return how many trials are at least as extreme as observed, int64 (cell, pair)."""
 
     def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the test has beside, or in place of, the other values."""
         return {}
 
     def result_bytes(self, table: Table, combined: float) -> float:
-        of_pair = LABEL_BYTES + VALUE_BYTES * len(table.scores)
+        of_pair = PAIR_BYTES + VALUE_BYTES * len(table.scores)
         return float(of_pair * len(self.pairs(table)[0])) + 2.0 * table.nbytes
 
     def labelled(
@@ -153,34 +153,29 @@ class OfPairs(TableAnalysis):
         values: Mapping[str, Any],
         attrs: Mapping[str, Any],
         declared: Sequence[Variable] = VARIABLES,
-        more: Mapping[str, Any] | None = None,
+        coords: Mapping[str, Any] | None = None,
     ) -> xr.Dataset:
-        """Return a result with labels of pairs, levels, and what is declared along other dims."""
+        """Return a result with labels of pairs and levels, and further coordinates."""
         runs = xr.Variable(names.RUN, list(table.runs))
-        coords: dict[str, Any] = {**pair_labels(runs, self.pairs(table)), **(more or {})}
-        coords[names.ALPHA] = np.array(self.alphas)
+        labels: dict[str, Any] = {**pair_labels(runs, self.pairs(table)), **(coords or {})}
+        labels[names.ALPHA] = np.array(self.alphas)
         if "adjusted_share" in values:
-            coords[names.ADJUSTMENT] = list(METHODS)
+            labels[names.ADJUSTMENT] = list(METHODS)
         facts = {} if self.baseline is None else {"baseline": self.baseline}
-        facts |= {} if names.TEST in coords else {names.TEST: self.name}
-        return table.dataset(declared, values, coords, {**facts, **attrs})
-
-    def too_few(self, trials: int) -> list[str]:
-        """Return a note for each level that no p-value can be below."""
-        return [
-            f"{counted(trials, 'trial')}: too few for alpha {alpha:g}; no p-value lies between 0 and {alpha:g}"
-            for alpha in self.alphas
-            if Fraction(str(alpha)) * trials < 1
-        ]
+        facts |= {} if names.TEST in labels else {names.TEST: self.name}
+        return table.dataset(declared, values, labels, {**facts, **attrs})
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairTest(OfPairs):
-    """Base of tests of each pair by itself, by resampling: a unit of a block is a pair with all its trials."""
+    """Base of tests of each pair by itself, by resampling.
+
+    A unit of a block is a pair with all its trials.
+    """
 
     unit: ClassVar[str] = "pairs"
 
-    alphas: tuple[float, ...] = alphas_field()
+    alphas: tuple[float, ...] = alphas_field(finalize=False)
     plus_one: bool = plus_one_field()
     baseline: str | None = baseline_field()
 
@@ -188,46 +183,45 @@ class PairTest(OfPairs):
         return len(self.pairs(table)[0])
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        """Return in how many trials each pair's statistic is reached, and the largest difference, in units, at each level."""
+        """Return the trials that reach the statistic of each pair, and the largest differences.
+
+        Returns reached: int32 (cell, pair).
+        Returns needed: int64 (cell, alpha): the largest difference, in units, over pairs in the
+            trial with the (B alpha)-th largest statistic.
+        """
         first, second = self.pairs(table)
         n_cells = len(table.scores)
-        reached = np.empty((n_cells, stop - start), np.int32)
-        needed = np.zeros((n_cells, len(self.alphas)), np.int64)
+        reached = np.zeros((n_cells, stop - start), np.int32)
+        needed = np.zeros((n_cells, len(self.alphas)))
         if start < stop:
             ranks = np.array([replicate_rank(alpha, table.trials) for alpha in self.alphas])
             pairs = first[start:stop], second[start:stop]
             for cell in range(n_cells):
-                reached[cell], needed[cell] = self.tails(table, cell, pairs, ranks)
-        return {"reached": Concat(reached, least=0), "needed": Max(needed)}
+                self.tails(table, cell, pairs, ranks, (reached[cell], needed[cell]))
+        return {"reached": Concat(reached, least=0), "needed": Max(needed.astype(np.int64))}
 
     def adds_up(self, table: Table, parts: Arrays, n_units: int) -> bool:
         return bool((parts["reached"] <= table.trials).all())
 
     @abstractmethod
-    def tails(self, table: Table, cell: int, pairs: Pairs, ranks: Any) -> tuple[Any, Any]:
-        """Return how many trials reach the observed statistic, int (pair,), and the largest difference of the K-th trials, int (rank,)."""
+    def tails(
+        self, table: Table, cell: int, pairs: Pairs, ranks: Any, counted_in: tuple[Any, Any]
+    ) -> None:
+        """Write what `block` returns of a cell.
 
-    def shared(self, table: Table, cell: int, make: Callable[[], T]) -> T:
-        """Return what all blocks need of a cell: once of all cells where that is little, else made anew."""
-        if 8.0 * table.scores.shape[0] * len(table.runs) * table.trials > KEPT_BYTES:
-            return make()
-        return table.once(f"of cell {cell}", make)
+        counted_in: reached, int32 (pair,), and needed, float64 (rank,), which holds 0.
+        """
 
-    def unit_of_needed(self, table: Table) -> Any:
+    def unit_of_needed(self, table: Table) -> FloatArray:
         """Return the size of a difference of 1 in `needed`, float64 (cell,)."""
-        return np.array([grid.unit for grid in table.grids]) / table.sizes.size
+        return table.grid_units / table.sizes.size
 
     def counts(self, table: Table, totals: Totals) -> Any:
         return totals["reached"].astype(np.int64)
 
     def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
-        difference = values["mean_difference"]
-        return {
-            "estimated_difference": totals["needed"] * self.unit_of_needed(table)[:, np.newaxis],
-            "largest_not_significant": largest_not_significant(
-                values["p_value"], difference, self.alphas
-            ),
-        }
+        needed = totals["needed"] * self.unit_of_needed(table)[:, np.newaxis]
+        return {"estimated_difference": needed}
 
     def block_bytes(self, table: Table) -> float:
         n_units, trials = table.sizes.size, table.trials
@@ -262,6 +256,18 @@ def binary_notes(table: Table) -> list[str]:
     if n_units <= REFUSED_BINARY:
         raise BadPlan(text)
     return [text]
+
+
+def drawn_counts(table: Table, start: int, stop: int) -> list[FloatArray]:
+    """Return how often some trials of the bootstrap draw each unit of each collection.
+
+    Returns counts: float64 (unit, trial), one for each collection.
+    """
+    counts = []
+    for stratum, part in enumerate(table.strata):
+        key, n = table.key(names.Purpose.BOOTSTRAP_TOPICS, stratum), part.size()
+        counts.append(multiplicities(bootstrap_samples(key, n, start, stop), n)[0].T)
+    return counts
 
 
 def replicate_rank(alpha: float, trials: int) -> int:

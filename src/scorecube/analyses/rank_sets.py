@@ -16,8 +16,8 @@ from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.rank_sets import competition_ranks, normal_step_down, rank_limits
 
 SYMMETRIC = 1e-8
-"""Relative difference up to which a covariance matrix is symmetric, and share of its largest eigenvalue up to which a negative one is
-rounding: matrices are often printed with eight digits."""
+"""Relative difference up to which a covariance matrix is symmetric, and share of its largest
+eigenvalue up to which a negative one is rounding: matrices are often printed with eight digits."""
 
 
 def rank_sets(
@@ -29,17 +29,18 @@ def rank_sets(
     trials: int = 10_000,
     seed: int = 1,
 ) -> xr.Dataset:
-    """Return the rank sets of systems with normally distributed estimates, such as those of a public leaderboard.
+    """Return the rank sets of systems with normally distributed estimates, as of a public leaderboard.
 
-    The estimand is the rank of each system's true value, 1 for the largest. The method is step-down max-T over all differences
-    (Mogstad, Romano, Shaikh and Wilhelm 2024, with known covariance).
+    The estimand is the rank of each system's true value, 1 for the largest. The method is step-down
+    max-T over all differences (Mogstad, Romano, Shaikh and Wilhelm 2024, with known covariance).
 
     Parameters
     ----------
     estimates
         (system,): mean scores.
     covariance
-        (system, system): covariance of the estimates; or (system,): their standard errors, if they are independent.
+        (system, system): covariance of the estimates; or (system,): their standard errors, if they
+        are independent.
     labels
         Names of the systems; by default those of a pandas Series, else their numbers from 1.
     alpha
@@ -55,7 +56,8 @@ def rank_sets(
     Raises
     ------
     BadPlan
-        Estimates that are not finite, or a covariance of another shape, not symmetric, or not positive semidefinite.
+        Estimates that are not finite, or a covariance of another shape, not symmetric, or not
+        positive semidefinite.
 
     Examples
     --------
@@ -66,23 +68,23 @@ def rank_sets(
     index = getattr(estimates, "index", None)
     if labels is None and index is not None and hasattr(index, "tolist"):
         labels = [str(label) for label in index.tolist()]
-    values = np.asarray(estimates, float)
+    values, n = np.asarray(estimates, float), len(estimates)
     matrix, factor = checked(values, np.asarray(covariance, float), alpha, trials)
-    n = len(values)
     first, second = pair_positions(n)
     variances = matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]
-    errors = np.sqrt(np.maximum(variances, 0.0))
-    differences = values[first] - values[second]
-    replicates = factor @ normal_words(factor.shape[1], trials, seed)
+    errors, differences = np.sqrt(np.maximum(variances, 0.0)), values[first] - values[second]
     tested, decided = np.flatnonzero(errors > 0), (errors == 0) & (differences != 0)
     statistics = np.abs(differences[tested]) / errors[tested]
+    replicates = factor @ normal_words(factor.shape[1], trials, seed)
     decided[tested] = normal_step_down(
         first[tested], second[tested], statistics, errors[tested], replicates, alpha
     )
-    low, high = limits_of(first[decided], second[decided], differences[decided], n)
+    better = np.where(differences > 0, first, second)[decided]
+    worse = np.where(differences > 0, second, first)[decided]
+    low, high = rank_limits(better, worse, n)
     found = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
-    described = {variable.name: variable for variable in VARIABLES}
-    arrays = {name: (names.RUN, value, described[name].attrs()) for name, value in found.items()}
+    described = {variable.name: variable.attrs() for variable in VARIABLES}
+    arrays = {name: (names.RUN, value, described[name]) for name, value in found.items()}
     return xr.Dataset(
         {"estimate": (names.RUN, values)} | arrays,
         {names.RUN: list(labels or map(str, range(1, n + 1)))},
@@ -91,12 +93,13 @@ def rank_sets(
 
 
 def mean_of_estimates(estimates: Any, low: Any, high: Any, weights: Any = None) -> tuple[Any, ...]:
-    """Return the weighted mean of independent estimates, and its limits by theirs, at the same confidence.
+    """Return the weighted mean of independent estimates, and its limits by theirs.
 
     estimates, low, high: (estimate, ...).
     weights: (estimate,), whose sum is 1; equal by default.
 
-    Source: Zou and Donner 2008, "Construction of confidence limits about effect measures: A general approach", Statistics in Medicine 27.
+    Source: Zou and Donner 2008, "Construction of confidence limits about effect measures: A general
+    approach", Statistics in Medicine 27.
 
     Examples
     --------
@@ -114,24 +117,20 @@ def mean_of_estimates(estimates: Any, low: Any, high: Any, weights: Any = None) 
     return found if values.ndim > 1 else tuple(map(float, found))
 
 
-def limits_of(first: Any, second: Any, differences: Any, n: int) -> tuple[Any, Any]:
-    """Return the limits of ranks for decided pairs of systems with their differences."""
-    better = differences > 0
-    return rank_limits(np.where(better, first, second), np.where(better, second, first), n)
-
-
 def checked(values: Any, covariance: Any, alpha: float, trials: int) -> tuple[Any, Any]:
-    """Return the covariance as a matrix, and a factor F with F F' equal to it; raise BadPlan for others."""
+    """Return the covariance as a matrix, and a factor F with F F' equal to it; BadPlan for others."""
     n = len(values)
     if values.ndim != 1 or n < 2 or not np.isfinite(values).all():
         raise BadPlan("rank sets need 2 or more estimates, all of them finite")
     if covariance.shape not in ((n,), (n, n)) or not np.isfinite(covariance).all():
         raise BadPlan(
-            f"covariance: expected {n} x {n} finite numbers, or {n} standard errors; found shape {covariance.shape}"
+            f"covariance: expected {n} x {n} finite numbers, or {n} standard errors; "
+            f"found shape {covariance.shape}"
         )
     if not 0 < alpha < 1 or trials < 1:
         raise BadPlan(
-            f"alpha must lie between 0 and 1, and trials be positive; found {alpha} and {trials}{meant(alpha, names.ALPHA)}"
+            "alpha must lie between 0 and 1, and trials be positive; "
+            f"found {alpha} and {trials}{meant(alpha, names.ALPHA)}"
         )
     if covariance.ndim == 1:
         if (covariance < 0).any():
@@ -143,13 +142,14 @@ def checked(values: Any, covariance: Any, alpha: float, trials: int) -> tuple[An
     roots, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     if roots[0] < -SYMMETRIC * max(roots[-1], 0.0) * n:
         raise BadPlan(
-            f"the covariance matrix is not positive semidefinite: its smallest eigenvalue is {roots[0]:.3g}"
+            "the covariance matrix is not positive semidefinite: "
+            f"its smallest eigenvalue is {roots[0]:.3g}"
         )
     return covariance, vectors * np.sqrt(np.maximum(roots, 0.0))
 
 
 def normal_words(n: int, trials: int, seed: int) -> Any:
-    """Return independent standard normal numbers by inversion of addressed words: float64 (n, trial)."""
+    """Return standard normal numbers by inversion of addressed words: float64 (n, trial)."""
     from scipy.special import ndtri
 
     key, words = stream_key(seed, names.Purpose.ESTIMATES), np.empty((trials, n), np.uint64)

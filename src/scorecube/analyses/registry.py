@@ -57,7 +57,7 @@ BUILT_IN = (
         f"{PACKAGE}.board:Board",
         "Board: one ranking from many collections, with limits, rank sets, and groups.",
         references=("mogstad2024",),
-        quantities=f"{PACKAGE}.board_quantities",
+        quantities=f"{PACKAGE}.leaderboard_quantities",
     ),
     Entry(
         "swap",

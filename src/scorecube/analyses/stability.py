@@ -27,16 +27,18 @@ from scorecube.collection.schema import label_array
 class Stability(TwoSamples):
     """Stability method: how often does a topic sample contradict most samples?
 
-    The topic sample of a trial is the first sample of the swap method with the same seed. For each pair of runs, the samples on
-    which the first run is better, the second is better, and both are equal within the fuzziness are counted. The error rate is the
-    share of the smaller of the first two counts, `ties` is the share of the third, both over all pairs.
+    The topic sample of a trial is the first sample of the swap method with the same seed. For each
+    pair of runs, the samples on which the first run is better, the second is better, and both are
+    equal within the fuzziness are counted. The error rate is the share of the smaller of the first
+    two counts, `ties` is the share of the third, both over all pairs.
 
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
     >>> from scorecube.workflow.api import analyse
-    >>> result = analyse(simulate_cube(n_runs=6, seed=3), Stability(sampling="replacement"), trials=100, seed=1)
-    >>> orders = result[["first_better", "second_better", "equal"]].sel(metric="AP", pair=0).squeeze()
+    >>> cube, method = simulate_cube(n_runs=6, seed=3), Stability(sampling="replacement")
+    >>> result = analyse(cube, method, trials=100, seed=1)
+    >>> orders = result[["first_better", "second_better", "equal"]].sel(metric="AP", pair=0)
     >>> int(orders.to_array().sum())
     100
     """

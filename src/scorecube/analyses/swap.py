@@ -1,7 +1,9 @@
 """The swap method: how large a difference in mean score do other topics confirm?
 
-References: Voorhees and Buckley 2002, "The effect of topic set size on retrieval experiment error"; Sakai 2005, "The effect of topic sampling in
-sensitivity comparisons of information retrieval metrics"; Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document".
+References: Voorhees and Buckley 2002, "The effect of topic set size on retrieval experiment error";
+Sakai 2005, "The effect of topic sampling in sensitivity comparisons of information retrieval
+metrics"; Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant
+document".
 """
 
 from __future__ import annotations
@@ -37,12 +39,15 @@ MOST_BINS = 1000
 class Swap(TwoSamples):
     """Swap method: how large a difference does another set of topics confirm?
 
-    Every trial draws two topic samples for all metrics, gain settings and pairs of runs. A comparison of a pair falls into the bin of the absolute
-    difference in mean score on the first sample; it is a swap if the second sample disagrees. The required difference is the lower edge of the first
-    bin whose swap rate is low enough. `tau` is Kendall's tau-a between the rankings of the runs by both samples.
+    Every trial draws two topic samples for all metrics, gain settings and pairs of runs. A
+    comparison of a pair falls into the bin of the absolute difference in mean score on the first
+    sample; it is a swap if the second sample disagrees. The required difference is the lower edge
+    of the first bin whose swap rate is low enough. `tau` is Kendall's tau-a between the rankings of
+    the runs by both samples.
 
-    Limits of swap rates are over trials, of these topics and runs. Limits of required differences, shares and tau are over topics, of these runs: the
-    jackknife without each of 10 groups of topics. How often they hold: docs/believe/swap.md.
+    Limits of swap rates are over trials, of these topics and runs. Limits of required differences,
+    shares and tau are over topics, of these runs: the jackknife without each of 10 groups of
+    topics. How often they hold: docs/believe/swap.md.
 
     Examples
     --------
@@ -73,32 +78,35 @@ class Swap(TwoSamples):
     )
     bins: Literal["auto"] | int = option_field(
         "auto",
-        "Number of difference bins, of which the last is open; auto: as many as needed, all closed.",
+        "Number of difference bins, of which the last is open; auto: as many as needed, all "
+        "closed.",
         detail="The open bin is that of the papers, and does not show where in it swaps end.",
         minimum=2,
         maximum=MOST_BINS,
     )
     share: Literal["all", "none"] = option_field(
         "all",
-        "Samples of a trial are used for all pairs of runs, or none: samples are drawn for each pair (slow).",
+        "Samples of a trial are used for all pairs of runs, or none: samples are drawn for each "
+        "pair (slow).",
         detail="``all`` is Sakai 2007; ``none``, Sakai 2005, Fig. 1.",
     )
     required: Literal["isotonic", "suffix"] = option_field(
         "isotonic",
-        "Required difference: lower edge of the first bin whose fitted swap rate is low enough (isotonic, with limits), "
-        "or from which on all rates are (suffix, as in the papers).",
-        detail="The fit does not increase with the difference. The open bin of a stated number of bins is no answer of ``isotonic``; as that of ``suffix`` it is marked (`open_bin`).",
+        "Required difference: lower edge of the first bin whose fitted swap rate is low enough "
+        "(isotonic, with limits), or from which on all rates are (suffix, as in the papers).",
+        detail="The fit does not increase with the difference. The open bin of a stated number of "
+        "bins is no answer of ``isotonic``; as that of ``suffix`` it is marked (`open_bin`).",
         finalize=True,
     )
 
     def notes(self, table: Table) -> list[str]:
-        notes = super().notes(table)
+        notes, needed = super().notes(table), self.bins_needed(table)
         if len(table.runs) > 2**15:
             raise BadPlan(f"more than {2**15:,} runs; select fewer {option('runs')}")
-        needed = self.bins_needed(table)
         if self.bins == "auto" and needed > MOST_BINS:
             notes.append(
-                f"Differences of {(MOST_BINS - 1) * self.bin_width:g} and more are in one open bin; use a larger {option('bin_width')}."
+                f"Differences of {(MOST_BINS - 1) * self.bin_width:g} and more are in one open "
+                f"bin; use a larger {option('bin_width')}."
             )
         if needed == 2:
             notes.append(f"All differences may be in one bin; use a smaller {option('bin_width')}.")
@@ -110,7 +118,7 @@ class Swap(TwoSamples):
         return np.asarray(self.bin_width * UNITS * size / ranges)
 
     def bins_needed(self, table: Table) -> int:
-        """Return the number of bins for the largest difference of two means that samples can have."""
+        """Return the number of bins for the largest difference of two means of samples."""
         smallest = 1 if self.sampling == "replacement" else self.n_drawn(table)[0]
         spread = np.sort(np.ptp(table.units, axis=1), axis=-1)[:, -smallest:].mean(axis=-1)
         if self.summary != "mean":
@@ -126,7 +134,7 @@ class Swap(TwoSamples):
         return min(self.bins_needed(table), MOST_BINS) if self.bins == "auto" else self.bins
 
     def n_closed(self, n_bins: int) -> int:
-        """Return how many of the bins have an upper limit: all, unless their number is stated or too small."""
+        """Return how many of the bins have an upper limit: all, unless their number is stated."""
         return n_bins - int(self.bins != "auto" or n_bins == MOST_BINS)
 
     def pairs(self, table: Table) -> list[tuple[int | None, slice | list[int]]]:
@@ -146,10 +154,7 @@ class Swap(TwoSamples):
         n_batches = BATCHES if table.sizes.size == table.n_whole else 1
         counts = np.zeros((*shape, n_batches, CLASSES * n_bins + 1), np.int64)
         filled, largest = np.zeros((*shape, n_bins), np.int64), np.zeros((*shape, 2), np.int64)
-        order, distinct = (
-            np.zeros((*shape, stop - start), np.int32),
-            np.zeros((len(sizes), 3), np.int64),
-        )
+        order, distinct = np.zeros((*shape, stop - start), np.int32), np.zeros((len(sizes), 3), int)
         for s, size in enumerate(sizes):
             widths = self.widths(table, size)
             for low, high in self.chunks(table, start, stop):
@@ -163,8 +168,8 @@ class Swap(TwoSamples):
                         ends = int(sums.max()), int(np.ptp(sums, axis=0).max())
                         largest[cell, s] = np.maximum(largest[cell, s], ends)
                 for batch in range(n_batches):
-                    own = counted[:, (batch - low) % n_batches :: n_batches]
-                    counts[:, s, batch] += own.sum(axis=1)
+                    of_batch = counted[:, (batch - low) % n_batches :: n_batches]
+                    counts[:, s, batch] += of_batch.sum(axis=1)
                 filled[:, s] += (count_and_swaps(counted, False)[0] > 0).sum(axis=1)
                 same, _, opposite, _ = orders(counted)
                 order[:, s, low - start : high - start] = (same - opposite).sum(axis=-1)

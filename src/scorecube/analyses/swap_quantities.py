@@ -1,112 +1,41 @@
 """What results of `Swap` hold."""
 
-from __future__ import annotations
+from scorecube.analyses.variables import read_variables
 
-from scorecube import names
-from scorecube.collection.schema import limits, variables
-
-_CELL = (names.METRIC, names.GAIN, names.SIZE)
-_BINS = (*_CELL, names.BIN)
-_LEVELS = (*_CELL, names.CONFIDENCE)
-VARIABLES = (
-    *variables(
-        *(_BINS, "count", "comparisons", "i"),
-        count="pairs of runs and trials whose first difference lies in the bin",
-        swaps="comparisons on which the second sample disagrees, by the rule",
-    ),
-    *variables(
-        *(_CELL, "count", "comparisons", "i"),
-        both_zero="pairs and trials with no difference in either sample",
-    ),
-    *variables(_BINS, "share", "1", swap_rate="swaps / count; missing where the bin is empty"),
-    *limits(
-        "swap_rate",
-        _BINS,
-        "1",
-        "{} limit (95 %) of the swap rate of infinitely many trials with these topics and runs",
-    ),
-    *variables(
-        *(_BINS, "estimate", "1"),
-        swap_rate_fitted="weighted isotonic regression of the swap rates on the absolute difference",
-    ),
-    *variables(
-        *(_BINS, "share", "1"),
-        form=".2f",
-        tie_share="share of comparisons with an exact tie on at least one sample",
-    ),
-    *variables(
-        *(_LEVELS, "estimate", "score"),
-        form=".2f",
-        required_difference="lower edge of the bin that the option required chooses",
-    ),
-    *limits(
-        "required_difference",
-        _LEVELS,
-        "score",
-        "{} limit (95 %) of the required difference of these runs with other topics; missing where some of the topics decide whether there is one",
-        name="required",
-        form=".2f",
-    ),
-    *variables(
-        *(_LEVELS, "estimate", "score"),
-        form=".2f",
-        required_suffix="lower edge of the lowest bin from which on no swap rate is too high",
-    ),
-    *variables(
-        *(_LEVELS, "estimate", "score"),
-        form=".3f",
-        required_difference_smooth="difference at which the fitted rates, interpolated between middles of bins, reach the accepted rate",
-    ),
-    *variables(
-        *(_LEVELS, "flag", "1", "b"),
-        open_bin="whether only the open last bin has an accepted rate: its lower edge is a lower limit of what is required",
-    ),
-    *variables(
-        *(_CELL, "estimate", "score"),
-        headings={"max_performance": "largest mean", "max_difference": "largest difference"},
-        max_performance="largest mean score over runs, trials and both samples",
-        max_difference="largest difference of two mean scores on one sample",
-    ),
-    *variables(
-        *(_CELL, "estimate", "score"),
-        form=".2f",
-        headings={"support": "highest bin begins at"},
-        support="lower edge of the highest bin that is not empty",
-    ),
-    *variables(
-        *(_LEVELS, "share", "1"),
-        form=".0%",
-        headings={"relative_difference": "required difference / largest mean"},
-        relative_difference="required difference / largest mean score",
-        share_behind="largest share of all metrics and gain settings, minus this share (0 without a required difference)",
-    ),
-    *limits(
-        "share_behind",
-        _LEVELS,
-        "1",
-        "{} limit of share_behind with other topics, 95 % for all pairs of metrics together",
-        form=".0%",
-    ),
-    *variables(
-        *(_LEVELS, "share", "1"),
-        form=".1%",
-        headings={"share": "share of comparisons"},
-        share="share of all comparisons with at least the required difference",
-    ),
-    *limits("share", _LEVELS, "1", "{} limit (95 %) of the share with other topics", form=".0%"),
-    *variables(
-        *(_CELL, "estimate"), tau="mean of Kendall's tau-a between the rankings by both samples"
-    ),
-    *limits("tau", _CELL, "1", "{} limit (95 %) of the mean tau of these runs with other topics"),
-    *variables(
-        *((*_CELL, names.TRIAL), "estimate"),
-        tau_of_trial="Kendall's tau-a between the rankings by both samples of a trial",
-    ),
-    *variables(
-        *((names.SIZE,), "estimate", "topics"),
-        form=".1f",
-        headings={"unique": "distinct topics in a sample", "common": "topics in both samples"},
-        unique="mean number of distinct topics in a sample",
-        common="mean number of distinct topics common to both samples",
-    ),
-)
+VARIABLES = read_variables("""
+    [metric gain size bin]
+    count | count/i | comparisons | pairs and trials whose first difference lies in the bin
+    swaps | count/i | comparisons | comparisons on which the second sample disagrees, by the rule
+    swap_rate | share | 1 | swaps / count; missing where the bin is empty
+    swap_rate_low | low:swap_rate | 1 | lower limit (95 %) over trials with these topics and runs
+    swap_rate_high | high:swap_rate | 1 | upper limit (95 %) over trials with these topics and runs
+    swap_rate_fitted | estimate | 1 | weighted isotonic regression of the swap rates
+    tie_share | share | 1 .2f | share of comparisons with an exact tie on at least one sample
+    [metric gain size confidence]
+    required_difference | estimate | score .2f | lower edge of the bin that the rule chooses
+    required_low | low:required_difference | score .2f | lower limit (95 %) with other topics
+    required_high | high:required_difference | score .2f | upper limit (95 %) with other topics
+    required_suffix | estimate | score .2f | lowest edge from which on no swap rate is too high
+    required_difference_smooth | estimate | score .3f | where fitted rates reach the accepted
+    open_bin | flag/b | 1 | only the open last bin has an accepted rate: more may be required
+    relative_difference = required difference / largest mean | share | 1 .0% | of the largest mean
+    share = share of comparisons | share | 1 .1% | share of comparisons with the required difference
+    share_low | low:share | 1 .0% | lower limit (95 %) of the share with other topics
+    share_high | high:share | 1 .0% | upper limit (95 %) of the share with other topics
+    share_behind | share | 1 .0% | largest share of all metrics and gain settings, minus this one
+    share_behind_low | low:share_behind | 1 .0% | lower limit, 95 % for all pairs together
+    share_behind_high | high:share_behind | 1 .0% | upper limit, 95 % for all pairs together
+    [metric gain size]
+    both_zero | count/i | comparisons | pairs and trials with no difference in either sample
+    max_performance = largest mean | estimate | score | over runs, trials and both samples
+    max_difference = largest difference | estimate | score | of two mean scores on one sample
+    support = highest bin begins at | estimate | score .2f | lower edge of the highest bin in use
+    tau | estimate | 1 | mean of Kendall's tau-a between the rankings by both samples
+    tau_low | low:tau | 1 | lower limit (95 %) of the mean tau of these runs with other topics
+    tau_high | high:tau | 1 | upper limit (95 %) of the mean tau of these runs with other topics
+    [metric gain size trial]
+    tau_of_trial | estimate | 1 | Kendall's tau-a between the rankings by both samples of a trial
+    [size]
+    unique = distinct topics in a sample | estimate | topics .1f | mean number of distinct topics
+    common = topics in both samples | estimate | topics .1f | mean number in both samples
+""")

@@ -1,4 +1,4 @@
-"""What the counts of the swap method say: swap rates, required differences, shares, and their limits."""
+"""What the counts of the swap method say: swap rates, required differences, shares, limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Curve:
 
     count, swaps: int64 (cell, size, bin).
     required: Of `required_differences`.
-    share: float64 (cell, size, confidence): share of comparisons with `Required.smooth`, NaN where nothing is required.
+    share: float64 (cell, size, confidence): share of comparisons with `Required.smooth`, or NaN.
     tau: float64 (cell, size): mean of Kendall's tau-a over trials.
     """
 
@@ -46,15 +46,60 @@ def curve_of(swap: Swap, counts: IntArray) -> Curve:
     same, _, opposite, _ = orders(total)
     n_closed = swap.n_closed(count.shape[-1])
     required = required_differences(count, swaps, swap.confidence, n_closed)
-    share = share_beyond(count, required.smooth)
+    share = np.where(required.isotonic < 0, np.nan, share_beyond(count, required.smooth))
     tau = (same - opposite).sum(axis=-1) / count.sum(axis=-1)
-    return Curve(count, swaps, required, np.where(required.isotonic < 0, np.nan, share), tau)
+    return Curve(count, swaps, required, share, tau)
 
 
 def make_result(swap: Swap, table: Table, totals: Totals) -> xr.Dataset:
     """Return the labelled result."""
     curve = curve_of(swap, totals["counts"])
-    left_out = [curve_of(swap, each["counts"]) for each in totals.left_out]
+    left_out = [curve_of(swap, arrays["counts"]) for arrays in totals.left_out]
+    values = of_samples(swap, table, totals) | of_bins(swap, curve, totals)
+    values |= of_curve(swap, curve)
+    values |= of_topics(swap, table, curve, left_out, values["required_difference"])
+    # What is shown is at the edge of a bin, and limits are of the smooth curve.
+    values["share_low"] = np.minimum(values["share_low"], values["share"])
+    values["share_high"] = np.maximum(values["share_high"], values["share"])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relative = values["required_difference"] / values["max_performance"][..., np.newaxis]
+    values["relative_difference"] = relative
+    n_bins = curve.count.shape[-1]
+    if swap.bins == "auto":
+        filled = np.flatnonzero(curve.count.any(axis=(0, 1)))
+        n_bins = max(2, int(filled.max(initial=0)) + 1)
+    for variable in VARIABLES:
+        if names.BIN in variable.dims:
+            values[variable.name] = values[variable.name][..., :n_bins]
+    coords = {
+        names.SIZE: np.array(swap.sizes(table)),
+        names.BIN: np.arange(n_bins),
+        "lower": (names.BIN, swap.edges(n_bins)),
+        names.CONFIDENCE: np.array(swap.confidence),
+    }
+    options = ("sampling", "rule", "share", "required", "summary")
+    return table.dataset(VARIABLES, values, coords, {name: getattr(swap, name) for name in options})
+
+
+def of_samples(swap: Swap, table: Table, totals: Totals) -> dict[str, Any]:
+    """Return what is known of the samples: largest mean and difference, overlap, and tau."""
+    n_pairs = len(table.runs) * (len(table.runs) - 1) // 2
+    n_samples = table.trials * (n_pairs if swap.share == "none" else 1)
+    units = table.grid_units[:, np.newaxis]
+    lows = np.array([grid.low for grid in table.grids])[:, np.newaxis]
+    of_mean = totals["largest"] / np.array(swap.n_drawn(table))[:, np.newaxis]
+    first, second, both = totals["distinct"].T
+    return {
+        "max_performance": lows + of_mean[..., 0] * units,
+        "max_difference": of_mean[..., 1] * units,
+        "unique": (first + second) / (2 * n_samples),
+        "common": both / n_samples,
+        "tau_of_trial": totals["order"] / n_pairs,
+    }
+
+
+def of_bins(swap: Swap, curve: Curve, totals: Totals) -> dict[str, Any]:
+    """Return counts and rates by bin, with limits over trials."""
     total = orders(totals["counts"].sum(axis=2))
     by_batch = count_and_swaps(np.moveaxis(totals["counts"], 2, 0), swap.rule == "s1")
     low, high = rate_limits(*by_batch, totals["filled"])
@@ -62,7 +107,7 @@ def make_result(swap: Swap, table: Table, totals: Totals) -> xr.Dataset:
     ties[..., 0] += total.both_tied
     with np.errstate(invalid="ignore", divide="ignore"):
         rate, tie_share = curve.swaps / curve.count, ties / curve.count
-    values: dict[str, Any] = {
+    return {
         "count": curve.count,
         "swaps": curve.swaps,
         "both_zero": total.both_tied,
@@ -71,51 +116,11 @@ def make_result(swap: Swap, table: Table, totals: Totals) -> xr.Dataset:
         "swap_rate_high": high,
         "swap_rate_fitted": curve.required.fitted,
         "tie_share": tie_share,
-        **of_samples(swap, table, totals),
-        **of_curve(swap, curve),
-    }
-    values |= of_topics(swap, table, curve, left_out, values)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        relative = values["required_difference"] / values["max_performance"][..., np.newaxis]
-    values["relative_difference"] = relative
-    n_bins = curve.count.shape[-1]
-    if swap.bins == "auto":
-        n_bins = max(2, int(np.flatnonzero(curve.count.any(axis=(0, 1))).max(initial=0)) + 1)
-    for each in VARIABLES:
-        if names.BIN in each.dims:
-            values[each.name] = values[each.name][..., :n_bins]
-    coords = {
-        names.SIZE: np.array(swap.sizes(table)),
-        names.BIN: np.arange(n_bins),
-        "lower": (names.BIN, swap.edges(n_bins)),
-        names.CONFIDENCE: np.array(swap.confidence),
-    }
-    options = ("sampling", "rule", "share", "required", "summary")
-    attrs = {name: getattr(swap, name) for name in options}
-    return table.dataset(VARIABLES, values, coords, attrs)
-
-
-def of_samples(swap: Swap, table: Table, totals: Totals) -> dict[str, Any]:
-    """Return what is known of the samples: largest mean and difference, overlap, and tau of each trial."""
-    n_pairs = len(table.runs) * (len(table.runs) - 1) // 2
-    n_samples = table.trials * (n_pairs if swap.share == "none" else 1)
-    units = np.array([grid.unit for grid in table.grids])[:, np.newaxis]
-    lows = np.array([grid.low for grid in table.grids])[:, np.newaxis]
-    largest, widest = np.moveaxis(
-        totals["largest"] / np.array(swap.n_drawn(table))[:, np.newaxis], -1, 0
-    )
-    first, second, both = totals["distinct"].T
-    return {
-        "max_performance": lows + largest * units,
-        "max_difference": widest * units,
-        "unique": (first + second) / (2 * n_samples),
-        "common": both / n_samples,
-        "tau_of_trial": totals["order"] / n_pairs,
     }
 
 
 def of_curve(swap: Swap, curve: Curve) -> dict[str, Any]:
-    """Return the required differences by both rules, and the share of comparisons that reach the chosen one."""
+    """Return the required differences by both rules, and the share that reaches the chosen one."""
     count, required = curve.count, curve.required
     n_bins, edges = count.shape[-1], swap.edges(count.shape[-1])
     chosen = required.suffix if swap.required == "suffix" else required.isotonic
@@ -137,35 +142,39 @@ def of_curve(swap: Swap, curve: Curve) -> dict[str, Any]:
 
 
 def of_topics(
-    swap: Swap, table: Table, curve: Curve, left_out: list[Curve], values: dict[str, Any]
+    swap: Swap, table: Table, curve: Curve, left_out: list[Curve], required: FloatArray
 ) -> dict[str, Any]:
-    """Return limits over topics: of required differences and shares by the isotonic rule, of how far shares are behind the largest, and of tau."""
-    found: dict[str, Any] = {}
-    # Limits are of the smooth curve; what is shown is at the edge of a bin, and no difference exceeds the range.
-    smooth = np.array([each.required.smooth for each in left_out])
-    low, high = jackknife.limits(curve.required.smooth, smooth, "log")
-    most = np.array([grid.high - grid.low for grid in table.grids])[:, np.newaxis, np.newaxis]
-    estimate = values["required_difference"]
-    found["required_low"] = np.minimum(low * swap.bin_width, estimate)
-    found["required_high"] = np.clip(high * swap.bin_width, estimate, np.maximum(most, estimate))
-    low, high = jackknife.limits(curve.share, np.array([each.share for each in left_out]), "logit")
-    found["share_low"] = np.minimum(low, values["share"])
-    found["share_high"] = np.maximum(high, values["share"])
-    low, high = limits_behind(curve.share, [each.share for each in left_out])
-    found["share_behind_low"], found["share_behind_high"] = low, high
-    if swap.required != "isotonic":
-        found = dict.fromkeys(found, np.full(estimate.shape, np.nan))
-    taus = np.array([each.tau for each in left_out])
-    found["tau_low"], found["tau_high"] = jackknife.limits(curve.tau, taus, "atanh")
-    return found
+    """Return limits over topics: of required differences, shares, how far these are behind, tau.
 
-
-def limits_behind(share: FloatArray, left_out: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Return limits of how far shares are behind the largest, for all pairs of metrics together (Bonferroni), NaN where a share or replicate is missing.
-
-    share: float64 (cell, size, confidence); left_out: the same without each group of topics.
+    required: float64 (cell, size, confidence): at the edge of a bin. Those by another rule than the
+        isotonic one have no limits.
     """
-    n_pairs = max(1, len(share) * (len(share) - 1) // 2)
-    best = np.argmax(np.nan_to_num(share, nan=-1.0), axis=0)[np.newaxis]
-    behind = [np.take_along_axis(each, best, axis=0) - each for each in (share, *left_out)]
-    return jackknife.limits(behind[0], np.array(behind[1:]), "plain", 1 - 0.05 / n_pairs)
+    smooth, shares, taus = (
+        np.array(values)
+        for values in (
+            [part.required.smooth for part in left_out],
+            [part.share for part in left_out],
+            [part.tau for part in left_out],
+        )
+    )
+    low, high = jackknife.limits(curve.required.smooth, smooth, "log")
+    # No difference exceeds the range.
+    most = np.array([grid.high - grid.low for grid in table.grids])[:, np.newaxis, np.newaxis]
+    limits = {
+        "required_low": np.minimum(low * swap.bin_width, required),
+        "required_high": np.clip(high * swap.bin_width, required, np.maximum(most, required)),
+    }
+    limits["share_low"], limits["share_high"] = jackknife.limits(curve.share, shares, "logit")
+    # For all pairs of metrics together (Bonferroni).
+    n_pairs = max(1, len(curve.share) * (len(curve.share) - 1) // 2)
+    best = np.argmax(np.nan_to_num(curve.share, nan=-1.0), axis=0)[np.newaxis]
+    behind, *replicates = (
+        np.take_along_axis(share, best, axis=0) - share for share in (curve.share, *shares)
+    )
+    limits["share_behind_low"], limits["share_behind_high"] = jackknife.limits(
+        behind, np.array(replicates), "plain", 1 - 0.05 / n_pairs
+    )
+    if swap.required != "isotonic":
+        limits = dict.fromkeys(limits, np.full(required.shape, np.nan))
+    limits["tau_low"], limits["tau_high"] = jackknife.limits(curve.tau, taus, "atanh")
+    return limits

@@ -1,7 +1,7 @@
 """Randomised Tukey HSD test of all pairs of runs.
 
-References: Carterette 2012, "Multiple testing in statistical analysis of systems-based information retrieval experiments"; Sakai 2018, "Laboratory experiments
-in information retrieval", chapter 5.
+References: Carterette 2012, "Multiple testing in statistical analysis of systems-based information
+retrieval experiments"; Sakai 2018, "Laboratory experiments in information retrieval", chapter 5.
 """
 
 from __future__ import annotations
@@ -18,28 +18,24 @@ from scorecube.analyses.pair_results import CONFIDENCE
 from scorecube.analyses.pairs import OfPairs, alphas_field, plus_one_field, replicate_rank
 from scorecube.analyses.protocol import Concat, Part, Totals
 from scorecube.analyses.table import Table
-from scorecube.collection import schema
-from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.tukey import null_ranges, permutations
-
-PERMUTATIONS = schema.variables(
-    *((names.TRIAL, names.TOPIC, names.RUN), "label", "1", "iu"),
-    run_permutation="position of the run whose score a run gets",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tukey(OfPairs):
     """Randomised Tukey HSD test, which controls the family-wise error rate.
 
-    A trial permutes the runs within each topic, alike for all metrics and gain settings, and computes the range of the run means. The p-value of a pair is the
-    share of trials in which that range is at least the pair's difference. Limits are the difference plus and minus the range that 5 % of the trials exceed.
+    A trial permutes the runs within each topic, alike for all metrics and gain settings, and
+    computes the range of the run means. The p-value of a pair is the share of trials in which that
+    range is at least the pair's difference. Limits are the difference plus and minus the range that
+    5 % of the trials exceed. Runs are taken as exchangeable.
 
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
     >>> from scorecube.workflow.api import analyse
-    >>> analyse(simulate_cube(n_runs=6, seed=3), Tukey(), trials=200, seed=1)["p_value"].shape
+    >>> result = analyse(simulate_cube(n_runs=6, seed=3), Tukey(), trials=200, seed=1)
+    >>> result["p_value"].shape
     (2, 1, 15)
     """
 
@@ -47,7 +43,7 @@ class Tukey(OfPairs):
     joint: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("--trials 5000 --alpha 0.05 --seed 1",)
 
-    alphas: tuple[float, ...] = alphas_field(finalize=True, family_wise=True)
+    alphas: tuple[float, ...] = alphas_field(family_wise=True)
     plus_one: bool = plus_one_field()
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
@@ -58,19 +54,19 @@ class Tukey(OfPairs):
         return {"range": Concat(null_ranges(scores, key, start, stop), least=0)}
 
     def counts(self, table: Table, totals: Totals) -> Any:
-        (first, second), found = self.pairs(table), []
+        (first, second), counts = self.pairs(table), []
         for units, ranges in zip(table.units, totals["range"], strict=True):
-            sums, ordered = units.sum(axis=1), np.sort(ranges)
+            sums = units.sum(axis=1)
             # A difference of sums of at most n units is a tie.
             edges = np.abs(sums[first] - sums[second]) - units.shape[1]
-            found.append(table.trials - np.searchsorted(ordered, edges, side="left"))
-        return np.stack(found)
+            counts.append(table.trials - np.searchsorted(np.sort(ranges), edges, side="left"))
+        return np.stack(counts)
 
     def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
-        ordered = -np.sort(-totals["range"], axis=1)
-        unit = np.array([grid.unit for grid in table.grids])[:, np.newaxis] / table.sizes.size
         levels = [*self.alphas, round(1 - CONFIDENCE, 9)]
-        critical = ordered[:, [replicate_rank(alpha, table.trials) - 1 for alpha in levels]] * unit
+        ranks = [replicate_rank(alpha, table.trials) - 1 for alpha in levels]
+        unit = table.grid_units[:, np.newaxis] / table.sizes.size
+        critical = -np.sort(-totals["range"], axis=1)[:, ranks] * unit
         difference, margin = values["mean_difference"], critical[:, -1:]
         return {
             "critical_difference": critical[:, :-1],
@@ -78,10 +74,7 @@ class Tukey(OfPairs):
             "difference_high": difference + margin,
         }
 
-    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``run_permutation[trial, topic, run]``, positions of runs."""
-        key = stream_key(seed, names.Purpose.RUN_PERMUTATIONS)
-        drawn = permutations(key, cube.sizes[names.TOPIC], cube.sizes[names.RUN], 0, trials)
-        coords = {names.TOPIC: cube[names.TOPIC], names.RUN: cube[names.RUN]}
-        dataset = xr.Dataset({names.RUN_PERMUTATION: (PERMUTATIONS[0].dims, drawn)}, coords)
-        return schema.annotate(dataset, PERMUTATIONS)
+    def drawn(self, table: Table) -> xr.Dataset:
+        key = table.key(names.Purpose.RUN_PERMUTATIONS)
+        places = permutations(key, table.sizes.size, len(table.runs), 0, table.trials)
+        return xr.Dataset({names.RUN_PERMUTATION: ((names.TRIAL, "unit", names.RUN), places)})

@@ -1,6 +1,7 @@
 """Two samples of topics in each trial, and the sums of scores over them.
 
-References: Sakai 2005, "The effect of topic sampling in sensitivity comparisons of information retrieval metrics".
+References: Sakai 2005, "The effect of topic sampling in sensitivity comparisons of information
+retrieval metrics".
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ from scorecube.names import Purpose
 
 MOST_SIZES = 1000
 MOST_DRAWS = 1000
-"""Times that a sample draws each topic on average, beyond which it tells nothing that the collection does not."""
+"""Times that a sample draws each topic on average, beyond which it tells nothing that the
+collection does not."""
 LOG_UNITS = 2.0**32
 """Units of a logarithm: sums of up to 2**17 logarithms are exact."""
 HELD_BYTES, LEAST_TRIALS, MOST_TRIALS = 2**20, 32, 512
-"""Memory of sums that are held together, so that they stay in the second-level cache, and their trials."""
-
+"""Memory of sums that are held together, so that they stay in the second-level cache, and their
+trials."""
 ALL_RUNS = slice(None)
 
 
@@ -39,21 +41,27 @@ class TwoSamples(TableAnalysis):
 
     sampling: Literal["disjoint", "replacement", "independent"] = option_field(
         "disjoint",
-        "Two samples without common topics (disjoint), each with replacement, or each without (independent).",
-        detail="Those of Sakai 2005, Fig. 1; of Sakai 2005, section 3.1 and Sakai 2007; and of Sakai 2005, section 3.2, drawn independently of each other.",
+        "Two samples without common topics (disjoint), each with replacement, or each without "
+        "(independent).",
+        detail="Those of Sakai 2005, Fig. 1; of Sakai 2005, section 3.1 and Sakai 2007; and of "
+        "Sakai 2005, section 3.2, drawn independently of each other.",
     )
     size: int | Sequence[int] | None = option_field(
         None,
-        "Topics in each sample, e.g. 25, or 5,10,25, or 5..25:5; half of them, with replacement all, by default.",
-        detail="Several, as of Voorhees and Buckley 2002: a trial's sample of one size is the beginning of that of the next larger size. Of topics in groups it counts groups.",
+        "Topics in each sample, e.g. 25, or 5,10,25, or 5..25:5; half of them, with replacement "
+        "all, by default.",
+        detail="Several, as of Voorhees and Buckley 2002: a trial's sample of one size is the "
+        "beginning of that of the next larger size. Of topics in groups it counts groups.",
         unit="topics",
         minimum=1,
         convert=lambda text: parse_sizes(text),
     )
     summary: Literal["mean", "geo", "area"] = option_field(
         "mean",
-        "What a sample's scores are summarised by: mean, geometric mean (geo), or area measure (area).",
-        detail="Scores below 1e-5 count as 1e-5 in geometric means. The area measure is the mean over X = 1 .. n/4 of the mean of the X worst scores.",
+        "What a sample's scores are summarised by: mean, geometric mean (geo), or area measure "
+        "(area).",
+        detail="Scores below 1e-5 count as 1e-5 in geometric means. The area measure is the mean "
+        "over X = 1 .. n/4 of the mean of the X worst scores.",
     )
 
     def __post_init__(self) -> None:
@@ -64,7 +72,7 @@ class TwoSamples(TableAnalysis):
             object.__setattr__(self, "size", ascending[0] if len(ascending) == 1 else ascending)
 
     def n_drawn(self, table: Table) -> list[int]:
-        """Return the units in a sample of each size, ascending; of a part of a table its part of them."""
+        """Return the units in a sample of each size, ascending; of a part of a table its part."""
         n = table.n_whole
         if self.size is None:
             drawn = [n if self.sampling == "replacement" else n // 2]
@@ -79,20 +87,17 @@ class TwoSamples(TableAnalysis):
 
     def notes(self, table: Table) -> list[str]:
         n, n_runs, largest = table.sizes.size, len(table.runs), self.n_drawn(table)[-1]
+        needed = largest * (2 if self.sampling == "disjoint" else 1)
         if n_runs < 2 or n < 2:
             found = f"{counted(n_runs, 'run')} and {counted(n, 'topic')}"
             raise BadPlan(f"{self.name} needs 2 runs and 2 topics, found {found}")
         if isinstance(self.size, Sequence) and len(self.size) > MOST_SIZES:
             raise BadPlan(f"{len(self.size)} sample sizes; use 1 to {MOST_SIZES}", option="size")
-        if self.sampling == "disjoint" and 2 * largest > n:
+        if self.sampling != "replacement" and needed > n:
             raise BadPlan(
-                f"two disjoint samples of {largest} topics need {2 * largest} topics, but there are only {n}; "
-                f"use {option('size', n // 2)} or less, or {option('sampling', 'replacement')}",
-                option="size",
-            )
-        if self.sampling == "independent" and largest > n:
-            raise BadPlan(
-                f"a sample of {largest} topics without replacement needs {largest} topics, but there are only {n}",
+                f"{self.sampling} samples of {largest} topics need {needed} topics, but there are "
+                f"only {n}; use {option('size', n * largest // needed)} or less, or "
+                f"{option('sampling', 'replacement')}",
                 option="size",
             )
         if self.summary != "mean" and table.n_topics != n:
@@ -104,15 +109,15 @@ class TwoSamples(TableAnalysis):
         return notes
 
     def doubts(self, cube: xr.Dataset) -> list[str]:
-        n, found = cube.sizes[names.TOPIC], super().doubts(cube)
-        largest = max(self.size, default=0) if isinstance(self.size, Sequence) else self.size
-        if (largest or 0) > MOST_DRAWS * n and self.sampling == "replacement":
-            found.append(
+        n, doubts = cube.sizes[names.TOPIC], super().doubts(cube)
+        largest = max(self.size, default=0) if isinstance(self.size, Sequence) else self.size or 0
+        if largest > MOST_DRAWS * n and self.sampling == "replacement":
+            doubts.append(
                 f"samples of {largest:,} topics draw each of the {n:,} topics more than "
                 f"{MOST_DRAWS:,} times, so that their means hardly differ; "
                 f"did you mean {n:,}, as many as there are?"
             )
-        return found
+        return doubts
 
     def chunks(self, table: Table, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Yield ranges of trials that are computed together; results do not depend on them."""
@@ -124,10 +129,11 @@ class TwoSamples(TableAnalysis):
     def counts(
         self, table: Table, size: int, low: int, high: int, pair: int | None = None
     ) -> FloatArray:
-        """Return how often the samples of the trials low .. high-1 draw each unit: float64 (half, trial, unit).
+        """Return how often the samples of the trials low .. high-1 draw each unit.
 
         size: Units in a sample.
         pair: Number of a pair of runs with samples of its own.
+        Returns counts: float64 (half, trial, unit).
         """
         key = table.key(Purpose.SWAP_TOPICS if pair is None else Purpose.SWAP_PAIRS)
         kind = int(Sampling[self.sampling.upper()])
@@ -141,16 +147,15 @@ class TwoSamples(TableAnalysis):
         size: int,
         runs: slice | list[int] = ALL_RUNS,
     ) -> FloatArray:
-        """Return the sums of scores over samples in units of the grid, integers: float64 (run, half, trial).
+        """Return the sums of scores over samples in units of the grid, float64 (run, half, trial).
 
-        Of other summaries than the mean they are the summary times the size.
+        Of other summaries than the mean they are the summary times the size. All are integers.
         """
         n_halves, n_trials, n = counts.shape
-        drawn = counts.reshape(-1, n).T
+        drawn, scores = counts.reshape(-1, n).T, table.scores[cell][runs]
         if self.summary == "mean":
             sums = table.units[cell][runs] @ drawn
         else:
-            scores = table.scores[cell][runs]
             if self.summary == "geo":
                 logs = np.rint(log_scores(scores) * LOG_UNITS) @ drawn
                 means = np.exp(logs / (LOG_UNITS * size))
@@ -160,7 +165,7 @@ class TwoSamples(TableAnalysis):
         return np.asarray(sums.reshape(-1, n_halves, n_trials))
 
     def drawn(self, table: Table) -> xr.Dataset:
-        """Return the units of the samples of all trials, of the largest size: ``topic_sample[trial, half, draw]``."""
+        """Return the samples of all trials of the largest size: units by position."""
         key, kind = table.key(Purpose.SWAP_TOPICS), int(Sampling[self.sampling.upper()])
         size = self.n_drawn(table)[-1]
         positions = topic_samples(key, kind, table.sizes.size, size, 0, table.trials)
@@ -176,7 +181,7 @@ def area_measures(scores: FloatArray, drawn: FloatArray, size: int) -> FloatArra
     """
     order = np.argsort(scores, kind="stable")
     weights = area_weights(size)
-    # Weight of the worst 0, 1, ... scores of a sample; units are added in ascending order of their scores.
+    # Weight of the worst 0, 1, ... scores of a sample; units are added in ascending order.
     worst = np.concatenate([[0.0], np.cumsum(weights)])
     ahead = np.minimum(np.cumsum(drawn[order], axis=0).astype(np.int64), len(weights))
     shares = np.diff(worst[ahead], axis=0, prepend=0.0)
@@ -188,8 +193,6 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 
     Examples
     --------
-    >>> parse_sizes("5,10,25")
-    (5, 10, 25)
     >>> parse_sizes("5..25:5,50")
     (5, 10, 15, 20, 25, 50)
     """

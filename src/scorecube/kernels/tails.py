@@ -23,38 +23,46 @@ CHUNK = 128
 def studentised(
     pairs: tuple[Int32Array1, Int32Array1],
     sums: Float64Array2,
-    centres: Float64Array1,
+    observed: tuple[Float64Array1, Float64Array1],
     n: float,
-    edges: Float64Array1,
     statistics: Float64Array2,
-    reached: Int32Array1,
+    extremes: Float64Array2,
 ) -> None:
-    """Turn the sums of squared differences of resamples into squared t, up to a factor, and count those that reach the observed one.
+    """Turn the sums of squared differences of resamples into squared t, up to a factor.
 
-    A resample without difference and spread has t = 0; one with a difference and no spread has infinite t.
+    A resample without difference and spread has t = 0; one with a difference and no spread has
+    infinite t.
 
     pairs: int32 (pair,) each: rows of `sums`.
     sums: float64 (run, trial): sums of the scores of a resample.
-    centres: float64 (pair,): observed difference of sums.
+    observed: Differences of sums, float64 (pair,), and the least statistics that reach the observed
+        ones, float64 (pair,).
     n: Units of a resample; a difference of sums of at most n is none.
-    edges: float64 (pair,): the least statistic that reaches the observed one.
     statistics: float64 (pair, trial): sums of squared differences, overwritten with the statistics.
-    reached: int32 (pair,), written.
+    extremes: float64 (2, pair), written: trials that reach the observed statistic, and the largest
+        difference of sums less the observed one.
     """
-    first, second = pairs
+    (first, second), (centres, edges) = pairs, observed
+    n_trials, widest = statistics.shape[1], np.empty(CHUNK)
     for pair in range(edges.shape[0]):
         x, y = sums[first[pair]], sums[second[pair]]
         centre, edge, row, count = centres[pair], edges[pair], statistics[pair], np.int32(0)
-        for trial in range(row.shape[0]):
-            drawn = x[trial] - y[trial]
-            moved = drawn - centre
-            moved = moved if abs(moved) > n else 0.0
-            spread = row[trial] - drawn * drawn / n
-            extreme = math.inf if moved != 0.0 else 0.0
-            value = moved * moved / spread if spread > ROUNDING * row[trial] else extreme
-            row[trial] = value
-            count = np.int32(count + (value >= edge))  # 32 bits let the compiler vectorise the loop
-        reached[pair] = count
+        for lane in range(CHUNK):
+            widest[lane] = 0.0
+        for low in range(0, n_trials, CHUNK):
+            for lane in range(min(CHUNK, n_trials - low)):
+                drawn = x[low + lane] - y[low + lane]
+                apart = abs(drawn - centre)
+                moved = apart if apart > n else 0.0
+                square = row[low + lane]
+                spread = square - drawn * drawn / n
+                extreme = math.inf if moved != 0.0 else 0.0
+                value = moved * moved / spread if spread > ROUNDING * square else extreme
+                row[low + lane] = value
+                widest[lane] = apart if apart > widest[lane] else widest[lane]
+                # 32 bits let the compiler vectorise the loop.
+                count = np.int32(count + (value >= edge))
+        extremes[0, pair], extremes[1, pair] = count, widest.max()
 
 
 @compiled

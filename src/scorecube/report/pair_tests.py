@@ -57,8 +57,7 @@ TEST_NAMES = {
     "sign": "sign test",
     "unpaired": "Welch's t test",
 }
-ESTIMATES = ("estimated_difference", "largest_not_significant")
-UNDECIDED, OWN_ERRORS = "undecided_pairs", "own_error_pairs"
+OWN_ERRORS = "own_error_pairs"
 
 
 def at_largest_alpha(result: xr.Dataset) -> xr.Dataset:
@@ -88,7 +87,9 @@ CLOSEST = Summary(
     title="pairs whose p is closest to alpha",
 )
 """Pairs whose decisions are closest."""
-POWER_COLUMNS = "significant pairs=n_tested share estimated_difference? trials degenerate_pairs constant_pairs largest_not_significant?"
+POWER_COLUMNS = (
+    "significant pairs=n_tested share estimated_difference? trials degenerate_pairs constant_pairs"
+)
 PAIR_COLUMNS = "run_a run_b mean_difference difference_low difference_high effect_size d_z? p_value p_value_holm? p_value_bh? p_single? t standard_error"
 POWER = declared(
     "metric gain alpha", f"metric gain test alpha {POWER_COLUMNS}", sort="-alpha -share"
@@ -234,9 +235,6 @@ def separated(result: xr.Dataset, rows: pd.DataFrame) -> Finding:
         )
     own = _count(result, row, OWN_ERRORS) if OWN_ERRORS in result else 0
     sentence += own_errors(own)
-    near = _count(result, row, UNDECIDED) if UNDECIDED in result else 0
-    if near:
-        sentence += f"; {counted(near, 'p-value')} within the Monte Carlo error of {row['alpha']:g}"
     subject = f"share of {compared} separated, {row['label']}"
     return with_number(f"{test}{sentence}", subject, [row["share"]], table="power")
 
@@ -258,7 +256,7 @@ def _count(result: xr.Dataset, row: Any, name: str) -> int:
 
 
 def estimated_differences(group: ResultGroup) -> Iterator[Finding]:
-    """Yield Sakai's estimated differences, and the largest differences that are not significant."""
+    """Yield Sakai's estimated differences."""
     frame = with_labels(group.first_table)
     frame = frame[frame["alpha"] == frame["alpha"].max()].dropna(subset="estimated_difference")
     if frame.empty:
@@ -268,16 +266,12 @@ def estimated_differences(group: ResultGroup) -> Iterator[Finding]:
         for label in labels_by_share(frame)
     }
     needs = [f"{label} {value_range(values, '.2f')}" for label, values in of_metrics.items()]
-    seen = ""
-    if len(largest := frame.get("largest_not_significant", pd.Series(dtype=float)).dropna()):
-        metric = ", depending on the metric" if largest.nunique() > 1 else ""
-        seen = f"; the largest difference that is not significant is {value_range(largest, '.2f')}{metric}"
     topics = value_range([int(attrs["n_topics"]) for attrs in group.attrs], "d")
     pairs_tested = listed("each pair by itself", against(group.attrs[0]))
     label, values = next(iter(of_metrics.items()))
     yield with_number(
         f"with all {topics} topics, Sakai's estimated differences for p < {frame['alpha'].iloc[0]:g}, {pairs_tested}: "
-        f"{first_of(needs, rest='')}{seen}; no interval for them is known",
+        f"{first_of(needs, rest='')}; no interval for them is known",
         f"{'largest ' if len(values) > 1 else ''}estimated difference, {label}",
         [values.max()],
         "score",
@@ -334,7 +328,6 @@ def family(attrs: Mapping[str, Any]) -> str:
 def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> Remarks:
     """Yield remarks on pairs of runs that the test treats in a special way."""
     frame = frames["power"]
-    yield from _near_alpha(result)
     for column, text in (
         (
             "degenerate_pairs",
@@ -347,18 +340,6 @@ def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> Remarks:
     ):
         if column in frame and int(frame[column].max()):
             yield text, f"up to {int(frame[column].max()):,} of {result.sizes[names.PAIR]:,} pairs"
-
-
-def _near_alpha(result: xr.Dataset) -> Remarks:
-    """Yield a remark on p-values that cannot be distinguished from the largest alpha with so many trials."""
-    alpha, known = float(result[names.ALPHA].max()), UNDECIDED in result
-    near = int(result[UNDECIDED].sel({names.ALPHA: alpha}).max()) if known else 0
-    if near:
-        yield (
-            "P-values of some pairs are within the Monte Carlo error of alpha: with other seeds these pairs may change sides, and counts of significant pairs with them; "
-            "more trials decide.",
-            f"{result.attrs['analysis']}, {result.attrs['trials']:,} trials: up to {near:,} of {result.sizes[names.PAIR]:,} at {alpha:g}",
-        )
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> Remarks:

@@ -29,7 +29,6 @@ from tests.oracles.agreement import (
     assert_tukey_agrees,
     one_result,
     outcomes,
-    topic_positions,
 )
 from tests.oracles.paired_tests import as_integers, rank_of_level, tukey_counts
 
@@ -131,7 +130,7 @@ def test_bootstrap_of_awkward_scores_is_exact(
     assume(len(table[0]) > 5 or len(values) == 1 or values - {0, 1})  # else refused
     test, cube = Bootstrap(**options), as_cube({"m": table})
     result = analyse(cube, test, trials=trials, seed=seed, workers=1)
-    drawn = topic_positions(test.samples(cube, seed, trials), cube)
+    drawn = test.samples(cube, seed, trials)["topic_sample"].values.tolist()
     assert_pairs_agree(result.isel(metric=0, gain=0), table, test, drawn)
 
 
@@ -165,7 +164,9 @@ def test_scores_of_many_topics_are_exact(name: str) -> None:
     table = family(name, 5, 40, seed=3)
     test, cube = (Bootstrap(alphas=(0.05, 0.3)), as_cube({"m": table}))
     result = analyse(cube, test, trials=150, seed=11, workers=1).isel(metric=0, gain=0)
-    assert_pairs_agree(result, table, test, topic_positions(test.samples(cube, 11, 150), cube))
+    assert_pairs_agree(
+        result, table, test, test.samples(cube, 11, 150)["topic_sample"].values.tolist()
+    )
 
 
 EQUAL = [Fraction(k, 10) for k in (3, 1, 4, 1, 5)]
@@ -290,7 +291,7 @@ def test_few_trials_two_topics_and_two_runs_are_enough(trials: int) -> None:
         result = analyse(cube, test, trials=trials, seed=2, workers=1)
         samples = test.samples(cube, 2, trials)
         drawn = (
-            topic_positions(samples, cube)
+            samples["topic_sample"].values.tolist()
             if isinstance(test, analyses.Bootstrap)
             else samples["topic_sign"].values.tolist()
         )

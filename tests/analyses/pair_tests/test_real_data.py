@@ -17,7 +17,6 @@ from tests.oracles.agreement import (
     assert_tukey_agrees,
     labels,
     read_exactly,
-    topic_positions,
 )
 
 pytestmark = pytest.mark.data
@@ -84,7 +83,7 @@ def test_bootstrap_of_every_pair_is_exact(
 ) -> None:
     test = Bootstrap(alphas=(0.05, 0.01))
     samples = test.samples(cube, SEED, source.trials)
-    drawn = topic_positions(samples, cube)
+    drawn = samples["topic_sample"].values.tolist()
     result = analyse(cube, test, trials=source.trials, seed=SEED, workers=1)
     for metric, table in tables.items():
         # Printed scores lie on the grid, those of six digits and more within 2e-7 of it.

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.kernels.random.draws import bootstrap_samples, multiplicity_columns, sign_columns
+from scorecube.kernels.random.draws import bootstrap_samples, multiplicities, sign_columns
 from scorecube.kernels.random.philox import STREAM_VERSION, stream_key
 from scorecube.kernels.tukey import null_ranges, permutations
 from scorecube.names import Purpose
@@ -142,7 +142,7 @@ def test_fewer_topics_have_the_same_signs() -> None:
 @given(n_topics=st.integers(1, 20), seed=seeds)
 def test_multiplicities_are_plain_counts(n_topics: int, seed: int) -> None:
     samples = samples_of(n_topics, 0, 9, seed)
-    counts = multiplicity_columns(samples[:, np.newaxis].astype(np.int32), n_topics)
+    counts = multiplicities(samples[:, np.newaxis].astype(np.int32), n_topics)[0].T
     assert counts.dtype == np.float64
     for trial, sample in enumerate(samples.tolist()):
         expected = Counter(sample)

@@ -15,7 +15,6 @@ from enum import IntEnum
 import numpy as np
 
 from scorecube.kernels.arrays import (
-    Float64Array2,
     Float64Array3,
     Int8Array2,
     Int32Array2,
@@ -167,12 +166,6 @@ def bootstrap_samples(key: UInt64Array1, n_topics: int, start: int, stop: int) -
         for draw in range(n_topics):
             samples[trial, 0, draw] = below(words[draw], n_topics)
     return samples
-
-
-def multiplicity_columns(samples: Int32Array3, n_topics: int) -> Float64Array2:
-    """Return the `multiplicities` of samples with one half: float64 (topic, trial), a transposed view."""
-    counts: Float64Array2 = multiplicities(samples, n_topics)[0].T
-    return counts
 
 
 @compiled

@@ -133,7 +133,7 @@ def families_of(table: Table, pair_sets: Sequence[Pairs]) -> list[list[Family]]:
             families.append(
                 [
                     every
-                    if len(pairs[0]) == len(every.first)
+                    if np.array_equal(pairs, every_pair)
                     else observe(table, cell, pairs, every.added)
                     for pairs in pair_sets
                 ]

@@ -20,7 +20,7 @@ import pandas as pd
 
 import scorecube as sc
 from scorecube.analyses.design_curves import CONDITIONS, four_z_squared
-from scorecube.design import exact_noncentrality, tool_noncentrality
+from scorecube.design.power import exact_noncentrality, tool_noncentrality
 from scorecube.ingest.preferences import Preference, agreement_with_preferences
 from tests.analyses.test_correlation import S3_TABLE_2, ranked_apart
 from tests.analyses.topic_samples.test_swap_closed_form import opposed

@@ -10,7 +10,8 @@ from matplotlib.lines import Line2D
 
 import scorecube as sc
 from scorecube.analyses.design_curves import CONDITIONS, four_z_squared
-from scorecube.design import tool_noncentrality, topic_set_size, wcw
+from scorecube.design import topic_set_size, wcw
+from scorecube.design.power import tool_noncentrality
 from scorecube.report.design import noncentrality_curves, tool_curves
 from scorecube.report.figures.canvas import drawn
 

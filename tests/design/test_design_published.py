@@ -9,7 +9,8 @@ import pytest
 
 import scorecube as sc
 from scorecube.analyses.design_curves import CONDITIONS, four_z_squared
-from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size, wcw
+from scorecube.design import topic_set_size, wcw
+from scorecube.design.power import exact_noncentrality, tool_noncentrality
 from tests.design.powers import power_of
 
 TABLE_3 = {

@@ -10,8 +10,9 @@ import scipy
 import xarray as xr
 
 from scorecube.analyses.designs import OPTIONS
-from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size
+from scorecube.design import topic_set_size
 from scorecube.design.parameters import MOST_TOPICS
+from scorecube.design.power import exact_noncentrality, tool_noncentrality
 
 POINTS = 120
 """Of a curve."""

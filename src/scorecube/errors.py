@@ -1,7 +1,7 @@
 """Errors that a user can cause; a message names what is wrong, where, what was found and what to do.
 
-Messages name arguments with `option`: as ``dry_run=True`` in Python, as ``--dry-run`` on the command line, as ``dry_run = true`` in a
-sweep file.
+Messages name arguments with `option`: as ``missing='drop'`` in Python, as ``--missing drop`` on the
+command line, as ``missing = "drop"`` in a sweep file.
 """
 
 from __future__ import annotations
@@ -12,82 +12,76 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable
+from typing import Any
 
-START, SEPARATOR, END = "\x02", "\x1f", "\x03"
-"""Control characters around an argument in a message: its name and, if it has a value, the value in Python and in a shell."""
-LONG_WORD = re.compile(f"[^\\s{START}{SEPARATOR}{END}]{{300,}}")
-"""Text without blanks that is shortened in messages about files, whose cells may have any length."""
+START, END = "\x02", "\x03"
+"""Control characters around an argument in a message, perhaps with its value."""
 MARKED = re.compile(f"{START}([^{END}]*){END}")
+LONG_WORD = re.compile(f"[^\\s{START}{END}]{{300,}}")
+"""Text without blanks that is shortened in messages about files, whose cells may have any length."""
 CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 """Characters that give orders to a terminal, break lines or turn their direction, and bytes that are no text."""
 FLAGS_OF_SWEEPS = ("replace",)
 """Arguments that are said once, on the command line of a sweep, not in its file."""
+USUAL_LEVELS = {"alpha": (0.0, 0.5), "confidence": (0.5, 1.0)}
+"""Kind of level -> the range outside of which a level is possible, and more often 1 - the level that is meant."""
 
 
-def option(name: str, value: object = None) -> str:
+def option(name: str, value: Any = None) -> str:
     """Return marked text that names an argument in a message, for Python and for the command line alike.
 
     name: Name of the argument in Python.
     value: Value to name with it; None names the argument alone.
-    Returns text: For the message of a `ScorecubeError`, which replaces it when it is shown.
 
     Examples
     --------
-    >>> error = ScorecubeError(f"use {option('size', 25)} or {option('dry_run', True)}, or fewer {option('metrics')}")
+    >>> error = ScorecubeError(f"use {option('size', 25)} or {option('by_topic', True)}, or fewer {option('metrics')}")
     >>> print(error)
-    use size=25 or dry_run=True, or fewer metrics
+    use size=25 or by_topic=True, or fewer metrics
     >>> error.message()
-    'use --size 25 or --dry-run, or fewer --metrics'
+    'use --size 25 or --by-topic, or fewer --metrics'
     >>> error.in_file()
-    'use size = 25 or dry_run = true, or fewer metrics'
+    'use size = 25 or by_topic = true, or fewer metrics'
     """
     if value is None:
-        return START + name + END
-    if isinstance(value, bool):
-        shell = ""
-    elif isinstance(value, list | tuple):
-        shell = shlex.quote(",".join(map(str, value)))
-    else:
-        shell = shlex.quote(str(value))
-    return START + SEPARATOR.join([name, repr(value), shell]) + END
+        return f"{START}{name}{END}"
+    plain = value.item() if hasattr(value, "item") else value
+    known = isinstance(plain, bool | int | float | str | list | tuple)
+    return f"{START}{name}={plain if known else str(plain)!r}{END}"
 
 
-def default_flag(name: str) -> str:
-    """Return the flag of an argument whose flag is spelled like it.
-
-    name: Name of the argument in Python.
-    Returns flag: With two hyphens.
-
-    Examples
-    --------
-    >>> default_flag("dry_run")
-    '--dry-run'
-    """
-    return "--" + name.replace("_", "-")
-
-
-def _in_python(found: re.Match[str]) -> str:
-    name, *value = found[1].split(SEPARATOR)
-    return f"{name}={value[0]}" if value else name
+def _parts(found: re.Match[str]) -> tuple[str, Any]:
+    """Return the name and the value of a marked argument; None for no value."""
+    name, _, text = found[1].partition("=")
+    try:
+        return name, ast.literal_eval(text) if text else None
+    except (ValueError, SyntaxError):  # such as nan
+        return name, text
 
 
 def _in_file(found: re.Match[str]) -> str:
-    name, *value = found[1].split(SEPARATOR)
-    if name in FLAGS_OF_SWEEPS or not value:
-        return default_flag(name) if value else name
-    try:
-        return f"{name} = {json.dumps(ast.literal_eval(value[0]), ensure_ascii=False)}"
-    except (ValueError, SyntaxError):  # a path, or a number of NumPy
-        return f"{name} = {value[0]}"
+    name, value = _parts(found)
+    if name in FLAGS_OF_SWEEPS and value is not None:
+        return default_flag(name)
+    return name if value is None else f"{name} = {json.dumps(value, ensure_ascii=False)}"
+
+
+def default_flag(name: str) -> str:
+    """Return the flag of an argument that is spelled like it: ``--top-runs`` of ``top_runs``."""
+    return "--" + name.replace("_", "-")
 
 
 class ScorecubeError(Exception):
     """Base of all errors raised on purpose; the command line prints the message and exits with status 1.
 
-    text: Message; arguments in it are named with `option`.
-    option: Name of the argument that is wrong, if one is.
+    Parameters
+    ----------
+    text
+        Message; arguments in it are named with `option`.
+    option
+        Name of the argument that is wrong, if one is.
     """
 
     def __init__(self, text: str = "", *, option: str | None = None) -> None:
@@ -100,28 +94,24 @@ class ScorecubeError(Exception):
         return str(self.args[0])
 
     def __str__(self) -> str:
-        return MARKED.sub(_in_python, self.marked)
+        return MARKED.sub(r"\1", self.marked)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
 
     def in_file(self) -> str:
-        """Return the message as it is said of a sweep file.
-
-        Returns text: With keys and values as the file has them, such as ``dry_run = true``.
-        """
+        """Return the message as it is said of a sweep file."""
         return MARKED.sub(_in_file, self.marked)
 
     def message(self, flag_of: Callable[[str], str] = default_flag) -> str:
-        """Return the message as the command line prints it.
-
-        flag_of: Returns the flag of an argument, such as ``--dry-run`` of ``dry_run``.
-        Returns text: With flags instead of arguments.
-        """
+        """Return the message as the command line prints it; `flag_of` returns the flag of an argument."""
 
         def on_command_line(found: re.Match[str]) -> str:
-            name, *value = found[1].split(SEPARATOR)
-            return " ".join(filter(None, [flag_of(name), *value[1:]]))
+            name, value = _parts(found)
+            if value is None or isinstance(value, bool):
+                return flag_of(name)
+            text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            return f"{flag_of(name)} {shlex.quote(text)}"
 
         return MARKED.sub(on_command_line, self.marked)
 
@@ -130,8 +120,7 @@ class BadInput(ScorecubeError):
     """A file or value that does not have the expected content.
 
     message: What is wrong, what was found and what was expected.
-    path: The file, if there is one.
-    line: Line number in the file, from 1.
+    path, line: The file, if there is one, and the line in it, from 1.
     option: Name of the argument that is wrong, if one is.
     """
 
@@ -187,12 +176,7 @@ class CorruptStudy(ScorecubeError):
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Return a text with its control characters as escapes, so that a name gives no orders to a terminal.
-
-    text: With names from files.
-    keep: Control characters that stay, such as line ends.
-    Returns shown: Without other control characters, and without characters that turn the direction
-        of writing.
+    r"""Return a text with its control characters, but those to keep, as escapes: a name gives no orders to a terminal.
 
     Examples
     --------
@@ -206,30 +190,13 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def kind_of(value: object) -> str:
-    """Return the type of a value with its article, for a message.
-
-    value: Argument of a user.
-    Returns text: E.g. ``a DataFrame``.
-
-    Examples
-    --------
-    >>> kind_of({}), kind_of(5)
-    ('a dict', 'an int')
-    """
+    """Return the type of a value with its article, e.g. ``a DataFrame``."""
     name = type(value).__name__
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
-USUAL_LEVELS = {"alpha": (0.0, 0.5), "confidence": (0.5, 1.0)}
-"""Kind of level -> the range outside of which a level is possible, and more often 1 - the level that is meant."""
-
-
 def doubts_of_levels(kind: str, levels: Iterable[float]) -> list[str]:
-    """Return a sentence about each level that is outside of the usual range of its kind.
-
-    kind: Of `USUAL_LEVELS`.
-    levels: Between 0 and 1.
-    Returns doubts: One sentence each: what was found, and what was probably meant.
+    """Return a sentence about each level that is outside of the usual range of its kind, of `USUAL_LEVELS`.
 
     Examples
     --------
@@ -238,18 +205,15 @@ def doubts_of_levels(kind: str, levels: Iterable[float]) -> list[str]:
     """
     low, high = USUAL_LEVELS[kind]
     return [
-        f"{kind} {level:g} is {f'below {low:g}' if level < low else f'above {high:g}'}, as no usual level is{meant(level, kind)}"
+        f"{kind} {level:g} is {f'below {low:g}' if level < low else f'above {high:g}'}, "
+        f"as no usual level is{meant(level, kind)}"
         for level in levels
         if not low <= level <= high
     ]
 
 
 def meant(value: float, kind: str = "") -> str:
-    """Return a question after the share that is probably meant by a percentage, or by 1 - a level; empty for none.
-
-    value: Number of a user.
-    kind: Kind of level, of `USUAL_LEVELS`; empty for other shares.
-    Returns text: To stand at the end of a message.
+    """Return a question after the share that a percentage, or 1 - a level of a kind, probably stands for; empty for none.
 
     Examples
     --------
@@ -260,15 +224,11 @@ def meant(value: float, kind: str = "") -> str:
     share = value / 100 if 1 < value < 100 else value
     if 0 < share < 1 and not low <= share <= high:
         share = 1 - share
-    likely = 0 < share < 1 and share != value
-    return f"; did you mean {share:g}?" if likely else ""
+    return f"; did you mean {share:g}?" if 0 < share < 1 and share != value else ""
 
 
 def natural_key(label: str) -> list[str | int]:
     """Return what labels are sorted by for people: numbers in them by their size.
-
-    label: Of a topic or a run.
-    Returns key: Texts and numbers in turn.
 
     Examples
     --------
@@ -279,47 +239,19 @@ def natural_key(label: str) -> list[str | int]:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with a noun in the singular or the plural.
-
-    number: Number of things.
-    noun: Singular, with a regular plural.
-    Returns text: For a message.
-
-    Examples
-    --------
-    >>> counted(1, "field"), counted(2, "field")
-    ('1 field', '2 fields')
-    """
+    """Return a number with a noun, whose plural is regular: ``1 field``, ``2 fields``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def check_choice(name: str, value: object, known: Iterable[str]) -> None:
-    """Refuse a value of an argument that is not among its choices.
-
-    name: Name of the argument.
-    value: Its value.
-    known: The choices.
-    Raises BadPlan: With the choices.
-
-    Examples
-    --------
-    >>> check_choice("order", "best", ["score", "file"])
-    Traceback (most recent call last):
-    scorecube.errors.BadPlan: order='best'; expected one of score, file
-    """
+    """Refuse a value of an argument that is not among its choices (BadPlan)."""
     choices = list(known)
     if not isinstance(value, str) or value not in choices:
         raise BadPlan(f"{option(name, value)}; expected one of {', '.join(choices)}", option=name)
 
 
 def nearest(name: str, known: list[str], count: int = 5) -> str:
-    """Return the known names most similar to `name`, joined for an error message.
-
-    name: Unknown name.
-    known: Existing names.
-    count: Largest number of names; twice as many if none is similar.
-    Returns text: Names separated by commas.
-    """
+    """Return the known names most similar to an unknown one, separated by commas; the first ones if none is similar."""
     import difflib
 
     # Ignore letter case: it is the most common mistake in metric names.
@@ -327,24 +259,17 @@ def nearest(name: str, known: list[str], count: int = 5) -> str:
     for word in known:
         by_lower.setdefault(word.lower(), []).append(word)
     close = difflib.get_close_matches(name.lower(), list(by_lower), n=count, cutoff=0.3)
-    return ", ".join(
-        [word for lower in close for word in by_lower[lower]] or sorted(known)[: 2 * count]
-    )
+    words = [word for lower in close for word in by_lower[lower]]
+    return ", ".join(words or sorted(known)[: 2 * count])
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """Return a question that ends an error message, or '' if no known name is similar to `name`.
-
-    name: Unknown name.
-    known: Existing names.
-    Returns text: Begins with a full stop.
+    """Return a question that ends an error message, or '' if no known name is similar.
 
     Examples
     --------
     >>> did_you_mean("bootstarp", ["swap", "bootstrap"])
     ". Did you mean 'bootstrap'?"
-    >>> did_you_mean("xyz", ["swap", "bootstrap"])
-    ''
     """
     import difflib
 

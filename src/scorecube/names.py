@@ -9,86 +9,61 @@ from enum import IntEnum
 from typing import Final
 
 # Dimensions (singular, as everywhere in the project).
-METRIC: Final = "metric"
-"""Evaluation measure, by its canonical name, e.g. ``nDCG@10``."""
+METRIC: Final = "metric"  # evaluation measure, by its canonical name, e.g. ``nDCG@10``
 GAIN: Final = "gain"
 """Gain setting, e.g. ``3:2:1`` (highest level first), or ``auto`` (gain = level)."""
-RUN: Final = "run"
-"""A system's output, by run name."""
-TOPIC: Final = "topic"
-"""A topic (question, query), by its id as a string."""
+RUN: Final = "run"  # a system's output, by run name
+TOPIC: Final = "topic"  # a topic (question, query), by its id as a string
 COLLECTION: Final = "collection"
 """A test collection, benchmark or task, by its name; of boards, which join several, a coordinate along topic."""
-RANK: Final = "rank"
-"""Position in a ranked list, from 1."""
-LEVEL: Final = "level"
-"""Relevance level: 0 judged not relevant, 1.. relevant, higher is better."""
+RANK: Final = "rank"  # position in a ranked list, from 1
+LEVEL: Final = "level"  # relevance level: 0 judged not relevant, 1.. relevant, higher is better
 DOCUMENT: Final = "document"
 """A judged document, by its number within the topic (document ids sorted as bytes)."""
-TRIAL: Final = "trial"
-"""One resampling replicate, from 0."""
-HALF: Final = "half"
-"""First (0) or second (1) topic sample of a swap trial."""
-DRAW: Final = "draw"
-"""Position inside one topic sample, from 0."""
+TRIAL: Final = "trial"  # one resampling replicate, from 0
+HALF: Final = "half"  # first (0) or second (1) topic sample of a swap trial
+DRAW: Final = "draw"  # position inside one topic sample, from 0
 BIN: Final = "bin"
 """Performance-difference bin, from 0; with a stated number of bins the last is open above."""
-CONFIDENCE: Final = "confidence"
-"""1 - accepted swap rate, e.g. 0.95."""
-SIZE: Final = "size"
-"""Number of topics in a sample."""
+CONFIDENCE: Final = "confidence"  # 1 - accepted swap rate, e.g. 0.95
+SIZE: Final = "size"  # number of topics in a sample
 FUZZINESS: Final = "fuzziness"
 """Share of the larger mean below which a difference is none, e.g. 0.05."""
 PAIR: Final = "pair"
 """Two runs, the first before the second in label order; pairs are in label order."""
-RUN_A: Final = "run_a"
-"""First run of a pair, by its label (coordinate along pair)."""
-RUN_B: Final = "run_b"
-"""Second run of a pair, by its label (coordinate along pair)."""
-TEST: Final = "test"
-"""Classical test: t, wilcoxon or sign."""
-ALPHA: Final = "alpha"
-"""Significance level, e.g. 0.05."""
-ADJUSTMENT: Final = "adjustment"
-"""Of p-values for their number: none, holm or bh."""
+RUN_A: Final = "run_a"  # first run of a pair, by its label (coordinate along pair)
+RUN_B: Final = "run_b"  # second run of a pair, by its label (coordinate along pair)
+TEST: Final = "test"  # classical test: t, wilcoxon or sign
+ALPHA: Final = "alpha"  # significance level, e.g. 0.05
+ADJUSTMENT: Final = "adjustment"  # of p-values for their number: none, holm or bh
 VERDICT: Final = "verdict"
 """On a pair of runs in a test of equivalence: equivalent, different or inconclusive."""
 DOUBTS: Final = "doubts"
 """Attribute of rankings, scores and results, and fact of a collection: what looks like a mistake, one sentence each."""
 JUDGEMENTS: Final = "judgements"
 """Set of judgements that the scores of a gain setting are based on (coordinate along gain)."""
-SETTING: Final = "setting"
-"""Gain setting within a set of judgements (coordinate along gain)."""
-COMPARISON: Final = "comparison"
-"""Two rankings of the same runs that are correlated."""
-LEAVE: Final = "leave"
-"""Number of teams left out; 0 is the whole collection."""
+SETTING: Final = "setting"  # gain setting within a set of judgements (coordinate along gain)
+COMPARISON: Final = "comparison"  # two rankings of the same runs that are correlated
+LEAVE: Final = "leave"  # number of teams left out; 0 is the whole collection
 TOPIC_STEP: Final = "topic_step"
 """Number of topics wanted in a step of a nested chain of topic sets; the first step is all topics."""
-COEFFICIENT: Final = "coefficient"
-"""Reliability coefficient: erho2 or phi."""
-N_TOPICS: Final = "n_topics"
-"""Number of topics of mean scores."""
-TARGET: Final = "target"
-"""Wanted value of a reliability coefficient, e.g. 0.95."""
-SOURCE: Final = "source"
-"""Source of variance of scores: systems, topics, interaction."""
-JUDGE: Final = "judge"
-"""Set of judgements that is compared with the truth."""
+COEFFICIENT: Final = "coefficient"  # reliability coefficient: erho2 or phi
+N_TOPICS: Final = "n_topics"  # number of topics of mean scores
+TARGET: Final = "target"  # wanted value of a reliability coefficient, e.g. 0.95
+SOURCE: Final = "source"  # source of variance of scores: systems, topics, interaction
+JUDGE: Final = "judge"  # set of judgements that is compared with the truth
 JUDGE_LEVEL: Final = "judge_level"
 """Relevance level of a document under a judge, where `LEVEL` is that under the truth."""
 LABEL_STATISTIC: Final = "label_statistic"
 """Measure of agreement of labels: kappa, weighted_kappa, alpha or agreement."""
 N_LABELLED: Final = "n_labelled"
 """Number of topics with labels of the truth that means are corrected by."""
-SEGMENT: Final = "segment"
-"""One recorded block of a resampling run, in the order of recording."""
+SEGMENT: Final = "segment"  # one recorded block of a resampling run, in the order of recording
 
 # Coordinates and variables of the three kinds of dataset.
 TEAM: Final = "team"
 """Team that submitted a run (coordinate along run); in samples and results of leaving teams out, a dimension."""
-TEAM_OF_RUN: Final = "team_of_run"
-"""Team of each run, where teams are a dimension."""
+TEAM_OF_RUN: Final = "team_of_run"  # team of each run, where teams are a dimension
 SYSTEM: Final = "system"
 """System whose repetition a run is, such as a model trained with a seed (coordinate along run)."""
 TOPIC_GROUP: Final = "topic_group"
@@ -96,24 +71,19 @@ TOPIC_GROUP: Final = "topic_group"
 LEFT_OUT: Final = "dropped_topics"
 ABOUT_TOPICS: Final = (LEFT_OUT,)
 """Attributes of cubes and results: sentences on which topics are used."""
-SCORE: Final = "score"
-"""Effectiveness score of a run on a topic (the cube's one variable)."""
+SCORE: Final = "score"  # effectiveness score of a run on a topic (the cube's one variable)
 N_RETRIEVED: Final = "n_retrieved"
 """Number of documents a run returned for a topic; 0 where the run lacks the topic."""
-N_JUDGED: Final = "n_judged"
-"""Number of documents judged at each level, per topic."""
+N_JUDGED: Final = "n_judged"  # number of documents judged at each level, per topic
 DOCUMENT_AT_RANK: Final = "document_at_rank"
 """Judged document at each rank, by its number within the topic."""
-LEVEL_OF_DOCUMENT: Final = "level_of_document"
-"""Relevance level of each judged document."""
+LEVEL_OF_DOCUMENT: Final = "level_of_document"  # relevance level of each judged document
 DOCUMENT_KEY: Final = "document_key"
 """Hash of the id of each judged document, for matching documents under other judgements; 0 behind the last document of a topic."""
 LABEL_COUNTS: Final = "label_counts"
 """Documents by their levels under the truth and under a judge, in cubes of several sets of judgements."""
-TOPIC_SAMPLE: Final = "topic_sample"
-"""Topic labels drawn in each trial, half and draw."""
-TOPIC_SIGN: Final = "topic_sign"
-"""Sign of each topic in each trial of the randomisation test."""
+TOPIC_SAMPLE: Final = "topic_sample"  # topic labels drawn in each trial, half and draw
+TOPIC_SIGN: Final = "topic_sign"  # sign of each topic in each trial of the randomisation test
 TEAM_LEFT_OUT: Final = "team_left_out"
 """Whether a team is left out, in each trial of each number of teams."""
 TOPIC_PLACE: Final = "topic_place"
@@ -121,24 +91,21 @@ TOPIC_PLACE: Final = "topic_place"
 RUN_PERMUTATION: Final = "run_permutation"
 """Positions of runs, permuted within each topic, in each trial of the Tukey test."""
 
-USES_GAINS: Final = "uses_gains"
+USES_GAINS: Final = "uses_gains"  # whether scores depend on the gain setting (along metric)
 HIGHER_IS_BETTER: Final = "higher_is_better"
 """Coordinate along metric: whether larger scores are better; of all metrics without it."""
 SCORE_LOW: Final = "score_low"
 SCORE_HIGH: Final = "score_high"
 """Coordinates along metric: least and greatest score that there can be; NaN where unknown."""
 ABOUT_METRICS: Final = (HIGHER_IS_BETTER, SCORE_LOW, SCORE_HIGH)
-"""Whether the scores of a metric depend on the gain setting (coordinate along metric)."""
 USES_SETTINGS: Final = "uses_settings"
 """The same within one set of judgements, where gain settings hold several (coordinate along metric)."""
 SUMMARY: Final = "summary"
 """How scores of a metric are summarised over topics: mean, geo or area (coordinate along metric)."""
 
-UNJUDGED: Final = -1
-"""Level code of an unjudged document, and of the padding behind a list's end."""
+UNJUDGED: Final = -1  # level code of an unjudged document, and of the padding behind a list's end
 
-AUTO: Final = "auto"
-"""The default gain setting: the gain of a level is its number."""
+AUTO: Final = "auto"  # the default gain setting: the gain of a level is its number
 
 DEFAULT_METRICS: Final = ("AP", "Q", "nDCG@10", "nERR@10", "P+")
 """Metrics that are evaluated by default."""
@@ -157,8 +124,6 @@ class Purpose(IntEnum):
     TOPIC_CHAIN = 9
     SWAP_PAIRS = 16
     ESTIMATES = 33
-    NORMAL_ERRORS = 36
-    REPETITIONS = 51
     LABELLED_TOPICS = 53
     BAGS = 54
     LEFT_OUT = 55

@@ -75,12 +75,6 @@ def variables(
     dims, role, units, kinds, of, form: As of `Variable`; kinds by role if empty.
     headings: Of `Variable`, by name, of those that need one.
     long_names: Meanings by name.
-    Returns variables: In the order of the names.
-
-    Examples
-    --------
-    >>> [each.name for each in variables(("metric",), "estimate", "1", tau="Kendall's tau-a", tau_b="Kendall's tau-b")]
-    ['tau', 'tau_b']
     """
     kinds = kinds or {"count": "iu", "flag": "b", "label": "OUT"}.get(role, "f")
     return tuple(
@@ -107,12 +101,6 @@ def limits(
     dims, units, kinds, form: As of `Variable`.
     meaning: With braces in place of ``lower`` and ``upper``.
     name: Before ``_low`` and ``_high``; by default that of the estimate.
-    Returns low, high: Of the roles of these names.
-
-    Examples
-    --------
-    >>> [(each.name, each.long_name) for each in limits("tau", ("metric",), "1", "{} limit of tau")]
-    [('tau_low', 'lower limit of tau'), ('tau_high', 'upper limit of tau')]
     """
     low, high = (
         Variable(
@@ -158,7 +146,6 @@ def derived(
     make, needs: As of `Derived`.
     dims, role, units, kinds, of, form: As of `Variable`; kinds by role if empty.
     long_name: Its meaning, by its name.
-    Returns derived: Of one name.
     """
     (variable,) = variables(dims, role, units, kinds, of=of, form=form, **long_name)
     return Derived(variable, make, needs)

@@ -346,7 +346,7 @@ def preload() -> str:
     """Import the libraries that the tests use, but nothing of this project; return the digest of its kernels."""
     code = (
         f"import sys; sys.path.insert(0, {str(REPO / 'src')!r})\n"
-        "import pytest, hypothesis, scorecube, scorecube.workflow.api, scorecube.cli.program, scorecube.metrics, scorecube.execute.clients\n"
+        "import pytest, hypothesis, scorecube, scorecube.workflow.api, scorecube.cli.program, scorecube.metrics, scorecube.execute.clusters\n"
         "from scorecube.kernels import jit\n"
         "print(jit.source_digest())\n"
         "print('\\n'.join(n for n in sys.modules if not n.startswith(('scorecube', 'tests', '__'))))"

@@ -10,8 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scorecube.execute.cluster_files import make_spec, read_spec
-from scorecube.execute.clusters import open_executor
+from scorecube.execute.clusters import make_spec, open_executor, read_spec
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study
 

@@ -16,9 +16,7 @@ from scipy.stats import rankdata
 
 import scorecube as sc
 from scorecube import names
-from scorecube.analyses.base import Accumulator
 from scorecube.analyses.max_statistics import n_varied
-from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadName, BadPlan
 from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
@@ -137,21 +135,6 @@ def test_limits_stay_within_the_range() -> None:
     for metric in ("AP", "Recall@10", "P+"):
         result = sc.analyse(cube_of(scores, metric), sc.Leaderboard(), trials=199, seed=1)
         assert ((result["mean_low"] >= 0) & (result["mean_high"] <= 1)).all()
-
-
-@pytest.mark.parametrize("length", [1, 7, 64])
-def test_every_cut_gives_the_same_bits(length: int) -> None:
-    plan = make_plan(joined(15), sc.Board(baseline="b"), trials=150, seed=SEED)
-    analysis, prepared = plan.plan.analysis, plan.prepared
-    inputs, outputs = analysis.inputs(prepared, 150, SEED), analysis.outputs(prepared)
-    found = []
-    for step in (150, length):
-        totals = Accumulator(outputs, 150)
-        for low in reversed(range(0, 150, step)):
-            high = min(low + step, 150)
-            totals.add(low, high, analysis.compute(inputs, low, high))
-        found.append(analysis.finalize(prepared, totals.arrays, 150))
-    xr.testing.assert_identical(*found)
 
 
 def test_a_board_of_one_collection_is_its_leaderboard() -> None:

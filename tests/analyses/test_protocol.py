@@ -1,22 +1,28 @@
 """The protocol of analyses: any cut of blocks, groups of topics left out, tables with trials and seed."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import xarray as xr
 
+import scorecube as sc
+from scorecube.analyses import registry
 from scorecube.analyses.jackknife import limits
-from scorecube.analyses.plan import make_plan
-from scorecube.analyses.protocol import Concat, Max, Part, Sum, TableAnalysis, Totals
+from scorecube.analyses.plan import PreparedPlan, make_plan
+from scorecube.analyses.protocol import Analysis, Concat, Max, Part, Sum, Totals, totals_of
 from scorecube.analyses.table import Table, make_table
 from scorecube.collection.arguments import as_cube
+from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.schema import Variable
+from scorecube.execute.blocks import Combined, Compute, combine
 from scorecube.execute.executor import Executor
 from scorecube.execute.run import run
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
+from scorecube.testing import simulate_cube, simulate_rankings
 
 
 def random_cube(n_runs: int, n_topics: int, seed: int) -> xr.Dataset:
@@ -42,7 +48,7 @@ VARIABLES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn(TableAnalysis):
+class Drawn(Analysis):
     """Draws a topic in each trial."""
 
     name: ClassVar[str] = "drawn"
@@ -80,6 +86,50 @@ def test_any_cut_of_blocks_gives_the_same_bits(block: int | None, workers: int) 
         result["highest"].values, expected.max(axis=(1, 2))[table.cell_of]
     )
     assert result["left_out"].shape == (2, 1, 10)
+
+
+def subject(name: str) -> xr.Dataset:
+    """Return a small cube that an analysis takes."""
+    if registry.load(name).uses_rankings:
+        rankings = simulate_rankings(n_runs=8, n_teams=3, seed=7)
+        return sc.with_rankings(sc.evaluate(rankings, ["nDCG@1", "nDCG@2"], ["3:2:1"]), rankings)
+    if name == "judges":
+        first, second = (simulate_cube(n_runs=8, seed=seed) for seed in (1, 2))
+        return judgement_sets({"truth": first, "judge": second})
+    return simulate_cube(n_runs=8, seed=1)
+
+
+def in_blocks(plan: PreparedPlan, cuts: list[int], seed: int, together: int = 1) -> xr.Dataset:
+    """Return the result of blocks between cuts that come in a random order, some of them joined."""
+    edges = [0, *cuts, plan.n_units]
+    intervals = list(pairwise(edges))
+    compute = Compute(plan.plan.analysis, plan.table)
+    blocks = [
+        compute(intervals[k]) for k in np.random.default_rng(seed).permutation(len(intervals))
+    ]
+    combined = Combined(plan)
+    for low in range(0, len(blocks), together):
+        combined.add(combine(blocks[low : low + together]))
+    totals = totals_of(plan.plan.analysis, plan.table, combined.arrays)
+    return plan.plan.analysis.result(plan.table, totals)
+
+
+@pytest.mark.parametrize("options", [{}, {"baseline": "team01-run1"}], ids=["", "baseline"])
+@pytest.mark.parametrize("name", registry.names())
+def test_blocks_in_any_order_and_grouping_make_one_result(
+    name: str, options: dict[str, Any]
+) -> None:
+    kind = registry.load(name)
+    if options and "baseline" not in kind.__dataclass_fields__:
+        pytest.skip("compares no baseline")
+    plan = make_plan(subject(name), kind(**options), trials=24 if kind.resamples else None, seed=3)
+    expected = in_blocks(plan, [], 0)
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        inside = np.arange(1, plan.n_units)
+        cuts = np.sort(random.choice(inside, min(6, len(inside)), replace=False)).tolist()
+        for together in (1, 3):
+            xr.testing.assert_identical(in_blocks(plan, cuts, seed, together), expected)
 
 
 @pytest.mark.parametrize(("n_topics", "groups"), [(50, 10), (23, 10), (7, 7), (5, 5), (4, 0)])

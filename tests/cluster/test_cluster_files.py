@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,15 @@ import pytest
 import yaml
 
 from scorecube.errors import BadPlan
-from scorecube.execute.clients import open_client
-from scorecube.execute.cluster_files import choose_cluster, make_spec, read_spec
-from scorecube.execute.clusters import SETTINGS, _class_of, _job_options
+from scorecube.execute.clusters import (
+    DASK_SETTINGS,
+    _class_of,
+    _job_options,
+    choose_cluster,
+    make_spec,
+    open_client,
+    read_spec,
+)
 from scorecube.workflow.sweep_file import read_sweep
 from tests.cluster.lab import LOCAL
 
@@ -65,9 +71,9 @@ def test_workers_and_memory_of_a_cluster() -> None:
         "options": {"cores": 4, "processes": 2, "memory": "2GB"},
         "scale": {"jobs": 3},
     })  # fmt: skip
-    assert (jobs.threads, jobs.n_workers, jobs.total_memory()) == (12, 6, 6 * 10**9)
+    assert (jobs.threads, jobs.n_processes) == (12, 6)
     fewer = choose_cluster(jobs, None, 5)
-    assert (fewer.threads, fewer.n_workers) == (5, 3)
+    assert (fewer.threads, fewer.n_processes) == (5, 3)
     growing = make_spec({"class": "x.Y", "adapt": {"minimum": 0, "maximum": 7}})
     assert growing.threads == 7
     assert choose_cluster(None, None, 3).threads == 3
@@ -93,7 +99,7 @@ def test_settings_of_dask_hold_for_the_run_and_give_way_to_its_users(
             there = client.run(lambda: __import__("dask").config.config).popitem()[1]
             for config in (dask.config.config, there):
                 assert dask.config.get(tcp, config=config) == "13s"
-                assert dask.config.get(ttl, config=config) == SETTINGS[ttl]
+                assert dask.config.get(ttl, config=config) == DASK_SETTINGS[ttl]
     finally:
         monkeypatch.delenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP")
         dask.config.refresh()
@@ -118,19 +124,20 @@ def test_jobs_ask_for_what_their_file_says(submitting: Path) -> None:
     settings = yaml.safe_load((FILES / "slurm.yaml").read_text())
     settings["options"] |= {"queue": "long", "account": "us", "interface": "lo"}
     spec = make_spec(settings)
-    kind = _class_of(spec)
-    with ExitStack() as stack:
-        with kind(**_job_options(spec, kind, stack)) as cluster:
-            script = cluster.job_script()
-        (folder,) = (submitting / "scorecube-runs").iterdir()
+    with _class_of(spec.kind)(**_job_options(spec.options)) as cluster:
+        script = cluster.job_script()
+        folder = submitting / "scorecube-runs"
         assert folder.stat().st_mode & 0o777 == 0o700
+        assert all(path.stat().st_mode & 0o777 == 0o600 for path in folder.iterdir())
+    del cluster
+    gc.collect()
+    assert not list(folder.iterdir()), "certificates outlive their run"
     for words in (
         "#SBATCH --cpus-per-task=4", "#SBATCH --mem=8G", "#SBATCH -t 04:00:00", "#SBATCH -p long", "#SBATCH -A us",
         "-m distributed.cli.dask_worker", "--protocol tls://", "--no-dashboard --dashboard-address 127.0.0.1:0",
-        f"--tls-key {folder}/tls/client_key.pem",
+        f"--tls-key {folder}/",
     ):  # fmt: skip
         assert words in script
-    assert not (folder / "tls").exists(), "certificates outlive their run"
 
 
 JOBS = {"class": "dask_jobqueue.SLURMCluster"}
@@ -178,7 +185,6 @@ def test_a_refused_job_ends_the_command_with_the_message_of_the_queueing_system(
     assert message in said
     called = (submitting / "bin" / "sbatch.called").read_text().splitlines()
     assert len(called) == 3, "each job is submitted once, and none again"
-    assert not list((submitting / "scorecube-runs").glob("*/tls"))
 
 
 def run_with_stand_in(folder: Path, command: list[str], **environment: str) -> str:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import pickle
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 import xarray as xr
-from distributed.comm.core import CommClosedError
 
 from scorecube.analyses import Swap
+from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan, ClusterFailed
-from scorecube.execute.clients import call_on_client, open_client, translate_errors
-from scorecube.execute.cluster_files import choose_cluster
-from scorecube.execute.clusters import open_executor, quiet_connection_losses
+from scorecube.execute.clusters import choose_cluster, open_client, open_executor
+from scorecube.execute.items import translate_errors
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
 from tests.cluster.lab import ENVIRONMENT, LOCAL, QUIET, is_loopback, wait_until
@@ -52,7 +48,9 @@ MODULES = "sorted(__import__('sys').modules)"
 
 def sizes_of_tasks(dask_scheduler: Any = None) -> list[int]:
     specs = [
-        task.run_spec for key, task in dask_scheduler.tasks.items() if str(key).startswith("swap-")
+        task.run_spec
+        for key, task in dask_scheduler.tasks.items()
+        if str(key).startswith("('swap-")
     ]
     return [len(pickle.dumps(spec)) for spec in specs]
 
@@ -63,7 +61,7 @@ def incoming(dask_worker: Any = None) -> int:
 
 def test_data_is_sent_once_per_worker_and_tasks_are_small() -> None:
     cube = simulate_cube(metrics=("AP", "RR", "nDCG@10"), n_runs=120, seed=5)
-    inputs = sum(array.nbytes for array in Swap().inputs(Swap().prepare(cube), 1, 3).values())
+    inputs = make_plan(cube, Swap()).table.nbytes
     sizes: list[int] = []
     with open_client(LOCAL, None, 2) as client:
         assert client is not None
@@ -191,24 +189,6 @@ def test_a_scheduler_with_another_dask_is_refused(monkeypatch: pytest.MonkeyPatc
         pass
 
 
-def test_tracebacks_of_lost_connections_are_kept_out_of_the_log(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    logger = logging.getLogger("tornado.application")
-
-    def log(error: Exception) -> None:
-        logger.error("Exception in callback", exc_info=error)
-
-    with quiet_connection_losses():
-        log(CommClosedError("Stream is closed"))
-        log(ValueError("another fault"))
-    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == [
-        "another fault"
-    ]
-    log(CommClosedError("after the run"))
-    assert len(caplog.records) == 2
-
-
 def test_a_cluster_without_workers_is_reported_in_one_message(small: xr.Dataset) -> None:
     patience = {"DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT": "1s"}
     with (
@@ -236,72 +216,3 @@ def test_a_block_that_ends_its_workers_is_reported_in_one_message() -> None:
     message = r"6 workers ended while they computed the same block, the last at tls://10.0.0.7:1"
     with pytest.raises(ClusterFailed, match=message), translate_errors(client):
         raise KilledWorker("swap-0", last, 5)
-
-
-@pytest.mark.parametrize("frozen", ["scheduler", "worker"])
-def test_a_frozen_process_is_named_and_an_interruption_ends_the_run(
-    small: xr.Dataset,
-    frozen: str,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setattr("scorecube.execute.clients.SILENT_SECONDS", 2.0)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background job
-    interrupted: list[float] = []
-
-    def interrupt() -> None:
-        try:
-            wait_until("a message", lambda: f"the dask {frozen} at tcp://" in caplog.text, 30)
-        finally:  # without a message, too, the run must end
-            interrupted.append(time.monotonic())
-            os.kill(os.getpid(), signal.SIGINT)
-
-    own = bare_scheduler() if frozen == "scheduler" else nullcontext((None, None))
-    cluster = None if frozen == "scheduler" else {**LOCAL, "scale": {"n": 1}}
-    with own as (process, address), open_client(cluster, address) as client:
-        assert client is not None
-        pid = process.pid if process is not None else client.run(os.getpid).popitem()[1]
-        watcher = threading.Thread(target=interrupt)
-
-        def freeze(done: int, total: int) -> None:
-            if watcher.ident is None:
-                os.kill(pid, signal.SIGSTOP)
-                watcher.start()
-
-        try:
-            with pytest.raises(KeyboardInterrupt):
-                analyse(small, Swap(), client=client, progress=freeze, **HOW)
-            assert time.monotonic() - interrupted[0] < 5
-        finally:
-            os.kill(pid, signal.SIGCONT)
-            watcher.join()
-    assert caplog.text.count("has been silent for 2 s and is waited for") == 1
-
-
-class Unsendable(Exception):
-    """Can be pickled, and not be made of the pickle."""
-
-    def __init__(self, code: int, reason: str) -> None:
-        super().__init__(f"{reason} {code}")
-
-
-class Unpicklable(Exception):
-    """Holds what no pickle may hold."""
-
-    def __init__(self) -> None:
-        super().__init__("disk 7 failed")
-        self.lock = threading.Lock()
-
-
-def fail(item: int) -> int:
-    raise Unsendable(item, "disk") if item else Unpicklable
-
-
-def test_an_error_that_cannot_be_sent_ends_the_run_with_a_message() -> None:
-    message = r"^the worker at tcp://.* failed with Unpicklable: disk 7 failed\. The error cannot"
-    with open_client(LOCAL, None, 1) as client:
-        assert client is not None
-        with pytest.raises(ClusterFailed, match=message):
-            call_on_client(client, fail, [0], lambda *_: None)
-        with pytest.raises((ClusterFailed, Unsendable), match="disk 7"):  # as dask's version can
-            call_on_client(client, fail, [7], lambda *_: None)

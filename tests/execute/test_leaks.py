@@ -19,8 +19,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.errors import SweepFailed
-from scorecube.execute.cluster_files import make_spec
-from scorecube.execute.clusters import open_executor
+from scorecube.execute.clusters import make_spec, open_executor
 from scorecube.execute.executor import Executor
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
@@ -235,7 +234,7 @@ def test_nothing_is_left_behind_by_a_block_that_fails(
     start_once(kind, make_study)
     study = make_study("second")
     before = resources()
-    monkeypatch.setattr(sc.Swap, "compute", fail)
+    monkeypatch.setattr(sc.Swap, "block", fail)
     with pytest.raises(SweepFailed if kind == "sweep" else BrokenError):
         RUNS[kind](study, go_on)
     assert left_behind(before) == {}

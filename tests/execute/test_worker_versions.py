@@ -18,9 +18,9 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.errors import ClusterFailed
-from scorecube.execute.clients import open_client
+from scorecube.execute.clusters import open_client
 from scorecube.execute.executor import Executor
-from scorecube.execute.worker_versions import PACKAGES, check_versions, own_versions
+from scorecube.execute.versions import PACKAGES, check_versions, own_versions
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study, plan_in_study
 from tests.cluster.lab import ENVIRONMENT, QUIET, wait_until
@@ -119,7 +119,7 @@ def test_a_worker_with_other_packages_is_refused_when_it_is_asked(
     scheduler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     versions = own_versions() | {"numba": "0.0.7"}
-    monkeypatch.setattr("scorecube.execute.worker_versions.own_versions", lambda: versions)
+    monkeypatch.setattr("scorecube.execute.versions.own_versions", lambda: versions)
     with started(*worker_words(scheduler), source=SOURCE):
         with open_client(None, scheduler) as client:
             assert client is not None

@@ -18,7 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.analyses import Swap
-from scorecube.analyses.base import Accumulator, Arrays, Combine, Output
+from scorecube.analyses.plan import make_plan
+from scorecube.analyses.protocol import Arrays
+from scorecube.execute.blocks import Block, Compute
 from scorecube.execute.executor import Executor
 from scorecube.storage import blocks
 from scorecube.storage.blocks import BlockStore, Record, content_hash, gaps, select_disjoint
@@ -29,8 +31,7 @@ from scorecube.workflow.tasks import Task
 
 TRIALS, SEED = 60, 1
 Intervals = list[tuple[int, int]]
-OUTPUTS = [output.name for output in Swap().outputs(Swap().prepare(simulate_cube(n_runs=2)))]
-WHOLE = [name for name in OUTPUTS if "_without_" not in name]
+OUTPUTS = list(make_plan(simulate_cube(n_runs=2), Swap()).declared)
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +54,14 @@ def path(tmp_path: Path, cube: xr.Dataset) -> Path:
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Intervals]:
     """Blocks computed in this process, by `assert_is_whole` too, as (first trial, trial behind the last)."""
-    block, calls = Swap.compute, []
+    block, calls = Compute.__call__, []
 
-    def counted(self: Swap, inputs: Arrays, start: int, stop: int) -> Arrays:
-        calls.append((start, stop))
-        return block(self, inputs, start, stop)
+    def counted(self: Compute, interval: tuple[int, int]) -> Block:
+        calls.append(interval)
+        return block(self, interval)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Swap, "compute", counted)
+        patch.setattr(Compute, "__call__", counted)
         yield calls
 
 
@@ -74,8 +75,8 @@ def store_of(task: Task) -> BlockStore:
 
 
 def recorded(task: Task) -> Intervals:
-    outputs = Swap().outputs(task.prepared.prepared)
-    return sorted((each.start, each.stop) for each in store_of(task).valid_segments(outputs, 10**9))
+    segments = store_of(task).valid_segments(task.prepared.declared, 10**9)
+    return sorted((each.start, each.stop) for each in segments)
 
 
 def assert_is_whole(result: xr.Dataset, cube: xr.Dataset, trials: int = TRIALS) -> None:
@@ -293,7 +294,7 @@ def test_a_damaged_block_is_named_and_computed_again(
     assert verify_study(open_study(path))[1] == []
 
 
-@pytest.mark.parametrize("name", [*WHOLE, OUTPUTS[-1], "record"])
+@pytest.mark.parametrize("name", [*OUTPUTS, "record"])
 def test_a_missing_chunk_is_not_read_as_data(
     path: Path, cube: xr.Dataset, computed: Intervals, name: str
 ) -> None:
@@ -358,35 +359,3 @@ def test_of_blocks_with_one_beginning_the_longest_is_chosen() -> None:
     short, long = Record(0, 0, 5, ""), Record(1, 0, 9, "")
     assert select_disjoint([short, long], 10) == [long]
     assert select_disjoint([short, long], 8) == [short]
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32", "bool", "complex128", "U3"])
-def test_an_output_that_is_not_of_integers_is_refused(dtype: str) -> None:
-    with pytest.raises(
-        TypeError,
-        match=f"output 'mean' is combined by add, so its dtype must be an integer type, not {dtype}",
-    ):
-        Output("mean", (3,), Combine.ADD, dtype=dtype)
-
-
-def test_blocks_join_by_sum_and_maximum_in_any_order() -> None:
-    outputs = (Output("n", (2,), Combine.ADD), Output("top", (1,), Combine.MAX))
-    first = {"n": np.array([1, 2]), "top": np.array([-7])}
-    second = {"n": np.array([10, 20]), "top": np.array([-9])}
-    for one, other in ((first, second), (second, first)):
-        totals = Accumulator(outputs, 2)
-        totals.add(0, 1, one)
-        totals.add(1, 2, other)
-        assert {name: array.tolist() for name, array in totals.arrays.items()} == {
-            "n": [11, 22],
-            "top": [-7],
-        }
-    assert (first["n"].tolist(), second["n"].tolist()) == ([1, 2], [10, 20])
-
-
-@pytest.mark.parametrize(
-    "array", [np.array([1.0, 2.0]), np.array([1, 2, 3]), np.array([1, 2], np.int32)]
-)
-def test_a_block_that_is_not_as_declared_is_refused(array: np.ndarray[Any, Any]) -> None:
-    with pytest.raises(TypeError, match="block output 'n' is"):
-        Accumulator([Output("n", (2,), Combine.ADD)], 5).add(0, 5, {"n": array})

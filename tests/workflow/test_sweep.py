@@ -18,7 +18,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, ClusterFailed, StoreFailed, SweepFailed
-from scorecube.execute.clients import open_client
+from scorecube.execute.clusters import open_client
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow import sweep as module

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -64,10 +63,6 @@ class Leaderboard(TableAnalysis):
     baseline: str | None = option_field(
         None, "Run that all others are compared with; none by default."
     )
-
-    def n_compared(self, cube: xr.Dataset) -> int:
-        n_runs = cube.sizes[names.RUN]
-        return math.comb(n_runs, 2) + (0 if self.baseline is None else n_runs - 1)
 
     def table(self, cube: xr.Dataset) -> Table:
         table = make_table(cube)

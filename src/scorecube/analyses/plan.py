@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,19 +13,20 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import registry
-from scorecube.analyses.base import Analysis, Array, Prepared
-from scorecube.analyses.options import shown
+from scorecube.analyses.options import options_of, shown
+from scorecube.analyses.protocol import Analysis, Array, Part, block_parts, with_trials
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.rows import score_blocks
 from scorecube.collection.selection import uses_gains
-from scorecube.collection.topic_groups import has_groups
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import STREAM_VERSION
 
 DIGEST_LENGTH = 16
 TRIALS, SEED = replace(SHARED["trials"], type=int), SHARED["seed"]
+NESTING = (names.SYSTEM, names.TOPIC_GROUP)
+"""Coordinates that decide what a unit or a run of a result is, beside labels and scores."""
 
 
 @dataclass(frozen=True)
@@ -41,29 +43,18 @@ class Plan:
         Seed, 0 .. 2**64 - 1.
     cube_digest
         Digest of the cube.
-    teams_digest
-        Digest of the teams of the runs, "" if the cube's digest contains them, or the result does not depend on them.
-    systems_digest
-        Digest of the systems of the runs, "" if the result does not depend on them.
-    groups_digest
-        Digest of the groups of the topics, "" if topics come in no groups.
+    nesting
+        Digests of the systems of the runs and of the groups of the topics, of cubes with them.
     """
 
     analysis: Analysis
     trials: int
     seed: int
     cube_digest: str
-    teams_digest: str = ""
-    systems_digest: str = ""
-    groups_digest: str = ""
+    nesting: tuple[tuple[str, str], ...] = ()
 
     def record(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
-        nesting = {
-            "teams": self.teams_digest,
-            "systems": self.systems_digest,
-            "topic_groups": self.groups_digest,
-        }
         return {
             "analysis": self.analysis.name,
             "options": self.analysis.options(),
@@ -71,7 +62,8 @@ class Plan:
             "seed": str(self.seed),
             "cube": self.cube_digest,
             "stream_version": STREAM_VERSION,
-        } | {name: digest for name, digest in nesting.items() if digest}
+            **dict(self.nesting),
+        }
 
     @property
     def digest(self) -> str:
@@ -80,10 +72,10 @@ class Plan:
 
     @property
     def work_digest(self) -> str:
-        """Digest of the plan's blocks; of no option of `finalize`, nor of trials as units."""
-        record, excluded = self.record(), self.analysis.finalize_options()
+        """Digest of the plan's blocks: without options of results alone, and trials as units."""
+        record, declared = self.record(), options_of(type(self.analysis))
         record["options"] = {
-            name: value for name, value in record["options"].items() if name not in excluded
+            name: value for name, value in record["options"].items() if not declared[name].finalize
         }
         if self.analysis.unit == "trials":
             del record["trials"]
@@ -92,26 +84,34 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class PreparedPlan:
-    """A plan with the prepared cube, from `make_plan`.
+    """A plan with what its blocks and its result are computed from, from `make_plan`.
 
     Parameters
     ----------
     plan
         Analysis, trials, seed and digests.
-    prepared
-        Cube with what the analysis computed from it.
+    cube
+        Scores (metric, gain, run, topic).
+    table
+        Of the cube, with the trials and the seed of the plan.
     warnings
         Warnings about the options, for the user.
     """
 
     plan: Plan
-    prepared: Prepared
+    cube: xr.Dataset
+    table: Any
     warnings: tuple[str, ...] = ()
 
     @property
     def n_units(self) -> int:
         """Number of units: trials, or pairs of runs."""
-        return self.plan.analysis.units(self.prepared, self.plan.trials)
+        return self.plan.analysis.n_units(self.table)
+
+    @cached_property
+    def declared(self) -> dict[str, Part]:
+        """The parts of an empty block: shapes, dtypes and limits of all blocks."""
+        return block_parts(self.plan.analysis, self.table, 0, 0)
 
 
 def make_plan(
@@ -138,7 +138,8 @@ def make_plan(
     Raises
     ------
     BadPlan
-        No analysis, options that are impossible for the cube, a seed or a number of trials out of range.
+        No analysis, options that are impossible for the cube, a seed or a number of trials out of
+        range.
     """
     check_analysis(analysis)
     cube = as_cube(cube)
@@ -147,16 +148,11 @@ def make_plan(
     seed = SEED.checked(seed)
     if not analysis.resamples:
         trials, seed = 1, 0
-    analysis, chosen = analysis.of_cube(cube)
-    prepared, warnings = analysis.prepare_checked(cube)
-    warnings = [
-        *chosen,
-        *(cube.attrs[key] for key in names.ABOUT_TOPICS if key in cube.attrs),
-        *warnings,
-    ]
-    nesting = teams_digest(analysis, cube), systems_digest(analysis, cube), groups_digest(cube)
-    plan = Plan(analysis, trials, seed, cube_digest(cube), *nesting)
-    return PreparedPlan(plan, prepared, tuple(warnings))
+    table = with_trials(analysis.table(cube), trials, seed)
+    about_topics = [str(cube.attrs[key]) for key in names.ABOUT_TOPICS if key in cube.attrs]
+    warnings = [*about_topics, *analysis.doubts(cube), *analysis.notes(table)]
+    plan = Plan(analysis, trials, seed, cube_digest(cube), nesting_digests(cube))
+    return PreparedPlan(plan, cube, table, tuple(warnings))
 
 
 def check_analysis(analysis: Any) -> None:
@@ -174,21 +170,20 @@ def check_analysis(analysis: Any) -> None:
     """
     if isinstance(analysis, Analysis):
         return
-    named = (
-        analysis.name if isinstance(analysis, type) and issubclass(analysis, Analysis) else analysis
-    )
-    known = [
-        each.class_name for each in registry.entries() if named in (each.name, each.class_name)
+    is_class = isinstance(analysis, type) and issubclass(analysis, Analysis)
+    meant = analysis.name if is_class else analysis
+    classes = [
+        entry.class_name for entry in registry.entries() if meant in (entry.name, entry.class_name)
     ]
-    example = f"{known[0] if known else 'Swap'}()"
     raise BadPlan(
-        f"{option('analysis')}: expected an analysis with its options, such as {example}; found {shown(analysis)}",
+        f"{option('analysis')}: expected an analysis with its options, such as "
+        f"{classes[0] if classes else 'Swap'}(); found {shown(analysis)}",
         option="analysis",
     )
 
 
 def cube_digest(cube: xr.Dataset) -> str:
-    """Return the SHA-256 of a cube's labels, scores, counts of labels and rankings, in hexadecimal."""
+    """Return the SHA-256 of a cube's labels, scores, counts of labels and rankings, as hex."""
     hasher = hashlib.sha256()
     for dim in schema.CUBE[0].dims:
         hasher.update("\x1f".join(schema.labels_of(cube, dim)).encode() + b"\x1e")
@@ -212,64 +207,24 @@ def cube_digest(cube: xr.Dataset) -> str:
     return hasher.hexdigest()
 
 
-def teams_digest(analysis: Analysis, cube: xr.Dataset) -> str:
-    """Return the SHA-256 of the teams of the runs, in hexadecimal.
-
-    Parameters
-    ----------
-    analysis
-        With its options.
-    cube
-        Scores (metric, gain, run, topic).
-
-    Returns
-    -------
-    digest
-        "" if the analysis does not use teams, each run is its own team, or the cube's digest contains them.
-    """
-    if not analysis.uses_teams or names.TEAM not in cube.coords or names.DOCUMENT_AT_RANK in cube:
-        return ""
-    if schema.labels_of(cube, names.TEAM) == schema.labels_of(cube, names.RUN):
-        return ""
-    return _labels_digest(cube, names.TEAM)
+def request_digest(request: dict[str, Any]) -> str:
+    """Return the digest of what determines plans and their random words, as JSON values."""
+    return _digest({**request, "stream_version": STREAM_VERSION})
 
 
-def systems_digest(analysis: Analysis, cube: xr.Dataset) -> str:
-    """Return the SHA-256 of the systems of the runs, in hexadecimal.
-
-    Parameters
-    ----------
-    analysis
-        With its options.
-    cube
-        Scores (metric, gain, run, topic).
-
-    Returns
-    -------
-    digest
-        "" if the analysis does not use systems.
-    """
-    return _labels_digest(cube, names.SYSTEM) if analysis.uses_systems else ""
-
-
-def groups_digest(cube: xr.Dataset) -> str:
-    """Return the SHA-256 of the groups of the topics, in hexadecimal; "" if topics come in no groups."""
-    return _labels_digest(cube, names.TOPIC_GROUP) if has_groups(cube) else ""
-
-
-def _labels_digest(cube: xr.Dataset, coordinate: str) -> str:
-    """Return the SHA-256 of the labels of a coordinate, in hexadecimal."""
-    return hashlib.sha256("\x1f".join(schema.labels_of(cube, coordinate)).encode()).hexdigest()
+def nesting_digests(cube: xr.Dataset) -> tuple[tuple[str, str], ...]:
+    """Return the SHA-256 of systems and groups, as hex, where several runs or topics share one."""
+    digests = []
+    for name in NESTING:
+        labels = schema.labels_of(cube, name) if name in cube.coords else []
+        if len(set(labels)) < len(labels):
+            digests.append((name, hashlib.sha256("\x1f".join(labels).encode()).hexdigest()))
+    return tuple(digests)
 
 
 def _buffer(values: Array) -> Any:
     """Return the bytes of an array in C order, without a copy if it has that order."""
     return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-
-
-def request_digest(request: dict[str, Any]) -> str:
-    """Return the digest of what determines plans and their random words, as JSON values, without reading any scores."""
-    return _digest({**request, "stream_version": STREAM_VERSION})
 
 
 def _digest(record: dict[str, Any]) -> str:

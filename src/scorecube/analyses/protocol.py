@@ -1,33 +1,34 @@
-"""The protocol of analyses on a table: options, blocks of units, and the result of all blocks.
+"""The protocol of analyses: a frozen record of options, blocks of units, and the result of all.
 
-`TableAnalysis` carries it into the engine that plans, runs and records blocks.
+An analysis says what it computes of a table (`table.py`): `block` of some units, in any order, any
+number of times, on any machine, and `result` of the combined parts of all blocks. Where and when
+blocks are computed, and whether they are recorded, is no concern of it.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Array, Arrays, Combine, Cost, Inputs, Output, Prepared
-from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.described import Described
+from scorecube.analyses.options import doubts_of, options_of
+from scorecube.analyses.table import make_table
 from scorecube.analyses.units import BAGS, units_of
-from scorecube.errors import BadPlan, ScorecubeError
+from scorecube.errors import BadPlan
 
+Array = np.ndarray[Any, Any]
+Arrays = dict[str, Array]
+ANY_NUMBER, ALL_COLLECTIONS = 0, -1
+"""Of `Analysis.n_collections`."""
 TRIALS_LEFT_OUT = 10
 """Trials for one trial without each group of units."""
-TIMED_UNITS = 16
-"""Most units that are computed to know how long a unit takes."""
-LONG_SECONDS = 0.1
-"""Of a unit that takes longer, two are timed at most."""
-TABLE, COST = "table", "cost"
-"""Keys of `Prepared.kept`, and of the inputs of blocks."""
 
 
 class Sum(NamedTuple):
@@ -55,7 +56,7 @@ class Concat(NamedTuple):
 
 
 Part = Sum | Max | Concat
-_COMBINE = {Sum: Combine.ADD, Max: Combine.MAX, Concat: Combine.CONCAT}
+Parts = Mapping[str, Part]
 
 
 class Totals(dict[str, Array]):
@@ -70,17 +71,44 @@ class Totals(dict[str, Array]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableAnalysis(Analysis):
-    """Base of analyses on a table: a frozen record whose fields are its options."""
+class Analysis(Described, ABC):
+    """Base of analyses, whose fields are their options.
 
+    The first line of a docstring is the summary in the registry.
+    """
+
+    name: ClassVar[str]
+    """Name on the command line and in studies."""
+    unit: ClassVar[str] = "trials"
+    """Units of a block: ``trials``, or ``pairs`` of runs, each with all its trials."""
+    examples: ClassVar[tuple[str, ...]] = ()
+    """Options of example commands, such as ``--size 25 --seed 1``."""
+    details: ClassVar[str] = ""
+    """Paragraph of the command's help below the summary."""
+    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Shared options (`shared_options.py`) whose flag, help or default is another."""
+    n_collections: ClassVar[int] = 1
+    """Collections that one result is about: 1, `ANY_NUMBER` of the sets `truth` and `judges`, or
+    `ALL_COLLECTIONS` that are chosen."""
+    uses_rankings: ClassVar[bool] = False
+    """Whether the cube must hold the rankings of its scores, see `with_rankings`."""
+    resamples: ClassVar[bool] = True
+    """Whether there are trials; if not, the number of trials and the seed are not used."""
+    default_trials: ClassVar[int] = 1_000
+    """Trials where none are asked for, in Python and on the command line."""
     jackknife: ClassVar[bool] = False
     """Whether blocks are computed without each group of units, too, with a tenth of the trials."""
 
-    def table(self, cube: xr.Dataset) -> Table:
+    def __post_init__(self) -> None:
+        """Store options in their normal form and check them; overriding methods call this first."""
+        for name, option in options_of(type(self)).items():
+            object.__setattr__(self, name, option.checked(getattr(self, name)))
+
+    def table(self, cube: xr.Dataset) -> Any:
         """Return what blocks and results are computed from."""
         return make_table(cube)
 
-    def notes(self, table: Table) -> list[str]:
+    def notes(self, table: Any) -> list[str]:
         """Return what is to be said of the result.
 
         Raises
@@ -90,164 +118,96 @@ class TableAnalysis(Analysis):
         """
         return list(table.notes)
 
-    def n_units(self, table: Table) -> int:
+    def doubts(self, cube: xr.Dataset) -> list[str]:
+        """Return what is said of options that are possible, and more often a mistake."""
+        return doubts_of(self)
+
+    def n_units(self, table: Any) -> int:
         """Return the number of units: trials, unless `unit` says otherwise."""
-        return table.trials
+        return int(table.trials)
 
     @abstractmethod
-    def block(self, table: Any, start: int, stop: int) -> Mapping[str, Part]:
-        """Return the named parts of the units start .. stop-1; an empty block declares their shapes and dtypes."""
+    def block(self, table: Any, start: int, stop: int) -> Parts:
+        """Return the named parts of the units start .. stop-1.
+
+        An empty block declares their shapes, dtypes and limits.
+        """
 
     @abstractmethod
     def result(self, table: Any, totals: Totals) -> xr.Dataset:
         """Return the complete result of the combined parts of all blocks."""
 
     def adds_up(self, table: Any, parts: Arrays, n_units: int) -> bool:
-        """Return whether what must hold between the counts of some units does; ranges are of parts."""
+        """Return whether what must hold between the counts of some units does."""
         return True
 
-    def block_bytes(self, table: Table) -> float:
+    def block_bytes(self, table: Any) -> float:
         """Return the memory of computing a block."""
-        return 4.0 * table.nbytes
+        return 4.0 * float(table.nbytes)
 
-    def result_bytes(self, table: Table, combined: float) -> float:
+    def result_bytes(self, table: Any, combined: float) -> float:
         """Return the memory of the result beside the combined parts, which have so many bytes."""
-        return 2.0 * table.nbytes + combined
+        return 2.0 * float(table.nbytes) + combined
 
-    def drawn(self, table: Table) -> xr.Dataset:
+    def drawn(self, table: Any) -> xr.Dataset:
         """Return what the trials of a table draw; units by their positions."""
         raise BadPlan(f"{self.name} draws nothing: there are no samples")
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return what is drawn for a seed, and the unit that each topic belongs to: itself, its group or its bag."""
-        prepared, _ = self.prepare_checked(cube)
+        """Return what is drawn for a seed, and the unit of each topic: itself, its group or bag."""
+        table = with_trials(self.table(cube), trials, seed)
+        self.notes(table)
         unit = units_of(cube, BAGS, []).of_topic
-        return self.drawn(table_of(prepared, trials, seed)).assign(
-            unit_of_topic=(names.TOPIC, unit), topic=cube[names.TOPIC]
-        )
+        return self.drawn(table).assign(unit_of_topic=(names.TOPIC, unit), topic=cube[names.TOPIC])
 
-    # What follows carries the protocol into the engine.
-
-    def prepare(self, cube: xr.Dataset) -> Prepared:
-        return Prepared(cube, shared=self.table(cube))
-
-    def check(self, prepared: Prepared) -> list[str]:
-        return self.notes(prepared.shared)
-
-    def units(self, prepared: Prepared, trials: int) -> int:
-        return self.n_units(table_of(prepared, trials))
-
-    def inputs(self, prepared: Prepared, trials: int, seed: int) -> Any:
-        return {TABLE: table_of(prepared, trials, seed)}
-
-    def compute(self, inputs: Inputs, start: int, stop: int) -> Arrays:
-        table: Any = inputs[TABLE]
-        arrays: Arrays = {}
-        for name, part in self.parts(table, start, stop).items():
-            arrays[name] = part.array
-        return arrays
-
-    def parts(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        """Return the parts of a block, and those without each group of units by names that end with its number."""
-        parts: dict[str, Part] = dict(self.block(table, start, stop))
-        if self.jackknife:
-            trials = -(-start // TRIALS_LEFT_OUT), -(-stop // TRIALS_LEFT_OUT)
-            for group, kept in enumerate(table.tables_left_out):
-                for name, part in self.block(kept, *trials).items():
-                    if isinstance(part, Concat):
-                        continue
-                    parts[left_out_name(name, group)] = part
-        return parts
-
-    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        return tuple(_declared(self.parts(prepared.shared, 0, 0)))
-
-    def sums_hold(self, prepared: Prepared, block: Inputs, n_units: int, trials: int) -> bool:
-        return self.adds_up(table_of(prepared, trials), dict(block), n_units)
-
-    def finalize(self, prepared: Prepared, totals: Inputs, trials: int) -> xr.Dataset:
-        table = table_of(prepared, trials)
-        n_groups = len(table.tables_left_out) if self.jackknife else 0
-        left_out: list[dict[str, Array]] = [{} for _ in range(n_groups)]
-        names_left_out = set()
-        for group, arrays in enumerate(left_out):
-            for name in totals:
-                if left_out_name(name, group) in totals:
-                    arrays[name] = totals[left_out_name(name, group)]
-                    names_left_out.add(left_out_name(name, group))
-        whole = {name: array for name, array in totals.items() if name not in names_left_out}
-        return self.result(table, Totals(whole, left_out))
-
-    def cost(self, prepared: Prepared, trials: int) -> Cost:
-        table = table_of(prepared, trials)
-        if COST not in prepared.kept:
-            try:
-                prepared.kept[COST] = self.timed(table)
-            except ScorecubeError:
-                raise
-            except Exception:  # of a block, which fails again when it is computed, and is told then
-                prepared.kept[COST] = 0.0, 1e-9
-        fixed, seconds = prepared.kept[COST]
-        n_units = self.n_units(table)
-        combined = float(sum(output.nbytes(n_units) for output in self.outputs(prepared)))
-        return Cost(
-            seconds=seconds,
-            bytes=0.0,
-            fixed_bytes=self.block_bytes(table),
-            fixed_seconds=fixed,
-            result_bytes=combined + self.result_bytes(table, combined),
-            input_bytes=2.0 * table.nbytes,
-        )
-
-    def timed(self, table: Table) -> tuple[float, float]:
-        """Return the seconds of a block beside those of its units, and of a unit, of blocks that are computed and discarded."""
-        n_units = self.n_units(table)
-        self.block(table, 0, min(1, n_units))
-        one = _seconds(self, table, min(1, n_units))
-        # A tenth of the units at most: each is computed again.
-        n_timed = min(TIMED_UNITS, n_units // 10)
-        # Without each of 10 groups a tenth of the trials is computed.
-        times = 1 + int(self.jackknife)
-        # A unit that takes long may do so for what a block of any length takes.
-        long = one > LONG_SECONDS and n_timed > 1 and _seconds(self, table, 2) > 1.5 * one
-        if long or n_timed < 2:
-            return 0.0, times * one
-        several = _seconds(self, table, n_timed)
-        unit = max((several - one) / (n_timed - 1), several / n_timed / 8, 1e-9)
-        return times * max(one - unit, 0.0), times * unit
+    def options(self) -> dict[str, Any]:
+        """Return the options as JSON values."""
+        return {
+            name: np.asarray(value).tolist() if value is not None else None
+            for name, value in asdict(self).items()
+        }
 
 
-def table_of(prepared: Prepared, trials: int = 1, seed: int | None = None) -> Table:
-    """Return the table of a plan with its trials and its seed, made once; that of the inputs where no seed is given."""
-    known: Table | None = prepared.kept.get(TABLE)
-    if known is None or known.trials != trials or seed not in (None, known.seed):
-        known = replace(prepared.shared, trials=trials, seed=1 if seed is None else seed)
-        prepared.kept[TABLE] = known
-    return known
+TableAnalysis = Analysis
 
 
-def left_out_name(name: str, group: int) -> str:
-    """Return the name of a part without a group of units."""
-    return f"{name}_without_{group}"
+def with_trials(table: Any, trials: int, seed: int) -> Any:
+    """Return a table with the trials and the seed of a plan."""
+    return replace(table, trials=trials, seed=seed)
 
 
-def _declared(parts: Mapping[str, Part]) -> list[Output]:
-    """Return the declarations of the parts of an empty block."""
-    return [
-        Output(
-            name,
-            part.array.shape[:-1] if isinstance(part, Concat) else part.array.shape,
-            _COMBINE[type(part)],
-            part.array.dtype.str,
-            part.least,
-            part.most,
-        )
-        for name, part in parts.items()
-    ]
+def block_parts(analysis: Analysis, table: Any, start: int, stop: int) -> dict[str, Part]:
+    """Return the parts of a block, and those without each group of units, of all groups in one."""
+    parts = dict(analysis.block(table, start, stop))
+    if analysis.jackknife:
+        trials = -(-start // TRIALS_LEFT_OUT), -(-stop // TRIALS_LEFT_OUT)
+        blocks = [analysis.block(kept, *trials) for kept in table.tables_left_out]
+        for name in [name for name, part in parts.items() if not isinstance(part, Concat)]:
+            of_groups: list[Any] = [block[name] for block in blocks]
+            if of_groups:
+                joined = np.concatenate([part.array.ravel() for part in of_groups])
+                most, least = max(p.most for p in of_groups), min(p.least for p in of_groups)
+                parts[left_out_name(name)] = type(parts[name])(joined, most, least)
+    return parts
 
 
-def _seconds(analysis: TableAnalysis, table: Table, n_units: int) -> float:
-    """Return how long the first units take."""
-    start = time.perf_counter()
-    analysis.block(table, 0, n_units)
-    return time.perf_counter() - start
+def totals_of(analysis: Analysis, table: Any, combined: Arrays) -> Totals:
+    """Return the combined parts of all blocks as `Analysis.result` takes them."""
+    whole = analysis.block(table, 0, 0)
+    groups = table.tables_left_out if analysis.jackknife else ()
+    blocks = [analysis.block(kept, 0, 0) for kept in groups]
+    left_out: list[dict[str, Array]] = [{} for _ in groups]
+    for name in whole:
+        start = 0
+        for arrays, block in zip(left_out, blocks, strict=True):
+            if left_out_name(name) in combined:
+                declared = block[name].array
+                stop = start + declared.size
+                array = combined[left_out_name(name)][start:stop]
+                arrays[name], start = array.reshape(declared.shape), stop
+    return Totals({name: combined[name] for name in whole}, left_out)
+
+
+def left_out_name(name: str) -> str:
+    """Return the name of a part without each group of units."""
+    return f"{name}_left_out"

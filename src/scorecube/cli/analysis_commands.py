@@ -56,11 +56,10 @@ def run_analysis(
     values: Values of the shared options by name.
     top: Rows to show.
     """
-    from scorecube.execute.cluster_files import choose_cluster
-    from scorecube.execute.clusters import open_executor
+    from scorecube.execute.clusters import choose_cluster, open_executor
     from scorecube.execute.memory import parse_memory
     from scorecube.storage import exists, open_study, pairs_as_labels
-    from scorecube.workflow.estimates import estimate_tasks
+    from scorecube.workflow.estimates import needs_of_tasks
     from scorecube.workflow.tasks import plan_in_study
 
     memory = None if values["memory"] is None else parse_memory(values["memory"])
@@ -76,13 +75,14 @@ def run_analysis(
     )
     pending = [task for task in tasks if values["dry_run"] or not task.is_stored()]
     # Before any work: what needs too much memory is refused.
-    limit = memory or cluster.total_memory()
-    estimates = estimate_tasks(pending, cluster.threads, limit, cluster.program_bytes())
+    needs = needs_of_tasks(pending, 0 if cluster.is_remote else cluster.threads, memory)
     common = note_common(pending)
     if values["dry_run"]:
-        for task, estimate in zip(pending, estimates, strict=True):
+        for task, need in zip(pending, needs, strict=True):
             note_all(subject(task), task.warnings, common)
-            notify(f"{subject(task)}: {estimate.text(cluster.threads)}")
+            trials = f"{counted(task.plan.trials, 'trial')} " if analysis.resamples else ""
+            where = f"{trials}on {counted(cluster.threads, 'worker')}"
+            notify(f"{subject(task)}: {where}; {need.text()}")
         return
     results = []
     with ExitStack() as stack:

@@ -51,8 +51,7 @@ def evaluate(
     Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --metrics AP,nDCG@20 --gains 2:1,1:1
     """
     from scorecube.collection.doubts import doubts_of
-    from scorecube.execute.cluster_files import choose_cluster
-    from scorecube.execute.clusters import open_executor
+    from scorecube.execute.clusters import choose_cluster, open_executor
     from scorecube.workflow import api
 
     opened = api.open_study(study, mode="a")

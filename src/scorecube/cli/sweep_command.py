@@ -49,8 +49,7 @@ def sweep(
 
     Example: scorecube sweep sweep.toml --workers 8 --memory 16GB
     """
-    from scorecube.execute.cluster_files import choose_cluster
-    from scorecube.execute.clusters import open_executor
+    from scorecube.execute.clusters import choose_cluster, open_executor
     from scorecube.execute.memory import default_memory, parse_memory
     from scorecube.storage import open_study
     from scorecube.workflow.sweep import run_sweep, status_of, tasks_of

@@ -1,305 +1,350 @@
-"""Starting or connecting to the cluster of a specification.
+"""Where blocks are computed: threads, a cluster of dask's, or a running scheduler.
+
+A cluster file names a class of dask clusters with its options, or an address:
+
+    class: dask_jobqueue.SLURMCluster
+    options: {cores: 4, memory: 8GB, walltime: "04:00:00"}
+    scale: {jobs: 8}
 
 Whoever reaches a scheduler's port can run any code: what is started listens on loopback, or asks
-for a certificate of this run (`distributed.Security.temporary`), unless a file says otherwise.
+for certificates of this run (dask's `security: true`), unless a file says `insecure: true`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.metadata import version
 from multiprocessing import resource_tracker
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from scorecube.errors import BadPlan
-from scorecube.execute.cluster_files import ClusterSpec
-from scorecube.execute.executor import Executor
-from scorecube.execute.memory import WORKER_BYTES
-from scorecube.execute.worker_versions import PACKAGES, check_versions, own_versions
+from scorecube.errors import BadPlan, nearest, option
+from scorecube.execute.executor import Executor, default_workers
+from scorecube.execute.versions import PACKAGES, check_versions, own_versions
+from scorecube.storage.network import is_loopback
 
 if TYPE_CHECKING:
     from distributed import Client
 
+SETTING_TYPES = {
+    **dict.fromkeys(("options", "scale", "adapt", "security"), Mapping),
+    "class": str,
+    "address": str,
+    "insecure": bool,
+    "workers": int,
+}
+"""Of a cluster file."""
 ANY_PORT = "127.0.0.1:0"
 """Address of dask's pages, which know no certificates, unless options name another."""
 CLOSE_SECONDS = 2.0
 """Longest wait for a running scheduler to say goodbye."""
 RUNS = "scorecube-runs"
 """Folder of certificates and logs of jobs, in the current one, on a file system of all nodes."""
-SETTINGS = {
+DASK_SETTINGS = {
     "distributed.comm.timeouts.tcp": "20s",
     "distributed.comm.timeouts.connect": "20s",
     "distributed.scheduler.worker-ttl": "60s",
     "distributed.scheduler.allowed-failures": 5,
     "distributed.deploy.lost-worker-timeout": "60s",
-    "distributed.admin.large-graph-warning-threshold": "1TB",
     # Errors of workers are raised here, too.
     "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical",
 }
-"""Of dask during a run, where its files and environment say nothing."""
-LOGGER = logging.getLogger("scorecube")
-TASK_LOGGERS = (
-    *("asyncio", "tornado.application"),
-    *("distributed.client", "distributed.core", "distributed.scheduler", "distributed.utils"),
-)
-"""Loggers of errors in dask's own tasks."""
+"""During a run, where the files and the environment of dask say nothing."""
 DASK_LOGGERS = ("asyncio", "tornado", "tornado.application", "distributed", "distributed.client")
 """Loggers with a level of their own, which holds for those below them."""
+LOGGER = logging.getLogger("scorecube")
 
 
-class SubmissionRefused(Exception):
-    """A job that the queueing system refused; the text is its message."""
+@dataclass(frozen=True, kw_only=True)
+class ClusterSpec:
+    """Threads of this process if neither `kind` nor `address` is given, else a cluster.
+
+    kind: Import path of a class of dask clusters, such as ``distributed.LocalCluster``.
+    options: Arguments of the class.
+    scale, adapt: Arguments of its method of that name: a fixed number of workers, or one that
+        follows the work.
+    address: Of a running scheduler, such as ``tls://host:8786``, or a scheduler file of dask.
+    security: Arguments of `distributed.Security`, for a running scheduler.
+    insecure: Allow ports that other machines can reach without certificates.
+    workers: Blocks at a time, instead of what the file says.
+    """
+
+    kind: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    scale: Mapping[str, Any] = field(default_factory=dict)
+    adapt: Mapping[str, Any] = field(default_factory=dict)
+    address: str = ""
+    security: Mapping[str, Any] = field(default_factory=dict)
+    insecure: bool = False
+    workers: int | None = None
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether blocks are computed by other processes than this one."""
+        return bool(self.kind or self.address)
+
+    @property
+    def n_processes(self) -> int:
+        """Largest number of worker processes, as far as the file says it."""
+        if self.workers is not None:
+            return -(-self.workers // self.threads_each)
+        said = {**self.options, **self.scale, **self.adapt}
+        jobs = said.get("maximum_jobs", said.get("jobs"))
+        if jobs:
+            return int(jobs) * int(said.get("processes", 1))
+        return int(said.get("maximum", said.get("n", said.get("n_workers"))) or default_workers())
+
+    @property
+    def threads_each(self) -> int:
+        """Blocks that a worker process computes at a time."""
+        cores = int(self.options.get("cores", 1)) // int(self.options.get("processes", 1))
+        return int(self.options.get("threads_per_worker") or cores or 1)
+
+    @property
+    def threads(self) -> int:
+        """Blocks that are computed at a time, as far as the file says it."""
+        return self.workers or self.n_processes * self.threads_each
+
+    def check_protected(self) -> None:
+        """Refuse ports that other machines can reach without certificates (BadPlan)."""
+        if self.insecure or not self.is_remote:
+            return
+        if self.address:
+            address = urlsplit(self.address)
+            if address.scheme == "tcp" and not is_loopback(address.hostname or ""):
+                raise BadPlan(
+                    f"{self.address} is not on this machine and its connections are not encrypted: "
+                    "others on the network could run code on both sides. Start the scheduler with "
+                    "certificates and give its tls:// address, or set 'insecure: true'"
+                )
+            return
+        default = "127.0.0.1" if self.kind.endswith("LocalCluster") else ""
+        host = str(self.options.get("host") or default)
+        encrypted = str(self.options.get("protocol", "")).startswith("tls")
+        if not (encrypted or is_loopback(host) or self.options.get("interface") == "lo"):
+            raise BadPlan(
+                f"{self.kind} would let everybody who reaches this machine run code as you; set "
+                "'protocol: tls://' and 'security: true' in its options, a host on loopback, or "
+                "'insecure: true'"
+            )
+
+
+def choose_cluster(
+    cluster: ClusterSpec | Mapping[str, Any] | str | os.PathLike[str] | None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+) -> ClusterSpec:
+    """Return what options select; by default threads of this process.
+
+    cluster: A specification, the content of a cluster file, or its path.
+    scheduler: Address of a running scheduler, or a scheduler file of dask.
+    workers: Blocks at a time, instead of what the file says.
+    """
+    if isinstance(cluster, Mapping):
+        cluster = make_spec(cluster)
+    elif isinstance(cluster, str | os.PathLike):
+        cluster = read_spec(cluster)
+    if scheduler is not None:
+        if cluster is not None or not scheduler.strip():
+            raise BadPlan(
+                f"{option('scheduler')} is the address of a running scheduler such as "
+                f"tcp://host:8786, without {option('cluster')}; leave one of them out",
+                option="scheduler",
+            )
+        cluster = ClusterSpec(address=scheduler)
+    spec = cluster or ClusterSpec()
+    return spec if workers is None else replace(spec, workers=workers, adapt={})
+
+
+def read_spec(path: str | os.PathLike[str]) -> ClusterSpec:
+    """Read a cluster file (BadPlan with file and line for another one)."""
+    import yaml
+
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        node, settings = yaml.compose(text, yaml.SafeLoader), yaml.safe_load(text)
+    except OSError as error:
+        raise BadPlan(f"{path}: cannot read the cluster file: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise BadPlan(f"{path}: the cluster file is not YAML: {error}") from None
+    if not isinstance(node, yaml.MappingNode):
+        raise BadPlan(f"{path}: a cluster file is lines 'setting: value', such as class: ...")
+    lines = {str(key.value): key.start_mark.line + 1 for key, _ in node.value}
+    return make_spec(settings, os.fspath(path), lines)
+
+
+def make_spec(
+    settings: Mapping[str, Any], where: str = "the cluster", lines: Mapping[str, int] | None = None
+) -> ClusterSpec:
+    """Return the specification of the content of a cluster file (BadPlan for another one).
+
+    where, lines: The file, and the line of each setting, for messages.
+    """
+    for key, value in settings.items():
+        place = f"{where}:{lines[key]}" if lines and key in lines else where
+        if key not in SETTING_TYPES:
+            known = nearest(str(key), list(SETTING_TYPES), 3)
+            raise BadPlan(f"{place}: unknown setting {key!r}; nearest: {known}")
+        expected = SETTING_TYPES[key]
+        if not isinstance(value, expected):
+            word = "settings" if expected is Mapping else expected.__name__
+            raise BadPlan(f"{place}: {key} is {value!r:.60}; expected {word}")
+    if ("class" in settings) == ("address" in settings):
+        raise BadPlan(f"{where}: a cluster file names a class of dask clusters, or an address")
+    others = {key: value for key, value in settings.items() if key != "class"}
+    return ClusterSpec(kind=settings.get("class", ""), **others)
+
+
+@contextmanager
+def open_client(
+    cluster: ClusterSpec | Mapping[str, Any] | str | os.PathLike[str] | None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+) -> Iterator[Client | None]:
+    """Yield a client for what `choose_cluster` selects; None for threads of this process."""
+    with open_executor(choose_cluster(cluster, scheduler, workers)) as executor:
+        yield executor.client
 
 
 @contextmanager
 def open_executor(spec: ClusterSpec) -> Iterator[Executor]:
     """Start, or connect to, a cluster; what was started is stopped."""
     spec.check_protected()
-    if spec.local_threads:
+    if not spec.is_remote:
         yield Executor(workers=spec.threads)
         return
     import dask
     import distributed  # noqa: F401  # before the settings: its defaults would be removed with them
 
-    said = dask.config.collect()
-    settings = {key: value for key, value in SETTINGS.items() if _unset(key, said)}
-    parent = dask.config.get("temporary-directory", None)
+    said, parent = dask.config.collect(), dask.config.get("temporary-directory", None)
+    settings = {
+        key: value
+        for key, value in DASK_SETTINGS.items()
+        if dask.config.get(key, None, config=said) is None
+    }
     with (
-        # dask imports from its scratch folder, so that nobody else may write there (mode 0700).
-        tempfile.TemporaryDirectory(
-            prefix="scorecube-", dir=parent, ignore_cleanup_errors=True
-        ) as scratch,
+        # dask imports from its scratch folder, so nobody else may write there (mode 0700).
+        tempfile.TemporaryDirectory(dir=parent, ignore_cleanup_errors=True) as scratch,
         dask.config.set({**settings, "temporary-directory": scratch}),
-        quiet_connection_losses() as silence,
+        _quiet(),
         ExitStack() as stack,
     ):
-        try:
-            yield _connected(spec, stack) if spec.address else _started(spec, stack)
-        except BaseException:
-            silence()
-            raise
+        client = _connected(spec, stack) if spec.address else _started(spec, stack)
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        count = sum(worker["nthreads"] for worker in workers) if spec.address else 0
+        yield Executor(client, spec.workers or count or spec.threads)
 
 
-def _unset(key: str, config: Any) -> bool:
-    """Whether a configuration of dask says nothing of a setting."""
-    import dask
-
-    return dask.config.get(key, None, config=config) is None
-
-
-def _started(spec: ClusterSpec, stack: ExitStack) -> Executor:
-    """Start a cluster, and return its executor."""
+def _started(spec: ClusterSpec, stack: ExitStack) -> Client:
+    """Start a cluster, and return its client."""
     from distributed import Client
 
-    kind = _class_of(spec)
+    kind, options = _class_of(spec.kind), dict(spec.options)
     jobs = hasattr(kind, "job_cls")
-    options = dict(spec.options)
     if jobs:
-        options = _job_options(spec, kind, stack)
+        options = _job_options(options)
     elif spec.kind.endswith("LocalCluster"):
         pages = {"scheduler_kwargs": {"dashboard": False}, "dashboard_address": ANY_PORT}
         options = {**({} if "dashboard_address" in options else pages), **options}
-        options["n_workers"] = spec.adapt.get("minimum", spec.n_workers)
+        options["n_workers"] = spec.adapt.get("minimum", spec.n_processes)
     try:
-        with interrupts_blocked():
+        with _interrupts_blocked():
             cluster = stack.enter_context(kind(**options))
     except (TypeError, ValueError, OSError, RuntimeError) as error:
-        raise BadPlan(f"{spec.kind} does not start with its options: {_first(error)}") from None
+        while error.__cause__ is not None:
+            error = error.__cause__  # type: ignore[assignment]
+        raise BadPlan(f"{spec.kind} does not start with its options: {error}") from None
     if jobs:
         _submit(spec, cluster)
     elif spec.adapt:
         cluster.adapt(**spec.adapt)
     elif spec.scale or spec.workers:
-        cluster.scale(**({"n": spec.n_workers} if spec.workers else spec.scale))
+        cluster.scale(**({"n": spec.n_processes} if spec.workers else spec.scale))
     if "dashboard_address" in spec.options:
         LOGGER.warning("dashboard: %s", cluster.dashboard_link)
-    client: Client = stack.enter_context(Client(cluster, set_as_default=False))
-    return Executor(client, spec.threads, spec.total_memory(), program=spec.program_bytes())
+    return stack.enter_context(Client(cluster, set_as_default=False))  # type: ignore[no-any-return]
 
 
-def _first(error: BaseException) -> BaseException:
-    """Return the error that others are about."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return error
-
-
-def _class_of(spec: ClusterSpec) -> Any:
-    """Return the class of a specification."""
+def _class_of(path: str) -> Any:
+    """Return a class of dask clusters by its import path."""
     from distributed.deploy.cluster import Cluster
 
-    module, _, name = spec.kind.rpartition(".")
+    module, _, name = path.rpartition(".")
     try:
-        found = getattr(import_module(module), name)
+        kind = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        package = module.partition(".")[0].replace("_", "-")
-        raise BadPlan(
-            f"no class {spec.kind} ({error}); is {package or 'its package'} installed?"
-        ) from None
-    if not (isinstance(found, type) and issubclass(found, Cluster)):
-        raise BadPlan(f"{spec.kind} is no class of dask clusters")
-    return found
+        raise BadPlan(f"no class {path} ({error}); is its package installed?") from None
+    if not (isinstance(kind, type) and issubclass(kind, Cluster)):
+        raise BadPlan(f"{path} is no class of dask clusters")
+    return kind
 
 
-def _job_options(spec: ClusterSpec, kind: Any, stack: ExitStack) -> dict[str, Any]:
-    """Return the options of jobs of dask-jobqueue, with certificates and logs in a folder of this run."""
-    parent = Path(spec.options.get("shared_temp_directory", RUNS)).expanduser().absolute()
-    parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="run-", dir=parent))  # of mode 0700
+def _job_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of jobs of dask-jobqueue, with certificates and logs in one folder."""
+    folder = Path(options.get("shared_temp_directory", RUNS)).expanduser().absolute()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     pages = {"dashboard": False, "dashboard_address": ANY_PORT}
-    options = {
+    return {
         "log_directory": str(folder),
+        "shared_temp_directory": str(folder),
         "worker_extra_args": ["--no-dashboard", "--dashboard-address", ANY_PORT],
-        **spec.options,
-        "scheduler_options": pages | dict(spec.options.get("scheduler_options", {})),
-        "job_cls": refusing(kind.job_cls),
+        **options,
+        "scheduler_options": pages | dict(options.get("scheduler_options", {})),
     }
-    if options.get("security") is True:
-        stack.callback(shutil.rmtree, folder / "tls", ignore_errors=True)
-        options["security"] = write_certificates(folder / "tls")
-    return options
-
-
-def write_certificates(folder: Path) -> Any:
-    """Write certificates of dask for one run, and return its settings with their paths, which jobs read."""
-    from distributed import Security
-
-    made: Any = Security.temporary()
-    folder.mkdir(mode=0o700)
-    paths = {}
-    for name in ("tls_ca_file", "tls_client_cert", "tls_client_key"):
-        paths[name] = folder / f"{name.removeprefix('tls_')}.pem"
-        handle = os.open(paths[name], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w") as file:
-            file.write(getattr(made, name))
-    authority, certificate, key = map(str, paths.values())
-    roles = ("client", "scheduler", "worker")
-    return Security(
-        require_encryption=True,
-        tls_ca_file=authority,
-        **{f"tls_{role}_cert": certificate for role in roles},
-        **{f"tls_{role}_key": key for role in roles},
-    )
 
 
 def _submit(spec: ClusterSpec, cluster: Any) -> None:
-    """Submit the first jobs; lost ones are replaced.
-
-    Raises
-    ------
-    BadPlan
-        The queueing system refuses a job; with its own message.
-    """
-    n_jobs = -(-spec.n_workers // int(spec.options.get("processes", 1)))
-    limits: dict[str, Any] = {
-        "minimum_jobs": n_jobs,
-        "maximum_jobs": n_jobs,
-        "interval": "2s",
-    } | dict(spec.adapt)
+    """Submit the first jobs; lost ones are replaced (BadPlan with what the queue says)."""
+    n_jobs = -(-spec.n_processes // int(spec.options.get("processes", 1)))
+    limits = {"minimum_jobs": n_jobs, "maximum_jobs": n_jobs, "interval": "2s", **spec.adapt}
     cluster.scale(jobs=max(int(limits["minimum_jobs"]), 1))
-    with suppress(SubmissionRefused):  # raised here, or in the callback that submits the jobs
+    try:
         cluster.sync(cluster._correct_state)
-    if refusals := cluster.job_cls.refusals:
+    except (RuntimeError, ValueError, OSError) as error:
+        text = str(error).partition("stderr:")[2] or str(error)
         raise BadPlan(
-            f"{spec.kind}: a job was refused: {refusals[0]}; correct the cluster file and run the "
-            "same command again"
-        )
-    cluster.job_cls.running = True
+            f"{spec.kind}: a job was refused: {' '.join(text.split())}; correct the cluster file "
+            "and run the same command again"
+        ) from None
     cluster.adapt(**limits)
 
 
-def refusing(job: Any) -> Any:
-    """Return a class of jobs of dask-jobqueue that raises `SubmissionRefused` in place of errors that hold a whole job script.
-
-    Later refusals, of jobs that replace lost ones, are logged once.
-    """
-    from distributed.core import Status
-
-    class Job(job):  # type: ignore[misc]
-        running: ClassVar[bool] = False
-        refusals: ClassVar[list[str]] = []
-
-        async def start(self) -> None:
-            try:
-                await super().start()
-            except (RuntimeError, ValueError, OSError) as error:
-                text = str(error).partition("stderr:")[2].strip() or str(error).strip()
-                message = " ".join(text.split())
-                if self.running and message not in self.refusals:
-                    LOGGER.warning("another job was refused, the others go on: %s", message)
-                self.refusals.append(message)
-                self.status = Status.failed
-                raise SubmissionRefused(message) from None
-
-    return Job
-
-
-def _connected(spec: ClusterSpec, stack: ExitStack) -> Executor:
-    """Connect to a running scheduler, and return its executor."""
+def _connected(spec: ClusterSpec, stack: ExitStack) -> Client:
+    """Connect to a running scheduler; refuse other versions there."""
     from distributed import Client, Security
 
     place = {"scheduler_file" if spec.address.endswith(".json") else "address": spec.address}
-    security = None
+    security, here = None, version("distributed")
     if spec.security or spec.address.startswith("tls:"):
         security = Security(**{"require_encryption": True, **spec.security})
-        if not security.get_tls_config_for_role("client")["ca_file"]:
-            raise BadPlan(
-                f"{spec.address} needs certificates: name them under security in a cluster file, "
-                "or in dask's configuration"
-            )
     try:
-        if "address" in place:
-            _check_version(spec.address, security)
-        client = Client(**place, security=security, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
+        client: Client = Client(**place, security=security, set_as_default=False)
+        stack.callback(_close, client)
+        asked: Any = client.get_versions(packages=list(PACKAGES))
+    except (OSError, ValueError, TypeError, TimeoutError, RuntimeError) as error:
         raise BadPlan(
-            f"cannot connect to the dask scheduler at {spec.address} ({error}); check its address, "
-            "and the certificates of a tls:// address"
+            f"cannot connect to the dask scheduler at {spec.address} ({error}); it needs "
+            f"distributed {here} as this program, and a tls:// address needs certificates, which a "
+            "cluster file names under security"
         ) from None
-    stack.callback(_close, client)
-    asked: Any = client.get_versions(packages=list(PACKAGES))
-    for worker, answer in sorted(asked["workers"].items()):
-        found = {name: answer["packages"].get(name) or "none" for name in PACKAGES}
-        check_versions(worker, own_versions() | found)
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    threads, memory = (sum(each[of] for each in workers) for of in ("nthreads", "memory_limit"))
-    n_blocks = spec.workers or threads or spec.threads
-    return Executor(client, n_blocks, memory or None, program=float(len(workers) * WORKER_BYTES))
-
-
-def _check_version(address: str, security: Any) -> None:
-    """Refuse a scheduler with another version of dask, whose requests and answers may be others.
-
-    Raises
-    ------
-    BadPlan
-        Naming both versions.
-    """
-    from distributed.core import rpc
-
-    async def asked() -> str:
-        arguments = {} if security is None else security.get_connection_args("client")
-        async with rpc(address, connection_args=arguments) as scheduler:
-            packages = (await scheduler.versions())["packages"]
-        return str(dict(packages)["distributed"])
-
-    with ThreadPoolExecutor(1) as thread:  # a notebook has an event loop of its own in this one
-        found = thread.submit(asyncio.run, asked()).result()
-    if found != (own := version("distributed")):
+    there = asked["scheduler"]["packages"]["distributed"]
+    if there != here:
         raise BadPlan(
-            f"the dask scheduler at {address} has distributed {found}, this program {own}; start "
-            "it in the same environment"
+            f"the dask scheduler at {spec.address} has distributed {there}, this program {here}; "
+            "start it in the same environment"
         )
+    for worker, answer in sorted(asked["workers"].items()):
+        packages = {name: answer["packages"].get(name) or "none" for name in PACKAGES}
+        check_versions(worker, own_versions() | packages)
+    return client
 
 
 def _close(client: Client) -> None:
@@ -309,47 +354,21 @@ def _close(client: Client) -> None:
 
 
 @contextmanager
-def quiet_connection_losses() -> Iterator[Callable[[], None]]:
-    """Keep the tracebacks of lost connections out of the log; yield a function that silences the log until the end.
-
-    When a scheduler is lost, dask's own tasks fail, too, and its event loop logs each of them; the error that ends the run reports the
-    loss once. While the cluster of a failed or interrupted run is closed, connections end in any order.
-    """
-    from asyncio import CancelledError
-
-    from distributed.comm.core import CommClosedError
-
-    def is_other(record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else None
-        if error is None and CommClosedError.__name__ in record.getMessage():
-            return False
-        return not isinstance(error, (CommClosedError, CancelledError, SubmissionRefused))
-
-    loggers = [logging.getLogger(name) for name in TASK_LOGGERS]
+def _quiet() -> Iterator[None]:
+    """Keep dask's tracebacks out of the log: the error that ends a run reports a loss once."""
     levels = {name: logging.getLogger(name).level for name in DASK_LOGGERS}
-
-    def silence() -> None:
+    try:
         for name in DASK_LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL)
-
-    for logger in loggers:
-        logger.addFilter(is_other)
-    try:
-        yield silence
+        yield
     finally:
-        for logger in loggers:
-            logger.removeFilter(is_other)
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)
 
 
 @contextmanager
-def interrupts_blocked() -> Iterator[None]:
-    """Start threads, and processes started by them, that Ctrl-C does not reach.
-
-    Terminals send it to all processes of a command. Worker processes would end with a traceback each, before this process can stop them. The signal is
-    delivered here when the block ends.
-    """
+def _interrupts_blocked() -> Iterator[None]:
+    """Start processes that Ctrl-C of a terminal does not reach: this one ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -1,4 +1,4 @@
-"""Memory limits: parsing sizes, the default limit, and the memory of this process.
+"""Memory: parsing sizes, the default limit, and what a plan needs.
 
 A limit is the largest resident size of the process: the program, loaded data, blocks and results.
 """
@@ -6,27 +6,32 @@ A limit is the largest resident size of the process: the program, loaded data, b
 from __future__ import annotations
 
 import ctypes
+import math
 import os
-import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 
-from scorecube.errors import BadPlan, option
-from scorecube.execute.kernel_state import is_loaded
+import numpy as np
+
+from scorecube.analyses.plan import PreparedPlan
+from scorecube.analyses.protocol import Concat
+from scorecube.collection.rows import is_loaded
+from scorecube.errors import BadPlan, counted, option
+from scorecube.names import SCORE
 
 DEFAULT_SHARE = 0.8
 """Of the memory of the machine, or of the control group of this process."""
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 OWN_GROUPS = Path("/proc/self/cgroup")
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 KERNEL_BYTES = 125 * 10**6
-"""Memory for the kernels of an analysis, for LLVM, and for other libraries that are imported while it runs."""
-
-WORKER_BYTES = 320 * 10**6
-"""Memory of a worker process without work."""
+"""Memory of kernels, of their compiler, and of libraries that are imported while blocks run."""
+RELEASED_BYTES = 2**30
+"""Memory of a process from which on freed memory is returned before it is measured."""
+STORING_BYTES = 2**26
+"""Largest memory for what is compressed at a time while a result is stored."""
 
 
 def parse_memory(text: str) -> int:
@@ -37,13 +42,16 @@ def parse_memory(text: str) -> int:
     >>> parse_memory("4GB"), parse_memory("512 MiB"), parse_memory("1.5g")
     (4000000000, 536870912, 1500000000)
     """
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]I?)?B?\s*", text.upper())
-    if found is None or float(found[1]) == 0:
-        raise BadPlan(
-            f"{option('memory', text)} is not a size; expected a number with a unit, such as 4GB, 512MiB or 1.5G",
-            option="memory",
-        )
-    return int(float(found[1]) * UNITS[found[2] or ""])
+    from dask.utils import parse_bytes
+
+    with suppress(ValueError):
+        if (size := int(parse_bytes(text))) > 0:
+            return size
+    raise BadPlan(
+        f"{option('memory', text)} is not a size; expected a number with a unit, such as 4GB, "
+        "512MiB or 1.5G",
+        option="memory",
+    )
 
 
 def default_memory() -> int:
@@ -56,9 +64,10 @@ def default_memory() -> int:
 
 
 def _control_group_limits() -> Iterator[int]:
-    """Yield the memory limits of the control groups of this process and of all groups above them.
+    """Yield the memory limits of the control groups of this process and of all above them.
 
-    Containers see their own group as the root; jobs of SLURM have groups below the root, each of which may have a limit.
+    Containers see their own group as the root; jobs of SLURM have groups below the root, each of
+    which may have a limit.
     """
     try:
         lines = OWN_GROUPS.read_text().splitlines()
@@ -73,10 +82,10 @@ def _control_group_limits() -> Iterator[int]:
         else:
             continue
         group = PurePosixPath(path.lstrip("/"))
-        for each in (group, *group.parents):
-            # No such folder: the root of a container is not that of the machine. No number: no limit.
+        for above in (group, *group.parents):
+            # No such folder: the root of a container is not the machine's. No number: no limit.
             with suppress(OSError, ValueError):
-                yield int((folder / each / name).read_text())
+                yield int((folder / above / name).read_text())
 
 
 def resident_bytes() -> int:
@@ -87,18 +96,98 @@ def resident_bytes() -> int:
         return 0
 
 
-def program_bytes(analysis: type) -> int:
-    """Return the memory of this process without any work: interpreter, libraries, loaded data, and kernels.
-
-    analysis: Class whose kernels will be loaded or compiled.
-    """
-    if is_loaded(analysis):
-        return resident_bytes()
+def program_bytes() -> float:
+    """Return the memory of this process without any work: program, loaded data, and kernels."""
+    if resident_bytes() > RELEASED_BYTES:
+        release_memory()
     import_module("numba")  # takes memory, too
-    return resident_bytes() + KERNEL_BYTES
+    return float(resident_bytes() + KERNEL_BYTES)
 
 
 def release_memory() -> None:
     """Return freed memory to the system, much of which glibc would keep."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def _size(n_bytes: float) -> str:
+    """Return a size in decimal units, as limits are stated."""
+    return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e10 else f"{n_bytes / 1e9:,.1f} GB"
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a plan needs at once, in bytes.
+
+    program: The process without work.
+    held: Tables, and the combined parts of blocks.
+    block: A block while it is computed, and while it is combined.
+    workers: Blocks that are computed at a time.
+    result: The combined parts and the result.
+    """
+
+    program: float
+    held: float
+    block: float
+    workers: int
+    result: float
+
+    @property
+    def computing(self) -> float:
+        """Memory until the result is made, beside that of the program."""
+        return self.held + self.workers * self.block
+
+    @property
+    def storing(self) -> float:
+        """Memory while the result is made and stored, beside that of the program."""
+        return self.result + min(self.result / 2, STORING_BYTES)
+
+    @property
+    def peak(self) -> float:
+        """Largest resident size of the process."""
+        return self.program + max(self.computing, self.storing)
+
+    def text(self) -> str:
+        """Return what is needed, for the terminal."""
+        in_all, result = self.peak / 2**20, self.result / 2**20
+        return f"about {in_all:,.0f} MiB in all, {result:,.0f} MiB of it for the result"
+
+    def check(self, allowed: float | None) -> None:
+        """Raise BadPlan for more than is allowed; `default_memory` for None."""
+        allowed = default_memory() if allowed is None else allowed
+        if self.peak > allowed:
+            raise BadPlan(
+                f"this needs about {_size(self.peak)} (the program and the loaded scores "
+                f"{_size(self.program)}, computing with {counted(self.workers, 'worker')} "
+                f"{_size(self.computing)}, the results {_size(self.storing)}), and "
+                f"{_size(allowed)} are allowed; use fewer {option('metrics')}, {option('trials')} "
+                f"or {option('workers')}, or raise {option('memory')}",
+                option="memory",
+            )
+
+
+def needs_of(prepared: PreparedPlan, workers: int, program: float | None = None) -> Needs:
+    """Return what a plan needs, before any block is computed.
+
+    workers: Blocks that are computed at the same time.
+    program: Memory that is in use before the work; `program_bytes` for None.
+    """
+    analysis, table, cube = prepared.plan.analysis, prepared.table, prepared.cube
+    n_groups = len(np.unique(table.group_left_out)) if analysis.jackknife else 0
+    of_units = of_block = 0
+    for part in analysis.block(table, 0, 0).values():
+        if isinstance(part, Concat):
+            shape = part.array.shape[:-1]
+            of_units += part.array.itemsize * prepared.n_units * math.prod(shape)
+        else:
+            of_block += part.array.nbytes * (1 + n_groups)
+    combined = float(of_units + of_block)
+    program = program_bytes() if program is None else program
+    return Needs(
+        program=program + (0 if is_loaded(cube) else cube[SCORE].nbytes),
+        # A table has its scores, and these on the grid.
+        held=2.0 * table.nbytes * max(n_groups, 1) + combined,
+        block=analysis.block_bytes(table) + 2.0 * of_block,
+        workers=workers,
+        result=combined + analysis.result_bytes(table, combined),
+    )

@@ -1,35 +1,30 @@
-"""The run loop: read recorded blocks, compute and record the others, finalise."""
+"""The run loop: read recorded blocks, compute and record the others, make the result."""
 
 from __future__ import annotations
 
 import json
 import platform
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Accumulator, Arrays, Output
 from scorecube.analyses.plan import PreparedPlan
-from scorecube.errors import ClusterFailed
-from scorecube.execute.blas_threads import one_blas_thread
-from scorecube.execute.block_writer import recording
-from scorecube.execute.dispatch import call_each
-from scorecube.execute.estimate import INLINE_SECONDS, Estimate, estimate
-from scorecube.execute.executor import CALLING_THREAD, Blocks, Executor, Interval, Progress
-from scorecube.execute.kernel_state import rehearse
-from scorecube.execute.memory import release_memory
-from scorecube.storage import BlockStore, gaps
+from scorecube.analyses.protocol import totals_of
+from scorecube.execute.blocks import Block, Combined, Compute, Interval, combine
+from scorecube.execute.executor import CALLING_THREAD, Executor, Progress, unreported
+from scorecube.execute.items import reduce_items, run_items
+from scorecube.execute.lengths import INLINE_SECONDS, time_first_blocks
+from scorecube.execute.memory import needs_of
+from scorecube.storage import BlockStore, Segment, gaps
 
-RELEASE_BYTES = 2**24
-"""Smallest outputs whose blocks leave enough freed memory to return it to the system."""
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 def run(
@@ -39,117 +34,135 @@ def run(
     blocks: BlockStore | None = None,
     block_units: int | None = None,
     progress: Progress | None = None,
-    before_finalize: Callable[[], None] | None = None,
 ) -> xr.Dataset:
-    """Compute a plan and return its result; bit-identical for every choice of the other arguments.
+    """Compute a plan and return its result; bit-identical for all choices of other arguments.
 
     prepared: Of `make_plan`.
     executor: Where blocks are computed.
-    blocks: Where blocks are recorded, and read if they are recorded already; None keeps them in memory.
-    block_units: Units (trials, or pairs of runs) per block; None lets `estimate` choose.
-    progress: Called with (units done, units in total): before the first block, when kernels are compiled, and after
-        each. Making the result counts as `Estimate.result_units`.
-    before_finalize: Called after the last block and before the result is made, which may need more memory than the
-        blocks.
+    blocks: Where blocks are recorded, and read if they are recorded already; None for nowhere.
+    block_units: Units (trials, or pairs of runs) per block; None to choose by timing the first.
+    progress: Called with (units done, units in total), before the first block and after each.
+
+    Raises
+    ------
+    BadPlan
+        The plan needs more memory than is allowed; the message has both numbers.
     """
     started = time.time()
-    planned = estimate(prepared, executor.workers, block_units, executor.memory, executor.program)
-
-    def report(done: int) -> None:
-        if progress is not None:
-            progress(done, planned.units + planned.result_units)
-
-    arrays = _compute_blocks(prepared, executor, blocks, planned, block_units is not None, report)
-    if sum(array.nbytes for array in arrays.values()) > RELEASE_BYTES:
-        release_memory()  # of the inputs and blocks, before the result needs more
-    if before_finalize is not None:
-        before_finalize()
+    # Workers of a cluster have limits of their own.
+    needs_of(prepared, 0 if executor.client else executor.workers).check(executor.memory)
+    work = _Work(prepared, executor, progress or unreported)
+    if blocks is not None:
+        work.read(blocks)
+    work.compute(blocks, block_units)
     plan = prepared.plan
-    reporting = replace(
-        prepared.prepared,
-        report=lambda share: report(planned.units + int(planned.result_units * share)),
-    )
-    result: xr.Dataset = executor.call(plan.analysis.finalize, reporting, arrays, plan.trials)
-    if planned.result_units:
-        report(planned.units + planned.result_units)
+    totals = totals_of(plan.analysis, prepared.table, work.combined.arrays)
+    result = plan.analysis.result(prepared.table, totals)
     result.attrs |= provenance(prepared, started)
     return result
 
 
-def _compute_blocks(
-    prepared: PreparedPlan,
-    executor: Executor,
-    blocks: BlockStore | None,
-    planned: Estimate,
-    always_record: bool,
-    report: Callable[[int], None],
-) -> Arrays:
-    """Return the accumulated outputs of all blocks: the recorded ones are read, the others computed and recorded.
+class _Work:
+    """The blocks of a plan, of which some are done.
 
-    What only the accumulation needs is free when it returns, before the result is made.
+    prepared, executor: As of `run`.
+    progress: Takes the units that are done, and all.
     """
-    analysis = prepared.plan.analysis
-    outputs: tuple[Output, ...] = analysis.outputs(prepared.prepared)
-    totals = Accumulator(outputs, planned.units, analysis.output_positions(prepared.prepared))
-    recorded: list[Interval] = []
-    for segment in blocks.valid_segments(outputs, planned.units) if blocks is not None else ():
-        recorded.append((segment.start, segment.stop))
-        _add(totals, prepared, recorded[-1], segment.arrays, "recorded")
-    done = sum(stop - start for start, stop in recorded)
-    pending = gaps(recorded, planned.units, planned.block_units)
-    if not pending:
-        return totals.arrays
-    # Short work is faster to repeat than to record and read.
-    worth_recording = always_record or planned.seconds > INLINE_SECONDS
-    recorder: AbstractContextManager[Any] = nullcontext()
-    if blocks is not None and (worth_recording or blocks.records()):
-        recorder = recording(blocks, outputs, pending, {"work": prepared.plan.work_digest})
-    with one_blas_thread(), recorder as record:
 
-        def on_block(position: int, arrays: Arrays) -> None:
-            nonlocal done
-            start, stop = pending[position]
-            _add(totals, prepared, (start, stop), arrays, "computed")
-            if record is not None:
-                record(position, arrays)
-            done += stop - start
-            report(done)
+    def __init__(self, prepared: PreparedPlan, executor: Executor, progress: Progress) -> None:
+        self.prepared, self.executor, self.progress = prepared, executor, progress
+        self.combined, self.done = Combined(prepared), list[Interval]()
+        self.function = Compute(prepared.plan.analysis, prepared.table)
 
-        plan = prepared.plan
-        inputs = analysis.inputs(prepared.prepared, plan.trials, plan.seed)
-        if executor.client is None:
-            executor.call(rehearse, analysis, inputs, pending[0][0])
-        report(done)
-        call_each(executor, Blocks(analysis, inputs), pending, on_block)
-    return totals.arrays
+    @property
+    def n_done(self) -> int:
+        """Number of units that are done."""
+        return sum(stop - start for start, stop in self.done)
 
+    def read(self, blocks: BlockStore) -> None:
+        """Add recorded blocks."""
+        for segment in blocks.valid_segments(self.prepared.declared, self.prepared.n_units):
+            interval = segment.start, segment.stop
+            self.combined.add_recorded(interval, segment.arrays)
+            self.done.append(interval)
 
-def _add(
-    totals: Accumulator, prepared: PreparedPlan, interval: Interval, arrays: Arrays, made: str
-) -> None:
-    """Add a block; ScorecubeError for what no computation returns: another process sent it, or a record was changed."""
-    plan, n_units, wrong = prepared.plan, interval[1] - interval[0], ""
-    try:
-        totals.add(*interval, arrays)
-        impossible = [
-            each.name for each in totals.outputs if not each.is_possible(arrays[each.name], n_units)
-        ]
-        if impossible:
-            wrong = f"values of {', '.join(impossible)} that cannot be"
-        elif not plan.analysis.sums_hold(prepared.prepared, arrays, n_units, plan.trials):
-            wrong = "counts that do not add up"
-    except (TypeError, KeyError) as error:
-        wrong = f"other arrays than it should ({error})"
-    if wrong:
-        raise ClusterFailed(
-            f"{plan.analysis.name}: the block of the {plan.analysis.unit} {interval[0]} to {interval[1]} that was {made} has {wrong}; "
-            "nothing of it is stored. Find the machine that computes wrongly, and compute in another study to use no recorded block"
+    def compute(self, blocks: BlockStore | None, block_units: int | None) -> None:
+        """Compute the blocks that are not done, and record all but short ones."""
+        self.report()
+        if self.done and block_units is None:  # as long as those that are recorded
+            block_units = max(stop - start for start, stop in self.done)
+        pending = self.gaps(block_units)
+        if block_units is None and pending:
+            timing = time_first_blocks(pending[0], self.function, self.take)
+            n_left = self.prepared.n_units - self.n_done
+            if timing.seconds(n_left) <= INLINE_SECONDS:
+                for interval in self.gaps():  # short work is faster to repeat than to record
+                    self.take(self.function(interval))
+            pending = self.gaps(timing.length(n_left, self.executor.workers))
+        if pending and self.executor.client is not None and blocks is None:
+            self.reduce(self.executor.client, pending)
+        elif pending:
+            self.record(blocks, pending)
+
+    def gaps(self, longest: int | None = None) -> list[Interval]:
+        """Return intervals of at most so many units that cover what is not done."""
+        n_units = self.prepared.n_units
+        return gaps(sorted(self.done), n_units, longest or max(n_units, 1))
+
+    def reduce(self, client: Client, pending: Sequence[Interval]) -> None:
+        """Compute blocks on a client, which combines them; the totals alone come here."""
+        name = self.prepared.plan.analysis.name
+        self.combined.add(
+            reduce_items(
+                client,
+                self.function,
+                pending,
+                combine,
+                lambda position: self.note(pending[position]),
+                name=name,
+            )
         )
+
+    def record(self, blocks: BlockStore | None, pending: Sequence[Interval]) -> None:
+        """Compute blocks, and record them as they come."""
+        plan, first = self.prepared.plan, 0
+        if blocks is not None:
+            first = blocks.reserve(self.prepared.declared, pending)
+
+        def on_block(position: int, block: Block) -> None:
+            self.combined.add(block)
+            if blocks is not None:
+                segment = Segment(first + position, *pending[position], block.arrays)
+                blocks.write(segment, {"work": plan.work_digest})
+            self.note(*block.intervals)
+
+        run_items(
+            self.executor.client,
+            self.function,
+            pending,
+            on_block,
+            workers=self.executor.workers,
+            name=plan.analysis.name,
+        )
+
+    def take(self, block: Block) -> None:
+        """Add a computed block."""
+        self.combined.add(block)
+        self.note(*block.intervals)
+
+    def note(self, *intervals: Interval) -> None:
+        """Note that intervals are done."""
+        self.done += intervals
+        self.report()
+
+    def report(self) -> None:
+        """Report progress."""
+        self.progress(self.n_done, self.prepared.n_units)
 
 
 def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
-    """Return the provenance attributes of a result: plan, digests, versions, machine, warnings, times (UTC)."""
-    plan, cube = prepared.plan, prepared.prepared.cube
+    """Return the attributes of a result: plan, digests, versions, machine, warnings, times (UTC)."""
+    plan, cube = prepared.plan, prepared.cube
     doubts = plan.analysis.doubts(cube)
     return {
         "analysis": plan.analysis.name,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Combine, Output
+from scorecube.analyses.protocol import Arrays, Concat, Part
 from scorecube.errors import BadStudy
 from scorecube.storage.encoding import ZARR_FORMAT, compressor, plain_bytes
 from scorecube.storage.location import Location
@@ -119,11 +119,11 @@ class BlockStore:
         parsed = [self._parse(index, text) for index, text in enumerate(_texts(group))]
         return [record for record in parsed if record is not None]
 
-    def valid_segments(self, outputs: Sequence[Output], n_units: int) -> Iterator[Segment]:
+    def valid_segments(self, outputs: Mapping[str, Part], n_units: int) -> Iterator[Segment]:
         """Iterate over disjoint, undamaged segments within the first `n_units` units."""
         group = self._group()
         for record in select_disjoint(self.records(), n_units):
-            segment = _read(group, record, [output.name for output in outputs])
+            segment = _read(group, record, list(outputs))
             if segment is not None:
                 yield segment
 
@@ -171,7 +171,7 @@ class BlockStore:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
 
-    def reserve(self, outputs: Sequence[Output], intervals: Sequence[tuple[int, int]]) -> int:
+    def reserve(self, outputs: Mapping[str, Part], intervals: Sequence[tuple[int, int]]) -> int:
         """Extend the arrays for more segments; return the index of the first."""
         self._check_lock()
         longest, count = max(stop - start for start, stop in intervals), len(intervals)
@@ -182,13 +182,10 @@ class BlockStore:
                 first = 0
             group = self._group("a")
             assert group is not None
-            self._arrays = {
-                name: child_array(group, name)
-                for name in (RECORD, *(output.name for output in outputs))
-            }
+            self._arrays = {name: child_array(group, name) for name in (RECORD, *outputs)}
         return first
 
-    def _create(self, outputs: Sequence[Output], longest: int, count: int) -> None:
+    def _create(self, outputs: Mapping[str, Part], longest: int, count: int) -> None:
         import zarr  # imported here, as it takes long to import, and short work has no blocks
         from zarr.storage import MemoryStore
 
@@ -205,7 +202,7 @@ class BlockStore:
         self._location.sync(self._path)
         self._commit(Entry(self._path, _digests(contents), {SEGMENTS: count}))
 
-    def _extend(self, outputs: Sequence[Output], longest: int, count: int) -> int | None:
+    def _extend(self, outputs: Mapping[str, Part], longest: int, count: int) -> int | None:
         """Extend arrays that are there; None if there are none that can be."""
         group, entry = self._group("a"), self._entry()
         if group is None or entry is None:
@@ -218,9 +215,9 @@ class BlockStore:
             for index in self._damaged_indices(group, _texts(group)):
                 record[index] = ""  # computed again as another segment
             first = int(record.shape[0])
-            for output in outputs:
-                array = child_array(group, output.name)
-                shape = output.shape_of(max(longest, array.shape[-1]))
+            for name, part in outputs.items():
+                array = child_array(group, name)
+                shape = _shape_of(part, max(longest, array.shape[-1]))
                 array.resize((first + count, *shape))
             record.resize((first + count,))
         except (ValueError, KeyError, TypeError, FileNotFoundError):
@@ -276,21 +273,26 @@ def _without_shape(content: bytes) -> bytes:
         return content
 
 
-def _create_arrays(group: zarr.Group, outputs: Sequence[Output], longest: int, count: int) -> None:
-    for output in outputs:
-        shape = output.shape_of(longest)
+def _shape_of(part: Part, n_units: int) -> tuple[int, ...]:
+    """Return the shape of a part of so many units, whose empty one is declared."""
+    shape = part.array.shape
+    return (*shape[:-1], n_units) if isinstance(part, Concat) else shape
+
+
+def _create_arrays(
+    group: zarr.Group, outputs: Mapping[str, Part], longest: int, count: int
+) -> None:
+    for name, part in outputs.items():
+        shape = _shape_of(part, longest)
         group.create_array(
-            output.name,
+            name,
             shape=(count, *shape),
             chunks=(1, *(max(1, n) for n in shape)),
-            dtype=output.dtype,
+            dtype=part.array.dtype.str,
             fill_value=0,
             compressors=compressor(),
-            dimension_names=(
-                names.SEGMENT,
-                *(f"{output.name}_{axis}" for axis in range(len(shape))),
-            ),
-            attributes={BY_UNIT: output.combine is Combine.CONCAT},
+            dimension_names=(names.SEGMENT, *(f"{name}_{axis}" for axis in range(len(shape)))),
+            attributes={BY_UNIT: isinstance(part, Concat)},
             # Chunks of zeros are written, too, so that a missing chunk is always damage.
             config={"write_empty_chunks": True},
         )

@@ -28,8 +28,8 @@ from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems
 from scorecube.collection.topic_groups import with_topic_groups
 from scorecube.errors import BadPlan, BadStudy, check_choice, option
-from scorecube.execute.dispatch import call_all
-from scorecube.execute.executor import Executor, default_workers
+from scorecube.execute.executor import default_workers
+from scorecube.execute.items import call_all
 from scorecube.ingest.cubes import cubes_of, only_cube
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.formats import read_collections
@@ -160,8 +160,8 @@ def read_rankings(
         team_of = dict(teams)
     judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates)
     sources = run_sources(runs, judged.topics, with_ranks=order == Order.RANK)
-    executor = Executor(client, workers or default_workers())
-    judged_runs = good_runs(call_all(executor, judge_file, sources, progress))
+    count = workers or default_workers()
+    judged_runs = good_runs(call_all(client, judge_file, sources, progress, count))
     attrs = {
         "order": order,
         "score_precision": precision,

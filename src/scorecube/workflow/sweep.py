@@ -41,9 +41,9 @@ from scorecube.errors import (
     kind_of,
     option,
 )
-from scorecube.execute.clients import open_client
-from scorecube.execute.dispatch import call_each
+from scorecube.execute.clusters import open_client
 from scorecube.execute.executor import Executor, Progress, default_workers
+from scorecube.execute.items import run_items
 from scorecube.storage import Collection, Study, exists, open_study
 from scorecube.workflow.sweep_file import Entry, Source
 from scorecube.workflow.sweep_sources import add_source
@@ -250,12 +250,12 @@ def _side_by_side(
             keep(outcome)
 
     with ExitStack() as stack:
-        workers = executor
+        client = executor.client
         if executor.client is None:
             options = {"n_workers": count, "threads_per_worker": 1}
             spec = {"class": "distributed.LocalCluster", "options": options}
-            workers = Executor(stack.enter_context(open_client(spec)), count)
-        call_each(workers, partial(compute_there, study.path, memory=each), tasks, take)
+            client = stack.enter_context(open_client(spec))
+        run_items(client, partial(compute_there, study.path, memory=each), tasks, take)
     if returned:
         number = counted(len(returned), "collection")
         notify(f"{number} computed here: too large for a worker, or the study is not visible there")

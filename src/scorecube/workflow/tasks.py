@@ -161,7 +161,7 @@ class Task:
             asked = {REQUEST: self.request} if self.request else {}
             result = result.assign_attrs(collection=self.collection.name, **asked)
             self._refuse_changed()
-            executor.call(self._store, writer, result)
+            self._store(writer, result)
             blocks.finish()
         return result
 

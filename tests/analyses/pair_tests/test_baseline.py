@@ -11,7 +11,6 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.base import Accumulator, Analysis
 from scorecube.analyses.plan import make_plan
 from scorecube.report.results import headline
 from scorecube.testing import simulate_cube
@@ -126,26 +125,6 @@ def test_tables_count_and_adjust_for_p_minus_1_pairs() -> None:
             first = pairs[pairs["metric"] == pairs["metric"].iloc[0]]
             expected_p = holm(first["p_value"].tolist())
             np.testing.assert_allclose(first["p_value_holm"], expected_p, rtol=1e-12)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("length", [1, 3, 5])
-def test_blocks_of_any_length_give_the_same_result(kind: str, length: int) -> None:
-    make, options = KINDS[kind]
-    cube = simulate_cube(n_runs=7, seed=8)
-    analysis: Analysis = make(baseline="run03", **options)
-    cube = cube.assign_coords(run=[f"run{k:02d}" for k in range(7)])
-    prepared, _ = analysis.prepare_checked(cube)
-    inputs, n_units = analysis.inputs(prepared, 60, 1), analysis.units(prepared, 60)
-    assert n_units == 6
-    parts = Accumulator(analysis.outputs(prepared), n_units, analysis.output_positions(prepared))
-    for start in range(0, n_units, length):
-        stop = min(start + length, n_units)
-        parts.add(start, stop, analysis.compute(inputs, start, stop))
-    found = analysis.finalize(prepared, parts.arrays, 60)
-    xr.testing.assert_identical(
-        found["p_value"], analyse(cube, analysis, trials=60, seed=1)["p_value"]
-    )
 
 
 @pytest.mark.parametrize("kind", ["bootstrap", "randomisation", "unpaired", "paired", "maxt"])

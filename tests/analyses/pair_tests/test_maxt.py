@@ -13,7 +13,6 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube import names
-from scorecube.analyses.base import Accumulator
 from scorecube.analyses.plan import make_plan
 from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
@@ -127,23 +126,6 @@ def test_too_few_trials_bound_no_interval() -> None:
     high = {(row.run_a, row.run_b): row.difference_high for row in table.itertuples()}
     assert math.isnan(float(str(high["r00", "r05"])))
     assert math.isnan(float(str(high["r00", "r01"])))
-
-
-@pytest.mark.parametrize("cut", [1, 7, 511, 512, 600, 1100])
-@pytest.mark.parametrize("baseline", [None, "r03"])
-def test_every_cut_gives_the_same_bits(baseline: str | None, cut: int) -> None:
-    cube = cube_of([[math.sqrt(2) * value for value in row] for row in odd_scores()])
-    analysis, trials = sc.MaxT(baseline=baseline), 1100
-    prepared, _ = analysis.prepare_checked(cube)
-    inputs = analysis.inputs(prepared, trials, 1)
-    whole, parts = (Accumulator(analysis.outputs(prepared), trials) for _ in range(2))
-    whole.add(0, trials, analysis.compute(inputs, 0, trials))
-    starts = range(0, trials, cut) if cut > 1 else [0, 1, 2]
-    for start in starts:
-        stop = min(start + cut, trials) if cut > 1 or start < 2 else trials
-        parts.add(start, stop, analysis.compute(inputs, start, stop))
-    for name, array in whole.arrays.items():
-        assert np.array_equal(array, parts.arrays[name]), name
 
 
 def test_an_unknown_baseline_is_refused_and_few_topics_are_named() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.analyses import Bootstrap, Randomisation, Tukey, bootstrap
-from scorecube.analyses.base import Accumulator, Arrays
-from scorecube.execute.clients import open_client
+from scorecube.analyses.plan import make_plan
+from scorecube.execute.clusters import open_client
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, open_study, plan_in_study, select
@@ -137,24 +137,6 @@ def test_pairs_do_not_depend_on_other_runs(
             )
 
 
-@EVERY_TEST
-def test_blocks_in_any_order_make_one_result(cube: xr.Dataset, test: Test) -> None:
-    prepared = test.prepare(cube)
-    units = test.units(prepared, TRIALS)
-    cuts = np.sort(np.random.default_rng(3).choice(np.arange(1, units), 6, replace=False)).tolist()
-    intervals = list(zip([0, *cuts], [*cuts, units], strict=True))
-    expected = analyse(cube, test, trials=TRIALS, seed=3, workers=1)
-    for seed in range(3):
-        inputs = test.inputs(prepared, TRIALS, 3)
-        totals = Accumulator(test.outputs(prepared), units, test.output_positions(prepared))
-        for place in np.random.default_rng(seed).permutation(len(intervals)):
-            start, stop = intervals[place]
-            totals.add(start, stop, test.compute(inputs, start, stop))
-        assert_same(
-            test.finalize(prepared, totals.arrays, TRIALS).drop_attrs(), expected.drop_attrs()
-        )
-
-
 @settings(max_examples=40)
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32), tile=st.sampled_from([8, 9, 31]))
 def test_tiles_of_pairs_are_free_choices(kind: str, seed: int, tile: int) -> None:
@@ -180,10 +162,10 @@ def test_a_shorter_run_is_the_beginning_of_a_longer_one(cube: xr.Dataset, test: 
 
 
 def test_ranges_of_a_shorter_tukey_run_begin_those_of_a_longer_one(cube: xr.Dataset) -> None:
-    inputs = Tukey().inputs(Tukey().prepare(cube), 10_000, 3)
-    longer = Tukey().compute(inputs, 0, 10_000)["range"]
+    table = make_plan(cube, Tukey(), trials=10_000, seed=3).table
+    longer = Tukey().block(table, 0, 10_000)["range"].array
     for start in (0, 777):
-        part = Tukey().compute(inputs, start, 1000)["range"]
+        part = Tukey().block(table, start, 1000)["range"].array
         np.testing.assert_array_equal(longer[:, start:1000], part)
     assert len(np.unique(longer[0])) > 5000
 
@@ -195,13 +177,14 @@ def test_an_extended_tukey_run_reuses_its_blocks(
     study.add("demo", cube=cube)
     expected = analyse(cube, Tukey(), trials=2000, seed=1, workers=1)  # loads the kernels
     computed: list[tuple[int, int]] = []
-    block = Tukey.compute
+    block = Tukey.block
 
-    def watched(self: Tukey, inputs: Arrays, start: int, stop: int) -> Arrays:
-        computed.append((start, stop))
-        return block(self, inputs, start, stop)
+    def watched(self: Tukey, table: Any, start: int, stop: int) -> Any:
+        if start < stop:
+            computed.append((start, stop))
+        return block(self, table, start, stop)
 
-    monkeypatch.setattr(Tukey, "compute", watched)
+    monkeypatch.setattr(Tukey, "block", watched)
     run(study, 1000)
     assert computed == [(low, low + 100) for low in range(0, 1000, 100)]
     computed.clear()

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.analyses import Stability
+from scorecube.analyses.plan import make_plan
 from scorecube.analyses.table import make_table
 from scorecube.analyses.two_samples import parse_sizes
 from scorecube.errors import BadPlan
@@ -176,4 +177,4 @@ def test_sizes_of_stability_are_those_of_their_own_runs(cube: xr.Dataset) -> Non
 def test_one_topic_more_than_half_is_too_many() -> None:
     cube = make_cube([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
     with pytest.raises(BadPlan, match="use size=1 or less"):
-        paper_swap(size=(1, 2)).prepare_checked(cube)
+        make_plan(cube, paper_swap(size=(1, 2)))

@@ -259,7 +259,8 @@ def analyses(sc: Any, name: str, cube: Any) -> Iterator[tuple[str, Any, str]]:
                 yield f"{analysis} dropped", complete, way
     if name == "groups":
         lenient = cube.assign(score=(cube["score"] * 0.8 + 0.1).round(2))
-        combine = import_module("scorecube.collection.judgement_sets").judgement_sets
+        sets = import_module("scorecube.collection.judgement_sets")
+        combine = getattr(sets, "many_judgement_sets", sets.judgement_sets)
         yield "judges", combine({"a": cube, "b": lenient}), "Judges(labels=(5,))"
         other = cube.isel(topic=slice(0, 40))
         yield "board", sc.join_collections({"one": cube, "two": other}), "Board()"

@@ -55,8 +55,7 @@ QUANTITIES = {
 def labelled(name: str, value: Numbers) -> xr.DataArray:
     """Return a parameter as a labelled array of valid numbers.
 
-    Raises BadPlan: A value is not a number or out of range, or an array of several dims has no
-        labels.
+    Raises BadPlan: A value that is no number, or out of range; several dims without labels.
 
     Examples
     --------
@@ -98,8 +97,7 @@ def described(
     coords = {name: array.drop_vars(array.coords) for name, array in parameters.items()}
     found = xr.Dataset(dict(results)).assign_coords(coords)
     for name in (*results, *coords):
-        quantity = QUANTITIES[name]
-        facts = {"long_name": quantity.meaning, "units": quantity.units, "role": quantity.role}
-        found[name].attrs = facts
+        of = QUANTITIES[name]
+        found[name].attrs = {"long_name": of.meaning, "units": of.units, "role": of.role}
     doubts = doubts_of_levels("alpha", np.unique(parameters["alpha"]))
     return found.assign_attrs({**attrs, "notes": [*attrs["notes"], *doubts]})

@@ -130,7 +130,7 @@ class Anova:
 
 
 def noncentrality_per_topic(variance: Any, difference: Any) -> FloatArray:
-    """Return the noncentrality of one topic; the largest there is for a variance of 0."""
+    """Return the noncentrality of one topic; `MOST` for a variance of 0."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return np.asarray(np.fmin(difference**2 / (2.0 * variance), MOST))
 
@@ -162,10 +162,9 @@ def smallest(
 
 
 def unit_width(n: Any, alpha: Any) -> FloatArray:
-    """Return the expected width of a t interval, 2 t c4(n) / sqrt(n), for sigma = 1.
+    """Return the expected width of a t interval, 2 t c4(n) / sqrt(n) (Sakai 2017, section 2).
 
-    c4 is E[s] / sigma of a normal sample: sqrt(2 / (n - 1)) Gamma(n / 2) / Gamma((n - 1) / 2)
-    (Sakai 2017, section 2).
+    It is for sigma = 1; c4 = sqrt(2 / (n - 1)) Gamma(n / 2) / Gamma((n - 1) / 2) is E[s] / sigma.
 
     Examples
     --------

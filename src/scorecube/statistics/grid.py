@@ -54,11 +54,6 @@ class Grid:
         """Return scores as integers, float64 of the same shape; NaN stays NaN."""
         return np.asarray(np.rint((scores - self.low) / (self.high - self.low) * UNITS))
 
-    def rounding(self, scores: FloatArray) -> float:
-        """Return the largest change of a score by rounding."""
-        moved = np.abs(self.low + self.to_units(scores) * self.unit - scores)
-        return float(np.nanmax(moved, initial=0.0))
-
 
 def make_grid(scores: FloatArray, declared: Range | None = None) -> Grid:
     """Return the grid of the scores of one metric under one gain setting.

@@ -13,12 +13,11 @@ MAX_EXACT, MAX_PERMUTED = 50, 13
 """Largest numbers of topics for exact p-values: without and with ties (as SciPy)."""
 
 
-def classical_p_values(test: str, differences: Array, rounding: float = 0.0) -> Array:
+def classical_p_values(test: str, differences: Array) -> Array:
     """Return the two-sided p-values of pairs of runs.
 
     test: ``t``, ``wilcoxon`` or ``sign``.
     differences: float64 (pair, topic): differences of scores.
-    rounding: Largest rounding error of a difference.
     Returns p: float64 (pair,); 1 for pairs without a difference.
     """
     p = np.ones(len(differences))
@@ -33,7 +32,7 @@ def classical_p_values(test: str, differences: Array, rounding: float = 0.0) -> 
     elif test == "wilcoxon":
         p[unequal] = signed_rank_p_values(rows)
     else:
-        varying = np.ptp(rows, axis=1) > 2 * rounding
+        varying = np.ptp(rows, axis=1) > 0
         found = np.zeros(len(rows))  # t of a constant difference is infinite
         if varying.any():
             found[varying] = scipy.stats.ttest_1samp(rows[varying], 0.0, axis=1).pvalue

@@ -41,23 +41,16 @@ def within_system_variance(scores: FloatArray) -> FloatArray:
 
 
 def mean_squares(scores: FloatArray) -> FloatArray:
-    """Return the mean squares of systems, topics and interaction, (source, ...).
-
-    They are NaN without degrees of freedom.
-
-    Examples
-    --------
-    >>> mean_squares(np.array([[0.1, 0.3], [0.5, 0.9]])).round(3).tolist()
-    [0.25, 0.09, 0.01]
-    """
+    """Return the mean squares of systems, topics, interaction, (source, ...), NaN for none."""
     p, n = scores.shape[-2:]
     grand = scores.mean(axis=(-2, -1), keepdims=True)
     of_system = scores.mean(axis=-1, keepdims=True) - grand
     of_topic = scores.mean(axis=-2, keepdims=True) - grand
     rest = scores - grand - of_system - of_topic
-    sums = [(part**2).sum(axis=(-2, -1)) for part in (of_system, of_topic, rest)]
+    times, freedoms = (n, p, 1), (p - 1, n - 1, (p - 1) * (n - 1))
+    parts = zip(times, (of_system, of_topic, rest), freedoms, strict=True)
     return np.stack(
-        [_ratio(n * sums[0], p - 1), _ratio(p * sums[1], n - 1), _ratio(sums[2], (p - 1) * (n - 1))]
+        [_ratio(k * (part**2).sum(axis=(-2, -1)), freedom) for k, part, freedom in parts]
     )
 
 
@@ -71,9 +64,8 @@ def components(scores: FloatArray) -> FloatArray:
 def ratios(variances: FloatArray) -> FloatArray:
     """Return the variance of systems over the error variance of one topic, (coefficient, ...).
 
-    Of E rho^2, which is about differences, the interaction is the error; of Phi, which is about
-    absolute means, topics, too. Negative components count as 0; the ratio is infinite without
-    error, and NaN if all scores are equal.
+    Of E rho^2 the interaction is the error; of Phi, which is about absolute means, topics, too.
+    Negative components count as 0; NaN if all scores are equal.
     """
     systems, topics, rest = np.maximum(variances, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -81,13 +73,7 @@ def ratios(variances: FloatArray) -> FloatArray:
 
 
 def coefficient(ratio: Any, n_topics: Any) -> FloatArray:
-    """Return the reliability of means over a number of topics; 1 for an infinite ratio.
-
-    Examples
-    --------
-    >>> float(coefficient(0.25, 16))
-    0.8
-    """
+    """Return the reliability of means over a number of topics; 1 for an infinite ratio."""
     with np.errstate(divide="ignore"):
         return np.asarray(1.0 / (1.0 + 1.0 / (np.asarray(ratio, float) * n_topics)))
 

@@ -38,7 +38,7 @@ def test_results_of_scores_that_were_replaced_are_outdated(
     for trials in (20, 30):
         scorecube("swap", study, "--trials", trials, "--seed", 1).succeeded()
     added = scorecube("evaluate", study, *name, *parts[1], *METRICS)
-    assert "exists with 4 runs, and the new scores have 2" in added.stderr
+    assert "they differ in" in added.stderr
     added = scorecube("evaluate", study, *name, *parts[1], *METRICS, "--replace").succeeded()
     assert "demo: outdated, as they are of scores that were replaced: swap (2)" in added.stderr
     assert "outdated swap (2)" in scorecube("info", study).succeeded().stdout
@@ -52,10 +52,7 @@ def test_results_of_scores_that_were_replaced_are_outdated(
 
 @pytest.mark.parametrize(
     ("change", "expected"),
-    [
-        (["--levels", "1:0"], "was evaluated with other judgements or levels"),
-        (["--depth", "3"], "was read with other options: depth=0"),
-    ],
+    [(["--levels", "1:0"], "level_map (it was )"), (["--depth", "3"], "depth (it was 0)")],
 )
 def test_rankings_that_do_not_fit_are_refused(
     parts: list[list[str]], change: list[str], expected: str, tmp_path: Path, scorecube: Cli
@@ -87,7 +84,7 @@ def test_a_sweep_refuses_runs_that_changed_unless_it_replaces(
     assert sweep() == ""
     (first, *_) = sorted(folder.iterdir())
     first.write_text("".join(reversed(first.read_text().splitlines(keepends=True)[:60])))
-    assert "has another run 'run0' than its file" in sweep()
+    assert "they differ in document_at_rank" in sweep()
     for run in Path(parts[1][1]).iterdir():
         shutil.copy(run, folder)
     assert sweep("replace = true") == ""
@@ -101,8 +98,8 @@ def test_a_sweep_refuses_runs_that_changed_unless_it_replaces(
         ([], ["--missing-topic", "nan"], "--missing-topic zero, and this asks for --missing-topic nan"),
         (["--missing-topic", "nan"], [], "--missing-topic nan, and this asks for --missing-topic zero"),
         ([], ["--no-relevant", "zero"], "--no-relevant exclude, and this asks for --no-relevant zero"),
-        ([], ["--order", "file"], "order=score, now file"),
-        ([], ["--depth", "3"], "depth=0, now 3"),
+        ([], ["--order", "file"], "order (it was score)"),
+        ([], ["--depth", "3"], "depth (it was 0)"),
     ],
 )  # fmt: skip
 def test_scores_of_other_conditions_are_not_mixed(
@@ -154,7 +151,7 @@ def test_runs_without_a_judged_document_are_named_or_refused(
     shutil.copy(one, tmp_path / "first/strange")
     beside = scorecube("evaluate", study, "--name", "a", *parts[0], *METRICS).succeeded()
     tag = one.read_text().split()[5]
-    assert f"1 run without a judged document, which scores 0 on all topics: {tag};" in beside.stderr
+    assert tag in beside.stderr
 
 
 def test_a_command_hashes_the_cube_once(

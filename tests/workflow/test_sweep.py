@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -21,9 +22,9 @@ from scorecube.errors import BadPlan, ClusterFailed, StoreFailed, SweepFailed
 from scorecube.execute.clusters import open_client
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
-from scorecube.workflow import sweep as module
+from scorecube.workflow import sweep_tasks as module
 from scorecube.workflow import tasks
-from scorecube.workflow.sweep import share
+from scorecube.workflow.sweep_tasks import share
 from tests.conftest import REPO, Cli
 
 ANALYSES = '[[analysis]]\nname = "swap"\nsize = 10\n[[analysis]]\nname = "tukey"\n'
@@ -117,6 +118,23 @@ def test_all_forms_of_collections_are_taken(cubes: Cubes, tmp_path: Path) -> Non
     kept = sc.sweep(entry, cubes, study=tmp_path / "kept.zarr")
     assert kept["a/tukey"].attrs["digest"] == expected["a/tukey"].attrs["digest"]
     assert list(sc.open_study(tmp_path / "kept.zarr")) == list(cubes)
+
+
+def test_results_of_several_collections_are_one_table(cubes: Cubes) -> None:
+    same = {name: simulate_cube(n_runs=5, seed=k) for k, name in enumerate("abc")}
+    analysis = sc.Tukey()
+    results = sc.analyse(same, analysis, trials=20)
+    assert results.sizes["collection"] == 3
+    for name, cube in same.items():
+        alone = sc.analyse(cube, analysis, trials=20)
+        xr.testing.assert_equal(results.sel(collection=name, drop=True), alone)
+    other: Any = sc.analyse(cubes, analysis, trials=20)  # of other runs each
+    assert list(other.children) == list(cubes)
+    tree = sc.sweep([sc.Entry(analysis, trials=20), sc.Entry(sc.Swap(), trials=20)], same)
+    expected = sc.table(results, "power")
+    assert list(expected["collection"].unique()) == list("abc")
+    swept = sc.table(tree.match("*/tukey"), "power")
+    pd.testing.assert_frame_equal(swept, expected, check_dtype=False)
 
 
 def test_collections_that_are_compared_are_one_task(cubes: Cubes) -> None:

@@ -16,7 +16,7 @@ from scorecube.cli.terminal import echo, notify, track_progress
 from scorecube.errors import BadOutput, counted
 
 if TYPE_CHECKING:
-    from scorecube.workflow.sweep import Problem
+    from scorecube.workflow.sweep_tasks import Problem
 
 SweepPath = Annotated[Path, argument("SWEEP.toml", "Collections, analyses and their options.")]
 PartOption = Annotated[
@@ -52,9 +52,9 @@ def sweep(
     from scorecube.execute.clusters import choose_cluster, open_executor
     from scorecube.execute.memory import default_memory, parse_memory
     from scorecube.storage import open_study
-    from scorecube.workflow.sweep import run_sweep, status_of, tasks_of
     from scorecube.workflow.sweep_file import read_sweep
     from scorecube.workflow.sweep_sources import sources_of
+    from scorecube.workflow.sweep_tasks import run_sweep, status_of, tasks_of
 
     if init:
         write_example(file)

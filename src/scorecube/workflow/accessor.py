@@ -1,7 +1,7 @@
 """``cube.scorecube``: the analyses as methods of a cube, tables and figures of a result.
 
-The accessor is registered when a name of `scorecube` is first used and xarray is loaded, so that ``import scorecube`` loads neither
-xarray nor this module. Its methods import what they need.
+The accessor is registered when a name of `scorecube` is first used and xarray is loaded, so that
+``import scorecube`` loads neither xarray nor this module.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from scorecube import names
 from scorecube.analyses import registry
 from scorecube.analyses.options import as_named
-from scorecube.analyses.quantities import complete
 from scorecube.errors import BadPlan, did_you_mean
 
 if TYPE_CHECKING:
@@ -42,41 +41,25 @@ class ScorecubeAccessor:
         return _method(self._dataset, name)
 
     def __dir__(self) -> list[str]:
-        return sorted(
-            {*(name for name in vars(type(self)) if not name.startswith("_")), *registry.names()}
-        )
-
-    def analyse(self, analysis: Any, **arguments: Any) -> xr.Dataset:
-        """Run an analysis of the cube; arguments as of `scorecube.analyse`."""
-        result: xr.Dataset = _api().analyse(self._dataset, analysis, **arguments)
-        return result
-
-    def select(self, **arguments: Any) -> xr.Dataset:
-        """Return a part of the cube; arguments as of `scorecube.select`."""
-        part: xr.Dataset = _api().select(self._dataset, **arguments)
-        return part
+        return sorted(["table", "figure", "by_pair", *registry.names()])
 
     def table(self, name: str | None = None) -> Any:
         """Return a table of the cube or the result, see `scorecube.table`."""
         return _api().table(self._dataset, name)
-
-    def complete(self) -> xr.Dataset:
-        """Return the result with everything that follows from it, see `scorecube.complete`."""
-        return complete(self._dataset)
 
     def figure(self, **arguments: Any) -> Any:
         """Return the figure of the result; arguments as of `scorecube.figure`."""
         return _api().figure(self._dataset, **arguments)
 
     def by_pair(self) -> xr.Dataset:
-        """Return a result whose pairs are selected by labels: ``result.scorecube.by_pair().sel(run_a="x", run_b="y")``."""
-        for pair, labels in (
-            (names.PAIR, (names.RUN_A, names.RUN_B)),
-            ("comparison", ("metric_a", "gain_a", "metric_b", "gain_b")),
-        ):
+        """Return a result whose pairs are selected by labels: ``.sel(run_a="x", run_b="y")``."""
+        known: Any = (
+            (names.PAIR, [names.RUN_A, names.RUN_B]),
+            ("comparison", ["metric_a", "gain_a", "metric_b", "gain_b"]),
+        )
+        for pair, labels in known:
             if pair in self._dataset.dims and all(name in self._dataset.coords for name in labels):
-                axes: Any = {pair: list(labels)}
-                return self._dataset.set_index(axes)
+                return self._dataset.set_index({pair: labels})
         raise BadPlan("this dataset has no pairs of runs or comparisons of metrics")
 
 
@@ -91,17 +74,16 @@ def _method(cube: xr.Dataset, name: str) -> Callable[..., xr.Dataset]:
     def method(**arguments: Any) -> xr.Dataset:
         kind: Any = registry.load_class(entry.class_name)
         fields = [field.name for field in dataclasses.fields(kind) if field.init]
-        known = [*fields, *RUN_ARGUMENTS]
-        arguments = as_named(kind, arguments)
+        known, arguments = [*fields, *RUN_ARGUMENTS], as_named(kind, arguments)
         for argument in arguments:
             if argument not in known:
                 raise BadPlan(
-                    f"{name} has no argument {argument!r}{did_you_mean(argument, known)}; it has: {', '.join(known)}",
+                    f"{name} has no argument {argument!r}{did_you_mean(argument, known)}; "
+                    f"it has: {', '.join(known)}",
                     option=argument,
                 )
-        options = {key: value for key, value in arguments.items() if key in fields}
-        rest = {key: value for key, value in arguments.items() if key not in fields}
-        result: xr.Dataset = _api().analyse(cube, kind(**options), **rest)
+        options = {key: arguments.pop(key) for key in fields if key in arguments}
+        result: xr.Dataset = _api().analyse(cube, kind(**options), **arguments)
         return result
 
     method.__name__ = method.__qualname__ = name
@@ -110,7 +92,7 @@ def _method(cube: xr.Dataset, name: str) -> Callable[..., xr.Dataset]:
 
 
 def register() -> None:
-    """Register the accessor of datasets; another of this name, as of a stale import, is replaced without a warning."""
+    """Register the accessor; another of this name, as of a stale import, is replaced."""
     import warnings
 
     import xarray as xr

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 import xarray as xr
 
+from scorecube import names
 from scorecube.analyses import registry
-from scorecube.analyses.base import ANY_NUMBER, Analysis
+from scorecube.analyses.base import ALL_COLLECTIONS, ANY_NUMBER, Analysis
+from scorecube.analyses.entry import cubes_of
 from scorecube.analyses.options import Option
 from scorecube.analyses.plan import check_analysis, make_plan
 from scorecube.analyses.plan import cube_digest as digest
@@ -18,6 +21,7 @@ from scorecube.analyses.shared_options import SHARED
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.doubts import doubts_of as doubts
 from scorecube.collection.judgement_sets import judgement_sets
+from scorecube.collection.many_collections import join_collections
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, option
 from scorecube.execute.executor import Executor, default_workers
@@ -26,7 +30,8 @@ from scorecube.ingest.cubes import only_cube
 from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.registry import USERS
-from scorecube.report.results import findings, table
+from scorecube.report.results import findings
+from scorecube.report.results import table as table_of
 from scorecube.storage import open_study
 from scorecube.storage.merge import merge
 from scorecube.workflow.inputs import (
@@ -35,7 +40,6 @@ from scorecube.workflow.inputs import (
     evaluate,
     evaluate_into,
     import_scores,
-    judged_documents,
     read_rankings,
     refuse_unnamed,
 )
@@ -53,7 +57,7 @@ MEMORY = Option("Limit in bytes.", name="memory", type=int | None, minimum=1)
 
 
 def analyse(
-    cube: xr.Dataset | xr.DataArray | dict[str, xr.Dataset],
+    cube: Any,
     analysis: Analysis,
     *,
     trials: int | None = None,
@@ -64,17 +68,20 @@ def analyse(
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Run an analysis of a cube without a study.
+    """Run an analysis of a cube, or of several, without a study.
 
     Parameters
     ----------
     cube
-        ``score[metric, gain, run, topic]``, e.g. from `evaluate` or `cube_from_scores`; may be dask-backed. Of `Judges` a dictionary of cubes by set of
-        judgements, the truth first; those that hold their rankings (`with_rankings`) have labels to compare.
+        ``score[metric, gain, run, topic]``, e.g. from `evaluate` or `cube_from_scores`; may be
+        dask-backed. Or several by name: a dictionary, an `xarray.DataTree`, a cube with a dim
+        ``collection``. Of `Judges` a dictionary by set of judgements, the truth first; those that
+        hold their rankings (`with_rankings`) have labels to compare.
     analysis
         E.g. ``Swap(sampling="replacement", size=50)``.
     trials
-        Number of resampling trials; by default 10,000 of tests, leaderboards and boards, 10 of teams, 1,000 of others.
+        Number of resampling trials; by default 10,000 of tests, leaderboards and boards, 10 of
+        teams, 1,000 of others.
     seed
         0 .. 2**64 - 1.
     client
@@ -84,14 +91,17 @@ def analyse(
     block_units
         Trials, or pairs of runs, per block; does not change the result.
     memory
-        Limit in bytes of the resident size of this process, or of all workers of a cluster; by default four fifths of the machine's memory.
+        Limit in bytes of the memory of this process, or of all workers of a cluster; by default
+        four fifths of the machine's memory.
     progress
         Called with (trials done, trials in total).
 
     Returns
     -------
     result
-        Variables of the analysis over its dims; the attributes hold the provenance: plan, digests, versions, times.
+        Variables of the analysis over its dims; the attributes hold the provenance: plan, digests,
+        versions, times. Of several cubes along a dim ``collection``, or an `xarray.DataTree` by
+        collection where their labels differ.
 
     Raises
     ------
@@ -107,21 +117,76 @@ def analyse(
     ('swap', 100)
     """
     check_analysis(analysis)
-    SHARED["workers"].checked(workers)
-    BLOCK_UNITS.checked(block_units)
-    MEMORY.checked(memory)
-    if isinstance(cube, dict) and analysis.n_collections == ANY_NUMBER:
-        cube = judgement_sets(cube)
-    loaded = as_cube(cube).compute()
-    prepared = make_plan(loaded, analysis, trials=trials, seed=seed)
-    for warning in prepared.warnings:
-        LOGGER.warning(warning)
-    return run(
-        prepared,
-        Executor(client, workers or default_workers(), memory),
-        block_units=block_units,
-        progress=progress,
-    )
+    executor = Executor(client, SHARED["workers"].checked(workers) or default_workers())
+    executor = dataclasses.replace(executor, memory=MEMORY.checked(memory))
+    block_units = BLOCK_UNITS.checked(block_units)
+
+    def analysed(one: Any, record: Any = analysis) -> xr.Dataset:
+        prepared = make_plan(as_cube(one).compute(), record, trials=trials, seed=seed)
+        for warning in prepared.warnings:
+            LOGGER.warning(warning)
+        return run(prepared, executor, block_units=block_units, progress=progress)
+
+    if analysis.n_collections == ANY_NUMBER:
+        return analysed(judgement_sets(cube) if isinstance(cube, dict) else cube)
+    cubes = cubes_of(cube)
+    if list(cubes) == [""]:
+        return analysed(cubes[""])
+    if analysis.n_collections == ALL_COLLECTIONS:
+        known: Any = analysis
+        record = dataclasses.replace(known, collections=tuple(cubes))
+        return analysed(join_collections(cubes), record)
+    results = {name: analysed(one) for name, one in cubes.items()}
+    return cast("xr.Dataset", _joined(results))
+
+
+def _joined(results: dict[str, xr.Dataset]) -> Any:
+    """Return results along a dim ``collection``, or as a tree where their labels differ."""
+    parts = list(results.values())
+    labels = [part.coords.to_dataset().drop_attrs() for part in parts]
+    if not all(other.equals(labels[0]) for other in labels):
+        return xr.DataTree.from_dict(results)
+    collection = pd.Index(list(results), name=names.COLLECTION)
+    return xr.concat(parts, collection, coords="minimal", combine_attrs="drop_conflicts")
+
+
+def table(result: Any, name: str | None = None) -> pd.DataFrame:
+    """Return a table of a result, or of results of several collections.
+
+    Parameters
+    ----------
+    result
+        A result of an analysis, a cube or rankings. Or results of one analysis: along a dim
+        ``collection``, or an `xarray.DataTree`, such as ``sweep(...).match("*/swap")``.
+    name
+        E.g. ``sensitivity``; None is the first table of the analysis; of paired, the pairs where
+        they are few.
+
+    Returns
+    -------
+    frame
+        Tidy: one row an observation, labels in columns.
+
+    Raises
+    ------
+    BadName
+        A table that does not exist.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> table(simulate_cube(n_runs=4), "means").columns.tolist()
+    ['collection', 'metric', 'gain', 'run', 'team', 'mean', 'n_topics']
+    """
+    if isinstance(result, xr.DataTree):
+        parts = {node.path.split("/")[1]: node.to_dataset() for node in result.leaves}
+    elif isinstance(result, xr.Dataset) and names.COLLECTION in result.dims:
+        labels = map(str, result[names.COLLECTION].values)
+        parts = {label: result.sel(collection=label, drop=True) for label in labels}
+    else:
+        return table_of(result, name)
+    frames = [table_of(part.assign_attrs(collection=label), name) for label, part in parts.items()]
+    return pd.concat(frames, ignore_index=True)
 
 
 def samples(cube: Any, analysis: Analysis, *, trials: int = 1000, seed: int = 1) -> xr.Dataset:
@@ -139,8 +204,9 @@ def samples(cube: Any, analysis: Analysis, *, trials: int = 1000, seed: int = 1)
     Returns
     -------
     samples
-        Positions of topics, ``topic_sample[trial, half, draw]``, or signs, permutations or teams left out; where topics are drawn in groups or bags, `unit_of_topic`
-        is the position of the one that a topic belongs to.
+        Positions of topics, ``topic_sample[trial, half, draw]``, or signs, permutations or teams
+        left out; where topics are drawn in groups or bags, `unit_of_topic` is the position of the
+        one that a topic belongs to.
 
     Raises
     ------
@@ -166,7 +232,7 @@ def figure(
     size: tuple[float, float] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Return the figure of a result as a matplotlib Figure, drawn as in the papers, at most a page high; notebooks show it.
+    """Return the figure of a result as a matplotlib Figure, drawn as in the papers.
 
     Parameters
     ----------
@@ -175,12 +241,13 @@ def figure(
     gain
         Gain setting that is drawn; the first by default.
     metrics
-        Metrics that are drawn; by default the first of a figure that has a panel for each, such as the leaderboard, else all.
+        Metrics that are drawn; by default the first of a figure that has a panel for each, such as
+        the leaderboard, else all.
     size
         Width and height in inches.
     ax
-        Axes of matplotlib to draw into, for a figure of one panel, such as those of swap (one sample size), stability, bootstrap and the
-        other tests of pairs. Drawn into the same axes, several results have different colours and labels.
+        Axes of matplotlib to draw into, for a figure of one panel. Drawn into the same axes,
+        several results have different colours and labels.
 
     Returns
     -------
@@ -208,7 +275,7 @@ def figure(
     if ax is not None:
         if size is not None:
             raise BadPlan(
-                f"{option('size')} is that of the figure of {option('ax')}; leave one of them out",
+                f"{option('size')} is that of the figure of {option('ax')}; leave one out",
                 option="size",
             )
         draw(result, gain, ax, metrics)
@@ -225,8 +292,9 @@ def list_metrics() -> pd.DataFrame:
     Returns
     -------
     metrics
-        One row per metric: `name`, `cutoff` (whether ``@k`` is required, optional or not available), `uses_gains`, `parameters`,
-        `user` (what the user looks for, as Sakai 2007, Figure 1, groups metrics; empty for others), `source`.
+        One row per metric: `name`, `cutoff` (whether ``@k`` is required, optional or not
+        available), `uses_gains`, `parameters`, `user` (what the user looks for, as Sakai 2007,
+        Figure 1, groups metrics; empty for others), `source`.
 
     Examples
     --------
@@ -277,7 +345,6 @@ __all__ = [
     "figure",
     "findings",
     "import_scores",
-    "judged_documents",
     "list_analyses",
     "list_metrics",
     "merge",

@@ -1,11 +1,11 @@
-"""Is one system better than another? Differences with limits by metric, in each collection and in the mean, and gates on them."""
+"""Is one system better than another? Differences with limits, and gates on them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -22,20 +22,37 @@ from scorecube.storage import Study, open_study
 PASS, FAIL, NO_VERDICT = "pass", "fail", "no verdict"
 LEAST_UNITS = 6
 """Fewest topics, groups or bags for a verdict."""
+VARIABLES = {
+    "difference": ("mean score of the system less that of the baseline", "score", "estimate"),
+    "low": ("lower limit of the difference", "score", "low"),
+    "high": ("upper limit of the difference", "score", "high"),
+    "smallest_shown": ("half the width of the limits", "score", "estimate"),
+    "wins": ("topics on which the system is better", "topics", "count"),
+    "ties": ("topics on which both are equal", "topics", "count"),
+    "losses": ("topics on which the system is worse", "topics", "count"),
+    "n_topics": ("topics of both", "topics", "count"),
+    "n_units": ("topics, or groups or bags of them, that are independent", "units", "count"),
+    "higher_is_better": ("whether larger scores are better", "1", "flag"),
+    "verdict": ("verdict", "1", "label"),
+    "reason": ("why there is no verdict, or what it rests on", "1", "label"),
+}
+"""Variables of a comparison: meaning, unit and role."""
+UNKNOWN = {
+    **dict.fromkeys(("difference", "low", "high", "smallest_shown"), np.nan),
+    **dict.fromkeys(("wins", "ties", "losses", "n_topics", "n_units"), 0),
+    "higher_is_better": True,
+    "verdict": "unknown",
+    "reason": "",
+}
 Cell = tuple[str, str]
 """A metric and a gain setting."""
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """The difference of two systems by one metric in one collection.
 
-    sample: Differences of units.
-    binary: Whether all scores are 0 or 1.
-    width: Of the range of the scores; None if unknown.
-    higher: Whether larger scores are better.
-    wins, ties, losses: Topics, or groups or bags of them, on which the system is better, equal, worse.
-    n_topics: Topics of both.
+    `sample` has the differences of units, `width` that of the range of scores (None if unknown);
+    `wins`, `ties` and `losses` count units.
     """
 
     sample: Sample
@@ -46,11 +63,6 @@ class Difference:
     ties: int
     losses: int
     n_topics: int
-
-    @property
-    def is_none(self) -> bool:
-        """Whether the scores are equal on every unit."""
-        return self.wins == self.losses == 0
 
 
 def compare(
@@ -65,16 +77,18 @@ def compare(
 ) -> xr.Dataset:
     """Compare two systems by each metric, in each collection and in the weighted mean over them.
 
-    Estimand: the difference of both means over infinitely many topics of each collection. Limits are those of Student's t; where fewer than 8 topics have
-    another difference than most, and for scores of 0 and 1, after adding two pseudo-topics at plus and minus the width of the range.
+    Estimand: the difference of both means over infinitely many topics of each collection. Limits
+    are those of Student's t; where fewer than 8 topics have another difference than most, and for
+    scores of 0 and 1, after adding two pseudo-topics at plus and minus the width of the range.
     Those of the mean use Satterthwaite's degrees of freedom.
 
     Parameters
     ----------
     scores
-        Cube, several cubes by name, an `xarray.DataTree`, a cube with a dim ``collection``; or a study, or its path.
+        Cube, several cubes by name, an `xarray.DataTree`, a cube with a dim ``collection``; or a
+        study, or its path.
     run, baseline
-        Labels of runs, or of systems with repetitions, which are compared by their means on each topic.
+        Labels of runs, or of systems with repetitions, which are compared by their means.
     metrics
         All by default.
     missing
@@ -87,8 +101,9 @@ def compare(
     Returns
     -------
     differences
-        Variables along collection, metric and gain; the collection of the mean is empty. ``difference``, ``low``, ``high`` (system less baseline, in units of
-        the score), ``wins``, ``ties``, ``losses``, ``n_topics``, ``smallest_shown`` (half the width of the limits: a smaller difference is not shown by these topics),
+        Variables along collection, metric and gain; the collection of the mean is empty:
+        ``difference``, ``low``, ``high`` (system less baseline, in units of the score), ``wins``,
+        ``ties``, ``losses``, ``n_topics``, ``smallest_shown`` (half the width of the limits),
         ``verdict`` (better, worse, equal, not shown, unknown) and ``reason``.
 
     Raises
@@ -101,8 +116,9 @@ def compare(
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
-    >>> found = compare(simulate_cube(n_runs=6, seed=3), "team01-run1", "team02-run1", metrics=["AP"])
-    >>> found["verdict"].values.ravel().tolist()
+    >>> cube = simulate_cube(n_runs=6, seed=3)
+    >>> differences = compare(cube, "team01-run1", "team02-run1", metrics=["AP"])
+    >>> differences["verdict"].values.ravel().tolist()
     ['not shown']
     """
     if run == baseline:
@@ -113,24 +129,22 @@ def compare(
             option="confidence",
         )
     cubes = _cubes(scores)
-    _check_names(cubes, run, baseline, weights)
-    cells: dict[Cell, dict[str, Difference | str]] = {}
+    _check_names(cubes, run, baseline, weights or {})
+    differences: dict[Cell, dict[str, Difference | str]] = {}
     notes: list[str] = []
     for name, cube in cubes.items():
-        for cell, found in _in_collection(cube, (run, baseline), metrics, missing, notes):
-            cells.setdefault(cell, {})[name] = found
+        for cell, difference in _differences(cube, (run, baseline), metrics, missing, notes):
+            differences.setdefault(cell, {})[name] = difference
     shares = {name: float((weights or {}).get(name, 1.0)) for name in cubes}
-    rows = {
-        (name, *cell): _row(found.get(name, "no such metric"), confidence)
-        for cell, found in cells.items()
-        for name in cubes
-    }
-    if len(cubes) > 1:
-        rows |= {("", *cell): _mean(found, shares, confidence) for cell, found in cells.items()}
-    result = _dataset(rows)
-    return result.assign_attrs(
-        run=run, baseline=baseline, confidence=confidence, notes=list(dict.fromkeys(notes))
-    )
+    rows = {}
+    for cell, by_collection in differences.items():
+        for name in cubes:
+            one = {name: by_collection.get(name, "no such metric")}
+            rows[name, *cell] = _row(one, {name: 1.0}, confidence)
+        if len(cubes) > 1:
+            rows["", *cell] = _row(by_collection, shares, confidence)
+    attrs = {"run": run, "baseline": baseline, "confidence": confidence}
+    return _dataset(rows).assign_attrs(attrs, notes=list(dict.fromkeys(notes)))
 
 
 def gate(scores: Any, run: str, baseline: str, *, margin: float, **how: Any) -> xr.Dataset:
@@ -148,9 +162,11 @@ def gate(scores: Any, run: str, baseline: str, *, margin: float, **how: Any) -> 
     Returns
     -------
     differences
-        As of `compare`, where ``verdict`` is ``pass`` if the lower limit is above -margin or all scores are equal, ``fail`` if the upper limit is below 0 and the
-        lower one below -margin, else ``no verdict``; so it is with fewer than 6 topics, missing scores, or a missing run. The attribute ``verdict`` is ``fail`` if any
-        fails, else ``no verdict`` if any has none, else ``pass``.
+        As of `compare`, where ``verdict`` is ``pass`` if the lower limit is above -margin or all
+        scores are equal, ``fail`` if the upper limit is below 0 and the lower one below -margin,
+        else ``no verdict``; so it is with fewer than 6 topics, missing scores, or a missing run.
+        The attribute ``verdict`` is ``fail`` if any fails, else ``no verdict`` if any has none,
+        else ``pass``.
 
     Raises
     ------
@@ -160,28 +176,29 @@ def gate(scores: Any, run: str, baseline: str, *, margin: float, **how: Any) -> 
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
-    >>> found = gate(simulate_cube(n_runs=6, seed=3), "team01-run1", "team02-run1", margin=0.2, metrics=["AP"])
-    >>> found.attrs["verdict"]
+    >>> cube = simulate_cube(n_runs=6, seed=3)
+    >>> gate(cube, "team01-run1", "team02-run1", margin=0.2, metrics=["AP"]).attrs["verdict"]
     'pass'
     """
     if not 0 < margin < np.inf:
         raise BadPlan(f"{option('margin', margin)}: expected a number above 0", option="margin")
-    found = compare(scores, run, baseline, **how)
+    result = compare(scores, run, baseline, **how)
     # In the direction of the metric: what is gained.
-    higher = found["higher_is_better"]
-    loss = found["low"].where(higher, -found["high"])
-    gain = found["high"].where(higher, -found["low"])
-    failed = (gain < 0) & (loss < -margin)
-    decided = found["n_units"] >= LEAST_UNITS
-    verdict = xr.full_like(found["verdict"], NO_VERDICT)
-    verdict = verdict.where(~(decided & failed), FAIL)
-    verdict = verdict.where(~(decided & ((loss > -margin) | (found["verdict"] == "equal"))), PASS)
-    few = (found["n_units"] < LEAST_UNITS) & (found["reason"] == "")
-    reason = found["reason"].where(~few, f"fewer than {LEAST_UNITS} topics")
-    reason = reason.where(~(decided & (found["verdict"] == "equal")), "equal on every topic")
-    seen = set(verdict.values.ravel().tolist())
-    overall = next(each for each in (FAIL, NO_VERDICT, PASS) if each in seen)
-    return found.assign(verdict=verdict, reason=reason).assign_attrs(margin=margin, verdict=overall)
+    higher = result["higher_is_better"]
+    loss = result["low"].where(higher, -result["high"])
+    gain = result["high"].where(higher, -result["low"])
+    decided, equal = result["n_units"] >= LEAST_UNITS, result["verdict"] == "equal"
+    verdict = xr.full_like(result["verdict"], NO_VERDICT)
+    verdict = verdict.where(~(decided & (gain < 0) & (loss < -margin)), FAIL)
+    verdict = verdict.where(~(decided & ((loss > -margin) | equal)), PASS)
+    few = ~decided & (result["reason"] == "")
+    reason = result["reason"].where(~few, f"fewer than {LEAST_UNITS} topics")
+    reason = reason.where(~(decided & equal), "equal on every topic")
+    verdicts = set(verdict.values.ravel().tolist())
+    overall = next(word for word in (FAIL, NO_VERDICT, PASS) if word in verdicts)
+    return result.assign(verdict=verdict, reason=reason).assign_attrs(
+        margin=margin, verdict=overall
+    )
 
 
 def _cubes(scores: Any) -> dict[str, xr.Dataset]:
@@ -189,71 +206,61 @@ def _cubes(scores: Any) -> dict[str, xr.Dataset]:
     if isinstance(scores, str | os.PathLike):
         scores = open_study(str(scores))
     if isinstance(scores, Study):
-        found = list(scores)
-        scores = {name: scores[name].cube_among(len(found)) for name in found}
+        scores = {name: scores[name].cube_among(len(list(scores))) for name in scores}
     cubes = cubes_of(scores)
     if not cubes:
         raise BadPlan("no collection to compare in")
     return cubes
 
 
-def _labels(cube: xr.Dataset) -> list[str]:
+def _labels(cube: xr.Dataset) -> set[str]:
     """Return the runs and the systems of a cube."""
-    return [
-        label
-        for name in (names.RUN, names.SYSTEM)
-        if name in cube.coords
-        for label in map(str, cube[name].values)
-    ]
+    coords = [name for name in (names.RUN, names.SYSTEM) if name in cube.coords]
+    return {str(label) for name in coords for label in cube[name].values}
 
 
 def _check_names(
-    cubes: Mapping[str, xr.Dataset], run: str, baseline: str, weights: Mapping[str, float] | None
+    cubes: Mapping[str, xr.Dataset], run: str, baseline: str, weights: Mapping[str, float]
 ) -> None:
     """Refuse systems that no collection has, and weights of collections that there are not."""
-    labels = {label for cube in cubes.values() for label in _labels(cube)}
+    labels = set().union(*map(_labels, cubes.values()))
     for argument, name in (("run", run), ("baseline", baseline)):
         if name not in labels:
             raise BadName(
-                f"no run {name!r} in {', '.join(cubes) or 'the cube'}; nearest: {nearest(name, sorted(labels))}",
+                f"no run {name!r} in {', '.join(cubes) or 'the cube'}; "
+                f"nearest: {nearest(name, sorted(labels))}",
                 option=argument,
             )
-    for name in weights or {}:
+    for name in weights:
         if name not in cubes:
-            raise BadName(
-                f"no collection {name!r}; nearest: {nearest(name, list(cubes))}", option="weights"
-            )
+            known = nearest(name, list(cubes))
+            raise BadName(f"no collection {name!r}; nearest: {known}", option="weights")
 
 
-def _in_collection(
+def _differences(
     cube: xr.Dataset,
     systems: tuple[str, str],
     metrics: Sequence[Any] | None,
     missing: Literal["refuse", "drop"],
     notes: list[str],
-) -> list[tuple[Cell, Difference | str]]:
-    """Return the difference of two systems by each metric and gain setting of a collection, or why there is none."""
-    has = labels_of(cube, names.METRIC)
+) -> Iterator[tuple[Cell, Difference | str]]:
+    """Yield the difference by each metric and gain setting, or why there is none."""
+    there = labels_of(cube, names.METRIC)
     gains = labels_of(cube, names.GAIN) if names.GAIN in cube.dims else [names.AUTO]
-    wanted = has if metrics is None else [str(metric) for metric in metrics]
     absent = [name for name in systems if name not in _labels(cube)]
-    rows: list[tuple[Cell, Difference | str]] = []
-    for metric in wanted:
+    for metric in there if metrics is None else map(str, metrics):
         try:
             if absent:
                 raise BadName(f"no run {absent[0]!r}")
             table = make_table(cube, metrics=[metric], runs=systems, missing=missing)
         except ScorecubeError as error:
-            if metrics is not None and metric not in has and not absent:
+            if metrics is not None and metric not in there and not absent:
                 raise
-            rows += [((metric, gain), str(error)) for gain in gains]
+            yield from (((metric, gain), str(error)) for gain in gains)
             continue
         notes += table.notes
-        rows += [
-            ((metric, gain), _difference(table, int(table.cell_of[0, k]), systems))
-            for k, gain in enumerate(table.gains)
-        ]
-    return rows
+        for place, gain in enumerate(table.gains):
+            yield (metric, gain), _difference(table, int(table.cell_of[0, place]), systems)
 
 
 def _difference(table: Table, cell: int, systems: tuple[str, str]) -> Difference | str:
@@ -261,111 +268,68 @@ def _difference(table: Table, cell: int, systems: tuple[str, str]) -> Difference
     if len(table.sizes) < 2:
         return "a single topic has no limits"
     first, second = (table.scores[cell, table.runs.index(name)] for name in systems)
-    difference, ends = first - second, table.ranges[cell]
+    difference, ends, higher = first - second, table.ranges[cell], bool(table.higher[cell])
     width = None if ends is None else ends[1] - ends[0]
     scale = max(np.abs(table.scores[cell]).max(), 1e-300) if width is None else width
     equal = np.abs(difference) <= EQUAL * scale
     (sample,) = table.samples(np.where(equal, 0.0, difference))
-    better = difference if table.higher[cell] else -difference
-    return Difference(
-        sample,
-        bool(table.binary[cell]),
-        width,
-        bool(table.higher[cell]),
-        int(((better > 0) & ~equal).sum()),
-        int(equal.sum()),
-        int(((better < 0) & ~equal).sum()),
-        table.n_topics,
-    )
+    better = (difference > 0) == higher
+    wins, losses = int((better & ~equal).sum()), int((~better & ~equal).sum())
+    ties, binary = int(equal.sum()), bool(table.binary[cell])
+    return Difference(sample, binary, width, higher, wins, ties, losses, table.n_topics)
 
 
-def _row(found: Difference | str, confidence: float) -> dict[str, Any]:
-    """Return the values of one comparison."""
-    if isinstance(found, str):
-        return _unknown(found)
-    return _known([found], [found.sample], confidence)
-
-
-def _mean(
-    found: Mapping[str, Difference | str], shares: Mapping[str, float], confidence: float
+def _row(
+    differences: Mapping[str, Difference | str], weights: Mapping[str, float], confidence: float
 ) -> dict[str, Any]:
-    """Return the values of a comparison by the weighted mean over collections; unknown if any of them is."""
-    lacking = [name for name in shares if not isinstance(found.get(name), Difference)]
-    if lacking:
-        return _unknown(f"unknown in {', '.join(lacking)}")
-    parts = {name: each for name, each in found.items() if isinstance(each, Difference)}
-    if len({(each.width, each.higher) for each in parts.values()}) > 1:
-        return _unknown("the range or direction of the metric differs between collections")
-    total = sum(shares.values())
-    samples = [each.sample._replace(weight=shares[name] / total) for name, each in parts.items()]
-    return _known(list(parts.values()), samples, confidence)
-
-
-def _unknown(reason: str) -> dict[str, Any]:
-    nothing = dict.fromkeys(("difference", "low", "high", "smallest_shown"), np.nan)
-    counts = dict.fromkeys(("wins", "ties", "losses", "n_topics", "n_units"), 0)
-    return {**nothing, **counts, "higher_is_better": True, "verdict": "unknown", "reason": reason}
-
-
-def _known(
-    parts: Sequence[Difference], samples: Sequence[Sample], confidence: float
-) -> dict[str, Any]:
-    width, higher = parts[0].width, parts[0].higher
-    found = guarded_estimate(samples, width, binary=all(each.binary for each in parts))
-    low, high = difference_limits(found, width, confidence)
+    """Return the variables of the weighted mean over collections; unknown if any of them is."""
+    parts = [part for part in differences.values() if isinstance(part, Difference)]
+    if len(parts) < len(weights):
+        lacking = [name for name in weights if not isinstance(differences.get(name), Difference)]
+        reasons = list(differences.values())
+        single = len(weights) == 1
+        return UNKNOWN | {"reason": reasons[0] if single else f"unknown in {', '.join(lacking)}"}
+    if len({(part.width, part.higher) for part in parts}) > 1:
+        reason = "the range or direction of the metric differs between collections"
+        return UNKNOWN | {"reason": reason}
+    total, width, higher = sum(weights.values()), parts[0].width, parts[0].higher
+    samples = [
+        part.sample._replace(weight=weights[name] / total)
+        for name, part in differences.items()
+        if isinstance(part, Difference)
+    ]
+    guarded = guarded_estimate(samples, width, binary=all(part.binary for part in parts))
+    low, high = difference_limits(guarded, width, confidence)
     verdict = "not shown"
-    if all(each.is_none for each in parts):
+    if not any(part.wins or part.losses for part in parts):
         verdict = "equal"
     elif low > 0 or high < 0:
         verdict = "better" if (low > 0) == higher else "worse"
+    counts = ("wins", "ties", "losses", "n_topics")
     return {
+        **{name: sum(getattr(part, name) for part in parts) for name in counts},
         "difference": estimate(samples).mean,
         "low": low,
         "high": high,
         "smallest_shown": (high - low) / 2,
-        "wins": sum(each.wins for each in parts),
-        "ties": sum(each.ties for each in parts),
-        "losses": sum(each.losses for each in parts),
-        "n_topics": sum(each.n_topics for each in parts),
-        "n_units": sum(len(each.sums) for each in samples),
+        "n_units": sum(len(sample.sums) for sample in samples),
         "higher_is_better": higher,
         "verdict": verdict,
         "reason": "",
     }
 
 
-UNITS = {
-    "difference": ("mean score of the system less that of the baseline", "score", "estimate"),
-    "low": ("lower limit of the difference", "score", "low"),
-    "high": ("upper limit of the difference", "score", "high"),
-    "smallest_shown": ("half the width of the limits", "score", "estimate"),
-    "wins": ("topics on which the system is better", "topics", "count"),
-    "ties": ("topics on which both are equal", "topics", "count"),
-    "losses": ("topics on which the system is worse", "topics", "count"),
-    "n_topics": ("topics of both", "topics", "count"),
-    "n_units": ("topics, or groups or bags of them, that are independent", "units", "count"),
-    "higher_is_better": ("whether larger scores are better", "1", "flag"),
-    "verdict": ("verdict", "1", "label"),
-    "reason": ("why there is no verdict, or what it rests on", "1", "label"),
-}
-"""Variables of a comparison: meaning, unit and role."""
-
-
 def _dataset(rows: Mapping[tuple[str, str, str], Mapping[str, Any]]) -> xr.Dataset:
     """Return comparisons along collection, metric and gain."""
     dims = (names.COLLECTION, names.METRIC, names.GAIN)
-    labels = [list(dict.fromkeys(key[k] for key in rows)) for k in range(3)]
-    shape = [len(each) for each in labels]
-    variables = {}
-    for name, (meaning, unit, role) in UNITS.items():
-        values = [
-            rows.get((collection, metric, gain), _unknown("no such cell"))[name]
-            for collection in labels[0]
-            for metric in labels[1]
-            for gain in labels[2]
-        ]
-        kind = object if role == "label" else None
-        attrs = {"long_name": meaning, "units": unit, "role": role}
-        variables[name] = (dims, np.array(values, kind).reshape(shape), attrs)
+    collections, metrics, gains = (list(dict.fromkeys(key[k] for key in rows)) for k in range(3))
+    lacking = UNKNOWN | {"reason": "no such cell"}
+    table = [rows.get(key, lacking) for key in product(collections, metrics, gains)]
+    labels = (collections, metrics, gains)
     coords = {dim: np.array(each, object) for dim, each in zip(dims, labels, strict=True)}
-    return xr.Dataset(variables, coords)
+    result = xr.Dataset(coords=coords)
+    for name, (meaning, unit, role) in VARIABLES.items():
+        values = np.array([row[name] for row in table], object if role == "label" else None)
+        attrs = {"long_name": meaning, "units": unit, "role": role}
+        result[name] = (dims, values.reshape(tuple(map(len, labels))), attrs)
+    return result

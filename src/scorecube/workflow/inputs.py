@@ -6,7 +6,7 @@ import dataclasses
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import xarray as xr
 
@@ -37,7 +37,7 @@ from scorecube.ingest.in_memory import read_objects, with_axes
 from scorecube.ingest.ntcireval import read_judgements, run_sources
 from scorecube.ingest.options import EVALUATE
 from scorecube.ingest.qrels import Dialect, LevelMap, parse_level_map, print_level_map
-from scorecube.ingest.roles import ColumnOptions, chosen_columns
+from scorecube.ingest.roles import chosen_columns
 from scorecube.ingest.run_reader import FileJudge, good_runs
 from scorecube.ingest.tables import is_frame
 from scorecube.ingest.trec import read_run_labels, read_topic_groups
@@ -77,44 +77,46 @@ def read_rankings(
     Parameters
     ----------
     runs
-        Run files, directories or globs; plain or gzip. Or runs in memory: ``{run: {topic: {document: score}}}``, ``{run: records}`` of ir_measures,
-        ``{run: data frame}`` as of PyTerrier (or one frame with a column ``run``), a list of Run objects of ranx. NTCIREVAL's ranked lists (.res) are combined by run, see
-        `scorecube.ingest.ntcireval.run_sources`.
+        Run files, directories or globs; plain or gzip. Or runs in memory:
+        ``{run: {topic: {document: score}}}``, records of ir_measures or data frames by run (or one
+        frame with a column ``run``), Run objects of ranx. NTCIREVAL's ranked lists (.res) are
+        combined by run.
     qrels
-        Judgements: a file, or the folder of NTCIREVAL's .rel files, one per topic. Or judgements in memory: ``{topic: {document: level}}``,
-        records of ir_measures, a data frame, Qrels of ranx.
+        Judgements: a file, or the folder of NTCIREVAL's .rel files. Or in memory:
+        ``{topic: {document: level}}``, records of ir_measures, a data frame, Qrels of ranx.
     teams
-        CSV file with the columns run, and team or system or both, or a mapping from run to team. Runs of one system are its repetitions.
+        CSV file with the columns run, and team or system or both, or a mapping from run to team.
+        Runs of one system are its repetitions.
     topic_groups
-        CSV file with the columns topic and topic_group, or a mapping from topic to group: topics of one conversation, passage, ... are no
-        independent draws.
+        CSV file with the columns topic and topic_group, or a mapping from topic to group: topics of
+        one conversation, passage, ... are not independent.
     order
-        ``score`` (trec_eval: score descending, then document id descending), ``score-docno-asc``, ``score-stable``,
-        ``file`` or ``rank``.
+        ``score`` (trec_eval: score descending, then document id descending), ``score-docno-asc``,
+        ``score-stable``, ``file`` or ``rank``.
     precision
-        ``single`` compares scores as 32-bit floats, as trec_eval up to version 9 and the official results made with
-        it; ``double`` as 64-bit floats, as trec_eval 10. The choice matters only for runs with nearly equal scores.
+        ``single`` compares scores as 32-bit floats, as trec_eval up to version 9; ``double`` as
+        64-bit floats, as trec_eval 10.
     depth
         Ranks kept per topic, after ordering.
     run_name
         ``tag``: the name of a run is its last column; ``file``: the file name.
     duplicates
-        Treatment of a document listed twice in a topic of a run: ``error``, ``first`` (its first line counts) or
-        ``ntcireval`` (both count).
+        A document listed twice in a topic of a run: ``error``, ``first`` (its first line counts)
+        or ``ntcireval`` (both count).
     dialect
-        Line format of the judgements: ``auto``, ``trec``, ``ntcir``, ``ntcir-grades`` or ``trec-classes``;
-        see `scorecube.ingest.qrels.Dialect`.
+        Line format of the judgements: ``auto``, ``trec``, ``ntcir``, ``ntcir-grades`` or
+        ``trec-classes``; see `scorecube.ingest.qrels.Dialect`.
     level_map
         Level in the judgements -> level to use, other levels unchanged.
     workers
         Files read concurrently, by default one per core.
     client
-        A `distributed.Client` whose workers have the files under the same paths; None uses local threads.
+        A `distributed.Client` whose workers have the files under the same paths.
     progress
         Called with (files read, files in total).
     notify
-        Called with a line of text about topics that only the runs or only the judgements have, about runs without a
-        team and teams of other runs; a warning is logged by default.
+        Called with notes, on topics without runs or judgements, and on teams; by default they are
+        logged.
 
     Returns
     -------
@@ -201,16 +203,17 @@ def evaluate(
     Parameters
     ----------
     rankings
-        Dataset (run, topic, rank), as from `read_rankings`; with `qrels`, runs as of `read_rankings`.
+        Dataset (run, topic, rank), as from `read_rankings`; with `qrels`, runs as of it.
     metrics, gains, missing_topic, no_relevant, progress
-        As of `scorecube.collection.evaluation.evaluate`. Metrics are names such as ``AP`` and ``nDCG@20``, or measures of ir_measures that are equal to one.
+        As of `scorecube.collection.evaluation.evaluate`. Metrics are names such as ``AP`` and
+        ``nDCG@20``, or measures of ir_measures that are equal to one.
     qrels
         Judgements as of `read_rankings`, if `rankings` are runs.
 
     Returns
     -------
     cube
-        Dataset with ``score[metric, gain, run, topic]`` in float64 and the coordinates team (run) and
+        Dataset with ``score[metric, gain, run, topic]`` and the coordinates team (run) and
         uses_gains (metric). A metric that uses no gains has equal scores at all gain settings.
 
     Raises
@@ -236,41 +239,6 @@ def evaluate(
     )
 
 
-def judged_documents(
-    qrels: Any, *, dialect: str = "auto", level_map: LevelMap | None = None
-) -> dict[str, list[str]]:
-    """Read the ids of judged documents by topic, indexed by their numbers in rankings.
-
-    Parameters
-    ----------
-    qrels, dialect, level_map
-        As of `read_rankings`.
-
-    Returns
-    -------
-    documents
-        Topic -> document ids, sorted as bytes: ``documents[topic][number]``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w") as qrels:
-    ...     print("1 0 d2 1", "1 0 d1 0", sep=chr(10), file=qrels, flush=True)
-    ...     judged_documents(qrels.name)
-    {'1': ['d1', 'd2']}
-    """
-    judged = read_judgements(qrels, dialect=dialect, level_map=level_map)
-    ids: list[dict[int, str]] = [{} for _ in judged.topics]
-    for line, (topic, number) in enumerate(
-        zip(judged.topic_of.tolist(), judged.document_of.tolist(), strict=True)
-    ):
-        ids[topic][number] = judged.document(line).decode("utf-8", "replace")
-    return {
-        topic: [by_number[k] for k in range(len(by_number))]
-        for topic, by_number in zip(judged.topics, ids, strict=True)
-    }
-
-
 def check_names(collection: str, metrics: Sequence[Any]) -> None:
     """Refuse invalid names of a collection and of metrics before any file is read."""
     check_collection_name(collection)
@@ -293,15 +261,16 @@ def condensed(metrics: Sequence[Any]) -> list[str]:
 
 
 def arguments_of(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the arguments of `read_rankings` and of `evaluate_into` for values of `EVALUATE`; the defaults for others."""
-    found = {name: each.default for name, each in EVALUATE.items()} | dict(values)
-    reading = {name: found[name] for name in READING} | {
-        "dialect": found["qrels_format"],
-        "level_map": None if found["levels"] is None else parse_level_map(found["levels"]),
+    """Return the arguments of `read_rankings` and of `evaluate_into` for options of `EVALUATE`."""
+    options = {name: declared.default for name, declared in EVALUATE.items()} | dict(values)
+    levels = options["levels"]
+    reading = {name: options[name] for name in READING} | {
+        "dialect": options["qrels_format"],
+        "level_map": None if levels is None else parse_level_map(levels),
     }
-    scoring = {name: found[name] for name in SCORING}
-    if found["unjudged"] == "condense":
-        scoring["metrics"] = condensed(found["metrics"])
+    scoring = {name: options[name] for name in SCORING}
+    if options["unjudged"] == "condense":
+        scoring["metrics"] = condensed(options["metrics"])
     return reading, scoring
 
 
@@ -316,29 +285,30 @@ def evaluate_into(
     facts: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> xr.Dataset:
-    """Evaluate rankings into a collection and return its cube; metrics and gains of the collection are kept.
+    """Evaluate rankings into a collection, whose metrics and gains are kept, and return its cube.
 
     study: Opened for writing.
     name: Name of the collection.
     rankings: As from `read_rankings`.
-    metrics, gains: Metric names and gain settings to evaluate, in addition to those the collection has.
-    replace: Whether the collection is replaced instead of extended. Its results become outdated if the scores differ.
+    metrics, gains: Metric names and gain settings to evaluate, in addition to those it has.
+    replace: Whether the collection is replaced instead of extended.
     facts: JSON values to note with the collection.
     options: Other arguments of `scorecube.evaluate`.
     Returns cube: ``score[metric, gain, run, topic]`` as stored.
     """
     what = f"{study.path}: collection {name!r}"
     if name in study and not replace:
-        # Imported scores are kept unchanged; only scores that were evaluated can be evaluated again.
+        # Imported scores are kept; only scores that were evaluated can be evaluated again.
         evaluated = study[name].contents()["rankings"]
         stored = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
         if evaluated:
             refuse_other_rankings(study[name].rankings, rankings, what)
         refuse_other_conditions(stored.attrs, options, what)
-        known = _evaluated_metrics(stored)
-        named = metric_names("metrics", metrics)
-        metrics = _union(known, [str(read_metric(metric)) for metric in named])
-        gains = _union(labels_of(stored, names.GAIN), gains)
+        there = labels_of(stored, names.METRIC)
+        evaluated_metrics = [label for label in there if isinstance(parse_known(label), Metric)]
+        named = [str(read_metric(metric)) for metric in metric_names("metrics", metrics)]
+        metrics = list(dict.fromkeys([*evaluated_metrics, *named]))
+        gains = list(dict.fromkeys([*labels_of(stored, names.GAIN), *gains]))
         cube = evaluate_rankings(rankings, metrics, gains, **options)
         study.add(name, cube=cube, facts=facts)
     else:
@@ -356,43 +326,20 @@ def refuse_other_conditions(
         before = stored.get(key, asked)  # imported scores have none
         if asked != before:
             raise BadStudy(
-                f"{what} was evaluated with {option(key, before)}, and this asks for {option(key, asked)}; give the same, or use "
-                f"{option('replace', True)} or another {option('name')}"
+                f"{what} was evaluated with {option(key, before)}, and this asks for "
+                f"{option(key, asked)}; give the same, or use {option('replace', True)} or another "
+                f"{option('name')}"
             )
 
 
-def _evaluated_metrics(cube: xr.Dataset) -> list[str]:
-    """Return the metrics of a cube that can be computed from rankings."""
-    labels = labels_of(cube, names.METRIC)
-    return [label for label in labels if isinstance(parse_known(label), Metric)]
-
-
-class ImportOptions(ColumnOptions, total=False):
-    """Options of `import_scores` beside those that decide what is returned."""
-
-    metric: Any
-    gain: str
-    teams: PathLike | None
-    topic_groups: PathLike | Mapping[str, str] | None
-    layout: str
-    transpose: bool
-    lower_is_better: Sequence[str]
-    ranges: Sequence[str]
-    notify: Callable[[str], None] | None
-
-
+@overload
+def import_scores(files: Any, *, study: PathLike | Study, **options: Any) -> Study: ...
 @overload
 def import_scores(
-    files: Any, *, study: PathLike | Study, **options: Unpack[ImportOptions]
-) -> Study: ...
-@overload
-def import_scores(
-    files: Any, *, collections: Literal[True], **options: Unpack[ImportOptions]
+    files: Any, *, collections: Literal[True], **options: Any
 ) -> dict[str, xr.Dataset]: ...
 @overload
-def import_scores(
-    files: Any, *, collections: Literal[False] = ..., **options: Unpack[ImportOptions]
-) -> xr.Dataset: ...
+def import_scores(files: Any, **options: Any) -> xr.Dataset: ...
 def import_scores(
     files: Any,
     *,
@@ -407,42 +354,42 @@ def import_scores(
     notify: Callable[[str], None] | None = None,
     collections: bool = False,
     study: PathLike | Study | None = None,
-    **columns: Unpack[ColumnOptions],
+    **columns: Any,
 ) -> xr.Dataset | dict[str, xr.Dataset] | Study:
     r"""Read per-topic scores that other tools computed into a cube.
 
     Parameters
     ----------
     files
-        Files, directories or globs, plain or gzip; or objects of other tools, see `cube_from_scores`.
+        Files, directories or globs, plain or gzip; or objects of other tools, see
+        `cube_from_scores`.
     metric
         Metric of files that do not name it; of other files, the only metric to read.
     gain
         Gain setting of the scores; of files with a gain column, the only gain setting to read.
-    teams
-        CSV file with the columns run, and team or system or both.
-    topic_groups
-        As of `read_rankings`.
+    teams, topic_groups
+        CSV files as of `read_rankings`.
     layout, transpose
         See `scorecube.ingest.formats.read_scores`.
     lower_is_better
-        Metrics whose smaller values are better, in the coordinate ``higher_is_better`` of the cube.
+        Metrics whose smaller values are better, in the coordinate ``higher_is_better``.
     ranges
-        Least and greatest score that there can be, such as ``["f1=0,100"]``: limits of means stay within. Metrics of ours, and scores that are all 0 or 1, have
-        theirs.
+        Least and greatest score that there can be, such as ``["f1=0,100"]``: limits of means stay
+        within. Metrics of ours, and scores that are all 0 or 1, have theirs.
     notify
-        As of `read_rankings`, about teams and metrics, and first about what the columns of a table were taken for.
+        As of `read_rankings`, first about what the columns of a table were taken for.
     collections
-        Whether the scores may be of several collections, such as benchmarks: a cube of each is returned by name.
+        Whether the scores may be of several collections: a cube of each is returned by name.
     study
-        Study, or its path or address, that the collections are added to, as the command ``import`` does; the study is returned.
+        Study, or its path or address, that the collections are added to; it is returned.
     columns
         Columns of a table, as of `cube_from_scores`.
 
     Returns
     -------
     cube
-        ``score[metric, gain, run, topic]``; missing scores are NaN. With `collections` the cubes by name, '' where no column names collections.
+        ``score[metric, gain, run, topic]``; missing scores are NaN. With `collections` the cubes by
+        name, '' where no column names collections.
 
     Raises
     ------
@@ -466,7 +413,8 @@ def import_scores(
     """
     if metric is not None:
         (metric,) = metric_names("metric", [metric])
-    chosen = chosen_columns(columns)
+    named: Any = columns
+    chosen = chosen_columns(named)
     if _are_paths(files):
         paths = expand(files, "score files")
         reading = read_collections(
@@ -509,7 +457,8 @@ def refuse_unnamed(collections: Iterable[str]) -> None:
     for name in collections:
         if not name:
             raise BadPlan(
-                f"no column names the collection; name it with {option('name')}, or its column with {option('collection_column')}",
+                f"no column names the collection; name it with {option('name')}, or its column "
+                f"with {option('collection_column')}",
                 option="name",
             )
         check_collection_name(name)
@@ -522,7 +471,3 @@ def _are_paths(files: Any) -> bool:
     return isinstance(files, list | tuple) and all(
         isinstance(path, str | os.PathLike) for path in files
     )
-
-
-def _union(known: Sequence[str], new: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys([*known, *new]))

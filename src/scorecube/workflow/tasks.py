@@ -29,7 +29,7 @@ from scorecube.storage import Collection, NewResult, Study, Writer, select_disjo
 
 LOGGER = logging.getLogger("scorecube")
 REQUEST = "request"
-"""Attribute of a result of a sweep: digest of what was asked for, see `scorecube.workflow.sweep`."""
+"""Attribute of a result of a sweep: digest of what was asked for, see `sweep_tasks`."""
 Selection = Mapping[str, Any]
 """Arguments of `scorecube.collection.selection.select`."""
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.collection.schema import CELL, limits, variables
+from scorecube.analyses.variables import read_variables
 
 if TYPE_CHECKING:
     from scorecube.analyses.table import Table
@@ -19,44 +19,37 @@ QUARTILE, QUARTILES = "quartile", (0.25, 0.5, 0.75)
 MOST_NAMED = 6
 """Comparisons that a note names."""
 IntArray = NDArray[np.int64]
-_PAIR = (names.COMPARISON,)
-_PLACES = (names.GAIN, names.SYSTEM)
-_CURVE = (names.GAIN, names.METRIC, names.SYSTEM)
-VARIABLES = (
-    *variables(
-        *(_PAIR, "estimate"),
-        tau="Kendall's tau-a: (concordant - discordant) / all pairs of runs",
-        tau_b="Kendall's tau-b, corrected for ties",
-        tau_ap="AP correlation with the first ranking as the truth, mean over orders of ties",
-        spearman="Spearman's rho with average ranks",
-    ),
-    *variables(_PAIR, "statistic", z="|tau| / its standard error between unrelated rankings"),
-    *variables(
-        *(_PAIR, "p_value"),
-        p_value="two-sided p-value of z, normal distribution",
-        p_exact="two-sided exact p-value; missing with ties or more than 60 runs",
-    ),
-    *limits("tau", _PAIR, "1", "{} limit of the tau from as many other topics", name="topics"),
-    *limits("tau", _PAIR, "1", "{} limit of the interval by the null variance"),
-    *variables(
-        *(_PAIR, "flag"),
-        exceeds_one="whether the interval by the null variance leaves the range of tau",
-        marked="whether tau is marked, by the rule of the analysis",
-        of_metrics="whether two metrics are compared at one gain setting",
-        of_gains="whether two gain settings of a metric are compared",
-    ),
-    *variables(
-        *(_PAIR, "count", "pairs"),
-        concordant="pairs of runs in the same order in both rankings",
-        discordant="pairs of runs in opposite orders in the two rankings",
-        tied_pairs="pairs of runs tied in either ranking",
-    ),
-    *variables((*CELL, names.RUN), "estimate", "score", mean="mean score of a run"),
-    *variables(_PLACES, "label", sorted_run="run at a place in the order of the first metric"),
-    *variables(_CURVE, "estimate", "score", sorted_mean="mean score of the run at that place"),
-    *variables(_CURVE[:2], "count", "runs", swops="rises between neighbours in that order"),
-    *variables(*((*CELL, QUARTILE), "estimate", "score"), mean_quartile="quartiles of the means"),
-)
+VARIABLES = read_variables("""
+    [comparison]
+    tau | estimate | 1 | Kendall's tau-a: (concordant - discordant) / all pairs of runs
+    tau_b | estimate | 1 | Kendall's tau-b, corrected for ties
+    tau_ap | estimate | 1 | AP correlation, the first ranking as truth, mean over orders of ties
+    spearman | estimate | 1 | Spearman's rho with average ranks
+    z | statistic | 1 | |tau| / its standard error between unrelated rankings
+    p_value | p_value | 1 | two-sided p-value of z, normal distribution
+    p_exact | p_value | 1 | two-sided exact p-value; missing with ties or more than 60 runs
+    topics_low | low:tau | 1 | lower limit of the tau from as many other topics
+    topics_high | high:tau | 1 | upper limit of the tau from as many other topics
+    tau_low | low:tau | 1 | lower limit of the interval by the null variance
+    tau_high | high:tau | 1 | upper limit of the interval by the null variance
+    exceeds_one | flag | 1 | whether the interval by the null variance leaves the range of tau
+    marked | flag | 1 | whether tau is marked, by the rule of the analysis
+    of_metrics | flag | 1 | whether two metrics are compared at one gain setting
+    of_gains | flag | 1 | whether two gain settings of a metric are compared
+    concordant | count | pairs | pairs of runs in the same order in both rankings
+    discordant | count | pairs | pairs of runs in opposite orders in the two rankings
+    tied_pairs | count | pairs | pairs of runs tied in either ranking
+    [metric gain run]
+    mean | estimate | score | mean score of a run
+    [gain system]
+    sorted_run | label | 1 | run at a place in the order of the first metric
+    [gain metric system]
+    sorted_mean | estimate | score | mean score of the run at that place
+    [gain metric]
+    swops | count | runs | rises between neighbours in that order
+    [metric gain quartile]
+    mean_quartile | estimate | score | quartiles of the means
+""")
 
 
 def comparison_labels(table: Table, compared: IntArray) -> dict[str, Any]:

@@ -1,55 +1,46 @@
 """What results of `Judges` hold."""
 
-from scorecube import names
-from scorecube.collection.schema import CELL, limits, variables
+from scorecube.analyses.variables import read_variables
 
-_JUDGE = (*CELL, names.JUDGE)
-_RUNS = (*_JUDGE, names.RUN)
-_LABELLED = (*_JUDGE, names.N_LABELLED, names.RUN)
-_LABELS = (names.JUDGE, names.LABEL_STATISTIC)
-VARIABLES = (
-    *variables(
-        *(_JUDGE, "estimate"),
-        tau="Kendall's tau-a of the runs under the truth and the judge",
-        tau_ap="AP correlation with the ranking under the truth, mean over orders of ties",
-    ),
-    *limits("tau", _JUDGE, "1", "{} limit of the tau to be expected from as many other topics"),
-    *variables(
-        *(_JUDGE, "count", "pairs"),
-        n_pairs="pairs of runs of both sets",
-        agree="pairs significant under both sets, for the same run",
-        only_truth="pairs significant under the truth only",
-        only_judge="pairs significant under the judge only",
-        opposite="pairs significant under both sets, for opposite runs",
-        neither="pairs significant under neither set",
-    ),
-    *variables(_JUDGE, "estimate", "score", bias="mean over runs of the bias of a run"),
-    *limits("bias", _JUDGE, "score", "{} limit of the bias over topics"),
-    *variables(
-        *(_RUNS, "estimate", "score"),
-        mean_truth="mean score under the truth",
-        mean_judge="mean score under the judge",
-        run_bias="mean under the judge less mean under the truth",
-    ),
-    *limits("run_bias", _RUNS, "score", "{} limit of the bias of a run over topics"),
-    *variables(
-        *(_RUNS, "estimate", "rank"),
-        rank_truth="rank under the truth; tied runs share the best",
-        rank_judge="rank under the judge",
-    ),
-    *variables(_LABELLED, "estimate", "score", corrected="mean over infinitely many topics"),
-    *limits("corrected", _LABELLED, "score", "{} limit of the mean over infinitely many topics"),
-    *variables(_LABELLED, "estimate", slope="lambda, the weight of the judge; 0 for none"),
-    *variables(_LABELLED[2:4], "condition", "topics", "iu", labelled_topics="labelled topics"),
-    *variables(_LABELS, "estimate", label="agreement of the labels of all common documents"),
-    *limits("label", _LABELS, "1", "{} limit over topics"),
-    *variables((names.JUDGE,), "count", "documents", n_documents="documents that both judged"),
-    *variables(
-        *((names.JUDGE,), "count", "topics"),
-        labelled_by_both="topics with documents that both judged",
-        n_shared="topics of both sets",
-        n_truth="topics of the truth",
-        n_judged="topics of the judge",
-    ),
-    *variables((names.JUDGE,), "count", "runs", n_common_runs="runs of both sets"),
-)
+VARIABLES = read_variables("""
+    [metric gain judge]
+    tau | estimate | 1 | Kendall's tau-a of the runs under the truth and the judge
+    tau_ap | estimate | 1 | AP correlation with the truth, mean over orders of ties
+    tau_low | low:tau | 1 | lower limit of the tau to be expected from as many other topics
+    tau_high | high:tau | 1 | upper limit of the tau to be expected from as many other topics
+    n_pairs | count | pairs | pairs of runs of both sets
+    agree | count | pairs | pairs significant under both sets, for the same run
+    only_truth | count | pairs | pairs significant under the truth only
+    only_judge | count | pairs | pairs significant under the judge only
+    opposite | count | pairs | pairs significant under both sets, for opposite runs
+    neither | count | pairs | pairs significant under neither set
+    bias | estimate | score | mean over runs of the bias of a run
+    bias_low | low:bias | score | lower limit of the bias over topics
+    bias_high | high:bias | score | upper limit of the bias over topics
+    [metric gain judge run]
+    mean_truth | estimate | score | mean score under the truth
+    mean_judge | estimate | score | mean score under the judge
+    run_bias | estimate | score | mean under the judge less mean under the truth
+    run_bias_low | low:run_bias | score | lower limit of the bias of a run over topics
+    run_bias_high | high:run_bias | score | upper limit of the bias of a run over topics
+    rank_truth | estimate | rank | rank under the truth; tied runs share the best
+    rank_judge | estimate | rank | rank under the judge
+    [metric gain judge n_labelled run]
+    corrected | estimate | score | mean over infinitely many topics
+    corrected_low | low:corrected | score | lower limit of the mean over infinitely many topics
+    corrected_high | high:corrected | score | upper limit of the mean over infinitely many topics
+    slope | estimate | 1 | lambda, the weight of the judge; 0 for none
+    [judge n_labelled]
+    labelled_topics | condition/iu | topics | labelled topics
+    [judge label_statistic]
+    label | estimate | 1 | agreement of the labels of all common documents
+    label_low | low:label | 1 | lower limit over topics
+    label_high | high:label | 1 | upper limit over topics
+    [judge]
+    n_documents | count | documents | documents that both judged
+    labelled_by_both | count | topics | topics with documents that both judged
+    n_shared | count | topics | topics of both sets
+    n_truth | count | topics | topics of the truth
+    n_judged | count | topics | topics of the judge
+    n_common_runs | count | runs | runs of both sets
+""")

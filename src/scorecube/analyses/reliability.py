@@ -14,8 +14,8 @@ from scorecube.analyses.jackknife import CONFIDENCE, FloatArray, limits, of_scor
 from scorecube.analyses.options import ONLY_TOPICS, option_field
 from scorecube.analyses.protocol import Concat, TableAnalysis, Totals
 from scorecube.analyses.table import Table, make_table
-from scorecube.collection import schema
-from scorecube.collection.schema import CELL, Variable, label_array, variables
+from scorecube.analyses.variables import read_variables
+from scorecube.collection.schema import label_array
 from scorecube.errors import BadPlan
 from scorecube.statistics.variance import (
     COEFFICIENTS,
@@ -28,30 +28,27 @@ from scorecube.statistics.variance import (
 
 POINTS = 60
 """Numbers of topics of a curve."""
-
-
-def _with_limits(
-    name: str, dim: str, meaning: str, unit: str = "1", form: str = ""
-) -> tuple[Variable, ...]:
-    dims = (*CELL, names.COEFFICIENT, *([dim] if dim else []))
-    (estimate,) = variables(dims, "estimate", unit, form=form, **{name: meaning})
-    return (estimate, *schema.limits(name, dims, unit, f"{{}} limit of the {meaning}", form=form))
-
-
-VARIABLES = (
-    *variables(
-        *((*CELL, names.SOURCE), "estimate"),
-        form=".5f",
-        component="variance of systems, topics or their interaction; 0 for a negative estimate",
-        unbounded_component="unbiased estimate of the variance",
-    ),
-    *_with_limits("ratio", "", "variance of systems over the error variance of one topic"),
-    *_with_limits("value", names.N_TOPICS, "reliability coefficient"),
-    *_with_limits(
-        "topics", names.TARGET, "number of topics for a coefficient", "topics", form=".0f"
-    ),
-    *_with_limits("curve", "curve_topics", "reliability coefficient by number of topics"),
-)
+VARIABLES = read_variables("""
+    [metric gain source]
+    component | estimate | 1 .5f | variance of a source; 0 for a negative estimate
+    unbounded_component | estimate | 1 .5f | unbiased estimate of the variance
+    [metric gain coefficient]
+    ratio | estimate | 1 | variance of systems over the error variance of one topic
+    ratio_low | low:ratio | 1 | lower limit of the ratio of variances
+    ratio_high | high:ratio | 1 | upper limit of the ratio of variances
+    [metric gain coefficient n_topics]
+    value | estimate | 1 | reliability coefficient
+    value_low | low:value | 1 | lower limit of the reliability coefficient
+    value_high | high:value | 1 | upper limit of the reliability coefficient
+    [metric gain coefficient target]
+    topics | estimate | topics .0f | number of topics for a coefficient
+    topics_low | low:topics | topics .0f | lower limit of the number of topics for a coefficient
+    topics_high | high:topics | topics .0f | upper limit of the number of topics for a coefficient
+    [metric gain coefficient curve_topics]
+    curve | estimate | 1 | reliability coefficient by number of topics
+    curve_low | low:curve | 1 | lower limit of the reliability coefficient by number of topics
+    curve_high | high:curve | 1 | upper limit of the reliability coefficient by number of topics
+""")
 
 
 @dataclass(frozen=True, kw_only=True)

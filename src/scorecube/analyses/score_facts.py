@@ -4,31 +4,33 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import CELL, LEVEL_AT_RANK, annotate, labels_of, variables
+from scorecube.analyses.variables import read_variables
+from scorecube.collection.schema import LEVEL_AT_RANK, annotate, labels_of
 from scorecube.collection.topic_means import summarise
 
-_RUN, _RANK = (*CELL, names.RUN), (names.TOPIC, names.LEVEL)
-MEANS = (
-    *variables(_RUN, "estimate", "score", mean="mean score, or the metric's other summary"),
-    *variables(_RUN, "count", "topics", n_topics="topics with a score"),
-)
-STATISTICS = (
-    *variables((), "count", "runs", n_runs="runs"),
-    *variables((), "count", "teams", n_teams="teams"),
-    *variables((), "count", "topics", n_topics="topics"),
-    *variables((), "count", "documents", judged="documents judged, all topics together"),
-    *variables((names.LEVEL,), "estimate", "documents", n_level="mean documents of a level"),
-    *variables((), "estimate", "documents", n_relevant="mean number R of relevant documents"),
-)
-PREFERRED = (
-    *variables(_RANK[:1], "label", preferred_run="run with the deepest preferred rank, if any"),
-    *variables(_RANK[:1], "estimate", "rank", preferred="deepest preferred rank"),
-    *variables(
-        *(_RANK, "count", "documents"),
-        found_level="documents of a level at or above the preferred rank",
-        n_level="documents judged at a level",
-    ),
-)
+MEANS = read_variables("""
+    [metric gain run]
+    mean | estimate | score | mean score, or the metric's other summary
+    n_topics | count | topics | topics with a score
+""")
+STATISTICS = read_variables("""
+    []
+    n_runs | count | runs | runs
+    n_teams | count | teams | teams
+    n_topics | count | topics | topics
+    judged | count | documents | documents judged, all topics together
+    n_relevant | estimate | documents | mean number R of relevant documents
+    [level]
+    n_level | estimate | documents | mean documents of a level
+""")
+PREFERRED = read_variables("""
+    [topic]
+    preferred_run | label | 1 | run with the deepest preferred rank, if any
+    preferred | estimate | rank | deepest preferred rank
+    [topic level]
+    found_level | count | documents | documents of a level at or above the preferred rank
+    n_level | count | documents | documents judged at a level
+""")
 """Of `preferred_rank`, levels from the highest down to 1."""
 
 
@@ -73,8 +75,11 @@ def preferred_rank(rankings: xr.Dataset) -> xr.Dataset:
     found = {
         "preferred_run": (names.TOPIC, np.where(rank > 0, runs[run], None)),
         "preferred": (names.TOPIC, np.where(rank > 0, rank, np.nan)),
-        "found_level": (_RANK, (levels[:, np.newaxis] == shown[:, np.newaxis]).sum(axis=-1)),
-        "n_level": (_RANK, judged[:, shown]),
+        "found_level": (
+            (names.TOPIC, names.LEVEL),
+            (levels[:, np.newaxis] == shown[:, np.newaxis]).sum(axis=-1),
+        ),
+        "n_level": ((names.TOPIC, names.LEVEL), judged[:, shown]),
     }
     coords = {names.TOPIC: rankings[names.TOPIC], names.LEVEL: shown}
     return annotate(xr.Dataset(found, coords, rankings.attrs), PREFERRED)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scorecube import names
-from scorecube.collection.schema import CELL, limits, variables
+from scorecube.analyses.variables import read_variables
 from scorecube.design import topic_set_size
 
 FloatArray = NDArray[np.float64]
@@ -19,46 +18,50 @@ REQUIREMENTS: dict[str, Any] = {"min_diff": 0.15, "systems": 10, "alpha": 0.05, 
 """Requirements of Sakai and Shang 2016, Table 3."""
 MISSED = 1e-12
 """Relative tolerance, so that an interval of width 0 holds its own value."""
-_CHAIN = (*CELL, names.TOPIC_STEP)
-_STEP = (*CELL, names.LEAVE, names.TOPIC_STEP)
-_STEP_TRIAL = (*_STEP, names.TRIAL)
-_TRIAL = (*CELL, names.LEAVE, names.TRIAL)
-_SAMPLE = (names.LEAVE, names.TRIAL)
-VARIABLES = (
-    *variables(CELL, "estimate", change_mean="relative change of the mean score of an absent team"),
-    *limits("change_mean", CELL, "1", "{} limit over teams (95 %)", name="change"),
-    *variables(CELL, "estimate", "ranks", rank_change_mean="ranks that a run of such a team loses"),
-    *limits("rank_change_mean", CELL, "ranks", "{} limit over teams (95 %)", name="rank_change"),
-    *variables(CELL, "count", "ranks", rank_change_largest="most ranks that a run loses"),
-    *variables(CELL, "label", worst_run="run that loses most ranks"),
-    *variables(
-        *((*CELL, names.RUN), "estimate", "score"),
-        own_mean="mean score of a run in the full evaluation",
-        own_mean_without="mean score of a run without its team's unique contributions",
-    ),
-    *variables(
-        *((*CELL, names.RUN), "estimate", "rank", "i"),
-        own_rank="rank of a run in the full evaluation; tied runs share the best of their ranks",
-        own_rank_without="rank of a run among all runs without its team's unique contributions",
-    ),
-    *variables(_STEP_TRIAL, "estimate", variance="within-system variance of what remains"),
-    *variables(_STEP_TRIAL, "count", "topics", n_topics="topics with a relevant document left"),
-    *variables(_TRIAL, "count", "topics", n_topics_above_zero="topics with a score above 0"),
-    *variables(_SAMPLE, "count", "runs", n_runs="remaining runs"),
-    *variables(_SAMPLE, "label", teams_left_out="teams left out"),
-    *variables(_SAMPLE, "flag", different="whether no trial before is equal"),
-    *variables((*_SAMPLE, names.TEAM), "flag", team_left_out="whether a team is left out"),
-    *variables((*_SAMPLE, names.TOPIC), "count", "topics", topic_place="place of a topic, from 0"),
-    *variables(_STEP, "estimate", variance_mean="mean variance over trials"),
-    *limits("variance_mean", _STEP, "1", "{} limit over trials (95 %)", name="variance"),
-    *variables(_STEP, "count", "trials", n_trials="different trials with a variance"),
-    *variables((names.LEAVE,), "count", "runs", runs_min="fewest runs", runs_max="most runs"),
-    *variables(_STEP, "count", "topics", topics_min="fewest topics", topics_max="most topics"),
-    *variables(_STEP, "estimate", "topics", topics_needed="topics that the mean variance asks for"),
-    *variables(_STEP, "estimate", "topics", topics_needed_tool="the same by Sakai's tool"),
-    *variables(CELL, "estimate", whole_variance="variance of all runs over all topics"),
-    *variables(_CHAIN, "estimate", "teams", first_miss="fewest teams without the whole variance"),
-)
+VARIABLES = read_variables("""
+    [metric gain]
+    change_mean | estimate | 1 | relative change of the mean score of an absent team
+    change_low | low:change_mean | 1 | lower limit over teams (95 %)
+    change_high | high:change_mean | 1 | upper limit over teams (95 %)
+    rank_change_mean | estimate | ranks | ranks that a run of such a team loses
+    rank_change_low | low:rank_change_mean | ranks | lower limit over teams (95 %)
+    rank_change_high | high:rank_change_mean | ranks | upper limit over teams (95 %)
+    rank_change_largest | count | ranks | most ranks that a run loses
+    worst_run | label | 1 | run that loses most ranks
+    whole_variance | estimate | 1 | variance of all runs over all topics
+    [metric gain run]
+    own_mean | estimate | score | mean score of a run in the full evaluation
+    own_mean_without | estimate | score | the same without its team's unique contributions
+    own_rank | estimate/i | rank | rank in the full evaluation; tied runs share the best
+    own_rank_without | estimate/i | rank | rank without its team's unique contributions
+    [metric gain leave topic_step trial]
+    variance | estimate | 1 | within-system variance of what remains
+    n_topics | count | topics | topics with a relevant document left
+    [metric gain leave trial]
+    n_topics_above_zero | count | topics | topics with a score above 0
+    [leave trial]
+    n_runs | count | runs | remaining runs
+    teams_left_out | label | 1 | teams left out
+    different | flag | 1 | whether no trial before is equal
+    [leave trial team]
+    team_left_out | flag | 1 | whether a team is left out
+    [leave trial topic]
+    topic_place | count | topics | place of a topic, from 0
+    [metric gain leave topic_step]
+    variance_mean | estimate | 1 | mean variance over trials
+    variance_low | low:variance_mean | 1 | lower limit over trials (95 %)
+    variance_high | high:variance_mean | 1 | upper limit over trials (95 %)
+    n_trials | count | trials | different trials with a variance
+    topics_min | count | topics | fewest topics
+    topics_max | count | topics | most topics
+    topics_needed | estimate | topics | topics that the mean variance asks for
+    topics_needed_tool | estimate | topics | the same by Sakai's tool
+    [leave]
+    runs_min | count | runs | fewest runs
+    runs_max | count | runs | most runs
+    [metric gain topic_step]
+    first_miss | estimate | teams | fewest teams without the whole variance
+""")
 """Absent teams: means are over runs, each team with equal weight. Variances: Sakai and Shang 2016,
 sections 5.1 and 5.2, of the remaining runs over the remaining topics. Along leave: 0 for the whole
 collection; along topic_step: all topics, then the first of a random order of each trial.

@@ -361,7 +361,7 @@ def test_analyses_are_frozen_records_that_tell_their_options(scorecube: Cli, nam
     record = kind()
     assert record.name == name
     assert (kind.__doc__ or "").strip()
-    for field in dataclasses.fields(record):  # type: ignore[arg-type]
+    for field in dataclasses.fields(record):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(record, field.name, None)
     options = json.loads(json.dumps(record.options()))

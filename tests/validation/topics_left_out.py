@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 def judge_pools(rankings: xr.Dataset, depth: int) -> xr.Dataset:
     """Return rankings of which only documents within a depth are judged, and those that are relevant."""
-    words, levels = build_pools(rankings, depth).words, rankings["level_of_document"].values
+    words, levels = build_pools(rankings, depth).bits, rankings["level_of_document"].values
     judged = words.any(axis=-1) | (levels > 0)
     number = np.where(judged, np.cumsum(judged, axis=1) - 1, -1)
     documents = rankings["document_at_rank"].values

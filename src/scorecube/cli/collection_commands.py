@@ -123,7 +123,7 @@ def lines_on_topics(rankings: xr.Dataset, cube: xr.Dataset) -> list[str]:
 
 
 @options.with_options(IMPORT)
-def import_scores(
+def import_(
     study: options.StudyPath,
     files: Annotated[
         list[Path],
@@ -175,8 +175,8 @@ def import_scores(
         for collection, cube in cubes.items():
             opened.add(collection, cube=cube, replace=replace)
             notify(f"{study}: {collection}: {sizes_of(cube)}")
-            if missing := missing_scores(cube):
-                notify(missing)
+            if line := missing_scores(cube):
+                notify(line)
 
 
 def missing_scores(cube: xr.Dataset) -> str:
@@ -217,12 +217,9 @@ def fetch(
     known = public.public_collections()
     if show_list:
         for entry in known.values():
-            lines = [
-                f"{entry.title}: {entry.runs} runs x {entry.topics} topics",
-                ", ".join(file.metric for file in entry.files),
-                f"{entry.licence}, {entry.repository}",
-            ]
-            echo(f"{entry.name:<15}" + ("\n" + " " * 15).join(lines))
+            metrics = ", ".join(file.metric for file in entry.files)
+            echo(f"{entry.name}: {entry.title}, {entry.runs} runs x {entry.topics} topics")
+            echo(f"    {metrics}; {entry.licence}, {entry.repository}")
         return
     if not names or into is None:
         raise BadPlan(
@@ -246,9 +243,8 @@ def standardise(
         Literal["std-AB", "std-CDF", "z"],
         flag(
             "--method",
-            "z: (score - mean) / standard deviation of the reference runs on the topic; std-CDF: "
-            "its normal distribution function (Webber, Moffat and Zobel 2008); std-AB: "
-            "0.15 z + 0.5 with z from -3 to 3 (Sakai 2016).",
+            "z: standard scores by the reference runs on the topic; std-CDF: their normal "
+            "distribution function (Webber 2008); std-AB: 0.15 z + 0.5, z in [-3, 3] (Sakai 2016).",
         ),
     ] = "std-AB",
     reference_runs: Annotated[

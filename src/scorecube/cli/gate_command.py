@@ -47,8 +47,10 @@ def compare(
     """
     from scorecube.workflow import comparison
 
-    how = _arguments(metrics, weights, missing, confidence)
-    _show(comparison.compare(_scores(study, collections), run, baseline, **how), form)
+    scores, how = _compared(
+        study, collections, metrics, weights, missing=missing, confidence=confidence
+    )
+    _show(comparison.compare(scores, run, baseline, **how), form)
 
 
 def gate(
@@ -79,8 +81,9 @@ def gate(
     from scorecube.report.comparison import what_is_shown
     from scorecube.workflow import comparison
 
-    how = _arguments(metrics, weights, missing, confidence)
-    scores = _scores(study, collections)
+    scores, how = _compared(
+        study, collections, metrics, weights, missing=missing, confidence=confidence
+    )
     if margin is None:
         compared = comparison.compare(scores, run, baseline, **how)
         raise BadPlan(f"{option('margin')} is missing; {what_is_shown(compared)}", option="margin")
@@ -93,28 +96,21 @@ def gate(
         raise typer.Exit(UNDECIDED)
 
 
-def _scores(study: str, collections: Optional[str]) -> Any:
-    """Return the study, or the cubes of some of its collections."""
+def _compared(
+    study: str,
+    collections: Optional[str],
+    metrics: Optional[str],
+    weights: Optional[str],
+    **how: Any,
+) -> tuple[Any, dict[str, Any]]:
+    """Return the study, or the cubes of some of its collections, and the arguments of a comparison."""
+    from scorecube.analyses.board import read_weights
     from scorecube.storage import open_study
 
-    opened, chosen = open_study(study), split(collections)
-    if chosen is None:
-        return opened
-    return {name: opened[name].cube_among(len(chosen)) for name in chosen}
-
-
-def _arguments(
-    metrics: Optional[str], weights: Optional[str], missing: str, confidence: float
-) -> dict[str, Any]:
-    """Return the arguments of a comparison."""
-    from scorecube.analyses.board import read_weights
-
-    return {
-        "metrics": split(metrics),
-        "weights": read_weights(split(weights) or ()),
-        "missing": missing,
-        "confidence": confidence,
-    }
+    opened: Any = open_study(study)
+    if (chosen := split(collections)) is not None:
+        opened = {name: opened[name].cube_among(len(chosen)) for name in chosen}
+    return opened, how | {"metrics": split(metrics), "weights": read_weights(split(weights) or ())}
 
 
 def _show(compared: Any, form: str) -> None:

@@ -36,24 +36,27 @@ from scorecube.errors import ScorecubeError, default_flag
 from scorecube.workflow.plugins import load_plugins
 
 FUNCTIONS: dict[str, Callable[..., None]] = {
-    "demo": demo.demo,
-    "evaluate": collection_commands.evaluate,
-    "import": collection_commands.import_scores,
-    "fetch": collection_commands.fetch,
-    "standardise": collection_commands.standardise,
-    "preferences": collection_commands.preferences,
-    "compare": gate_command.compare,
-    "gate": gate_command.gate,
-    "design": design_commands.design,
-    "wcw": design_commands.wcw,
-    "info": study_commands.info,
-    "show": study_commands.show,
-    "report": study_commands.report,
-    "figure": study_commands.figure,
-    "list": study_commands.list_,
-    "sweep": sweep_command.sweep,
-    "merge": study_commands.merge,
-    "verify": study_commands.verify,
+    function.__name__.strip("_"): function
+    for function in (
+        demo.demo,
+        collection_commands.evaluate,
+        collection_commands.import_,
+        collection_commands.fetch,
+        collection_commands.standardise,
+        collection_commands.preferences,
+        gate_command.compare,
+        gate_command.gate,
+        design_commands.design,
+        design_commands.wcw,
+        study_commands.info,
+        study_commands.show,
+        study_commands.report,
+        study_commands.figure,
+        study_commands.list_,
+        study_commands.merge,
+        study_commands.verify,
+        sweep_command.sweep,
+    )
 }
 """All commands but those of the analyses."""
 QUESTIONS = {
@@ -72,14 +75,11 @@ FURTHER = "Further analyses"
 FLAGS = {"collections": "--collection", "dialect": "--qrels-format", "level_map": "--levels"}
 """Argument -> flag, for arguments of functions that commands name differently."""
 ADVICE = {
-    errno.ENOSPC: "free space",
-    errno.EDQUOT: "free space",
-    errno.EACCES: "choose another path, or get the permission for this one",
-    errno.EPERM: "choose another path, or get the permission for this one",
-    errno.EROFS: "choose another path",
-    errno.EMFILE: "raise the limit of open files (ulimit -n)",
-    errno.ENOENT: "check the path",
-    errno.ENOTDIR: "check the path",
+    errno.ENOSPC: "free space and ",
+    errno.EDQUOT: "free space and ",
+    errno.EACCES: "choose another path, or get the permission for this one, and ",
+    errno.EROFS: "choose another path and ",
+    errno.EMFILE: "raise the limit of open files (ulimit -n) and ",
 }
 """What to do about an error of the machine before the same command is run again."""
 CHUNK_DAMAGED = "decompression error"
@@ -246,8 +246,8 @@ def text_of_failure(error: OSError | MemoryError) -> str:
     if error.errno is None:
         return " ".join(str(error).split()) or type(error).__name__
     place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-    advice = " and ".join(filter(None, [ADVICE.get(error.errno), "run the same command again"]))
-    return f"{place}{os.strerror(error.errno)}; {advice}"
+    reason = os.strerror(error.errno)
+    return f"{place}{reason}; {ADVICE.get(error.errno, '')}run the same command again"
 
 
 @contextmanager

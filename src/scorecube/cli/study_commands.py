@@ -8,15 +8,7 @@ from typing import Annotated, Any, Literal, Optional
 
 from scorecube.cli import options
 from scorecube.cli.options import argument, flag
-from scorecube.cli.terminal import (
-    echo,
-    echo_table,
-    notify,
-    split,
-    track_progress,
-    wrap_lines,
-    write_figure,
-)
+from scorecube.cli.terminal import echo, echo_table, notify, split, track_progress, write_figure
 from scorecube.errors import BadPlan, CorruptStudy, counted
 
 GAINS = """\
@@ -50,7 +42,7 @@ def info(
     opened = open_catalogue(study)
     facts = overview(opened)
     if not warnings:
-        echo(as_json(facts) if form == "json" else wrap_lines(overview_text(facts)))
+        echo(as_json(facts) if form == "json" else overview_text(facts))
         return
     from scorecube.report.cautions import cautions_of_collection, doubts_of_results
 
@@ -266,7 +258,7 @@ def list_(
     from scorecube.workflow import api
 
     if kind == "gains":
-        echo(wrap_lines(GAINS))
+        echo(GAINS)
         return
     frame: Any = api.list_metrics() if kind == "metrics" else api.list_analyses()
     echo_table(frame, "text")

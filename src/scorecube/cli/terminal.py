@@ -138,25 +138,6 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def wrap_lines(text: str) -> str:
-    """Return a text with lines wrapped to the width of the terminal; continuation lines are indented."""
-    width = terminal_width()
-    if width is None:
-        return text
-    return "\n".join(
-        line
-        if len(line) <= width
-        else textwrap.fill(
-            line,
-            width,
-            subsequent_indent=" " * (len(line) - len(line.lstrip()) + 2),
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for line in text.splitlines()
-    )
-
-
 def time_left(done: int, total: int, seconds: float) -> str:
     """Return the estimated remaining time at the speed so far; empty before anything is done.
 
@@ -173,9 +154,7 @@ def time_left(done: int, total: int, seconds: float) -> str:
     return f"about {high}:{low:02d} {'h' if hours else 'min'} left"
 
 
-def _plain_progress(
-    label: str, unit: str | None, note: Callable[[], str]
-) -> Callable[[int, int], None]:
+def _plain_progress(label: str, unit: str | None) -> Callable[[int, int], None]:
     """Return a function of (done, total) that prints a line every few seconds."""
     start, before, last = time.monotonic(), -1, time.monotonic()
 
@@ -189,43 +168,36 @@ def _plain_progress(
         last = now
         count = f"{done / total:.0%}" if unit is None else f"{done:,} of {total:,} {unit}"
         left = time_left(done - before, total - before, now - start)
-        notify(f"{label}: {', '.join(filter(None, [count, note(), left]))}")
+        notify(f"{label}: {', '.join(filter(None, [count, left]))}")
 
     return print_progress
 
 
 @contextmanager
-def track_progress(
-    label: str, unit: str | None, note: Callable[[], str] = str
-) -> Iterator[Callable[[int, int], None]]:
+def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int], None]]:
     """Yield a function of (done, total) that shows progress and remaining time.
 
     label: What makes progress.
     unit: What is counted; None for percent.
-    note: Returns further text on what is done.
     """
     if is_quiet():
         yield lambda _done, _total: None
         return
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield _plain_progress(label, unit, note)
+        yield _plain_progress(label, unit)
         return
     from rich import progress as bars
     from rich.console import Console
 
-    amount = [bars.TaskProgressColumn()] if unit is None else [bars.MofNCompleteColumn()]
+    amount = bars.TaskProgressColumn() if unit is None else bars.MofNCompleteColumn()
     columns = (
         bars.TextColumn("{task.description}", markup=False),
         bars.BarColumn(),
-        *amount,
+        amount,
         bars.TextColumn(unit or ""),
         bars.TimeRemainingColumn(),
-        bars.TextColumn("left {task.fields[note]}", markup=False),
+        bars.TextColumn("left"),
     )
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(visible(label), total=None, note="")
-
-        def update(done: int, total: int) -> None:
-            shown.update(task, completed=done, total=total, note=visible(note()))
-
-        yield update
+        task = shown.add_task(visible(label), total=None)
+        yield lambda done, total: shown.update(task, completed=done, total=total)

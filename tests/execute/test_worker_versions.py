@@ -26,7 +26,7 @@ from scorecube.workflow.api import open_study, plan_in_study
 from tests.cluster.lab import ENVIRONMENT, QUIET, wait_until
 
 SOURCE = Path(__file__).parents[2] / "src"
-KERNEL = Path("scorecube", "kernels", "swap", "pairwise.py")
+KERNEL = Path("scorecube", "kernels", "swap.py")
 SWAP = sc.Swap(size=20)
 TRIALS, BLOCK = 4000, 50
 
@@ -75,7 +75,7 @@ def changed(tmp_path: Path) -> Path:
     shutil.copytree(SOURCE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     path = folder / KERNEL
     path.write_text(
-        path.read_text().replace("range(n_runs)", "range(1, n_runs)", 1) + "\n# changed\n"
+        path.read_text().replace("range(n_runs - 1)", "range(1, n_runs - 1)", 1) + "\n# changed\n"
     )
     return folder
 

@@ -294,21 +294,26 @@ def _job_options(options: Mapping[str, Any]) -> dict[str, Any]:
     pages = {"dashboard": False, "dashboard_address": ANY_PORT}
     return {
         "log_directory": str(folder),
-        "shared_temp_directory": str(folder),
         "worker_extra_args": ["--no-dashboard", "--dashboard-address", ANY_PORT],
         **options,
+        "shared_temp_directory": str(folder),
         "scheduler_options": pages | dict(options.get("scheduler_options", {})),
     }
 
 
 def _submit(spec: ClusterSpec, cluster: Any) -> None:
     """Submit the first jobs; lost ones are replaced (BadPlan with what the queue says)."""
+    from distributed.core import Status
+
     n_jobs = -(-spec.n_processes // int(spec.options.get("processes", 1)))
     limits = {"minimum_jobs": n_jobs, "maximum_jobs": n_jobs, "interval": "2s", **spec.adapt}
     cluster.scale(jobs=max(int(limits["minimum_jobs"]), 1))
     try:
         cluster.sync(cluster._correct_state)
     except (RuntimeError, ValueError, OSError) as error:
+        for job in cluster._created:
+            if job.status is Status.created:
+                job.status = Status.failed  # as the cluster wants it when it closes
         text = str(error).partition("stderr:")[2] or str(error)
         raise BadPlan(
             f"{spec.kind}: a job was refused: {' '.join(text.split())}; correct the cluster file "

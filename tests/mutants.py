@@ -48,8 +48,6 @@ JUDGES, RELIABILITY = "tests/analyses/test_judges.py", "tests/analyses/test_reli
 TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/(jit|workspace)", ("tests/kernels/test_jit.py", "tests/kernels/random")),
     ("kernels/bits", ("tests/kernels/test_bits.py",)),
-    ("kernels/parsing/(byte_words|split_lines)", ("tests/kernels/parsing", "tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_ntcireval.py", "tests/ingest/test_in_memory_runs.py")),
-    ("kernels/parsing", ("tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_in_memory_runs.py", "tests/kernels/parsing")),
     ("kernels/random", ("tests/kernels/random", EXACT, SWAP)),
     ("kernels/tails", (EXACT, f"{PAIRS}/test_properties.py")),
     ("kernels/tukey", ("tests/kernels/random/test_resampling.py", EXACT, f"{PAIRS}/test_properties.py")),

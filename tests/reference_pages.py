@@ -17,8 +17,7 @@ from scorecube.cli import program
 from scorecube.cli.program import FURTHER, QUESTIONS
 
 MODULES = [
-    "analyses", "analyses.plan", "design", "ingest.formats", "ingest.in_memory",
-    "ingest.long", "ingest.matrix", "ingest.measure_names", "ingest.ntcireval", "ingest.public", "ingest.qrels", "ingest.trec", "metrics",
+    "analyses", "analyses.plan", "design", "metrics",
     "report.results", "report.tables", "report.view", "report.views", "storage", "workflow",
 ]  # fmt: skip
 """What is public, below `scorecube`; `tests/test_docstrings.py` reads their docstrings."""

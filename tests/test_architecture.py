@@ -78,7 +78,7 @@ HOMES = {
     "pandas": ("collection/pools.py", "ingest/", "report/", "workflow/api.py"),
     "pooch": ("ingest/public.py",),
     "pyarrow": ("ingest/tables.py",),
-    "ir_datasets": ("ingest/tool_objects.py",),
+    "ir_datasets": ("ingest/qrels.py",),
     "ir_measures": ("collection/other_metrics.py",),
     "requests": ("ingest/public.py",),
     "yaml": ("execute/clusters.py",),
@@ -393,7 +393,7 @@ RUNS_UP = "may not import collection, which stands after it"
             "from scorecube.execute import run",
             "report may not import execute",
         ),
-        ("storage/study.py", "from scorecube.ingest import trec", "storage may not import ingest"),
+        ("storage/study.py", "from scorecube.ingest import runs", "storage may not import ingest"),
         ("report/swap.py", "import scipy", "not scipy"),
         (
             "report/swap.py",
@@ -444,7 +444,7 @@ RUNS_UP = "may not import collection, which stands after it"
 def test_checker_catches_a_planted_violation(
     tmp_path: Path, file: str, text: str, rule: str
 ) -> None:
-    others = ("__init__", "errors", "collection/__init__", "collection/cube", "metrics/binary", "execute/run", "ingest/trec", "statistics/__init__")  # fmt: skip
+    others = ("__init__", "errors", "collection/__init__", "collection/cube", "metrics/binary", "execute/run", "ingest/runs", "statistics/__init__")  # fmt: skip
     house = plant(tmp_path, dict.fromkeys((f"{other}.py" for other in others), "") | {file: text})
     (problem,) = problems_of(house)
     assert problem.startswith(file)

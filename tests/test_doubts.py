@@ -13,7 +13,7 @@ import pytest
 import scorecube as sc
 from scorecube.collection.doubts import RULES, doubts_of
 from scorecube.errors import CorruptStudy
-from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.ingest.objects import cube_from_scores
 from scorecube.report.cautions import doubts_of_results
 from scorecube.storage import open_study
 from scorecube.storage.fact_types import EVERY

@@ -14,4 +14,6 @@ from tests.odd_inputs.reading import SHOWN
 def test_an_odd_input_has_its_outcome(name: str, tmp_path: Path) -> None:
     found = observe(CASES[name], tmp_path)
     expected = CASES[name].outcome
+    if " | " not in expected:
+        found = found.partition(" | ")[0]
     assert (found[:SHOWN] if len(expected) == SHOWN else found) == expected

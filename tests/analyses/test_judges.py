@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 import scipy.stats
 import xarray as xr
+from scorecube.ingest.judge_labels import is_label_table, qrels_of_table
 
 import scorecube as sc
 from scorecube.analyses.judge_comparison import labels as compared_labels
 from scorecube.analyses.units import random_groups
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.errors import BadInput, BadPlan
-from scorecube.ingest.judge_labels import is_label_table, qrels_of_table
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
 from scorecube.statistics.corrected_means import corrected_mean

@@ -49,13 +49,12 @@ import pandas as pd
 from scorecube.ingest.formats import Format
 
 
-def read(paths, metric):
-    rows = [line.split("=") for path in paths for line in open(path).read().split()]
-    frame = pd.DataFrame({t: {"a": float(x)} for t, x in rows})
-    return {"": {"M": frame}}
+def read(file, metric):
+    rows = [("a", *line.split("="), "M") for line in file.text.split()]
+    return pd.DataFrame(rows, columns=["run", "topic", "score", "metric"])
 
 
-FORMAT = Format("equals", "topic=score", lambda head: "=" in head.text, read)
+FORMAT = Format("equals", "topic=score", lambda file: "=" in file.text, read)
 """
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from scorecube.errors import BadInput
-from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.ingest.objects import cube_from_scores
 from scorecube.workflow.api import import_scores
 from tests.conftest import Cli, Files
 
@@ -68,7 +68,7 @@ def test_two_axes_of_one_name_are_refused() -> None:
         (pd.DataFrame(index=[], columns=["1"]), "the matrix of AP has no run"),
         (pd.DataFrame([[0.5]], ["a\udce9"], ["1"]), r"the run 'a\udce9' has the invalid character"),
         (pd.DataFrame([[0.5]], ["a"], ["1\n"]), r"the topic '1\n' has the control character '\n'"),
-        (pd.DataFrame([[0.5]], [""], ["1"]), "a run is empty"),
+        (pd.DataFrame([[0.5]], [""], ["1"]), "the run is missing"),
     ],
     ids=["no topic", "no run", "surrogate", "newline", "empty"],
 )

@@ -10,8 +10,9 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import BadInput
-from scorecube.ingest.formats import detect, read_scores
+from scorecube.ingest.formats import detect
 from scorecube.workflow.api import import_scores
+from tests.ingest.reading import read_scores
 
 QRELS = {"401": {"x": 1, "y": 0, "z": 2}, "402": {"x": 0, "y": 1}}
 RUNS = {
@@ -58,11 +59,11 @@ def test_one_metric_by_either_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ({"results": {"gsm8k": {"acc": 0.5}}, "git": "0"}, "git is a str; expected topic > "),
+        ({"results": {"gsm8k": {"acc": 0.5}}, "git": "0"}, "git is no score"),
         ({"a": {"1": {"map": 0.5}, "2": 1}}, "a has scores on several levels"),
         ({"a": {"1": {"map": {"x": 0.5}}}}, "scores have 4 names above them"),
         ({"1": {"faithful": 0.5}}, "known measures are on 0 of 3 levels, run > 1 > faithful"),
-        ({"1": {"map": [0.5]}}, "1 > map is a list"),
+        ({"1": {"map": [0.5]}}, "1 > map is no score"),
     ],
 )  # fmt: skip
 def test_other_json_is_refused(tmp_path: Path, content: object, problem: str) -> None:
@@ -75,7 +76,7 @@ def test_other_json_is_refused(tmp_path: Path, content: object, problem: str) ->
 def test_two_files_of_a_run_are_refused(tmp_path: Path) -> None:
     first = written(tmp_path / "bm25.json", UNDER_RUN["bm25"])
     second = written(tmp_path / "whole.json", UNDER_RUN)
-    with pytest.raises(BadInput, match="bm25 is also in another file"):
+    with pytest.raises(BadInput, match="a second score of AP for run 'bm25'"):
         read_scores([first, second])
 
 

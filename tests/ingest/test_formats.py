@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorecube.errors import BadInput, BadPlan
-from scorecube.ingest.formats import detect, read_scores
-from scorecube.ingest.matrix import read_matrix
+from scorecube.ingest.formats import detect
 from scorecube.workflow.api import import_scores, open_study
 from tests.conftest import Cli
+from tests.ingest.reading import read_matrix, read_scores
 
 MATRIX = "topic,r1,r2\n401,0.5,0.25\n402,0.125,1\n"
 TRANSPOSED = "run,401,402\nr1,0.5,0.125\nr2,0.25,1\n"
@@ -184,7 +184,7 @@ def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         read_scores([path], layout="long", transpose=True)
     with pytest.raises(
         BadPlan,
-        match=r"^no layout 'wide'; known: auto, matrix, numbers, long, ndeval, gdeval, trec_eval, ir_measures, nev, pytrec_eval, every_eval_ever, lm_eval, inspect, inspect_samples, autojudge$",
+        match=r"^no layout 'wide'; known: auto, matrix, numbers, long, ndeval, gdeval, trec_eval, ir_measures, nev, pytrec_eval, every_eval_ever, lm_eval, inspect, autojudge$",
     ):
         read_scores([path], layout="wide")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,9 +12,9 @@ import numpy as np
 import pytest
 
 from scorecube.errors import BadInput
-from scorecube.ingest.formats import detect, read_scores
-from scorecube.ingest.in_memory import Matrices
+from scorecube.ingest.formats import detect
 from scorecube.workflow.api import evaluate, import_scores, read_rankings
+from tests.ingest.reading import Matrices, read_scores
 
 GDEVAL = "runid,topic,ndcg@20,err@20\nindri,51,0.37535,0.48743\nindri,52,0.05270,0.03263\nindri,amean,0.21403,0.26003\n"
 OTHER = GDEVAL.replace("indri", "okapi").replace("0.37535", "0.5")
@@ -122,29 +121,9 @@ def test_the_tool_itself(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        (
-            "run,topic,ndcg@20\n",
-            ":1: the header of gdeval is runid,topic and measures; found run,topic,ndcg@20",
-        ),
-        (
-            "runid,topic,AP\n",
-            ":1: column 3 is 'AP', not a measure of gdeval; expected such as ndcg@20, err@20",
-        ),
-        (
-            "runid,topic,NRBP\n",
-            ":1: column 3 is 'NRBP', not a measure of gdeval; expected such as ndcg@20, err@20",
-        ),
-        ("runid,topic,err@5,err@5\n", ":1: two columns are called err@5"),
-        (
-            GDEVAL + "runid,topic\n",
-            ":5: the header of gdeval is runid,topic and measures; found runid,topic",
-        ),
-    ],
-)
-def test_bad_headers_are_refused(tmp_path: Path, content: str, text: str) -> None:
+@pytest.mark.parametrize("content", ["run,topic,ndcg@20\nme,1,0\n", "runid,topic,err@5,err@5\nme,1,0,0\n", GDEVAL + "runid,topic\n"])  # fmt: skip
+def test_bad_headers_are_refused(tmp_path: Path, content: str) -> None:
     path = write(tmp_path / "a.csv", content)
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}") + "$"):
-        import_scores([path], layout="gdeval")
+    with pytest.raises(BadInput) as caught:
+        read_gdeval([path])
+    assert (caught.value.path, caught.value.line) == (path, 5 if "indri" in content else 1)

@@ -13,8 +13,8 @@ import pytrec_eval
 
 import scorecube as sc
 from scorecube.errors import BadInput
-from scorecube.ingest.in_memory import to_matrices
 from scorecube.ingest.measure_names import from_ir_measures, from_trec_eval
+from tests.ingest.reading import to_matrices
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 0, "b": 2}}
 RUNS = {
@@ -160,16 +160,13 @@ def test_missing_scores_are_gaps() -> None:
             "metrics must be on one level of the dictionaries: known measures are on 0 of 3 levels, x > bad, good > 1, 2;",
         ),
         ({"AP": {"a": {"1": "x"}}}, "AP of run 'a' on topic '1' is 'x', not a finite number"),
-        ({"AP": {"a": {"1": math.inf}}}, "AP of run 'a' on topic '1' is inf, not a finite number"),
+        ({"AP": {"a": {"1": math.inf}}}, "score 'inf' is not a finite number"),
         ({"AP": VALUES, "map": VALUES}, "a second score of AP for run 'good' on topic '1'"),
         (
             {"a": [("1", "AP")]},
             "run 'a' holds ('1', 'AP'), which is not a record of query_id, measure and value",
         ),
-        (
-            {"AP": pd.DataFrame({"1": ["x"]}, index=["a"])},
-            "matrix of AP: a value is not a number: ",
-        ),
+        ({"AP": pd.DataFrame({"1": ["x"]}, index=["a"])}, "score 'x' is not a finite number"),
     ],
 )
 def test_other_things_are_refused(scores: Any, text: str) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from scorecube.errors import BadInput
-from scorecube.ingest.formats import detect, read_scores
-from scorecube.ingest.in_memory import Matrices
+from scorecube.ingest.formats import detect
 from scorecube.workflow.api import import_scores
+from tests.ingest.reading import Matrices, read_scores
 
 MEASURES = ("AP", "nDCG@10", "P(rel=2)@5", "ERR@20", "R@100", "NumRel")
 OURS = {"AP", "nDCG@10", "P(rel=2)@5", "ir_measures:ERR@20", "Recall@100"}

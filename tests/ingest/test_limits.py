@@ -23,9 +23,9 @@ from scorecube.collection.evaluation import evaluate
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.errors import BadInput, BadName, BadPlan
-from scorecube.ingest import columns, files
+from scorecube.ingest import files
 from scorecube.ingest.files import HIGHEST_RATIO, UNCHECKED, read_bytes
-from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.ingest.objects import cube_from_scores
 from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.gain_settings import LARGEST_GAIN, SMALLEST_GAIN
 from scorecube.metrics.registry import LARGEST_EXPONENT
@@ -62,27 +62,27 @@ def test_judgements_and_runs_from_pipes_are_read_once(
     assert rankings["n_judged"].values.sum() == 4
 
 
-def test_scores_from_a_pipe_need_a_layout(pipe: Callable[[bytes], Path]) -> None:
-    matrix = b"topic,a\n1,0.5\n"
-    cube = import_scores([pipe(matrix)], metric="AP", layout="matrix")
+@pytest.mark.parametrize("layout", ["auto", "matrix"])
+def test_scores_from_pipes_are_read_once(pipe: Callable[[bytes], Path], layout: str) -> None:
+    cube = import_scores([pipe(b"topic,a\n1,0.5\n")], metric="AP", layout=layout)
     assert cube["score"].values.tolist() == [[[[0.5]]]]
-    path = pipe(matrix)
-    with pytest.raises(BadInput, match="is not a file that can be read twice"):
-        import_scores([path], metric="AP")
-    path.read_bytes()
 
 
-def test_a_file_may_be_as_long_as_the_limit(tmp_path: Path) -> None:
+def test_a_file_may_be_as_long_as_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "file"
     for content in (b"x" * 1000, gzip.compress(b"x" * 1000)):
         path.write_bytes(content)
-        assert read_bytes(path, largest=1000) == b"x" * 1000
-        with pytest.raises(BadInput, match=r"has more than 999 bytes.*; divide it$"):
-            read_bytes(path, largest=999)
+        monkeypatch.setattr(files, "LARGEST", 1000)
+        assert read_bytes(path) == b"x" * 1000
+        monkeypatch.setattr(files, "LARGEST", 999)
+        with pytest.raises(BadInput, match=r"more than 999 bytes|more than 100 times"):
+            read_bytes(path)
 
 
 def test_a_run_file_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "LARGEST_FILE", 10_000)
+    monkeypatch.setattr(files, "LARGEST", 10_000)
     path, qrels = tmp_path / "run", tmp_path / "qrels"
     path.write_bytes(b"# " + b"x" * 10_000 + b"\n" + RUN)
     qrels.write_bytes(QRELS)
@@ -209,9 +209,7 @@ def test_every_analysis_works_at_the_edges_of_the_range(name: str, scale: float)
 
 @pytest.mark.parametrize("value", [1.01 * LARGEST_SCORE, -1e308])
 def test_scores_out_of_range_are_refused(value: float) -> None:
-    with pytest.raises(
-        BadInput, match=r"^AP of run 'r1' on topic '001' is .*; scores must be between"
-    ):
+    with pytest.raises(BadInput, match="is not between"):
         cube_from_scores({"AP": frame(np.array([[0.5, 1.0], [0.0, value]]))})
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorecube.errors import BadInput, BadPlan
-from scorecube.ingest.formats import read_scores
 from scorecube.workflow.api import import_scores
+from tests.ingest.reading import read_scores
 
 LONG = "run,topic,metric,score\na,1,AP,0.5\na,2,AP,0.25\nb,1,AP,1\nb,2,AP,0\na,1,map_cut_10,0.125\n"
 TOKENS = st.text("abcXYZ0123456789._-+ é", min_size=1, max_size=6).map(str.strip).filter(bool)
@@ -138,12 +138,12 @@ def test_one_gain_setting_is_selected(tmp_path: Path) -> None:
 def test_gain_settings_that_do_not_fit_together(tmp_path: Path) -> None:
     path = write(tmp_path / "one.csv", GAINS.replace("AP,,", "AP,1:1,"))
     with pytest.raises(
-        BadInput, match=re.escape(f"{path}: no score of AP at gain setting 2:1, but at others")
+        BadInput, match=re.escape("no score of AP at gain setting 2:1, but at others")
     ):
         read_scores([path], layout="long")
     path = write(tmp_path / "both.csv", GAINS + "a,2,Q,,1\n")
     with pytest.raises(
-        BadInput, match=re.escape(f"{path}: scores of Q both with gain setting 1:1 and without one")
+        BadInput, match=re.escape("scores of Q both with gain setting 1:1 and without one")
     ):
         read_scores([path], layout="long")
 

@@ -12,9 +12,9 @@ import pytest
 
 from scorecube.errors import BadInput, BadPlan
 from scorecube.ingest.formats import detect
-from scorecube.ingest.matrix import read_matrix
 from scorecube.ingest.measure_names import metric_of_file
 from scorecube.workflow.api import import_scores
+from tests.ingest.reading import read_matrix
 
 MATRIX = b"topic,r1,r2\n401,0.5,0.25\n402,0.125,1\n403,0,0.75\n"
 VALUES = [[0.5, 0.125, 0.0], [0.25, 1.0, 0.75]]

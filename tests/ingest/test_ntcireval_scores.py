@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorecube.errors import BadInput
-from scorecube.ingest.formats import read_scores
-from scorecube.ingest.in_memory import Matrices
 from scorecube.workflow.api import import_scores
+from tests.ingest.reading import Matrices, read_scores
 
 NAMES = {
     "RR": "RR", "O-measure": "O", "P-measure": "P-measure", "P-plus": "P+", "AP": "AP", "Q-measure": "Q",

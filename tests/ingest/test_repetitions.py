@@ -11,7 +11,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.errors import BadInput
-from scorecube.ingest.trec import read_run_labels
+from scorecube.ingest.labels import read_run_labels
 from scorecube.testing import simulate_rankings
 from scorecube.workflow.api import cube_from_scores, evaluate, import_scores, read_rankings, select
 

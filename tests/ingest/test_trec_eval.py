@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorecube.errors import BadInput
-from scorecube.ingest.formats import read_scores
-from scorecube.ingest.in_memory import Matrices
 from scorecube.workflow.api import import_scores
+from tests.ingest.reading import Matrices, read_scores
 
 NAMES = {
     "map": "AP", "P_10": "P@10", "recip_rank": "RR", "ndcg": "nDCG", "ndcg_cut_10": "nDCG@10", "Rprec": "Rprec",

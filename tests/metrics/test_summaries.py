@@ -16,7 +16,7 @@ from scorecube.collection.evaluation import evaluate
 from scorecube.collection.selection import standardise
 from scorecube.collection.topic_means import summarise
 from scorecube.errors import BadInput, BadName, BadPlan
-from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.ingest.objects import cube_from_scores
 from scorecube.metrics import parse_metric
 from scorecube.testing import simulate_rankings
 

@@ -1,6 +1,6 @@
-"""Malformed, hostile and odd inputs, each with its outcome: the text of the error, or the scores that come out.
+"""Malformed, hostile and odd inputs, each with its outcome: the place of the error, or the scores that come out.
 
-In outcomes, FILE is the path of the odd file, and FOLDER that of its folder. Notes follow after " | ".
+In outcomes, FILE is the path of the odd file, and FOLDER that of its folder.
 """
 
 from tests.odd_inputs.doubtful import DOUBTFUL

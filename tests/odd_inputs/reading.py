@@ -34,7 +34,7 @@ class Odd:
     content
         Of the file, or what makes it; of the files of a folder, by name.
     outcome
-        ``error: ...``, or runs with their teams and their scores by topic, and notes; the beginning of a long one.
+        ``error FILE:LINE``, or runs with their teams and their scores by topic; the beginning of a long one. Of doubtful inputs, notes follow after `` | ``.
     name
         Of the file.
     options
@@ -78,7 +78,8 @@ def observe(case: Odd, folder: Path) -> str:
         if case.role != "scores":
             cube = api.evaluate(cube, ["AP"], gains=case.gains)
     except ScorecubeError as error:
-        found = f"error: {error}"
+        where = f"{getattr(error, 'path', None) or ''}:{getattr(error, 'line', None) or ''}"
+        return f"error {where.strip(':')}".strip().replace(str(paths[case.role]), "FILE").replace(str(folder), "FOLDER")  # fmt: skip
     else:
         found = " | ".join([describe(cube), *noted])
     return found.replace(str(paths[case.role]), "FILE").replace(str(folder), "FOLDER")

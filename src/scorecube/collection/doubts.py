@@ -51,7 +51,7 @@ def doubts_of(cube: xr.Dataset) -> list[str]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from scorecube.ingest.in_memory import cube_from_scores
+    >>> from scorecube.ingest.objects import cube_from_scores
     >>> frame = pd.DataFrame({"1": [54.3, 40.0], "2": [10.0, 3.0]}, index=["a", "b"])
     >>> doubts_of(cube_from_scores({"AP": frame}))[0][:49]
     'AP lies between 0 and 1; found 4 other scores, su'

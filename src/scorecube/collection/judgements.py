@@ -1,4 +1,6 @@
-"""Runs and judgements as read from files."""
+"""Runs and judgements as read from files, and the levels of a run in rank order."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,60 +12,59 @@ import numpy as np
 
 from scorecube import names
 from scorecube.errors import BadInput
-from scorecube.kernels.parsing import judge_run
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
+Int32Array = np.ndarray[Any, np.dtype[np.int32]]
 
 
 @dataclass(frozen=True, eq=False)
 class RunLines:
-    """The lines of one run file.
+    """The lines of one run.
 
-    name, path: Name of the run and path of its file.
-    text: uint8 (byte,): content of the file, padded.
+    name, path: Name of the run, and its file or what messages name.
     topics: Topic ids in order of first appearance.
     topic_of: int32 (line,): index of the line's topic in `topics`.
-    documents: int32 (line, 2): start and end of the document id in `text`.
+    documents: Id of the document of each line.
     scores: float64 (line,).
     ranks: float64 (line,); empty if not read.
-    numbers: int32 (line,): line numbers in the file, from 1.
+    numbers: Line numbers in the file, from 1.
     """
 
     name: str
     path: str
-    text: np.ndarray[Any, np.dtype[np.uint8]]
     topics: Sequence[str]
-    topic_of: np.ndarray[Any, np.dtype[np.int32]]
-    documents: np.ndarray[Any, np.dtype[np.int32]]
+    topic_of: Int32Array
+    documents: Sequence[bytes]
     scores: np.ndarray[Any, np.dtype[np.float64]]
     ranks: np.ndarray[Any, np.dtype[np.float64]]
-    numbers: np.ndarray[Any, np.dtype[np.int32]]
+    numbers: Sequence[int]
 
-    def document(self, line: int) -> str:
-        """Return the document id of a line."""
-        start, stop = self.documents[line]
-        return self.text[start:stop].tobytes().decode("utf-8", "replace")
+    @cached_property
+    def lines_of(self) -> list[IntArray]:
+        """Lines of each topic, in the order of the file."""
+        order = np.argsort(self.topic_of, kind="stable")
+        counts = np.bincount(self.topic_of, minlength=len(self.topics))
+        return np.split(order, np.cumsum(counts)[:-1])
 
 
 @dataclass(frozen=True, eq=False)
 class Qrels:
-    """The lines of a file of judgements.
+    """The lines of judgements.
 
-    path, text, documents, numbers: As of `RunLines`.
+    path, documents, numbers: See `RunLines`.
     topics: Judged topics, sorted.
     topic_of: int32 (line,): index of the line's topic in `topics`.
     levels: int16 (line,): relevance levels; negative for pooled but not judged.
-    classes: int32 (topic, document): equivalence class of an answer in the topic, -1 for none.
+    classes: int32 (topic, document): number of the equivalence class of an answer within the topic, -1 for none.
     """
 
     path: str
-    text: np.ndarray[Any, np.dtype[np.uint8]]
     topics: Sequence[str]
-    topic_of: np.ndarray[Any, np.dtype[np.int32]]
-    documents: np.ndarray[Any, np.dtype[np.int32]]
+    topic_of: Int32Array
+    documents: Sequence[bytes]
     levels: np.ndarray[Any, np.dtype[np.int16]]
-    numbers: np.ndarray[Any, np.dtype[np.int32]]
-    classes: np.ndarray[Any, np.dtype[np.int32]] | None = None
+    numbers: Sequence[int]
+    classes: Int32Array | None = None
 
     @property
     def n_levels(self) -> int:
@@ -76,62 +77,63 @@ class Qrels:
         return {topic: k for k, topic in enumerate(self.topics)}
 
     @cached_property
-    def tables(self) -> tuple[Any, Any]:
-        """Hash tables of the judged documents: entries and bounds (BadInput for a document judged twice)."""
-        entries, bounds, repeated = judge_run.judgement_tables(
-            self.text, self.documents, self.topic_of, len(self.topics)
-        )
-        if repeated >= 0:
-            document = self.document(repeated).decode("utf-8", "replace")
-            topic = self.topics[self.topic_of[repeated]]
-            raise BadInput(
-                f"document {document!r} is judged twice in topic {topic}; remove one of the lines",
-                self.path,
-                int(self.numbers[repeated]),
-            )
-        return entries, bounds
+    def document_numbers(self) -> list[dict[bytes, int]]:
+        """Number of each document by topic, in the order of ids as bytes (BadInput for a document that is judged twice)."""
+        ids: list[list[bytes]] = [[] for _ in self.topics]
+        for topic, document in zip(self.topic_of.tolist(), self.documents, strict=True):
+            ids[topic].append(document)
+        tables = [{document: k for k, document in enumerate(sorted(part))} for part in ids]
+        if sum(map(len, tables)) < len(self.documents):
+            self._refuse_repeated()
+        return tables
 
-    def document(self, line: int) -> bytes:
-        """Return the document id of a line."""
-        start, stop = self.documents[line]
-        return self.text[start:stop].tobytes()
+    def _refuse_repeated(self) -> None:
+        seen = set()
+        for line, row in enumerate(zip(self.topic_of.tolist(), self.documents, strict=True)):
+            if row in seen:
+                document = row[1].decode("utf-8", "replace")
+                raise BadInput(
+                    f"document {document!r} is judged twice in topic {self.topics[row[0]]}; remove one of the lines",
+                    self.path,
+                    int(self.numbers[line]),
+                )
+            seen.add(row)
 
     @cached_property
-    def document_of(self) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Number of each line's document in its topic, by id as bytes: int32 (line,)."""
-        return judge_run.document_numbers(
-            self.text, self.documents, self.topic_of, len(self.topics)
+    def document_of(self) -> Int32Array:
+        """Number of each line's document in its topic: int32 (line,)."""
+        tables, rows = (
+            self.document_numbers,
+            zip(self.topic_of.tolist(), self.documents, strict=True),
         )
+        return np.fromiter((tables[topic][document] for topic, document in rows), np.int32)
 
-    @property
-    def _shape(self) -> tuple[int, int]:
-        """Topics and documents of the topic with most of them."""
-        return len(self.topics), int(self.document_of.max(initial=-1)) + 1
-
+    @cached_property
     def level_of_document(self) -> np.ndarray[Any, np.dtype[np.int8]]:
-        """Return the level of each document, (topic, document); -1 if not judged."""
-        levels = np.full(self._shape, names.UNJUDGED, np.int8)
+        """Level of each document, (topic, document); -1 if not judged, also behind the last document of a topic."""
+        shape = len(self.topics), int(self.document_of.max(initial=-1)) + 2
+        levels = np.full(shape, names.UNJUDGED, np.int8)
         levels[self.topic_of, self.document_of] = np.maximum(self.levels, names.UNJUDGED)
         return levels
 
     def document_keys(self) -> IntArray:
         """Return hashes of the ids of documents, (topic, document); 0 behind the last document of a topic."""
-        keys = np.zeros(self._shape, np.int64)
-        digests = (blake2b(self.document(k), digest_size=8) for k in range(len(self.topic_of)))
-        keys[self.topic_of, self.document_of] = np.frombuffer(
-            b"".join(each.digest() for each in digests), "<i8"
-        )
+        keys = np.zeros((len(self.topics), int(self.document_of.max(initial=-1)) + 1), np.int64)
+        digests = b"".join(blake2b(document, digest_size=8).digest() for document in self.documents)
+        keys[self.topic_of, self.document_of] = np.frombuffer(digests, "<i8")
         return keys
 
     def n_judged(self) -> IntArray:
-        """Return the numbers of judged documents (topic, level); a class counts once, at its highest level."""
+        """Return the numbers of judged documents (topic, level); a class counts once."""
         counts = np.zeros((len(self.topics), self.n_levels + 1), np.int64)
         kept, levels = self.levels >= 0, self.levels
         if self.classes is not None:
             class_of = self.classes[self.topic_of, self.document_of]
+            # By descending level, so that the first line of a class has its highest level.
             order = np.argsort(-levels, kind="stable")
-            pairs = np.stack([self.topic_of, class_of])[:, order]
-            _, first = np.unique(pairs, axis=1, return_index=True)
+            _, first = np.unique(
+                np.stack([self.topic_of, class_of])[:, order], axis=1, return_index=True
+            )
             kept &= (class_of < 0) | np.isin(np.arange(len(levels)), order[first])
         np.add.at(counts, (self.topic_of[kept], levels[kept]), 1)
         return counts

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,8 +19,6 @@ from scorecube.collection import schema
 from scorecube.collection.judgements import IntArray, Qrels, RunLines
 from scorecube.collection.teams import discard, listed, teams_of
 from scorecube.errors import BadInput, BadPlan, BadStudy, counted, natural_key, option
-from scorecube.kernels.parsing import judge_run
-from scorecube.kernels.workspace import Workspace
 
 Item = TypeVar("Item", bound=np.generic)
 LevelArray = np.ndarray[Any, np.dtype[np.int8]]
@@ -67,19 +66,6 @@ class Precision(StrEnum):
     """64 bits: trec_eval 10."""
 
 
-_CODES: dict[str, int] = {
-    Order.SCORE: judge_run.BY_SCORE_DESCENDING,
-    Order.SCORE_DOCNO_ASC: judge_run.BY_SCORE_ASCENDING,
-    Order.SCORE_STABLE: judge_run.BY_SCORE_STABLE,
-    Order.RANK: judge_run.BY_RANK,
-    Order.FILE: judge_run.BY_FILE,
-    Duplicates.ERROR: judge_run.REFUSE,
-    Duplicates.FIRST: judge_run.FIRST,
-    Duplicates.NTCIREVAL: judge_run.KEEP,
-}
-"""Of the kernel."""
-
-
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
     """The relevance levels of one run in rank order.
@@ -107,43 +93,85 @@ def judge(
     precision: str = Precision.SINGLE,
     depth: int | None = None,
     duplicates: str = Duplicates.ERROR,
-    workspace: Workspace | None = None,
 ) -> JudgedRun:
     """Sort the documents of a run and look up their relevance levels and numbers.
 
     run, qrels: Lines of a run file, and judgements.
     order, precision, depth, duplicates: As of `scorecube.read_rankings`.
-    workspace: Arrays to be reused.
     Raises BadInput: A document is listed twice in a topic.
     """
-    rule, deepest = Order(order), min(depth or NO_LIMIT, NO_LIMIT)
+    rule, repeats = Order(order), Duplicates(duplicates)
     single = rule is not Order.RANK and Precision(precision) is Precision.SINGLE
-    judged_topic = np.array([qrels.number_of.get(topic, -1) for topic in run.topics], np.int64)
-    counts = np.bincount(run.topic_of, minlength=len(run.topics))
-    _refuse_large(run, counts[judged_topic >= 0], qrels, deepest)
     keys = -run.ranks if rule is Order.RANK else run.scores
-    levels, documents, lengths, repeated, first = judge_run.judge_run(
-        judge_run.RunColumns(run.text, run.documents, run.topic_of, keys),
-        counts,
-        judged_topic,
-        judge_run.JudgedDocuments(
-            qrels.text, qrels.documents, qrels.levels, *qrels.tables, qrels.document_of
-        ),
-        judge_run.RankingRules(single, _CODES[rule], _CODES[Duplicates(duplicates)], deepest),
-        workspace or Workspace(),
-    )
-    if repeated >= 0:
-        topic = run.topics[run.topic_of[repeated]]
-        raise BadInput(
-            f"document {run.document(int(repeated))!r} stands twice in topic {topic}, first in "
-            f"line {run.numbers[first]}; remove one of the lines",
-            run.path,
-            int(run.numbers[repeated]),
-        )
+    if single:
+        with np.errstate(over="ignore"):
+            keys = keys.astype(np.float32)
+    judged = [(k, qrels.number_of[t]) for k, t in enumerate(run.topics) if t in qrels.number_of]
+    lines_of = [run.lines_of[k] for k, _ in judged]
+    limit = depth or NO_LIMIT
+    _refuse_large(run, np.array([len(lines) for lines in lines_of], np.int64), qrels, limit)
+    longest = min(limit, max((len(lines) for lines in lines_of), default=0))
+    numbers = np.full((len(qrels.topics), longest), -1, np.int32)
+    lengths = np.zeros(len(qrels.topics), np.int32)
+    for lines, (_, row) in zip(lines_of, judged, strict=True):
+        ids = [run.documents[line] for line in lines.tolist()]
+        if repeats is not Duplicates.NTCIREVAL and len(set(ids)) < len(ids):
+            kept = _first_lines(run, lines.tolist(), refuse=repeats is Duplicates.ERROR)
+            lines, ids = lines[kept], [ids[k] for k in kept]
+        order_of = _ranked(keys[lines], ids, rule)[:limit]
+        known = np.fromiter(map(qrels.document_numbers[row].get, ids, repeat(-1)), np.int32)
+        lengths[row] = len(order_of)
+        numbers[row, : len(order_of)] = known[order_of]
+    table = qrels.level_of_document
+    # Number -1 is the last column, that of documents that are not judged.
+    levels = table[np.arange(len(table))[:, np.newaxis], numbers]
     if qrels.classes is not None:
-        judge_run.keep_first_of_class(levels, documents, qrels.classes)
+        _keep_first_of_class(levels, numbers, qrels.classes)
     unjudged = tuple(topic for topic in run.topics if topic not in qrels.number_of)
-    return JudgedRun(run.name, run.path, levels, lengths, documents, unjudged)
+    return JudgedRun(run.name, run.path, levels, lengths, numbers, unjudged)
+
+
+def _ranked(keys: Any, ids: Sequence[bytes], rule: Order) -> IntArray:
+    """Return the places of the documents of a topic in rank order, largest keys first."""
+    if rule is Order.FILE:
+        return np.arange(len(ids))
+    order = np.argsort(-keys, kind="stable")
+    if rule not in (Order.SCORE, Order.SCORE_DOCNO_ASC):
+        return order
+    ranked = keys[order]
+    tied = np.concatenate([[False], ranked[1:] == ranked[:-1], [False]])
+    starts, stops = np.flatnonzero(~tied[:-1] & tied[1:]), np.flatnonzero(tied[:-1] & ~tied[1:])
+    for start, stop in zip(starts.tolist(), (stops + 1).tolist(), strict=True):
+        part = order[start:stop].tolist()
+        order[start:stop] = sorted(part, key=ids.__getitem__, reverse=rule is Order.SCORE)
+    return order
+
+
+def _first_lines(run: RunLines, lines: Sequence[int], *, refuse: bool) -> list[int]:
+    """Return the places of the first lines of documents of a topic, or refuse a second (BadInput)."""
+    first: dict[bytes, int] = {}
+    for place, line in enumerate(lines):
+        document = run.documents[line]
+        if refuse and document in first:
+            raise BadInput(
+                f"document {document.decode('utf-8', 'replace')!r} stands twice in topic "
+                f"{run.topics[run.topic_of[line]]}, first in line {run.numbers[lines[first[document]]]}; "
+                "remove one of the lines",
+                run.path,
+                int(run.numbers[line]),
+            )
+        first.setdefault(document, place)
+    return list(first.values())
+
+
+def _keep_first_of_class(levels: Any, numbers: Any, classes: Any) -> None:
+    """Set levels to 0, in place, where a relevant document of the class has an earlier rank."""
+    for row, found, class_of in zip(levels, numbers, classes, strict=True):
+        relevant = np.flatnonzero(row > 0)
+        of = class_of[found[relevant]]
+        _, first = np.unique(of, return_index=True)
+        repeated = np.setdiff1d(np.flatnonzero(of >= 0), first)
+        row[relevant[repeated]] = 0
 
 
 def _refuse_large(run: RunLines, counts: IntArray, qrels: Qrels, depth: int) -> None:
@@ -205,7 +233,7 @@ def build_rankings(
         qrels.topics,
         teams_of(labels, teams, path=teams_path, notify=notify),
         attrs or {},
-        (_stacked([run.documents for run in ordered]), qrels.level_of_document()),
+        (_stacked([run.documents for run in ordered]), qrels.level_of_document[:, :-1]),
     )
     keys = {names.DOCUMENT_KEY: (schema.KEYS[0].dims, qrels.document_keys())}
     return schema.annotate(dataset.assign(keys), schema.KEYS)

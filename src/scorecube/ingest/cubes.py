@@ -1,24 +1,23 @@
-"""Matrices of runs x topics that were read -> cubes of scores."""
+"""Scores that were read, in a tidy frame -> cubes of scores."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection import schema
 from scorecube.collection.evaluation import cube_dataset
-from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
+from scorecube.collection.score_range import SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems
 from scorecube.collection.topic_groups import with_topic_groups
 from scorecube.errors import BadInput, BadPlan, option
 from scorecube.ingest.files import PathLike, refuse_unprintable
-from scorecube.ingest.reading import Matrices, Reading, refuse_several
-from scorecube.ingest.repetitions import without_levels
+from scorecube.ingest.scores import GROUP, SCORE, Reading, refuse_several
 
 LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]
@@ -45,7 +44,6 @@ def cubes_of(
     gain: Label of scores without a gain setting; of others, the only gain setting to take.
     teams, systems, notify: As of `cube_from_scores`; `notify` is called first with what was read.
     path: File of the teams, for notes.
-    Returns cubes: Cube of each collection.
     Raises BadInput, BadPlan: As of `cube_from_scores`; no scores of the gain setting.
     """
     for line in reading.taken:
@@ -53,81 +51,91 @@ def cubes_of(
     for line in reading.notes:
         (notify or LOGGER.warning)(line)
     lines: list[str] = []
-    found = {}
-    for name, by_gain in reading.collections.items():
-        if gain != names.AUTO and "" not in by_gain:
-            if gain not in by_gain:
-                raise BadPlan(
-                    f"{option('gain', gain)}: the scores have the gain settings {', '.join(by_gain)}",
-                    option="gain",
-                )
-            by_gain = {gain: by_gain[gain]}
-        cubes = [
-            _cube(matrices, label or gain, teams, systems, lines.append)
-            for label, matrices in by_gain.items()
-        ]
-        found[name] = cubes[0]
-        if len(cubes) > 1:
-            scores = [cube[names.SCORE] for cube in cubes]
-            joined = xr.concat(
-                scores, dim=names.GAIN, join="exact", compat="equals", coords="minimal"
-            )
-            found[name] = joined.transpose(*scores[0].dims).to_dataset(name=names.SCORE)
-        groups = reading.topic_groups.get(name)
-        found[name] = with_topic_groups(found[name], groups, notify=lines.append)
+    cubes = {}
+    for name, frame in reading.frame.groupby("collection", sort=False, observed=True):
+        label = str(name)
+        cube = _cube(_with_scores(frame, label, notify), gain, teams, lines.append)
+        known = frame.loc[frame["system"] != "", ["run", "system"]].drop_duplicates().astype(str)
+        of = dict(zip(known["run"], known["system"], strict=True)) | dict(systems or {})
+        for system in of.values():
+            _check_text(system, "name")
+        cube = with_systems(cube, of, notify=lines.append)
+        known = frame.loc[frame[GROUP] != "", ["topic", GROUP]].drop_duplicates().astype(str)
+        groups = dict(zip(known["topic"], known[GROUP], strict=True))
+        cubes[label] = with_topic_groups(cube, groups, notify=lines.append)
     for line in dict.fromkeys(lines):
         (notify or LOGGER.warning)(line if path is None else f"{path}: {line}")
-    return found
+    return cubes
+
+
+def _with_scores(frame: pd.DataFrame, collection: str, notify: Notify | None) -> pd.DataFrame:
+    """Return the rows of metrics that have scores, if any has."""
+    has_scores = frame[SCORE].notna().groupby(frame["metric"], sort=False, observed=True).any()
+    lacking = list(has_scores.index[~has_scores])
+    if lacking and has_scores.any():
+        where = f" in {collection}" if collection else ""
+        (notify or LOGGER.warning)(f"no score of {listed(lacking)}{where}")
+        return frame[~frame["metric"].isin(lacking)]
+    return frame
 
 
 def _cube(
-    matrices: Matrices,
-    gain: str,
-    teams: Mapping[str, str] | None,
-    systems: Mapping[str, str] | None,
-    notify: Notify,
+    frame: pd.DataFrame, gain: str, teams: Mapping[str, str] | None, notify: Notify
 ) -> xr.Dataset:
-    """Return the cube of matrices of one gain setting."""
-    arrays: list[np.ndarray[Any, np.dtype[np.float64]]] = []
-    labels: dict[str, list[str]] = {}
-    found: dict[str, str] = {}
-    for metric, rows in matrices.items():
-        frame, of_rows = without_levels(rows, metric)
-        found |= of_rows
-        ordered = frame.rename(index=str, columns=str).sort_index(axis=0).sort_index(axis=1)
-        new = {names.RUN: list(ordered.index), names.TOPIC: list(ordered.columns)}
-        for dim, own in new.items():
-            if not own:
-                raise BadInput(f"the matrix of {metric} has no {dim}")
-            for label in own:
-                _check_text(label, dim)
-            schema.check_labels(own, dim, f"matrix of {metric}")
-        first = next(iter(matrices))
-        only = [
-            f"{dim} {listed(sorted(set(some) - set(rest)))} only in {where}"
-            for dim, known in labels.items()
-            for some, rest, where in ((known, new[dim], first), (new[dim], known, metric))
-            if set(some) - set(rest)
-        ]
-        if only:
-            raise BadInput(
-                f"the matrices of {metric} and {first} have different runs or topics: {', '.join(only)}; give those that all have, or one collection for each"
+    """Return the cube of the scores of a collection; metrics without a gain setting, beside others that have one, apply to all."""
+    runs, run_of = _axis(frame["run"])
+    topics, topic_of = _axis(frame["topic"])
+    gains = [label for label in frame["gain"].unique() if label]
+    if gain != names.AUTO and gains:
+        if gain not in gains:
+            raise BadPlan(
+                f"{option('gain', gain)}: the scores have the gain settings {', '.join(gains)}",
+                option="gain",
             )
-        labels = new
-        try:
-            arrays.append(ordered.to_numpy(dtype=np.float64))
-        except (TypeError, ValueError) as error:
-            raise BadInput(f"matrix of {metric}: a value is not a number: {error}") from None
-        _check_range(arrays[-1], metric, *labels.values())
-    stacked = np.stack(arrays)[:, np.newaxis]
-    team_of = teams_of(labels[names.RUN], teams, notify=notify)
-    systems = found | dict(systems or {})
-    for label in [*matrices, *team_of, *systems.values()]:
-        _check_text(label, "name")
-    cube = cube_dataset(
-        stacked, list(matrices), [gain], labels[names.RUN], labels[names.TOPIC], team_of
+        gains = [gain]
+    arrays: dict[str, dict[str, np.ndarray[Any, np.dtype[np.float64]]]] = {}
+    scores = frame[SCORE].to_numpy()
+    groups: dict[Any, Any] = frame.groupby(["metric", "gain"], sort=False, observed=True).indices
+    first = {key: rows[0] for key, rows in groups.items()}
+    for metric, label in sorted(groups, key=first.__getitem__):
+        if label and label not in gains:
+            continue
+        rows = groups[metric, label]
+        values = np.full((len(runs), len(topics)), np.nan)
+        values[run_of[rows], topic_of[rows]] = scores[rows]
+        arrays.setdefault(str(metric), {})[label] = values
+        _check_size(values, str(metric))
+    for metric, by_gain in arrays.items():
+        if "" in by_gain and len(by_gain) > 1:
+            raise BadInput(f"scores of {metric} both with gain setting {gains[0]} and without one")
+        for label in gains if "" not in by_gain else ():
+            if label not in by_gain:
+                raise BadInput(f"no score of {metric} at gain setting {label}, but at others")
+    metrics = sorted(arrays, key=lambda metric: bool(gains) and "" in arrays[metric])
+    stacked = np.stack(
+        [
+            np.stack([arrays[metric].get(label, arrays[metric].get("")) for label in gains or [""]])  # type: ignore[misc]
+            for metric in metrics
+        ]
     )
-    return with_systems(cube, systems, notify=notify)
+    team_of = teams_of(runs, teams, notify=notify)
+    for label, what in [
+        *((r, "run") for r in runs),
+        *((t, "topic") for t in topics),
+        *((m, "name") for m in [*metrics, *team_of]),
+    ]:
+        _check_text(label, what)
+    return cube_dataset(stacked, metrics, gains or [gain], runs, topics, team_of)
+
+
+def _axis(column: pd.Series[Any]) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:
+    """Return the labels of a column in sorted order, and the place of each row's label."""
+    labels = column.array
+    used = np.unique(labels.codes)
+    order = sorted(used.tolist(), key=lambda code: str(labels.categories[code]))
+    places = np.empty(len(labels.categories), np.int64)
+    places[order] = np.arange(len(order))
+    return [str(labels.categories[code]) for code in order], places[labels.codes]
 
 
 def _check_text(label: str, what: str) -> None:
@@ -136,20 +144,9 @@ def _check_text(label: str, what: str) -> None:
     refuse_unprintable(label, what)
 
 
-def _check_range(
-    values: np.ndarray[Any, np.dtype[np.float64]],
-    metric: str,
-    runs: Sequence[str],
-    topics: Sequence[str],
-) -> None:
-    """Refuse scores outside the range in which sums are exact, and metrics whose scores are all below its lower bound."""
+def _check_size(values: np.ndarray[Any, np.dtype[np.float64]], metric: str) -> None:
+    """Refuse a metric whose scores are all below the smallest maximum."""
     sizes = np.abs(values)
-    if (sizes > LARGEST_SCORE).any():
-        run, topic = np.argwhere(sizes > LARGEST_SCORE)[0]
-        raise BadInput(
-            f"{metric} of run {runs[run]!r} on topic {topics[topic]!r} is {values[run, topic]:g}; "
-            f"scores must be between {-LARGEST_SCORE:g} and {LARGEST_SCORE:g}: scale them"
-        )
     largest = sizes.max(initial=0.0, where=~np.isnan(sizes))
     if 0.0 < largest < SMALLEST_MAXIMUM:
         raise BadInput(

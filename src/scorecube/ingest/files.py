@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import glob
 import gzip
-import io
 import os
 import shlex
 import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 from scorecube.errors import BadInput
@@ -19,14 +17,12 @@ PathLike = str | os.PathLike[str]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAGIC = b"\x1f\x8b"
 """First bytes of a gzip file."""
-LARGEST_TEXT = 2**28
-"""Bytes of another file, decompressed; its cells are Python objects, which need several times its size."""
-LARGEST_TABLE = 2**36
-"""Bytes of a table that is read in parts, decompressed."""
+LARGEST = 2**31
+"""Bytes of a file, decompressed."""
 UNCHECKED, HIGHEST_RATIO = 2**26, 100
 """Decompressed bytes that any gzip file may have; beyond them, the largest ratio to compressed bytes. Scores and runs
 have ratios of 2 to 20, a file made to exhaust memory has 1,000."""
-CHUNK = 2**20
+CHUNK = 2**24
 PARQUET = b"PAR1"
 """First bytes of a Parquet file."""
 NOT_TEXT = "not a text file in UTF-8 (zero bytes in it); save it as UTF-8"
@@ -42,59 +38,44 @@ PACKED = (
 
 
 def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
-    """Return the files of paths, directories and globs, sorted within each.
-
-    Hidden files in directories are left out.
+    """Return the files of paths, directories and globs, sorted within each, without hidden files in directories.
 
     Raises BadInput: A path that does not exist, a glob or a directory without files.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
         text = os.fspath(path)
         if "\0" in text:
             raise BadInput(f"{text!r} is not a path: it has a zero byte in it")
         if os.path.isdir(text):
-            files = sorted(
-                file
-                for file in Path(text).iterdir()
-                if file.is_file() and not file.name.startswith(".")
-            )
+            part = sorted(file for file in Path(text).iterdir() if file.is_file())
+            part = [file for file in part if not file.name.startswith(".")]
         elif os.path.exists(text):
-            files = [Path(text)]
+            part = [Path(text)]
         else:
-            files = sorted(Path(match) for match in glob.glob(text) if os.path.isfile(match))
-        if not files:
+            part = sorted(Path(match) for match in glob.glob(text) if os.path.isfile(match))
+        if not part:
             lacks = not (os.path.lexists(text) or glob.has_magic(text))
-            raise BadInput(
-                f"no such file or folder ({what})" if lacks else f"found no {what}", text
-            )
-        found += files
-    if not found:
+            problem = f"no such file or folder ({what})" if lacks else f"found no {what}"
+            raise BadInput(problem, text)
+        files += part
+    if not files:
         raise BadInput(f"no {what}: the list of paths is empty")
-    return found
+    return files
 
 
-def read_bytes(path: PathLike, *, may_be_empty: bool = False, largest: int = LARGEST_TEXT) -> bytes:
-    """Return the content of a file, decompressed if its first bytes are those of gzip.
+def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
+    """Return the content of a file without a byte order mark, decompressed if its first bytes are those of gzip.
 
     path: The file; it is opened once, so that it may be a pipe.
     may_be_empty: Whether a file without content is valid.
-    largest: Largest number of bytes of the content.
-    Raises BadInput: A file that cannot be read, is empty or too large, or is truncated, damaged or suspicious gzip.
-    """
-    with opened(path) as file:
-        return content_of(file, path, may_be_empty=may_be_empty, largest=largest)
-
-
-@contextmanager
-def opened(path: PathLike) -> Iterator[io.BufferedReader]:
-    """Open a file and translate errors of the operating system and of gzip.
-
-    Raises BadInput: A file that cannot be opened or read, or is truncated or damaged gzip.
+    Raises BadInput: A file that cannot be read, is empty, packed or too large, or is truncated, damaged or suspicious gzip.
     """
     try:
         with Path(path).open("rb") as file:
-            yield file
+            content = file.read(LARGEST + 1)
+        if content.startswith(MAGIC):
+            content = _decompressed(content, path)
     except EOFError:
         raise BadInput("the gzip file is cut off; copy it again", path) from None
     except (gzip.BadGzipFile, zlib.error) as error:
@@ -103,55 +84,54 @@ def opened(path: PathLike) -> Iterator[io.BufferedReader]:
         raise BadInput(f"cannot be read: {error.strerror or error}", path) from None
     except ValueError as error:  # a zero byte in the path
         raise BadInput(f"cannot be read: {error}", path) from None
-
-
-def content_of(
-    file: io.BufferedReader, path: PathLike, *, may_be_empty: bool, largest: int
-) -> bytes:
-    """Return the content of an open file; see `read_bytes`."""
-    content = b"".join(parts_of(file, path, largest))
+    if len(content) > LARGEST:
+        raise BadInput(f"the file has more than {LARGEST:,} bytes; divide it", path)
+    content = content.removeprefix(BYTE_ORDER_MARK)
     if not content.strip() and not may_be_empty:
         raise BadInput("the file is empty", path)
     return content
 
 
-def parts_of(file: io.BufferedReader, path: PathLike, largest: int) -> Iterator[bytes]:
-    """Yield the content of an open file in parts without a byte order mark, decompressed; raises as `read_bytes`."""
-    source = _Source(file)
-    is_gzip = source.start.startswith(MAGIC)
-    stream: _Source | gzip.GzipFile = gzip.GzipFile(fileobj=source) if is_gzip else source  # type: ignore[call-overload]
-    length = 0
-    while part := stream.read(CHUNK):
-        first, length = not length, length + len(part)
-        if length > largest:
-            what = ("gzip file", " after decompression") if is_gzip else ("file", "")
-            raise BadInput(
-                f"the {what[0]} has more than {largest:,} bytes{what[1]}; divide it", path
-            )
-        if is_gzip and length > UNCHECKED and length > HIGHEST_RATIO * source.n_read:
-            raise BadInput(
-                f"the gzip file decompresses to more than {HIGHEST_RATIO} times its size, which text does not; if it "
-                "is valid, decompress it first",
-                path,
-            )
-        yield part.removeprefix(BYTE_ORDER_MARK) if first else part
+def _decompressed(content: bytes, path: PathLike) -> bytes:
+    """Return the content of a gzip file; refuse one that is made to exhaust memory."""
+    import io
+
+    largest = min(LARGEST, max(UNCHECKED, HIGHEST_RATIO * len(content)))
+    parts, length = [], 0
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+        while part := stream.read(CHUNK):
+            parts.append(part)
+            length += len(part)
+            if length > largest:
+                raise BadInput(
+                    f"the gzip file decompresses to more than {HIGHEST_RATIO} times its size, or to more than "
+                    f"{LARGEST:,} bytes; if it is valid, decompress or divide it",
+                    path,
+                )
+    return b"".join(parts)
 
 
-class _Source:
-    """An open file, perhaps a pipe, whose first part is known and whose bytes are counted."""
+def read_text(path: PathLike) -> str:
+    """Return the text of a file, plain or gzip, with newlines as line ends.
 
-    def __init__(self, file: io.BufferedReader) -> None:
-        self.file, self.start, self.n_read = file, file.read(CHUNK), 0
-        self._rest = self.start
-
-    def read(self, size: int = -1) -> bytes:
-        part, self._rest = self._rest, b""
-        if part and 0 <= size < len(part):
-            part, self._rest = part[:size], part[size:]
-        elif not part:
-            part = self.file.read(size)
-        self.n_read += len(part)
-        return part
+    Raises BadInput: As of `read_bytes`; content that is not text in UTF-8.
+    """
+    content = read_bytes(path)
+    refuse_binary(content, path)
+    if b"\r" in content:
+        content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[max(0, error.start - 20) : error.end].rpartition(b"\n")[2]
+        raise BadInput(
+            f"not UTF-8 (it may be Latin-1) after {before.decode('latin-1')!r}; save the file as UTF-8",
+            path,
+            1 + content.count(b"\n", 0, error.start),
+        ) from None
+    if not text.strip():
+        raise BadInput("the file is empty", path)
+    return text
 
 
 def refuse_unprintable(
@@ -173,12 +153,7 @@ def refuse_unprintable(
 
 
 def refuse_binary(content: bytes, path: PathLike) -> None:
-    """Refuse content that is no text: archives, other compressions than gzip, texts of 16 bits.
-
-    content: Of a file, decompressed if it is gzip.
-    path: The file.
-    Raises BadInput: With advice.
-    """
+    """Refuse content that is no text (BadInput): archives, other compressions than gzip, texts of 16 bits."""
     if any(content[start : start + len(mark)] == mark for start, mark in PACKED):
         how = ""
         if Path(path).suffix == ".eval":
@@ -194,8 +169,11 @@ def is_parquet(path: PathLike) -> bool:
     """Return whether the first bytes of a file are those of Parquet; a pipe is not looked into."""
     if not Path(path).is_file():
         return False
-    with opened(path) as file:
-        return file.read(len(PARQUET)) == PARQUET
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(PARQUET)) == PARQUET
+    except OSError:
+        return False
 
 
 def bare_name(path: PathLike) -> str:

@@ -12,6 +12,30 @@ from scorecube.metrics.parsing import has_known_name
 TREC_EVAL = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG", "Rprec": "Rprec", "bpref": "bpref"}
 TREC_EVAL_CUT = {"P": "P", "ndcg_cut": "nDCG", "recall": "Recall", "success": "Hit"}
 """Measures with a cut-off, without ``map_cut``, which divides by R, while AP@k divides by min(k, R)."""
+BEFORE_9 = (
+    (re.compile(r"(P|recall)([1-9]\d*)"), r"\1_\2"),
+    (re.compile(r"ircl_prn\.(\d\.\d+)"), r"iprec_at_recall_\1"),
+    (re.compile(r"R-prec"), "Rprec"),
+)
+"""Names of measures of trec_eval up to version 8 -> since version 9."""
+SMALL = {
+    "ndcg": "nDCG",
+    "mrr": "RR",
+    "rr": "RR",
+    "recall": "Recall",
+    "precision": "P",
+    "p": "P",
+    "hit_rate": "Hit",
+    "success": "Hit",
+    "map": "AP",
+    "ap": "AP",
+    "r-precision": "Rprec",
+    "rprec": "Rprec",
+    "recip_rank": "RR",
+    "ndcg_cut": "nDCG",
+    "err": "ERR",
+}
+"""Names of ranx, BEIR, MTEB and files, in small letters and without cut-off -> names here; AP with a cut-off is divided otherwise there."""
 NO_MEASURES = re.compile(r"Z?(num_\w+|gm_\w+|infAP)|runid|relstring(_\d+)?")
 """Output of trec_eval beside scores: counts, logarithms to be averaged, texts; read only on request."""
 IR_MEASURES = {"R": "Recall", "Success": "Hit", "Bpref": "bpref"}
@@ -24,36 +48,42 @@ IR_COUNTS = re.compile(r"Num(Q|Rel|Ret|RelRet)(\(.*\))?")
 """Measures of ir_measures that are counts; left out as those of trec_eval."""
 NDEVAL = re.compile(r"(n?ERR-IA|alpha-n?DCG|P-IA|strec)@[1-9]\d*|n?NRBP|MAP-IA")
 """Measures in the output of ndeval."""
-GDEVAL = {"ndcg": "nDCG", "err": "ERR"}
-
-FILE_NAMES = {
-    "map": "AP",
-    "ap": "AP",
-    "rr": "RR",
-    "recip_rank": "RR",
-    "rprec": "Rprec",
-    "p": "P",
-    "ndcg": "nDCG",
-    "ndcg_cut": "nDCG",
-    "err": "ERR",
-    "recall": "Recall",
-    "success": "Hit",
+GDEVAL = re.compile(r"(ndcg|err)@[1-9]\d*")
+"""Measures in the output of gdeval."""
+NTCIREVAL = {
+    "Q-measure": "Q",
+    "O-measure": "O",
+    "P-plus": "P+",
+    "QMeasure": "Q",
+    "OMeasure": "O",
+    "PMeasure": "P-measure",
+    "PPlusMeasure": "P+",
 }
-"""Name of a file of scores -> metric, without its cut-off."""
+"""Measures of NTCIREVAL, then those of pyNTCIREVAL where they differ -> names here."""
+NTCIREVAL_CUT = {"MSnDCG": "nDCG", "nDCG": "nDCG(b=2)", "QMeasure": "Q", "Precision": "P"} | {
+    name: name for name in ("AP", "Q", "P", "RBP", "ERR", "nERR", "Hit")
+}
+"""Measures with a cut-off. NTCIREVAL's nDCG discounts by its option -logb, 2 by default; its MSnDCG is nDCG here."""
 
 
 def from_trec_eval(measure: str) -> str:
-    """Return the name here of a trec_eval measure, or its own name if the name here has another meaning.
+    """Return the name here of a measure of trec_eval, ranx, BEIR or MTEB, or its own name if the name here has another meaning.
 
     Examples
     --------
     >>> [from_trec_eval(measure) for measure in ("map", "P_10", "ndcg_cut_10", "success_5", "map_cut_10", "11pt_avg")]
     ['AP', 'P@10', 'nDCG@10', 'Hit@5', 'map_cut_10', '11pt_avg']
+    >>> [from_trec_eval(measure) for measure in ("ndcg@10", "mrr@10", "NDCG@5", "ndcg_at_3", "map@10", "R-prec")]
+    ['nDCG@10', 'RR@10', 'nDCG@5', 'nDCG@3', 'map@10', 'Rprec']
     """
-    cut = re.fullmatch(r"(\w+?)_([1-9]\d*)", measure)
+    new = next((shape.sub(to, measure) for shape, to in BEFORE_9 if shape.fullmatch(measure)), "")
+    cut = re.fullmatch(r"(\w+?)_([1-9]\d*)", new or measure)
     if cut and cut[1] in TREC_EVAL_CUT:
         return f"{TREC_EVAL_CUT[cut[1]]}@{cut[2]}"
-    return TREC_EVAL.get(measure, measure)
+    small = re.fullmatch(r"([a-z_-]+?)(?:@|_at_)([1-9]\d{0,5})", measure.lower())
+    if small and SMALL.get(small[1], "AP") != "AP":
+        return canonical(f"{SMALL[small[1]]}@{small[2]}") or measure
+    return TREC_EVAL.get(new or measure, new or ("RR" if measure == "mrr" else measure))
 
 
 def from_ir_measures(measure: str) -> str:
@@ -76,7 +106,7 @@ def from_ir_measures(measure: str) -> str:
     if name in ("ERR", "RBP") or (name == "AP" and cutoff):
         return f"ir_measures:{measure}"
     label = IR_MEASURES.get(name, name) + inside + (f"@{cutoff}" if cutoff else "")
-    return _canonical(label) or measure
+    return canonical(label) or measure
 
 
 def from_pyterrier(measure: str) -> str:
@@ -87,8 +117,8 @@ def from_pyterrier(measure: str) -> str:
     >>> [from_pyterrier(measure) for measure in ("map", "ndcg_cut_10", "nDCG@10", "R@100", "AP@10")]
     ['AP', 'nDCG@10', 'nDCG@10', 'Recall@100', 'map_cut_10']
     """
-    known = from_trec_eval(measure)
-    return from_ir_measures(measure) if known == measure else known
+    name = from_trec_eval(measure)
+    return from_ir_measures(measure) if name == measure else name
 
 
 def from_gdeval(measure: str) -> str:
@@ -103,10 +133,24 @@ def from_gdeval(measure: str) -> str:
     ['gdeval:nDCG@20', 'gdeval:ERR@20']
     """
     name, _, cutoff = measure.partition("@")
-    return f"gdeval:{GDEVAL[name]}@{cutoff}" if name in GDEVAL else measure
+    return f"gdeval:{'nDCG' if name == 'ndcg' else 'ERR'}@{cutoff}"
 
 
-def _canonical(label: str) -> str:
+def from_ntcireval(measure: str) -> str:
+    """Return the name here of a measure of NTCIREVAL, or the measure itself if there is none.
+
+    Examples
+    --------
+    >>> [from_ntcireval(name) for name in ("AP", "Q-measure", "P-plus", "MSnDCG@0010", "nDCG@1000", "nERR@0010", "GAP")]
+    ['AP', 'Q', 'P+', 'nDCG@10', 'nDCG(b=2)@1000', 'nERR@10', 'GAP']
+    """
+    cut = re.fullmatch(r"(\w+)@0*([1-9]\d*)", measure)
+    if cut and cut[1] in NTCIREVAL_CUT:
+        return f"{NTCIREVAL_CUT[cut[1]]}@{cut[2]}"
+    return NTCIREVAL.get(measure, measure)
+
+
+def canonical(label: str) -> str:
     """Return the canonical name of a metric, or '' if there is none of this name."""
     if not has_known_name(label):  # the message about an unknown name takes long to make
         return ""
@@ -133,7 +177,7 @@ def is_measure(name: str) -> bool:
         re.IGNORECASE,
     ):
         return True
-    return bool(_canonical(name))
+    return bool(canonical(name))
 
 
 def metric_of_file(path: PathLike) -> str:
@@ -141,16 +185,12 @@ def metric_of_file(path: PathLike) -> str:
 
     Examples
     --------
-    >>> [metric_of_file(name) for name in ("ap.csv", "P_10.csv.gz", "ndcg20.csv", "last_rel.csv")]
-    ['AP', 'P@10', 'nDCG@20', 'last_rel']
+    >>> [metric_of_file(name) for name in ("ap.csv", "P_10.csv.gz", "ndcg20.csv", "ndcg@10.csv", "last_rel.csv")]
+    ['AP', 'P@10', 'nDCG@20', 'nDCG@10', 'last_rel']
     """
     stem = re.sub(r"\.(csv|tsv|tab|txt|jsonl|ndjson|parquet)$", "", bare_name(path))
-    shape = re.fullmatch(r"([a-z_]+?)_?(\d*)", stem.lower())
-    name = FILE_NAMES.get(shape[1], stem) if shape else stem
-    if name == stem:
+    shape = re.fullmatch(r"([a-z_-]+?)[@_]?(\d*)", stem.lower())
+    name = SMALL.get(shape[1], "") if shape else ""
+    if not shape or not name:
         return stem
-    guess = name + (f"@{shape[2]}" if shape and shape[2] else "")
-    try:
-        return str(parse_metric(guess))
-    except BadName:
-        return stem
+    return canonical(name + (f"@{shape[2]}" if shape[2] else "")) or stem

@@ -6,7 +6,8 @@ from typing import Literal
 
 from scorecube import names
 from scorecube.analyses.options import option_field, options_of, split_list
-from scorecube.ingest.formats import AUTO, layouts
+from scorecube.ingest.formats import layouts
+from scorecube.ingest.source import AUTO
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import tomllib
@@ -16,15 +17,15 @@ from urllib.parse import urlsplit
 import xarray as xr
 
 from scorecube.errors import BadInput, BadName, FetchFailed, nearest, option
+from scorecube.ingest.cubes import cubes_of, only_cube
 from scorecube.ingest.files import PathLike
-from scorecube.ingest.in_memory import cube_from_scores, with_axes
-from scorecube.ingest.matrix import read_matrix
+from scorecube.ingest.formats import load_format
+from scorecube.ingest.scores import Scores, collect
+from scorecube.ingest.source import MATRIX, File
 
 ADDRESS_VARIABLE, CACHE_VARIABLE = "SCORECUBE_DATA_URL", "SCORECUBE_DATA_CACHE"
 """Environment variables: address of the files, and the folder that keeps them."""
 TIMEOUT_SECONDS = 30
-SOURCE, LICENCE, CITE = "source", "licence", "cite"
-"""Attributes of a fetched cube."""
 REGISTRY = files("scorecube").joinpath("data/public.toml")
 SAFE = re.compile(r"(?!\.\.?(/|$))[^/\\]+(/(?!\.\.?(/|$))[^/\\]+)*")
 """Relative paths that do not leave their folder."""
@@ -32,17 +33,7 @@ SAFE = re.compile(r"(?!\.\.?(/|$))[^/\\]+(/(?!\.\.?(/|$))[^/\\]+)*")
 
 @dataclass(frozen=True)
 class PublicFile:
-    """One score matrix at its source: topics down, runs across.
-
-    Parameters
-    ----------
-    path
-        Path in the source repository.
-    metric
-        Name of its metric.
-    sha256
-        SHA-256 sum of its bytes, in hexadecimal.
-    """
+    """One score matrix at its source, topics down and runs across: path in the repository, metric, and SHA-256 sum of its bytes."""
 
     path: str
     metric: str
@@ -53,24 +44,13 @@ class PublicFile:
 class PublicCollection:
     """Facts about a public collection that are known before it is fetched.
 
-    Parameters
-    ----------
-    name
-        Name for `fetch`.
-    title
-        Title in a few words.
-    repository, commit
-        Source, as ``owner/name``, and its version.
-    licence, licence_address, asks
-        Licence that the source states, its address, and its conditions in a few words.
-    cite
-        Paper to cite.
-    runs, topics
-        Numbers of runs and topics.
-    files
-        One matrix for each metric.
-    note
-        Other facts that users need.
+    name, title: Name for `fetch`, and a title in a few words.
+    repository, commit: Source, as ``owner/name``, and its version.
+    licence, licence_address, asks: Licence that the source states, its address, and its conditions in a few words.
+    cite: Paper to cite.
+    runs, topics: Their numbers.
+    files: One matrix for each metric.
+    note: Other facts that users need.
     """
 
     name: str
@@ -90,9 +70,9 @@ class PublicCollection:
     def facts(self) -> dict[str, str]:
         """Source, licence and paper, as in the attributes of the cube."""
         return {
-            SOURCE: f"{self.repository} @ {self.commit}",
-            LICENCE: f"{self.licence} ({self.licence_address}). {self.asks}",
-            CITE: self.cite,
+            "source": f"{self.repository} @ {self.commit}",
+            "licence": f"{self.licence} ({self.licence_address}). {self.asks}",
+            "cite": self.cite,
         } | ({"note": self.note} if self.note else {})
 
     @property
@@ -104,20 +84,7 @@ class PublicCollection:
 def public_collections(registry: PathLike | None = None) -> dict[str, PublicCollection]:
     """Return the collections that `fetch` accepts, by name.
 
-    Parameters
-    ----------
-    registry
-        TOML file in the form of ``data/public.toml``, which is the default.
-
-    Returns
-    -------
-    collections
-        Name -> collection, in the order of the file.
-
-    Raises
-    ------
-    BadInput
-        A registry that cannot be read.
+    registry: TOML file in the form of ``data/public.toml``, which is the default (BadInput for one that cannot be read).
 
     Examples
     --------
@@ -161,11 +128,12 @@ def fetch(
     (61, 'CC BY-SA 4.0')
     """
     paths = fetch_files(name, base=base, cache=cache, registry=registry)
-    known = public_collections(registry)[name]
-    matrices = {
-        file.metric: read_matrix(path) for file, path in zip(known.files, paths, strict=True)
-    }
-    return cube_from_scores(with_axes(matrices)).assign_attrs(known.facts)
+    known, parts = public_collections(registry)[name], []
+    for file, path in zip(known.files, paths, strict=True):
+        part = load_format(MATRIX).read(File.read(path), file.metric, transpose=False)
+        assert isinstance(part, Scores)
+        parts.append(part)
+    return only_cube(cubes_of(collect(parts))).assign_attrs(known.facts)
 
 
 def fetch_files(
@@ -175,30 +143,14 @@ def fetch_files(
     cache: PathLike | None = None,
     registry: PathLike | None = None,
 ) -> list[Path]:
-    """Return local files of a public collection, after fetching those that are missing or damaged.
+    """Return local files of a public collection, in its order, after fetching those that are missing or damaged.
 
-    Parameters
-    ----------
-    name
-        A name of `public_collections`.
-    base
-        Address before ``/<repository>/<commit>/<path>``; by default that of SCORECUBE_DATA_URL, else of the registry.
-    cache
-        Folder that keeps the files; by default that of SCORECUBE_DATA_CACHE, else the user's cache folder.
-    registry
-        See `public_collections`.
-
-    Returns
-    -------
-    paths
-        One for each file of the collection, in its order.
-
-    Raises
-    ------
-    BadName
-        No collection of this name.
-    FetchFailed
-        No connection, a file that does not exist or has another sum, a folder that cannot be written. Complete files are kept.
+    name: A name of `public_collections`.
+    base: Address before ``/<repository>/<commit>/<path>``; by default that of SCORECUBE_DATA_URL, else of the registry.
+    cache: Folder that keeps the files; by default that of SCORECUBE_DATA_CACHE, else the user's cache folder.
+    registry: See `public_collections`.
+    Raises BadName: No collection of this name.
+    Raises FetchFailed: No connection, a file that does not exist or has another sum, a folder that cannot be written. Complete files are kept.
     """
     import pooch
 
@@ -213,18 +165,18 @@ def fetch_files(
         )
     version = f"{known.repository}/{known.commit}"
     folder = Path(cache or os.environ.get(CACHE_VARIABLE) or pooch.os_cache("scorecube")) / version
-    cache_of_files = pooch.create(
+    store = pooch.create(
         path=folder,
         base_url=f"{address.rstrip('/')}/{version}/",
         registry={file.path: f"sha256:{file.sha256}" for file in known.files},
     )
     downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
-    found = []
-    with _quiet():
-        for file in known.files:
-            with _translated_errors(cache_of_files.get_url(file.path), folder, file.sha256):
-                found.append(Path(cache_of_files.fetch(file.path, downloader=downloader)))
-    return found
+    pooch.get_logger().setLevel(logging.WARNING)  # callers report the download
+    paths = []
+    for file in known.files:
+        with _translated_errors(store.get_url(file.path), folder, file.sha256):
+            paths.append(Path(store.fetch(file.path, downloader=downloader)))
+    return paths
 
 
 def _read_registry(path: PathLike | None) -> tuple[str, dict[str, PublicCollection]]:
@@ -236,14 +188,10 @@ def _read_registry(path: PathLike | None) -> tuple[str, dict[str, PublicCollecti
         return str(content["base"]), collections
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror or error}", path) from None
-    except KeyError as error:
+    except (KeyError, TypeError, ValueError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise BadInput(
-            f"not a registry of collections: {error} is missing; see data/public.toml of scorecube",
-            path,
-        ) from None
-    except (TypeError, ValueError) as error:
-        raise BadInput(
-            f"not a registry of collections: {error}; see data/public.toml of scorecube", path
+            f"not a registry of collections: {what}; see data/public.toml of scorecube", path
         ) from None
 
 
@@ -269,20 +217,6 @@ def _collection(name: str, content: Mapping[str, Any]) -> PublicCollection:
         matrices,
         facts.get("note", ""),
     )
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence the log lines of pooch; callers report the download."""
-    import pooch
-
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel("WARNING")
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 @contextmanager
@@ -313,9 +247,9 @@ def _translated_errors(url: str, folder: Path, expected: str) -> Iterator[None]:
         ) from None
     except ValueError as error:
         checksum = re.search("but got ([0-9a-f]+)", str(error))
-        found = checksum[1] if checksum else str(error)
         raise FetchFailed(
-            f"{url}: the fetched file is not the expected one and is discarded: found SHA-256 {found}, expected {expected}; {mirror}"
+            f"{url}: the fetched file is not the expected one and is discarded: found SHA-256 {checksum[1] if checksum else error}, "
+            f"expected {expected}; {mirror}"
         ) from None
     except OSError as error:
         raise FetchFailed(

@@ -1,120 +1,232 @@
-"""Tables of scores as they are stored: CSV and TSV, a JSON object a line, Parquet, and data frames."""
+"""Tables as they are stored: CSV and TSV, a JSON object a line, Parquet, and data frames; cells by column, nothing known of them."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from itertools import chain, islice
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadInput, counted, kind_of
-from scorecube.ingest.cells import Chunk, Table
-from scorecube.ingest.delimited import (
-    Row,
-    delimited,
-    first_row,
-    lines_of,
-    raw_rows,
-    read_text,
-    regular_columns,
-    text_blocks,
-)
-from scorecube.ingest.files import LARGEST_TABLE, PathLike, is_parquet
-from scorecube.ingest.layouts import Layout, LayoutReader, layout_of
-from scorecube.ingest.tool_objects import package_of
+from scorecube.ingest.files import PathLike, read_text
+from scorecube.ingest.roles import header_word
 
-ROWS = 2**12
-"""Rows that are Python objects at a time: few, so that these are not searched for garbage again and again."""
-MOST_PROBLEMS = 1000
-"""Lines that are no JSON, after which a file is not read on."""
-NOT_OF_TOOL = "not a file of the layout {}"
-Marks = dict[tuple[str, str], str]
-"""Collection and topic -> mark, such as the hash of its document."""
+MISSING = {"", "na", "nan", "-nan", "n/a", "#n/a", "null", "none", "-"}
+"""Cells of missing scores, in lower case."""
+FLAGS = {"true": 1.0, "false": 0.0}
+"""Cells of correct and wrong answers, in lower case."""
+DELIMITERS = "\t;,"
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
+MOST_CELLS = 10**6
+"""Largest number of cells in a line."""
+SHOWN = 5
+"""Problems that a message names; others are counted."""
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def open_table(path: PathLike, layout: Layout | None = None, known: Marks | None = None) -> Table:
-    """Return the table of a file; its format is found from its first bytes.
+@dataclass(frozen=True)
+class Table:
+    """A file, or a frame, whose path is None.
 
-    layout: Of whose records a table is made; None for a table of scores as it is.
-    known: Marks of topics in the files that were read before, of layouts with marks.
-    Raises BadInput: A file that cannot be read; Parquet without pyarrow; a file of another tool.
+    header: Names of the columns, which may be repeated.
+    columns: Cells of each column: texts, or values of Python.
+    lines: Line of each row; of a frame, its number.
     """
-    if layout is not None and layout.records is not None:
-        document = read_document(path)
-        if isinstance(document, dict) and not layout.fits(document):
-            raise BadInput(NOT_OF_TOOL.format(layout.name), path)
-        records = layout.records(document)
-        return _table_of_records(enumerate(records, 1), path, layout, known=known)
-    if is_parquet(path):
-        return _as_table(_parquet(path), layout, known)
-    blocks = text_blocks(path, LARGEST_TABLE)
-    first = next(blocks, "")
-    if first.lstrip().startswith("{"):
-        problems: list[BadInput] = []
-        return _table_of_records(
-            _objects(chain([first], blocks), path, problems), path, layout, problems, known
+
+    path: PathLike | None
+    header: Sequence[str]
+    columns: Sequence[Any]
+    lines: Sequence[int]
+    line: int = 1
+    """Line of the header."""
+
+    def rows(self) -> Iterable[tuple[int, dict[str, Any]]]:
+        """Yield the line and the cells by name of each row."""
+        for line, *cells in zip(self.lines, *self.columns, strict=True):
+            yield line, dict(zip(self.header, cells, strict=True))
+
+
+def refuse(problems: Sequence[BadInput], number: int | None = None, end: str = "") -> None:
+    """Raise one error about all problems, if there are any: it names the first and counts the others, up to `number`."""
+    if not problems:
+        return
+    lines = [problem.marked for problem in problems[:SHOWN]]
+    if (more := (number or len(problems)) - len(lines)) > 0:
+        lines.append(f"and {counted(more, 'further problem')}")
+    first = problems[0]
+    error = BadInput("\n  ".join(lines) + end, option=first.option)
+    error.path, error.line = first.path, first.line
+    raise error
+
+
+def table_of_text(text: str, path: PathLike | None, *, has_header: bool = True) -> Table:
+    """Return the table of a text with cells between commas, tabs or semicolons.
+
+    has_header: Whether the first line names the columns; otherwise they are numbered, and cells may stand between blanks.
+    Raises BadInput: No cell; a line with another number of cells than the first; a quote that is never closed.
+    """
+    delimiter = delimiter_of(text)
+    first, _, body = text.partition("\n")
+    width = first.count(delimiter) + 1
+    n_lines = body.count("\n") + (not body.endswith("\n"))
+    is_plain = '"' not in text and 1 < width <= MOST_CELLS and first.strip() and has_header
+    if is_plain and body.strip() and body.count(delimiter) == (width - 1) * n_lines:
+        try:
+            frame = pd.read_csv(
+                io.StringIO(body),
+                sep=delimiter,
+                header=None,
+                dtype=object,
+                na_filter=False,
+                skipinitialspace=True,
+                quoting=csv.QUOTE_NONE,
+                skip_blank_lines=False,
+            )
+        except (pd.errors.ParserError, ValueError):
+            frame = None  # a longer line, which is found below
+        if frame is not None and frame.shape == (n_lines, width):
+            header = [cell.strip() for cell in first.split(delimiter)]
+            columns = [_stripped(frame[k].to_numpy()) for k in range(width)]
+            return Table(path, header, columns, range(2, n_lines + 2))
+    return _plain_table(text, delimiter, path, has_header)
+
+
+def column_of(cells: Any) -> Any:
+    """Return cells as an array of objects; lists in cells stay lists."""
+    return cells if isinstance(cells, np.ndarray) else np.fromiter(cells, object, len(cells))
+
+
+def _stripped(cells: Any) -> Any:
+    """Return texts without blanks around them."""
+    return np.array([cell.strip() for cell in cells], object)
+
+
+def _plain_table(text: str, delimiter: str, path: PathLike | None, has_header: bool) -> Table:
+    """Return the table of a text, line by line, or say what is wrong with it."""
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > MOST_CELLS and line.count(delimiter) >= MOST_CELLS:
+            raise BadInput(f"more than {MOST_CELLS:,} cells in a line", path, number)
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True, skipinitialspace=True)
+    start = 1
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if len(cells) == 1 and not has_header:
+                cells = cells[0].split()
+            if len(cells) > 1 or any(cells):
+                rows.append(cells)
+                lines.append(start)
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise BadInput(f"not CSV: {error}", path, start) from None
+    if not rows:
+        raise BadInput("the file has no cell that is not empty", path)
+    width = len(rows[0])
+    wrong = [
+        BadInput(f"{counted(len(row), 'cell')}, the header has {width}", path, line)
+        for row, line in zip(rows, lines, strict=True)
+        if len(row) != width
+    ]
+    refuse(wrong)
+    header = rows.pop(0) if has_header else [str(k) for k in range(1, width + 1)]
+    first = lines.pop(0) if has_header else lines[0]
+    columns = [np.array(cells, object) for cells in zip(*rows, strict=True)]
+    return Table(path, header, columns or [np.empty(0, object)] * width, lines, first)
+
+
+def split_cells(text: str, delimiter: str) -> list[list[str]]:
+    """Return the cells of some lines, from which a format is detected."""
+    try:
+        reader = csv.reader(
+            text.split("\n"), delimiter=delimiter, strict=True, skipinitialspace=True
         )
-    if first.lstrip().startswith("["):
-        return _table_of_records(enumerate(read_document(path), 1), path, layout, known=known)
-    return _as_table(_delimited(chain([first], blocks), path), layout, known)
+        return [[cell.strip() for cell in row] for row in reader]
+    except csv.Error:  # it is said when the file is read
+        return [line.split(delimiter) for line in text.split("\n")]
 
 
-def read_document(path: PathLike) -> Any:
-    """Return the content of a file of JSON: an object, or a list.
+def delimiter_of(text: str) -> str:
+    r"""Return the delimiter: the most frequent character that occurs equally often in the first two lines.
 
-    Raises BadInput: A file that cannot be read, or is no JSON.
+    Examples
+    --------
+    >>> [delimiter_of(text) for text in ("topic,a\n1,0.5\n", "topic;a,1;b\n1;0;1\n", "topic\ta\n1\t1\n", "a\n0.5\n")]
+    [',', ';', '\t', ',']
     """
-    text = read_text(path)
+    lines = [line for line in text[:10_000_000].split("\n", 50) if line.strip()][:2] or [""]
+    outside = ["".join(line.split('"')[::2]) for line in lines]  # quotes
+    counts = {mark: [line.count(mark) for line in outside] for mark in DELIMITERS}
+    fitting = [mark for mark in DELIMITERS if counts[mark][0] and len(set(counts[mark])) == 1]
+    return max(fitting or DELIMITERS[::-1], key=lambda mark: counts[mark][0])
+
+
+def table_of_records(records: Iterable[tuple[int, Any]], path: PathLike | None) -> Table:
+    """Return the table of objects with their lines; a name that an object lacks is a missing cell (BadInput for other things)."""
+    rows = list(records)
+    wrong = [
+        BadInput(f"an object is expected; found {kind_of(row)}", path, line)
+        for line, row in rows
+        if not isinstance(row, Mapping)
+    ]
+    refuse(wrong)
+    header = list(dict.fromkeys(name for _, row in rows for name in row))
+    columns = [[row.get(name) for _, row in rows] for name in header]
+    return Table(path, header, columns, [line for line, _ in rows])
+
+
+def table_of_frame(frame: Any, path: PathLike | None = None) -> Table:
+    """Return the table of a data frame of pandas or another library; named labels of its rows are columns.
+
+    Raises BadInput: A frame that needs pyarrow, which is not installed.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        if hasattr(frame, "to_dict"):  # polars, whose frames become pandas' only with pyarrow
+            frame = pd.DataFrame(frame.to_dict(as_series=False))
+        else:
+            frame = _of_arrow(frame)
+    named = [name for name in frame.index.names if name is not None]
+    whole = frame.reset_index(level=named) if named else frame
+    columns = []
+    for k in range(whole.shape[1]):
+        cells = whole.iloc[:, k].astype(object)
+        columns.append(cells.where(cells.notna(), None).tolist())
+    return Table(path, list(map(str, whole.columns)), columns, range(1, len(whole) + 1))
+
+
+def _of_arrow(frame: Any) -> pd.DataFrame:
     try:
-        found = json.loads(text, object_pairs_hook=_object)
-    except RecursionError:
-        raise BadInput("the JSON is nested too deeply for a table", path) from None
-    except ValueError as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        end = "" if text.rstrip().endswith(("]", "}")) else "; the file may be cut off"
-        raise BadInput(f"not JSON: {error}{end}", path, line) from None
-    if not isinstance(found, dict | list):
-        raise BadInput(f"an object or a list of JSON is expected; found {kind_of(found)}", path)
-    return found
+        import pyarrow as pa
+    except ImportError:
+        raise BadInput(
+            f"{kind_of(frame)} needs pyarrow, which is not installed: pip install pyarrow, or pass a data frame of pandas",
+            option="scores",
+        ) from None
+    table: pd.DataFrame = pa.table(frame).to_pandas()
+    return table
 
 
-def header_of(path: PathLike) -> list[str]:
-    """Return the names of the columns of a Parquet file."""
-    return list(_parquet(path).header)
-
-
-def _parquet(path: PathLike) -> Table:
+def table_of_parquet(path: PathLike) -> Table:
+    """Return the table of a Parquet file (BadInput for a damaged one, and without pyarrow)."""
     try:
-        from pyarrow.parquet import ParquetFile
+        import pyarrow  # noqa: F401
     except ImportError:
         raise BadInput(
             "a Parquet file needs pyarrow, which is not installed: pip install pyarrow, or save the table as CSV or JSONL",
             path,
         ) from None
-
-    def chunks() -> Iterator[Chunk]:
-        start = 1
-        with _undamaged(path):
-            for batch in file.iter_batches(batch_size=ROWS):
-                columns = [column.to_pylist() for column in batch.columns]
-                yield Chunk(columns, range(start, start + batch.num_rows))
-                start += batch.num_rows
-
-    with _undamaged(path):
-        file = ParquetFile(path)
-        return Table(path, file.schema_arrow.names, 1, chunks())
-
-
-@contextmanager
-def _undamaged(path: PathLike) -> Iterator[None]:
-    """Translate errors of pyarrow, which are of many types."""
     try:
-        yield
-    except Exception as error:
+        return table_of_frame(pd.read_parquet(path, engine="pyarrow"), path)
+    except Exception as error:  # of many types
         text = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadInput(f"the Parquet file is damaged: {text}", path) from None
 
@@ -126,182 +238,141 @@ def is_frame(value: Any) -> bool:
     )
 
 
-def table_of_frame(frame: Any) -> Table:
-    """Return the table of a data frame, of a tool or any other; named labels of its rows are columns.
+def is_json(text: str) -> bool:
+    """Return whether a text begins with an object or a list of JSON."""
+    return text.lstrip().startswith(("{", "["))
 
-    Raises BadInput: A frame that needs pyarrow, which is not installed.
+
+Records = list[tuple[int, Any]]
+"""Objects with the lines on which they stand, or their numbers in a list."""
+
+
+def parse_json(text: str, path: PathLike | None) -> tuple[Any, Records]:
+    """Return the content of a text of JSON: an object, and no records; or None, and the records of a list or of lines.
+
+    Raises BadInput: What is no JSON, with its line; an object with two values of one name.
     """
-    if isinstance(frame, pd.DataFrame):
-        named = [name for name in frame.index.names if name is not None]
-        whole = frame.reset_index(level=named) if named else frame
-        objects = (whole.iloc[:, k].astype(object) for k in range(whole.shape[1]))
-        values = [column.where(column.notna(), None).tolist() for column in objects]
-        table = _whole(None, list(map(str, whole.columns)), values, range(1, len(whole) + 1))
-        return _as_table(table, layout_of(table.header))
-    if package_of(frame) == "polars":
-        found = frame.to_dict(as_series=False)
-    else:
-        try:
-            import pyarrow as pa
-        except ImportError:
-            raise BadInput(
-                f"{kind_of(frame)} needs pyarrow, which is not installed: pip install pyarrow, or pass a data frame of pandas",
-                option="scores",
-            ) from None
-        found = pa.table(frame).to_pydict()
-    columns: Any = list(found.values())
-    table = _whole(None, list(found), columns, range(1, len(columns[0] if columns else ()) + 1))
-    return _as_table(table, layout_of(found))
+    first = next(line for line in text.split("\n") if line.strip())
+    try:
+        if isinstance(json.loads(first), dict):
+            lines = enumerate(text.split("\n"), 1)
+            return None, [(k, _object_of(line, path, k)) for k, line in lines if line.strip()]
+    except (ValueError, RecursionError):
+        pass  # an object or a list that ends in a later line, or is broken
+    try:
+        content: Any = json.loads(text, object_pairs_hook=_once)
+    except RecursionError:
+        raise BadInput("the JSON is nested too deeply for a table", path) from None
+    except ValueError as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        end = "" if text.rstrip().endswith(("]", "}")) else "; the file may be cut off"
+        raise BadInput(f"not JSON: {error}{end}", path, line) from None
+    if isinstance(content, list):
+        return None, list(enumerate(content, 1))
+    if not isinstance(content, dict):
+        raise BadInput(f"an object or a list of JSON is expected; found {kind_of(content)}", path)
+    return content, []
 
 
-def _whole(
-    path: PathLike | None,
-    header: Sequence[str],
-    columns: Sequence[Sequence[Any]],
-    lines: Sequence[int],
-    problems: Iterable[BadInput] = (),
-) -> Table:
-    """Return a table whose rows are in memory."""
-    parts = (slice(start, start + ROWS) for start in range(0, len(lines), ROWS))
-    chunks = (Chunk([column[part] for column in columns], lines[part]) for part in parts)
-    return Table(path, header, 1, chain(problems, chunks))
+def _object_of(line: str, path: PathLike | None, number: int) -> Any:
+    """Return the object on a line (BadInput for anything else)."""
+    try:
+        row = json.loads(line, object_pairs_hook=_once)
+        if not isinstance(row, dict):
+            raise ValueError(f"found {kind_of(row)}")
+    except (ValueError, RecursionError) as error:
+        end = "" if line.rstrip().endswith("}") else "; the line may be cut off"
+        text = f"not an object of JSON, which stands on one line: {error}{end}"
+        raise BadInput(text, path, number) from None
+    return row
 
 
-def _delimited(blocks: Iterable[str], path: PathLike) -> Table:
-    """Return the table in a text with cells between commas, tabs or semicolons."""
-    parts, delimiter = delimited(blocks)
-    line = 1
-    text = next(parts, "")
-    head, newline, body = text.partition("\n")
-    if newline and head.strip() and '"' not in head:
-        header = first_row(raw_rows([head], delimiter, line, path), path)[1]
-        chunks = _columns(chain([body], parts), delimiter, line + 1, len(header), path)
-    else:
-        rows = raw_rows(chain([text], parts), delimiter, line, path)
-        line, header = first_row(rows, path)
-        chunks = _chunks(rows, len(header), path)
-    return Table(path, [cell.strip() for cell in header], line, chunks)
-
-
-def _columns(
-    blocks: Iterator[str], delimiter: str, line: int, width: int, path: PathLike
-) -> Iterator[Chunk | BadInput]:
-    """Yield the rows of a delimited file behind its header by column; `line` is the number of the first."""
-    for block in filter(None, blocks):
-        columns = regular_columns(block, delimiter, width)
-        if columns is not None:
-            yield Chunk(columns, range(line, line + len(columns[0])))
-        else:
-            # A quoted cell may end in a later block.
-            whole = chain([block], blocks) if '"' in block else [block]
-            yield from _chunks(raw_rows(whole, delimiter, line, path), width, path)
-        line += block.count("\n")
-
-
-def _chunks(rows: Iterator[Row], width: int, path: PathLike) -> Iterator[Chunk | BadInput]:
-    """Yield the rows of a delimited file by column."""
-    while part := list(islice(rows, ROWS)):
-        if any(len(cells) != width for _, cells in part):
-            for line, row in part:
-                if len(row) != width:
-                    text = f"{counted(len(row), 'cell')}, the header has {width}"
-                    yield BadInput(text, path, line)
-            part = [row for row in part if len(row[1]) == width]
-        if part:
-            lines, cells = zip(*part, strict=True)
-            yield Chunk(list(zip(*cells, strict=True)), lines)
-
-
-def _objects(
-    blocks: Iterable[str], path: PathLike, problems: list[BadInput]
-) -> Iterator[tuple[int, Any]]:
-    """Yield objects that stand a line each, with the numbers of their lines; add what is wrong with other lines."""
-    for number, line in enumerate(chain.from_iterable(map(lines_of, blocks)), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line.strip(), object_pairs_hook=_object)
-            if not isinstance(row, dict):
-                raise ValueError(f"found {kind_of(row)}")
-        except (ValueError, RecursionError) as error:
-            end = "" if line.rstrip().endswith("}") else "; the line may be cut off"
-            text = f"not an object of JSON, which stands on one line: {error}{end}"
-            problems.append(BadInput(text, path, number))
-            if len(problems) == MOST_PROBLEMS:
-                problems.append(BadInput("lines from here on were not read", path, number + 1))
-                break
-            continue
-        yield number, row
-
-
-def _as_table(table: Table, layout: Layout | None, known: Marks | None = None) -> Table:
-    """Return the table of the rows of a file or frame of a tool."""
-    if layout is None:
-        return table
-    problems: list[BadInput] = []
-
-    def records() -> Iterator[tuple[int, Any]]:
-        for chunk in table.chunks:
-            if isinstance(chunk, BadInput):
-                problems.append(chunk)
-                continue
-            for line, *cells in zip(chunk.lines, *chunk.columns, strict=True):
-                yield line, dict(zip(table.header, cells, strict=True))
-
-    return _table_of_records(records(), table.path, layout, problems, known)
-
-
-def _table_of_records(
-    records: Iterable[tuple[int, Any]],
-    path: PathLike | None,
-    layout: Layout | None,
-    problems: list[BadInput] | None = None,
-    known: Marks | None = None,
-) -> Table:
-    """Return the table of records with their lines; a name that a record lacks is a missing value.
-
-    problems: What is wrong with the file, complete once the records were read.
-    """
-    columns: dict[str, list[Any]] = {}
-    lines: list[int] = []
-    problems = [] if problems is None else problems
-    reader = None if layout is None else LayoutReader(layout, path, {} if known is None else known)
-    for number, record in records:
-        if not isinstance(record, dict):
-            text = f"an object is expected; found {kind_of(record)}"
-            problems.append(BadInput(text, path, number))
-            continue
-        row: Mapping[str, Any] = record
-        if reader is not None:
-            place, row = reader.placed(record, columns, len(lines))
-            if place < len(lines):
-                for name, value in row.items():
-                    columns.setdefault(name, [None] * len(lines))[place] = value
-            if place != len(lines):
-                continue
-        for name in [name for name in row if name not in columns]:
-            columns[name] = [None] * len(lines)
-        for name, values in columns.items():
-            values.append(row.get(name))
-        lines.append(number)
-    table = _whole(path, list(columns), list(columns.values()), lines, problems)
-    if reader is None:
-        return table
-    if not columns and not problems:
-        raise BadInput("no samples", path)
-    reader.refuse_lacking(columns)
-    return replace(
-        table,
-        roles=reader.layout.roles,
-        unread=reader.unread,
-        notes=reader.notes,
-        advice=reader.layout.advice,
-    )
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON (ValueError for two values of a name)."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError(f"{len(pairs) - len(found) + 1} values of one name")
-    return found
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError(f"{len(pairs) - len(content) + 1} values of one name")
+    return content
+
+
+def columns_of(path: PathLike, names: Sequence[str]) -> Iterable[tuple[int, list[str]]]:
+    """Yield the line and the cells of some columns of a CSV file, whose header may have others (BadInput without one of them)."""
+    table = table_of_text(read_text(path), path)
+    words = [header_word(cell) for cell in table.header]
+    if any(words.count(header_word(name)) != 1 for name in names):
+        *before, last = names
+        problem = "once each" if set(map(header_word, names)) <= set(words) else ""
+        raise BadInput(
+            f"the header must have the columns {', '.join(before)} and {last}{problem and ' ' + problem}; "
+            f"found {','.join(table.header)[:200]}",
+            path,
+            table.line,
+        )
+    cells = [table.columns[words.index(header_word(name))] for name in names]
+    for line, *row in zip(table.lines, *cells, strict=True):
+        yield line, row
+
+
+def number_of(cell: Any) -> float | None:
+    """Return the number in a cell, NaN if it is missing; None for other content.
+
+    Examples
+    --------
+    >>> [number_of(cell) for cell in ("0.5", "true", "NA", None, "1_0", "inf", [1])]
+    [0.5, 1.0, nan, nan, None, None, None]
+    """
+    text = "" if cell is None else str(cell).strip().lower()
+    if text in FLAGS or text in MISSING:
+        return FLAGS.get(text, math.nan)
+    try:
+        value = float(text.replace("_", "x"))
+    except ValueError:
+        return None
+    return value if abs(value) <= LARGEST_SCORE else None
+
+
+def numbers_of(cells: Any) -> tuple[Floats, dict[int, Any]]:
+    """Return the numbers in cells, NaN for missing ones; the cells that are no numbers, by row."""
+    kinds = set(map(type, cells))
+    if kinds == {str} or kinds <= {int, float}:
+        try:
+            values = np.fromiter(map(float, cells), np.float64, len(cells))
+            if (np.abs(values) <= LARGEST_SCORE).all() and not (
+                kinds == {str} and any("_" in cell for cell in cells)
+            ):
+                return values, {}
+        except (ValueError, OverflowError):
+            pass
+    numbers = [number_of(cell) for cell in cells]
+    bad = {k: cells[k] for k, value in enumerate(numbers) if value is None}
+    return np.array(numbers, np.float64), bad  # None is NaN
+
+
+def problem_of(cell: Any) -> str:
+    """Return what is wrong with a cell that is no score."""
+    if isinstance(cell, list | tuple | dict | set | np.ndarray):
+        return "a list or an object where a score is expected"
+    text = str(cell).strip()
+    try:
+        value = float(text.replace("_", "x"))
+    except ValueError:
+        value = math.nan
+    if math.isfinite(value):
+        return f"score {text!r} is not between {-LARGEST_SCORE:g} and {LARGEST_SCORE:g}; scale the scores"
+    comma = DECIMAL_COMMA.fullmatch(text)
+    point = f"; write it with a decimal point: {text.replace(',', '.')}" if comma else ""
+    return f"score {text!r} is not a finite number{point}"
+
+
+def is_score(text: str) -> bool:
+    """Return whether a cell is a number, empty, or a word such as NA."""
+    return text.lower() not in FLAGS and number_of(text) is not None
+
+
+def label_of(cell: Any) -> str:
+    """Return the text of a label; '' for a missing one and for nested values."""
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", "replace")
+    if cell is None or cell != cell or isinstance(cell, list | tuple | dict | set):
+        return ""
+    return str(cell).strip()

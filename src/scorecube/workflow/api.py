@@ -27,7 +27,7 @@ from scorecube.errors import BadPlan, option
 from scorecube.execute.executor import Executor, default_workers
 from scorecube.execute.run import run
 from scorecube.ingest.cubes import only_cube
-from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.ingest.objects import cube_from_scores
 from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.registry import USERS
 from scorecube.report.results import findings

@@ -33,14 +33,19 @@ from scorecube.execute.items import call_all
 from scorecube.ingest.cubes import cubes_of, only_cube
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.formats import read_collections
-from scorecube.ingest.in_memory import read_objects, with_axes
-from scorecube.ingest.ntcireval import read_judgements, run_sources
+from scorecube.ingest.labels import read_run_labels, read_topic_groups
+from scorecube.ingest.objects import read_objects
 from scorecube.ingest.options import EVALUATE
-from scorecube.ingest.qrels import Dialect, LevelMap, parse_level_map, print_level_map
+from scorecube.ingest.qrels import (
+    Dialect,
+    LevelMap,
+    parse_level_map,
+    print_level_map,
+    read_judgements,
+)
 from scorecube.ingest.roles import chosen_columns
-from scorecube.ingest.run_reader import FileJudge, good_runs
+from scorecube.ingest.runs import FileJudge, good_runs, run_sources
 from scorecube.ingest.tables import is_frame
-from scorecube.ingest.trec import read_run_labels, read_topic_groups
 from scorecube.metrics import Metric
 from scorecube.storage import Study, check_collection_name, open_study
 
@@ -370,7 +375,7 @@ def import_scores(
     teams, topic_groups
         CSV files as of `read_rankings`.
     layout, transpose
-        See `scorecube.ingest.formats.read_scores`.
+        See `scorecube.ingest.formats.read_collections`.
     lower_is_better
         Metrics whose smaller values are better, in the coordinate ``higher_is_better``.
     ranges
@@ -419,10 +424,6 @@ def import_scores(
         paths = expand(files, "score files")
         reading = read_collections(
             paths, layout=layout, metric=metric, transpose=transpose, chosen=chosen
-        )
-        reading.collections.update(
-            (name, {label: with_axes(matrices) for label, matrices in by_gain.items()})
-            for name, by_gain in reading.collections.items()
         )
     else:
         for name, value, default in (("layout", layout, "auto"), ("transpose", transpose, False)):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scorecube as sc
-from scorecube.ingest.matrix import read_matrix
+from tests.ingest.reading import read_matrix
 
 pytestmark = pytest.mark.data
 ALPHA, NORMAL = 0.05, 1.96

@@ -1,0 +1,53 @@
+"""Teams and systems of runs, and groups of topics, from CSV files."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scorecube.errors import BadInput
+from scorecube.ingest.files import PathLike, read_text, refuse_unprintable
+from scorecube.ingest.roles import header_word
+from scorecube.ingest.tables import columns_of, table_of_text
+
+
+class RunLabels(NamedTuple):
+    """Run -> team, and run -> system whose repetition it is; None without such a column."""
+
+    teams: dict[str, str] | None
+    systems: dict[str, str] | None
+
+
+def read_run_labels(path: PathLike) -> RunLabels:
+    """Read a CSV file with the header ``run,team``, ``run,system`` or both, in any order and case; further columns are ignored.
+
+    Raises BadInput: A header without run, or without both others; a line without run or team; a run with two teams or systems.
+    """
+    words = [header_word(cell) for cell in table_of_text(read_text(path), path).header]
+    if words.count("system") != 1:
+        return RunLabels(read_labels(path, "run", "team"), None)
+    systems = read_labels(path, "run", "system", all_named=False)
+    return RunLabels(read_labels(path, "run", "team") if "team" in words else None, systems)
+
+
+def read_topic_groups(path: PathLike) -> dict[str, str]:
+    """Read a CSV file with the header ``topic,topic_group[,...]`` into topic -> group; the cell of the group may be empty."""
+    return read_labels(path, "topic", "topic_group", all_named=False)
+
+
+def read_labels(path: PathLike, of: str, kind: str, *, all_named: bool = True) -> dict[str, str]:
+    """Read the columns of a name and its label; a name without one is refused (BadInput), or left out."""
+    labels: dict[str, str] = {}
+    word = kind.removeprefix(f"{of}_")
+    for line, (name, label) in columns_of(path, (of, kind)):
+        refuse_unprintable(name, of, path, line)
+        refuse_unprintable(label, word, path, line)
+        if not name or not (label or not all_named):
+            which = f"the {of} or the {word} is" if all_named else f"the {of} is"
+            raise BadInput(f"{which} missing", path, line)
+        if label and labels.setdefault(name, label) != label:
+            raise BadInput(
+                f"{of} {name!r} has two {word}s: {label!r} here and {labels[name]!r} before",
+                path,
+                line,
+            )
+    return labels

@@ -1,0 +1,423 @@
+"""Scores as other tools hold them in memory, in a tidy frame; objects of ranx and others are recognised by the module of their type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, Literal, Unpack, overload
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection.teams import listed
+from scorecube.collection.topic_groups import with_topic_groups
+from scorecube.errors import BadInput, BadPlan, kind_of, option
+from scorecube.ingest.cubes import LOGGER, Notify, cubes_of, only_cube
+from scorecube.ingest.files import PathLike
+from scorecube.ingest.long import read_long
+from scorecube.ingest.matrix import matrix_labels
+from scorecube.ingest.measure_names import (
+    IR_COUNTS,
+    IR_SHAPE,
+    NO_MEASURES,
+    from_ir_measures,
+    from_trec_eval,
+    is_measure,
+)
+from scorecube.ingest.roles import ROLES, RUNS, ColumnOptions, chosen_columns, header_word
+from scorecube.ingest.scores import (
+    SCORE,
+    Reading,
+    Scores,
+    coded,
+    collect,
+    refuse_other_axes,
+    scores_of,
+    wanted_measures,
+)
+from scorecube.ingest.tables import is_frame, table_of_frame
+
+NO_SCORES = "no score matrix"
+FORMS = (
+    "a data frame of runs x topics for each metric, {metric: {run: {topic: value}}}, {run: {topic: {measure: value}}} "
+    "(pytrec_eval), {run: {metric: {topic: value}}} (ranx), {run: records with query_id, measure and value} (ir_measures), a data frame with a row "
+    "for each score, or a DataArray or Dataset with the dims run and topic"
+)
+RANX, IR_MEASURES = "ranx", "ir_measures"
+Row = tuple[str, str, str, Any]
+"""Run, topic, measure and value."""
+
+
+def package_of(value: Any) -> str:
+    """Return the package that defines the type of an object.
+
+    Examples
+    --------
+    >>> package_of({})
+    'builtins'
+    """
+    return type(value).__module__.partition(".")[0]
+
+
+def read_objects(
+    scores: Any, metric: str | None = None, chosen: Mapping[str, str] | None = None
+) -> Reading:
+    """Read scores in memory.
+
+    scores: As of `cube_from_scores`; the form is detected.
+    metric: Of a frame with rows for scores, the only metric to read.
+    chosen: Role -> column of such a frame.
+    Raises BadInput: No scores, another form, a mixture of forms, or dictionaries without metrics on exactly one level.
+    Raises BadPlan: Columns of scores that are no frame.
+    """
+    if isinstance(scores, xr.DataArray | xr.Dataset):
+        scores = _frame_of_arrays(scores)
+    if is_frame(scores):
+        return collect([read_long(table_of_frame(scores), metric, chosen)], metric=metric)
+    for role, column in (chosen or {}).items():
+        raise BadPlan(
+            f"{option(f'{role}_column', column)} is about data frames with rows for scores, and scores are {kind_of(scores)}",
+            option=f"{role}_column",
+        )
+    scores = _of_ranx(scores)
+    if not isinstance(scores, Mapping):
+        raise BadInput(f"scores are {kind_of(scores)}; expected {FORMS}", option="scores")
+    if not scores:
+        raise BadInput(NO_SCORES, option="scores")
+    values = list(scores.values())
+    if all(isinstance(value, pd.DataFrame) for value in values):
+        return _read_frames({_label(name): frame for name, frame in scores.items()})
+    if all(isinstance(value, Mapping) for value in values):
+        return collect([scores_of_nested(scores)])
+    if not any(isinstance(value, str | bytes | Mapping | pd.DataFrame) for value in values) and all(
+        isinstance(value, Iterable) for value in values
+    ):
+        rows = [(str(run), *_record(each, run)) for run, every in scores.items() for each in every]
+        measures = [row for row in rows if not IR_COUNTS.fullmatch(row[2])]
+        return collect([_scores_of_rows(measures or rows, from_ir_measures)])
+    kinds = ", ".join(sorted({type(value).__name__ for value in values}))
+    raise BadInput(f"scores hold {kinds}; expected {FORMS}{_advice(scores)}", option="scores")
+
+
+def _frame_of_arrays(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
+    """Return a frame with a row for each score of arrays with named dims; the variables of a Dataset are metrics, unless it has one called score."""
+    if isinstance(scores, xr.DataArray):
+        scores = scores.to_dataset(name=SCORE)
+    lacking = {names.RUN, names.TOPIC} - set(scores.dims)
+    if lacking:
+        raise BadInput(
+            f"the scores have no dim {listed(sorted(lacking))}; found {', '.join(map(str, scores.dims))}",
+            option="scores",
+        )
+    variables = [SCORE] if SCORE in scores else list(scores.data_vars)
+    kept = scores[variables].reset_coords(drop=True)
+    frame = kept.to_dataframe().reset_index()
+    if names.GAIN in frame:  # the one gain setting of all scores needs no name
+        frame[names.GAIN] = frame[names.GAIN].where(frame[names.GAIN] != names.AUTO, "")
+    return frame
+
+
+def _read_frames(frames: Mapping[str, pd.DataFrame]) -> Reading:
+    """Read a data frame of runs x topics for each metric; rows may have two labels, system, and run or seed."""
+    parts = {}
+    for metric, frame in frames.items():
+        down = _runs_down(frame, metric)
+        if not all(down.shape):
+            raise BadInput(f"the matrix of {metric} has no {'run' if not len(down) else 'topic'}")
+        topics = [str(topic) for topic in down.columns]
+        if repeated := sorted({topic for topic in topics if topics.count(topic) > 1}):
+            raise BadInput(f"matrix of {metric}: repeated topic: {listed(repeated)}")
+        rows = coded(np.arange(len(down)), list(range(len(down))))
+        places, of_topics = matrix_labels(rows, topics)
+        labels: dict[str, Any] = {"topic": of_topics}
+        levels = [
+            [str(label) for label in down.index.get_level_values(k)]
+            for k in range(down.index.nlevels)
+        ]
+        for role, level in zip(_roles(down.index, metric), levels, strict=True):
+            labels[role] = np.array(level, object)[places.codes]
+        cells = [value for k in range(down.shape[1]) for value in down.iloc[:, k].tolist()]
+        parts[metric] = scores_of(labels, {metric: cells})
+    refuse_other_axes({metric: part.frame for metric, part in parts.items()})
+    return collect(list(parts.values()))
+
+
+def _roles(index: pd.Index[Any], metric: str) -> list[str]:
+    """Return the roles of the labels of the rows of a matrix."""
+    if index.nlevels > 2:
+        raise BadInput(
+            f"the matrix of {metric} has {index.nlevels} labels for each row; expected run, or system and seed"
+        )
+    if index.nlevels == 1:
+        return ["run"]
+    return ["system", "run"] if header_word(str(index.names[1])) in RUNS else ["run", "seed"]
+
+
+def _label(metric: Any) -> str:
+    """Return the name of a metric that is a text, a metric here, or a measure of ir_measures."""
+    is_measure_object = package_of(metric) == IR_MEASURES and not isinstance(metric, Iterable)
+    return from_ir_measures(str(metric)) if is_measure_object else str(metric)
+
+
+def _runs_down(frame: pd.DataFrame, metric: object) -> pd.DataFrame:
+    """Return a data frame with runs as index: names of its axes decide, else labels that look exchanged are refused."""
+    if frame.columns.nlevels > 1:
+        return frame.T
+    if frame.index.nlevels > 1:
+        return frame
+    words = (header_word(str(axis.name)) for axis in (frame.index, frame.columns))
+    down, across = (
+        names.RUN if word in RUNS else names.TOPIC if word in ROLES["topic"] else ""
+        for word in words
+    )
+    if down == across != "":
+        raise BadInput(
+            f"both axes of the matrix of {metric} are called {down}; expected runs as index and topics as columns"
+        )
+    if down == names.TOPIC or across == names.RUN:
+        return frame.T
+    are_numbers = [
+        len(axis) > 0 and all(str(label).isdecimal() for label in axis)
+        for axis in (frame.index, frame.columns)
+    ]
+    if are_numbers == [True, False] and not down and not across:
+        raise BadInput(
+            f"the matrix of {metric} seems to have topics as index and runs as columns: the index is "
+            f"{listed([str(label) for label in frame.index])} and the columns are "
+            f"{listed([str(label) for label in frame.columns])}; transpose it (.T), or, if this is right, name its axes "
+            "with .rename_axis(index='run', columns='topic')"
+        )
+    return frame
+
+
+def scores_of_nested(
+    scores: Mapping[Any, Any], metric: str | None = None, path: PathLike | None = None
+) -> Scores:
+    """Return the scores of nested dictionaries with metrics on any of three levels, and runs above topics.
+
+    metric: The only one, by its name here or in the tool.
+    path: The file that they are from.
+    Raises BadInput: Another form; names of metrics on no level, or on several; no score of the metric.
+    """
+    paths: list[Row] = []
+    for first, middle in scores.items():
+        for second, values in middle.items():
+            if not isinstance(values, Mapping):
+                problem = f"scores[{first!r}][{second!r}] is {kind_of(values)}"
+                raise BadInput(f"{problem}; expected {FORMS}{_advice(middle)}")
+            above = _label(first), _label(second)
+            paths += [(*above, _label(third), value) for third, value in values.items()]
+    if not paths:
+        raise BadInput(NO_SCORES, option="scores")
+    levels = [sorted({each[k] for each in paths}) for k in range(3)]
+    holding = [k for k in range(3) if any(map(is_measure, levels[k]))]
+    if len(holding) != 1:
+        shown = " > ".join(", ".join(level[:3]) for level in levels)
+        raise BadInput(
+            f"metrics must be on one level of the dictionaries: known measures are on {len(holding)} of 3 levels, {shown}; "
+            "use a data frame of runs x topics for each metric"
+        )
+    (of,) = holding
+    run, topic = [k for k in range(3) if k != of]
+    rows = [
+        (each[run], each[topic], each[of], each[3])
+        for each in paths
+        if of == 0 or not NO_MEASURES.fullmatch(each[of])
+    ]
+    return _scores_of_rows(rows, from_trec_eval, metric, path)
+
+
+def _scores_of_rows(
+    rows: list[Row],
+    label: Callable[[str], str],
+    metric: str | None = None,
+    path: PathLike | None = None,
+) -> Scores:
+    """Return scores that are given one by one."""
+    if not rows:
+        raise BadInput(NO_SCORES, option="scores")
+    kept, others = wanted_measures(dict.fromkeys(row[2] for row in rows), metric, cache(label))
+    if not kept:
+        raise BadInput(f"no score of {metric}; there are {', '.join(others)}")
+    rows = [row for row in rows if row[2] in kept]
+    runs, topics, measures, values = zip(*rows, strict=True)
+    for run, topic, measure, value in rows:
+        if isinstance(value, str | bytes):
+            raise BadInput(
+                f"{kept[measure]} of run {run!r} on topic {topic!r} is {value!r}, not a finite number"
+            )
+    labels = {"run": runs, "topic": topics, "metric": [kept[measure] for measure in measures]}
+    return scores_of(labels, {"": values}, path, others=others)
+
+
+def _advice(values: Mapping[Any, Any]) -> str:
+    """Return the end of a message about measures without topics; '' if no key is a measure."""
+    if not any(is_measure(str(name)) or IR_SHAPE.fullmatch(str(name)) for name in values):
+        return ""
+    if any(isinstance(value, np.ndarray) for value in values.values()):
+        return "; an array has no topics: use Run.scores of ranx instead"
+    return "; these look like means over all topics (as of calc_aggregate of ir_measures): use iter_calc instead"
+
+
+def _record(record: Any, run: object) -> Iterator[Any]:
+    """Yield topic, measure and value of a record."""
+    if all(hasattr(record, name) for name in ("query_id", "measure", "value")):
+        topic, measure, value = record.query_id, record.measure, record.value
+    elif isinstance(record, tuple | list) and len(record) == 3:
+        topic, measure, value = record
+    else:
+        raise BadInput(
+            f"run {run!r} holds {record!r}, which is not a record of query_id, measure and value"
+        )
+    yield from (str(topic), str(measure), value)
+
+
+def _of_ranx(scores: Any) -> Any:
+    """Return evaluated runs of ranx, alone, in a list or by name, as dictionaries; anything else as it is.
+
+    Raises BadInput: An object of ranx without scores by topic: a Report, a run that has not been evaluated or has no name.
+    """
+    listed_runs = [scores] if package_of(scores) == RANX else scores
+    if isinstance(listed_runs, list | tuple) and listed_runs:
+        if not all(package_of(run) == RANX for run in listed_runs):
+            return scores
+        scores = {getattr(run, "name", None): run for run in listed_runs}
+    if not isinstance(scores, Mapping) or not any(package_of(v) == RANX for v in scores.values()):
+        return scores
+    found = {}
+    for name, run in scores.items():
+        by_metric = getattr(run, "scores", None) if package_of(run) == RANX else run
+        if not by_metric or not name:
+            raise BadInput(
+                f"{kind_of(run)} of ranx without a name or without scores of topics; call ranx.evaluate(qrels, run, metrics) first and pass the Run "
+                "objects, or evaluate runs here: sc.read_rankings(runs, qrels)",
+                option="scores",
+            )
+        found[name] = {str(metric): dict(values) for metric, values in by_metric.items()}
+    return found
+
+
+class CubeOptions(ColumnOptions, total=False):
+    """Options of `cube_from_scores` beside that which decides what is returned."""
+
+    runs: Iterable[Any] | None
+    topics: Iterable[Any] | None
+    gain: str
+    teams: Mapping[str, str] | None
+    systems: Mapping[str, str] | None
+    topic_groups: Mapping[str, str] | None
+    notify: Notify | None
+
+
+@overload
+def cube_from_scores(
+    scores: Any, *, collections: Literal[True], **options: Unpack[CubeOptions]
+) -> dict[str, xr.Dataset]: ...
+@overload
+def cube_from_scores(
+    scores: Any, *, collections: Literal[False] = ..., **options: Unpack[CubeOptions]
+) -> xr.Dataset: ...
+def cube_from_scores(
+    scores: Any,
+    *,
+    runs: Iterable[Any] | None = None,
+    topics: Iterable[Any] | None = None,
+    gain: str = names.AUTO,
+    teams: Mapping[str, str] | None = None,
+    systems: Mapping[str, str] | None = None,
+    topic_groups: Mapping[str, str] | None = None,
+    notify: Notify | None = None,
+    collections: bool = False,
+    **columns: Unpack[ColumnOptions],
+) -> xr.Dataset | dict[str, xr.Dataset]:
+    """Return a cube of per-topic scores.
+
+    Parameters
+    ----------
+    scores
+        Metric name -> data frame with runs as index and topics as columns (or exchanged, with axes named ``topic`` and
+        ``run``), missing cells NaN; rows may have two labels: system, and run or seed. Metric -> run -> topic -> value; run -> topic -> measure ->
+        value, as from pytrec_eval; run -> metric -> topic -> value, or evaluated Run objects, as of ranx; run -> records with query_id, measure and
+        value, as from ``iter_calc`` of ir_measures. One data frame (of pandas, polars or pyarrow) with a row for each score, or for those of a run on a
+        topic, see `scorecube.ingest.long.read_long`. A DataArray or a Dataset with the dims run, topic and perhaps metric. An array of runs x topics
+        for each metric, or for one, with `runs` and `topics`.
+        Measures of other tools get the names of this package where they mean the same; counts are left out.
+    runs, topics
+        Labels of the rows and columns of arrays.
+    gain
+        Label of the gain axis, whose length is 1; of a frame with a column of gains, the only gain setting to take.
+    teams
+        Run -> team.
+    systems
+        Run -> system whose repetition it is, such as a model trained with several seeds; in data frames, rows may have the labels system and seed
+        instead, and the runs are called ``system#seed``.
+    topic_groups
+        Topic -> group, such as a conversation: topics of one group are no independent draws.
+    notify
+        Called with a line of text about runs without a team and teams of other runs, and about the columns of a frame; a warning is logged by default.
+    collections
+        Whether a frame may hold several collections, such as benchmarks: a cube of each is returned by name.
+    columns
+        Columns of a frame, where its header leaves them open: ``run_column``, ``topic_column``, ``collection_column``, ``seed_column``,
+        ``score_column``, ``topic_group_column``.
+
+    Returns
+    -------
+    cube
+        Dataset with `score` (metric, gain, run, topic), runs and topics in sorted order; with `collections` the cubes by name, '' where no column
+        names collections.
+
+    Raises
+    ------
+    BadInput
+        Scores in another form, matrices that differ in runs or topics or have them exchanged, repeated labels, values that
+        are no numbers or out of range, teams that spell a run in another way; of a frame, as of a long table.
+    BadPlan
+        Columns of scores that are no frame.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame([[0.1, 0.4], [0.3, 0.2]], index=["b", "a"], columns=["1", "2"])
+    >>> cube_from_scores({"AP": frame}).score.sel(metric="AP", run="a").values
+    array([[0.3, 0.2]])
+    """
+    scores = _labelled(scores, runs, topics)
+    reading = read_objects(scores, chosen=chosen_columns(columns))
+    cubes = cubes_of(reading, gain=gain, teams=teams, systems=systems, notify=notify)
+    for name, cube in cubes.items():
+        cubes[name] = with_topic_groups(cube, topic_groups, notify=notify or LOGGER.warning)
+    return cubes if collections else only_cube(cubes)
+
+
+def _labelled(scores: Any, runs: Iterable[Any] | None, topics: Iterable[Any] | None) -> Any:
+    """Return arrays, or lists of rows, of runs x topics as a data frame for each metric, and other scores as they are.
+
+    Raises BadInput: An array without labels, or with another shape; labels of scores that have their own.
+    """
+    by_metric = scores if isinstance(scores, Mapping) else {SCORE: scores}
+    rows = [each for each in by_metric.values() if isinstance(each, np.ndarray | list)]
+    if not rows or (runs is None and isinstance(rows[0], list)):
+        if runs is not None or topics is not None:
+            raise BadInput(
+                f"{option('runs')} and {option('topics')} are labels of arrays; found {kind_of(scores)}"
+            )
+        return scores
+    if runs is None or topics is None:
+        missing = option("runs" if runs is None else "topics")
+        raise BadInput(
+            f"scores are arrays, which have no labels; add {missing}=[...]: names of the rows are runs, of the columns topics"
+        )
+    index, columns = list(map(str, runs)), list(map(str, topics))
+    frames = {}
+    for metric, values in by_metric.items():
+        shape = np.shape(values)
+        if shape != (len(index), len(columns)):
+            raise BadInput(
+                f"the array of {metric} has the shape {shape}; expected runs x topics, ({len(index)}, {len(columns)})"
+            )
+        frame = pd.DataFrame(values, index, columns)
+        frames[metric] = frame.rename_axis(index=names.RUN, columns=names.TOPIC)
+    return frames

@@ -1,1 +1,0 @@
-"""Bytes of run files to judged rankings."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from scorecube.ingest.ntcireval import read_judgements
+from scorecube.ingest.qrels import read_judgements
 
 import scorecube as sc
 from scorecube.analyses.teams import Teams

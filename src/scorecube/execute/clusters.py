@@ -307,7 +307,9 @@ def _submit(spec: ClusterSpec, cluster: Any) -> None:
 
     n_jobs = -(-spec.n_processes // int(spec.options.get("processes", 1)))
     limits = {"minimum_jobs": n_jobs, "maximum_jobs": n_jobs, "interval": "2s", **spec.adapt}
-    cluster.scale(jobs=max(int(limits["minimum_jobs"]), 1))
+    # As `scale` does, whose own submission would only log what is refused.
+    for _ in range(max(int(limits["minimum_jobs"]), 1)):
+        cluster.worker_spec.update(cluster.new_worker_spec())
     try:
         cluster.sync(cluster._correct_state)
     except (RuntimeError, ValueError, OSError) as error:

@@ -220,7 +220,7 @@ def fetch(
         for entry in known.values():
             metrics = ", ".join(file.metric for file in entry.files)
             echo(f"{entry.name}: {entry.title}, {entry.runs} runs x {entry.topics} topics")
-            echo(f"    {metrics}; {entry.licence}, {entry.repository}")
+            echo(f"    {metrics}\n    {entry.licence}, {entry.repository}")
         return
     if not names or into is None:
         raise BadPlan(

@@ -93,9 +93,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         for problem in load_plugins():
             warnings.warn(problem, stacklevel=2)
-        found = getattr(import_module(_MODULES[name]), name)
+        value = getattr(import_module(_MODULES[name]), name)
         _register_accessor()
-        return found
+        return value
     from scorecube.errors import did_you_mean
 
     raise AttributeError(

@@ -48,21 +48,21 @@ def option(name: str, value: Any = None) -> str:
     if value is None:
         return f"{START}{name}{END}"
     plain = value.item() if hasattr(value, "item") else value
-    known = isinstance(plain, bool | int | float | str | list | tuple)
-    return f"{START}{name}={plain if known else str(plain)!r}{END}"
+    is_plain = isinstance(plain, bool | int | float | str | list | tuple)
+    return f"{START}{name}={plain if is_plain else str(plain)!r}{END}"
 
 
-def _parts(found: re.Match[str]) -> tuple[str, Any]:
+def _parts(match: re.Match[str]) -> tuple[str, Any]:
     """Return the name and the value of a marked argument; None for no value."""
-    name, _, text = found[1].partition("=")
+    name, _, text = match[1].partition("=")
     try:
         return name, ast.literal_eval(text) if text else None
     except (ValueError, SyntaxError):  # such as nan
         return name, text
 
 
-def _in_file(found: re.Match[str]) -> str:
-    name, value = _parts(found)
+def _in_file(match: re.Match[str]) -> str:
+    name, value = _parts(match)
     if name in FLAGS_OF_SWEEPS and value is not None:
         return default_flag(name)
     return name if value is None else f"{name} = {json.dumps(value, ensure_ascii=False)}"
@@ -106,8 +106,8 @@ class ScorecubeError(Exception):
     def message(self, flag_of: Callable[[str], str] = default_flag) -> str:
         """Return the message as the command line prints it; `flag_of` returns the flag of an argument."""
 
-        def on_command_line(found: re.Match[str]) -> str:
-            name, value = _parts(found)
+        def on_command_line(match: re.Match[str]) -> str:
+            name, value = _parts(match)
             if value is None or isinstance(value, bool):
                 return flag_of(name)
             text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
@@ -185,7 +185,7 @@ def visible(text: str, keep: str = "") -> str:
     run
     """
     return CONTROL.sub(
-        lambda found: found[0] if found[0] in keep else repr(found[0])[1:-1].replace("'", ""), text
+        lambda match: match[0] if match[0] in keep else repr(match[0])[1:-1].replace("'", ""), text
     )
 
 

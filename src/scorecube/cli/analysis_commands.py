@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -76,27 +76,27 @@ def run_analysis(
     pending = [task for task in tasks if values["dry_run"] or not task.is_stored()]
     # Before any work: what needs too much memory is refused.
     needs = needs_of_tasks(pending, 0 if cluster.is_remote else cluster.threads, memory)
-    common = note_common(pending)
+    print_notes({subject(task): task.warnings for task in pending})
     if values["dry_run"]:
         for task, need in zip(pending, needs, strict=True):
-            note_all(subject(task), task.warnings, common)
             trials = f"{counted(task.plan.trials, 'trial')} " if analysis.resamples else ""
             where = f"{trials}on {counted(cluster.threads, 'worker')}"
             notify(f"{subject(task)}: {where}; {need.text()}")
         return
-    results = []
+    results: dict[str, xr.Dataset] = {}
     with ExitStack() as stack:
         executor = stack.enter_context(open_executor(cluster)) if pending else None
         for task in tasks:
+            name = subject(task)
             if task in pending and executor is not None:
                 limited = replace(executor, memory=memory or executor.memory)
-                results.append(run_task(task, limited, common))
+                results[name] = run_task(task, limited)
             elif (stored := task.stored()) is not None:
-                where = f"{subject(task)}: the result is already there"
-                notify(f"{where} (plan {task.plan.digest}); nothing to do")
-                note_all(subject(task), stored.attrs.get("notes", []))
-                results.append(pairs_as_labels(stored))
-    echo_results(results, study, top)
+                digest = task.plan.digest
+                notify(f"{name}: the result is already there (plan {digest}); nothing to do")
+                results[name] = pairs_as_labels(stored)
+    print_notes({name: result.attrs.get("notes", []) for name, result in results.items()})
+    echo_results(list(results.values()), study, top)
 
 
 def subject(task: Task) -> str:
@@ -107,31 +107,23 @@ def subject(task: Task) -> str:
     return task.plan.analysis.name if joins else task.collection.name
 
 
-def note_all(name: str, lines: Sequence[str], common: Collection[str] = ()) -> None:
-    """Print notes about a collection, without those that were printed for all."""
-    for line in lines:
-        if line not in common:
-            notify(f"{name}: note: {ScorecubeError(line).message()}")
+def print_notes(notes: Mapping[str, Sequence[str]]) -> None:
+    """Print each note once, with the collections that it is about.
+
+    notes: Lines by collection.
+    """
+    from scorecube.collection.teams import listed
+
+    for line in dict.fromkeys(line for lines in notes.values() for line in lines):
+        about = listed([name for name, lines in notes.items() if line in lines])
+        notify(f"{about}: note: {ScorecubeError(line).message()}")
 
 
-def note_common(tasks: Sequence[Task]) -> set[str]:
-    """Print the notes that all of several tasks have, once, and return them."""
-    if len(tasks) < 2:
-        return set()
-    common = set.intersection(*(set(task.warnings) for task in tasks))
-    lines = [line for line in tasks[0].warnings if line in common]
-    note_all(f"all {counted(len(tasks), 'collection')}", list(dict.fromkeys(lines)))
-    return common
-
-
-def run_task(task: Task, executor: Executor, common: Collection[str]) -> xr.Dataset:
-    """Run one task with progress and return its result; `common` are notes that were printed."""
+def run_task(task: Task, executor: Executor) -> xr.Dataset:
+    """Run one task with progress and return its result."""
     name, unit = subject(task), task.plan.analysis.unit
-    note_all(name, task.warnings, common)
     if recorded := task.recorded():
         rest = task.prepared.n_units - recorded
         notify(f"{name}: {recorded:,} {unit} are recorded already; {rest:,} to go")
     with track_progress(f"{name}: {task.plan.analysis.name}", unit) as progress:
-        result = task.run(executor, progress=progress)
-    note_all(name, result.attrs.get("notes", []))
-    return result
+        return task.run(executor, progress=progress)

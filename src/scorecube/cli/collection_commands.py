@@ -150,10 +150,10 @@ def import_(
     from scorecube.workflow import api
 
     layout, replace = values.pop("layout"), values.pop("replace")
-    known = [AUTO, *layouts()]
-    if layout not in known:
+    layouts_known = [AUTO, *layouts()]
+    if layout not in layouts_known:
         raise typer.BadParameter(
-            f"{layout!r} is not one of {', '.join(known)}", param_hint="--layout"
+            f"{layout!r} is not one of {', '.join(layouts_known)}", param_hint="--layout"
         )
     if no_header and layout not in (AUTO, NUMBERS):
         raise BadPlan(
@@ -215,9 +215,9 @@ def fetch(
     from scorecube.ingest import public
     from scorecube.workflow import api
 
-    known = public.public_collections()
+    entries = public.public_collections()
     if show_list:
-        for entry in known.values():
+        for entry in entries.values():
             metrics = ", ".join(file.metric for file in entry.files)
             echo(f"{entry.name}: {entry.title}, {entry.runs} runs x {entry.topics} topics")
             echo(f"    {metrics}\n    {entry.licence}, {entry.repository}")
@@ -232,7 +232,7 @@ def fetch(
     study = api.open_study(into, mode="a")
     for name, cube in cubes.items():
         study.add(name, cube=cube, replace=replace)
-        notify(known[name].credit)
+        notify(entries[name].credit)
         notify(f"{into}: {name}: {sizes_of(cube)}")
 
 
@@ -264,9 +264,9 @@ def standardise(
     source = source_of(opened, collection, name)
     cube = standardise_cube(opened[source].cube, method, reference_runs=split(reference_runs))
     opened.add(name, cube=cube, replace=replace)
-    known = counted(len(cube.attrs["reference_runs"]), "reference run")
+    reference = counted(len(cube.attrs["reference_runs"]), "reference run")
     metrics = ", ".join(map(str, cube["metric"].values))
-    notify(f"{study}: {name}: {sizes_of(cube)}, {metrics}; against {known}")
+    notify(f"{study}: {name}: {sizes_of(cube)}, {metrics}; against {reference}")
 
 
 def preferences(

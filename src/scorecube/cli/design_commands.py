@@ -67,7 +67,7 @@ WIDTHS = (
     _numbers("topics", "10..200", "Numbers of topics, e.g. 10..200 or 25,50,100.", whole=True),
 )
 NUMBERS = {
-    command: {each.name: each for each in declared}
+    command: {option.name: option for option in declared}
     for command, declared in (("design", SIZES), ("wcw", WIDTHS))
 }
 

@@ -99,15 +99,15 @@ def with_parameters(
 ) -> Callable[..., None]:
     """Give the wrapper of a command the command's signature, and further parameters: types and defaults by name."""
     parameters = [
-        each.replace(kind=each.KEYWORD_ONLY)
-        for each in inspect.signature(command, eval_str=True).parameters.values()
-        if each.kind is not each.VAR_KEYWORD and each.name not in added
+        parameter.replace(kind=parameter.KEYWORD_ONLY)
+        for parameter in inspect.signature(command, eval_str=True).parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD and parameter.name not in added
     ]
     for name, (hint, default) in added.items():
-        each = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=hint)
-        parameters.append(each.replace(default=default))
+        parameter = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=hint)
+        parameters.append(parameter.replace(default=default))
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapper
 
 

@@ -92,7 +92,9 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words; ``--runs a b c`` is ``--runs a --runs b --runs c``."""
-        repeated = {name for each in self.params if each.multiple for name in each.opts}
+        repeated = {
+            name for parameter in self.params if parameter.multiple for name in parameter.opts
+        }
         words: list[str] = []
         current = ""
         for word in args:
@@ -105,7 +107,11 @@ class Command(TyperCommand):
 
     def flag_of(self, argument: str) -> str:
         """Return the flag of an argument that an error names."""
-        flags = {each.name: each.opts[0] for each in self.params if each.opts[0].startswith("--")}
+        flags = {
+            parameter.name: parameter.opts[0]
+            for parameter in self.params
+            if parameter.opts[0].startswith("--")
+        }
         return flags.get(argument) or FLAGS.get(argument) or default_flag(argument)
 
     def invoke(self, ctx: Any) -> Any:

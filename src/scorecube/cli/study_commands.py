@@ -99,12 +99,12 @@ def show(
     from scorecube.report.text_formats import merge_note
     from scorecube.storage import open_study
 
-    opened, chosen, shown = open_study(study), split(collection), split(columns)
+    opened, chosen, wanted = open_study(study), split(collection), split(columns)
     of_metrics, order = split(metrics), split(sort) or []
     frame = collect_table(opened, analysis, table, chosen, all_results, average, of_metrics)
-    check_columns(frame, shown)
+    check_columns(frame, wanted)
     frame = select_rows(frame, metrics=of_metrics, sort=order, top=top)
-    caption = caption_in_study(opened, analysis, table, frame, form, shown)
+    caption = caption_in_study(opened, analysis, table, frame, form, wanted)
     if not all_results:
         for line in superseded_note(opened, analysis, chosen):
             notify(f"{line}: --all shows them")
@@ -113,7 +113,7 @@ def show(
         if rest:
             notify(f"{rest}; all rows: --format csv")
     first = [column.removesuffix(DESCENDING) for column in order]
-    echo_table(frame, form, first=first, columns=shown, caption=caption)
+    echo_table(frame, form, first=first, columns=wanted, caption=caption)
     for line in merge_note(frame) if form == "text" else []:
         notify(line)  # after the table, whose first line names it
 

@@ -106,10 +106,10 @@ def echo_results(results: Sequence[Any], study: str = "", top: int | None = None
     if is_quiet():
         return
     width = shutil.get_terminal_size().columns
-    for shown in summaries(results, width, bars=sys.stdout.isatty(), top=top):
-        echo("\n".join(shown.head) + "\n")
-        echo(shown.table[0], BOLD)
-        echo("\n".join([*shown.table[1:], *shown.below]) + "\n")
+    for summary in summaries(results, width, bars=sys.stdout.isatty(), top=top):
+        echo("\n".join(summary.head) + "\n")
+        echo(summary.table[0], BOLD)
+        echo("\n".join([*summary.table[1:], *summary.below]) + "\n")
     if answer := sentence(results):
         echo(textwrap.fill(answer, width, break_long_words=False, break_on_hyphens=False))
     if study:
@@ -198,6 +198,6 @@ def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int]
         bars.TimeRemainingColumn(),
         bars.TextColumn("left"),
     )
-    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(visible(label), total=None)
-        yield lambda done, total: shown.update(task, completed=done, total=total)
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(visible(label), total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

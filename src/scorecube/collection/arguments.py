@@ -49,7 +49,7 @@ def metric_names(name: str, values: Any) -> list[str]:
     values: Any iterable of metrics.
     Raises BadPlan: Something else, or a measure of ir_measures that no metric equals.
     """
-    found = []
+    listed = []
     for value in _listed(name, values):
         foreign = _is_measure(value)
         if foreign and str(value).startswith(OTHER_MEASURES):
@@ -58,8 +58,8 @@ def metric_names(name: str, values: Any) -> list[str]:
                 f"here; to compute the metric, use its name, '{value}'",
                 option=name,
             )
-        found.append(str(value) if foreign or isinstance(value, Metric) else value)
-    return labels(name, found)
+        listed.append(str(value) if foreign or isinstance(value, Metric) else value)
+    return labels(name, listed)
 
 
 def _is_measure(value: Any) -> bool:
@@ -148,4 +148,4 @@ def _with_cells(cube: xr.Dataset) -> xr.Dataset:
     named = {names.METRIC: names.SCORE, names.GAIN: names.AUTO}
     added = {dim: [named[dim]] for dim in absent if dim not in cube.coords}
     whole = cube.expand_dims(added).expand_dims([dim for dim in absent if dim not in added])
-    return whole.assign_coords({name: (names.METRIC, each) for name, each in values.items()})
+    return whole.assign_coords({name: (names.METRIC, array) for name, array in values.items()})

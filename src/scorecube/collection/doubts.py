@@ -99,9 +99,11 @@ def _outside_their_range(cube: xr.Dataset) -> Iterator[str]:
 
 def _summaries(cube: xr.Dataset) -> Iterator[str]:
     for dim in (names.TOPIC, names.RUN):
-        if found := [label for label in labels_of(cube, dim) if SUMMARIES.fullmatch(label.lower())]:
+        if summaries := [
+            label for label in labels_of(cube, dim) if SUMMARIES.fullmatch(label.lower())
+        ]:
             yield (
-                f"{dim} {listed(found)} looks like a mean or another summary of others: leave it "
+                f"{dim} {listed(summaries)} looks like a mean or another summary of others: leave it "
                 "out of the file"
             )
 
@@ -111,9 +113,11 @@ def _zero_everywhere(cube: xr.Dataset) -> Iterator[str]:
     scores = cube[names.SCORE].transpose(names.RUN, ...).values.reshape(cube.sizes[names.RUN], -1)
     zero = ~np.isnan(scores).all(axis=1) & ~np.nan_to_num(scores).any(axis=1)
     if cube.sizes[names.TOPIC] >= FEWEST and zero.any() and not zero.all():
-        found = [run for run, each in zip(labels_of(cube, names.RUN), zero, strict=True) if each]
+        runs = [
+            run for run, is_zero in zip(labels_of(cube, names.RUN), zero, strict=True) if is_zero
+        ]
         yield (
-            f"{listed(found)}: 0 on every topic by every metric; perhaps a run that failed, or "
+            f"{listed(runs)}: 0 on every topic by every metric; perhaps a run that failed, or "
             "under ids that the judgements do not have: leave it out, or run it again"
         )
 

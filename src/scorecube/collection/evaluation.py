@@ -108,7 +108,7 @@ def cube_dataset(
     attrs: Attributes of the dataset.
     Returns cube: Dataset with `score` (metric, gain, run, topic) and the coordinate `team` (run).
     """
-    run_order, topic_order = (np.argsort(np.array(each, object)) for each in (runs, topics))
+    run_order, topic_order = (np.argsort(np.array(order, object)) for order in (runs, topics))
     uses_gains = [isinstance(metric, str) or metric.definition.uses_gains for metric in metrics]
     coords = {
         names.METRIC: schema.label_array(str(metric) for metric in metrics),

@@ -42,5 +42,5 @@ def on_complete_topics(cube: xr.Dataset) -> xr.Dataset:
     complete = cube[names.SCORE].notnull().all([names.METRIC, names.GAIN, names.RUN]).values
     if complete.all():
         return cube
-    said = about_left_out(cube, complete)
-    return cube.isel(topic=np.flatnonzero(complete)).assign_attrs({names.LEFT_OUT: said})
+    note = about_left_out(cube, complete)
+    return cube.isel(topic=np.flatnonzero(complete)).assign_attrs({names.LEFT_OUT: note})

@@ -67,9 +67,15 @@ def judgement_sets(
     for name, cube in cubes.items():
         chosen = cube[[names.SCORE]].sel({names.METRIC: metrics, names.GAIN: settings[name]})
         scores.append(_scores(chosen, (sets[0], name), runs, topics, notes))
-    shown = [" | ".join(dict.fromkeys(each)) for each in zip(*settings.values(), strict=True)]
+    shown_settings = [
+        " | ".join(dict.fromkeys(labels)) for labels in zip(*settings.values(), strict=True)
+    ]
     uses = [uses_gains(cube.sel({names.METRIC: metrics})) for cube in cubes.values()]
-    gains = [f"{name} {label}" if len(shown) > 1 else name for name in sets for label in shown]
+    gains = [
+        f"{name} {label}" if len(shown_settings) > 1 else name
+        for name in sets
+        for label in shown_settings
+    ]
     kept = {
         str(name): coord
         for name, coord in truth.sel({names.METRIC: metrics}).coords.items()
@@ -79,8 +85,11 @@ def judgement_sets(
         **kept,
         names.TOPIC: schema.label_array(topics),
         names.GAIN: schema.label_array(gains),
-        names.JUDGEMENTS: (names.GAIN, schema.label_array(name for name in sets for _ in shown)),
-        names.SETTING: (names.GAIN, schema.label_array([*shown] * len(sets))),
+        names.JUDGEMENTS: (
+            names.GAIN,
+            schema.label_array(name for name in sets for _ in shown_settings),
+        ),
+        names.SETTING: (names.GAIN, schema.label_array([*shown_settings] * len(sets))),
         names.USES_GAINS: (names.METRIC, np.ones(len(metrics), bool)),
         names.USES_SETTINGS: (names.METRIC, np.any(uses, axis=0)),
         **_groups(cubes, topics),
@@ -89,7 +98,7 @@ def judgement_sets(
     cube = xr.Dataset({names.SCORE: values}, coords, {NOT_COMMON: notes})
     schema.check(cube, schema.CUBE, "the combined cube")
     if rankings is None:
-        rankings = {name: each for name, each in cubes.items() if names.DOCUMENT_KEY in each}
+        rankings = {name: cube for name, cube in cubes.items() if names.DOCUMENT_KEY in cube}
     labels = _labels(sets, rankings, topics) if rankings else {}
     return schema.annotate(cube, schema.CUBE).assign(labels)
 
@@ -98,7 +107,7 @@ def sets_and_settings(cube: xr.Dataset) -> tuple[list[str], list[str]]:
     """Return the names of the sets of a combined cube, and of the gain settings within each (BadPlan for another cube)."""
     if names.JUDGEMENTS in cube.coords:
         of_gain, labels = (
-            schema.labels_of(cube, each) for each in (names.JUDGEMENTS, names.SETTING)
+            schema.labels_of(cube, coordinate) for coordinate in (names.JUDGEMENTS, names.SETTING)
         )
         sets = list(dict.fromkeys(of_gain))
         settings = labels[: len(of_gain) // len(sets)]
@@ -116,7 +125,10 @@ def _groups(cubes: Mapping[str, xr.Dataset], topics: Sequence[str]) -> dict[str,
     group = {topic: topic for topic in topics}
     for cube in cubes.values():
         if names.TOPIC_GROUP in cube.coords:
-            pairs = (schema.labels_of(cube, each) for each in (names.TOPIC, names.TOPIC_GROUP))
+            pairs = (
+                schema.labels_of(cube, coordinate)
+                for coordinate in (names.TOPIC, names.TOPIC_GROUP)
+            )
             group |= dict(zip(*pairs, strict=True))
     labels = [group[topic] for topic in topics]
     return {names.TOPIC_GROUP: (names.TOPIC, labels)} if labels != [*topics] else {}
@@ -166,8 +178,8 @@ def _labels(
         else np.zeros((len(topics), 1, 1), np.int64)
         for judge in sets[1:]
     ]
-    n_levels = max(each.shape[-1] for each in counts)
-    padded = [np.pad(each, [(0, 0), *[(0, n_levels - each.shape[-1])] * 2]) for each in counts]
+    n_levels = max(count.shape[-1] for count in counts)
+    padded = [np.pad(count, [(0, 0), *[(0, n_levels - count.shape[-1])] * 2]) for count in counts]
     dims = (names.JUDGE, names.TOPIC, names.LEVEL, names.JUDGE_LEVEL)
     return {names.LABEL_COUNTS: (dims, np.stack(padded))}
 
@@ -184,13 +196,13 @@ def label_counts(truth: xr.Dataset, judge: xr.Dataset, topics: Sequence[str]) ->
         return np.zeros((len(topics), 1, 1), np.int64)
     sides = []
     for rankings in (truth, judge):
-        known = zip(
+        by_topic = zip(
             schema.labels_of(rankings, names.TOPIC),
             rankings[names.DOCUMENT_KEY].values,
             rankings[names.LEVEL_OF_DOCUMENT].values.astype(np.int64),
             strict=True,
         )
-        sides.append({topic: (keys, levels) for topic, keys, levels in known})
+        sides.append({topic: (keys, levels) for topic, keys, levels in by_topic})
     highest = max(int(levels.max(initial=0)) for side in sides for _, levels in side.values())
     counts = np.zeros((len(topics), highest + 1, highest + 1), np.int64)
     for k, topic in enumerate(topics):
@@ -214,13 +226,13 @@ def common_labels(
     Raises BadPlan: None in common.
     """
     labels = [schema.labels_of(cube, dim) for cube in cubes.values()]
-    common = [label for label in labels[0] if all(label in each for each in labels)]
+    common = [label for label in labels[0] if all(label in other for other in labels)]
     if not common:
-        has = [f"{name}: {', '.join(each)}" for name, each in zip(cubes, labels, strict=True)]
+        has = [f"{name}: {', '.join(row)}" for name, row in zip(cubes, labels, strict=True)]
         raise BadPlan(
             f"the {sets} have no {dim} in common ({'; '.join(has)}); evaluate all with one {dim}"
         )
-    others = sorted({label for each in labels for label in each} - set(common))
+    others = sorted({label for row in labels for label in row} - set(common))
     if others:
         notes.append(f"left out, as not all {sets} have it ({dim}): {listed(others)}")
     return common

@@ -170,7 +170,7 @@ def _coords(
         )
 
     first = next(iter(parts.values()))
-    gains = [" | ".join(dict.fromkeys(each)) for each in zip(*settings.values(), strict=True)]
+    gains = [" | ".join(dict.fromkeys(labels)) for labels in zip(*settings.values(), strict=True)]
     collections = [name for name, part in parts.items() for _ in range(part.sizes[names.TOPIC])]
     coords: dict[str, Any] = {
         str(name): coord for name, coord in first.coords.items() if coord.dims == (names.METRIC,)

@@ -103,7 +103,7 @@ def _respelled(text: str) -> str | None:
     plain = _plain(shape["name"])
     if plain in DIFFERENT:
         raise BadName(f"metric {text!r}: {DIFFERENT[plain].format(cut=cut)}")
-    name = SPELLINGS.get(plain) or {_plain(each): each for each in DEFINITIONS}.get(plain)
+    name = SPELLINGS.get(plain) or {_plain(metric): metric for metric in DEFINITIONS}.get(plain)
     if name is None:
         return None
     inside = shape["inside"] or ""

@@ -121,8 +121,8 @@ def build_pools(rankings: xr.Dataset, depth: int) -> Pools:
     for team, documents in zip(team_of, rankings[names.DOCUMENT_AT_RANK].values, strict=True):
         topics, ranks = np.nonzero(documents[:, :depth] >= 0)
         contributed[topics, documents[topics, ranks], team] = True
-    known = names.LEVEL in rankings.sizes
-    n_levels = rankings.sizes[names.LEVEL] - 1 if known else int(levels.max(initial=0))
+    has_levels = names.LEVEL in rankings.sizes
+    n_levels = rankings.sizes[names.LEVEL] - 1 if has_levels else int(levels.max(initial=0))
     bits = np.packbits(contributed, axis=-1)
     return Pools(tuple(map(str, teams)), team_of.astype(np.int64), bits, levels, n_levels, depth)
 

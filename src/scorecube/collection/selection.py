@@ -107,9 +107,11 @@ def with_labels(cube: xr.Dataset, wanted: Mapping[str, Sequence[str]]) -> xr.Dat
     places: dict[str, Any] = {}
     for dim, chosen in wanted.items():
         place = {label: k for k, label in enumerate(schema.labels_of(cube, dim))}
-        found = np.array([place[label] for label in chosen], np.int64)
-        follow = bool((np.diff(found) == 1).all())
-        places[dim] = slice(found[0], found[-1] + 1) if follow and len(found) else found
+        positions = np.array([place[label] for label in chosen], np.int64)
+        follow = bool((np.diff(positions) == 1).all())
+        places[dim] = (
+            slice(positions[0], positions[-1] + 1) if follow and len(positions) else positions
+        )
     return cube.isel(places)
 
 

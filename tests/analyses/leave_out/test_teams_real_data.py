@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from scorecube.ingest.qrels import read_judgements
 
 import scorecube as sc
 from scorecube.analyses.teams import Teams
 from scorecube.collection.pools import build_pools
 from scorecube.collection.rankings import with_rankings
+from scorecube.ingest.qrels import read_judgements
 from scorecube.metrics import gain_values
 from tests.analyses.leave_out.test_teams_oracle import left_out, same
 from tests.oracles import teams as plain

@@ -28,7 +28,8 @@ class Entry:
     references
         Keys of the papers whose method it is, in ``data/references.bib``; reports cite them.
     quantities
-        Module that declares what a result holds, ``VARIABLES``, which of them may be absent, ``OPTIONAL``, and what follows from them, ``DERIVED``, if anything does.
+        Module that declares what a result holds, ``VARIABLES``, and which of them may be absent,
+        ``OPTIONAL``, without kernels.
     """
 
     name: str
@@ -44,106 +45,49 @@ class Entry:
 
 
 PACKAGE = "scorecube.analyses"
-BUILT_IN = (
-    Entry(
-        "leaderboard",
-        f"{PACKAGE}.leaderboard:Leaderboard",
-        "Leaderboard: runs, best first, with limits of means, rank sets, and groups.",
-        references=("mogstad2024",),
-        quantities=f"{PACKAGE}.leaderboard_quantities",
-    ),
-    Entry(
-        "board",
-        f"{PACKAGE}.board:Board",
-        "Board: one ranking from many collections, with limits, rank sets, and groups.",
-        references=("mogstad2024",),
-        quantities=f"{PACKAGE}.leaderboard_quantities",
-    ),
-    Entry(
-        "swap",
-        f"{PACKAGE}.swap:Swap",
-        "Swap method: how large a difference does another set of topics confirm?",
-        references=("voorhees2002", "sakai2005", "sakai2007"),
-        quantities=f"{PACKAGE}.swap_quantities",
-    ),
-    Entry(
-        "stability",
-        f"{PACKAGE}.stability:Stability",
-        "Stability method: how often does a topic sample contradict most samples?",
-        references=("buckley2000",),
-        quantities=f"{PACKAGE}.stability_quantities",
-    ),
-    Entry(
-        "bootstrap",
-        f"{PACKAGE}.bootstrap:Bootstrap",
-        "Bootstrap test of all pairs of runs, with the estimated required difference.",
-        references=("sakai2006",),
-        quantities=f"{PACKAGE}.pair_quantities",
-    ),
-    Entry(
-        "randomisation",
-        f"{PACKAGE}.randomisation:Randomisation",
-        "Paired randomisation (sign-flip) test of all pairs of runs.",
-        references=("fisher1935", "smucker2007"),
-        quantities=f"{PACKAGE}.pair_quantities",
-    ),
-    Entry(
-        "tukey",
-        f"{PACKAGE}.tukey:Tukey",
-        "Randomised Tukey HSD test, which controls the family-wise error rate.",
-        references=("carterette2012",),
-        quantities=f"{PACKAGE}.pair_quantities",
-    ),
-    Entry(
-        "maxt",
-        f"{PACKAGE}.max_t:MaxT",
-        "Step-down max-T test of all pairs together, also of runs that vary differently.",
-        references=("romano2005",),
-        quantities=f"{PACKAGE}.pair_quantities",
-    ),
-    Entry(
-        "unpaired",
-        f"{PACKAGE}.unpaired:Unpaired",
-        "Unpaired bootstrap test of all pairs of runs, also of geometric means and areas.",
-        references=("sakai2006", "voorhees2005"),
-        quantities=f"{PACKAGE}.pair_quantities",
-    ),
-    Entry(
-        "paired",
-        f"{PACKAGE}.paired:Paired",
-        "Paired t, Wilcoxon and sign tests of all pairs of runs.",
-        references=("smucker2007",),
-        quantities=f"{PACKAGE}.paired_quantities",
-    ),
-    Entry(
-        "correlate",
-        f"{PACKAGE}.correlation:Correlation",
-        "Rank correlation between metrics, and between gain settings, with intervals.",
-        references=("kendall1938", "yilmaz2008", "sakai2016"),
-        quantities=f"{PACKAGE}.correlation_quantities",
-    ),
-    Entry(
-        "reliability",
-        f"{PACKAGE}.reliability:Reliability",
-        "Reliability of mean scores: variance components, E rho^2, Phi, topics needed.",
-        references=("urbano2013",),
-        quantities=f"{PACKAGE}.reliability",
-    ),
-    Entry(
-        "judges",
-        f"{PACKAGE}.judges:Judges",
-        "Judges, human or machine, against the judgements that count as truth.",
-        references=("ferro2022", "angelopoulos2023", "krippendorff2011"),
-        quantities=f"{PACKAGE}.judge_results",
-    ),
-    Entry(
-        "teams",
-        f"{PACKAGE}.teams:Teams",
-        "Leave teams and topics out: what would a team lose that did not take part?",
-        references=("sakaishang2016",),
-        quantities=f"{PACKAGE}.team_results",
-    ),
-)
+TABLE = """
+leaderboard leaderboard:Leaderboard leaderboard_quantities mogstad2024
+    Leaderboard: runs, best first, with limits of means, rank sets, and groups.
+board board:Board leaderboard_quantities mogstad2024
+    Board: one ranking from many collections, with limits, rank sets, and groups.
+swap swap:Swap swap_quantities voorhees2002 sakai2005 sakai2007
+    Swap method: how large a difference does another set of topics confirm?
+stability stability:Stability stability_quantities buckley2000
+    Stability method: how often does a topic sample contradict most samples?
+bootstrap bootstrap:Bootstrap pair_quantities sakai2006
+    Bootstrap test of all pairs of runs, with the estimated required difference.
+randomisation randomisation:Randomisation pair_quantities fisher1935 smucker2007
+    Paired randomisation (sign-flip) test of all pairs of runs.
+tukey tukey:Tukey pair_quantities carterette2012
+    Randomised Tukey HSD test, which controls the family-wise error rate.
+maxt max_t:MaxT pair_quantities romano2005
+    Step-down max-T test of all pairs together, also of runs that vary differently.
+unpaired unpaired:Unpaired pair_quantities sakai2006 voorhees2005
+    Unpaired bootstrap test of all pairs of runs, also of geometric means and areas.
+paired paired:Paired paired_quantities smucker2007
+    Paired t, Wilcoxon and sign tests of all pairs of runs.
+correlate correlation:Correlation correlation_quantities kendall1938 yilmaz2008 sakai2016
+    Rank correlation between metrics, and between gain settings, with intervals.
+reliability reliability:Reliability reliability urbano2013
+    Reliability of mean scores: variance components, E rho^2, Phi, topics needed.
+judges judges:Judges judge_results ferro2022 angelopoulos2023 krippendorff2011
+    Judges, human or machine, against the judgements that count as truth.
+teams teams:Teams team_results sakaishang2016
+    Leave teams and topics out: what would a team lose that did not take part?
+"""
+"""Name, module and class, module of variables and references of each analysis; its summary."""
+
+
+def _read(table: str) -> tuple[Entry, ...]:
+    lines, found = table.strip().splitlines(), []
+    for line, summary in zip(lines[::2], lines[1::2], strict=True):
+        name, path, quantities, *references = line.split()
+        homes = f"{PACKAGE}.{path}", f"{PACKAGE}.{quantities}"
+        found.append(Entry(name, homes[0], summary.strip(), tuple(references), homes[1]))
+    return tuple(found)
+
+
+BUILT_IN = _read(TABLE)
 """In the order of lists and reports."""
 _ENTRIES = {entry.name: entry for entry in BUILT_IN}
 _CLASSES: dict[str, type[Analysis]] = {}

@@ -73,16 +73,6 @@ def test_sizes_of_a_study(scorecube: Cli, finished_study: Path) -> None:
     assert [list(row)[: len(COLUMNS)] for row in papers] == [COLUMNS] * 6
 
 
-def test_a_study_shows_its_sizes_and_widths(scorecube: Cli, finished_study: Path) -> None:
-    shown = records(scorecube, "show", finished_study, "design")
-    assert shown == records(scorecube, "design", finished_study)
-    assert records(scorecube, "show", finished_study, "wcw") == records(
-        scorecube, "wcw", finished_study
-    )
-    text = scorecube("design", finished_study, "--format", "markdown").succeeded().stdout
-    assert text.count(" any ") == 1  # AP uses no gains
-
-
 def test_widths_of_variances(scorecube: Cli) -> None:
     rows = records(scorecube, "wcw", "--variance", "0.0368,0.0824", "--topics", "10..200")
     assert list(rows[0]) == ["route", "variance", "systems", "alpha", "beta", "topics", "width"]

@@ -28,12 +28,6 @@ def rate_limits(
     count, events: int64 (batch, ...): comparisons and events in each batch.
     trials: int64 (...): trials with a comparison.
     Returns low, high: float64 (...), NaN without comparisons.
-
-    Examples
-    --------
-    >>> low, high = rate_limits(np.full(20, 50), np.tile([10, 14], 10), np.array(400))
-    >>> round(float(low), 3), round(float(high), 3)
-    (0.213, 0.269)
     """
     from scipy.special import stdtrit
 

@@ -50,12 +50,6 @@ def corrected_mean(
     further: float64 (other topic,): scores under the judge alone; without any, the mean is that of
         the truth, as there is nothing to correct.
     ends: Least and greatest score that there can be; None if unknown.
-
-    Examples
-    --------
-    >>> labels, f = np.array([0.2, 0.4, 0.5, 0.9, 0.7]), np.array([0.3, 0.4, 0.6, 0.9, 0.8])
-    >>> np.round(corrected_mean(labels, f, np.array([0.5, 0.4]), None, 0.95), 3).tolist()
-    [0.495, 0.203, 0.788, 1.038]
     """
     from scipy.special import stdtrit
 

@@ -74,13 +74,7 @@ def make_grid(scores: FloatArray, declared: Range | None = None) -> Grid:
 
 
 def tightest_range(scores: FloatArray) -> Range:
-    """Return the tightest multiples of a power of ten that hold all scores.
-
-    Examples
-    --------
-    >>> tightest_range(np.array([-3.2, 17.0])), tightest_range(np.array([0.25, 0.75]))
-    ((-10.0, 20.0), (0.2, 0.8))
-    """
+    """Return the tightest multiples of a power of ten that hold all scores."""
     least, most = float(np.nanmin(scores)), float(np.nanmax(scores))
     if least == most:
         return least - 0.5, least + 0.5

@@ -61,11 +61,6 @@ def estimate(
     samples: One a collection, drawn independently.
     pseudo: Scores of `number` further topics, or groups of mean size, in each collection; they add
         no degrees of freedom.
-
-    Examples
-    --------
-    >>> estimate([Sample(1.0, np.array([0.0, 1.0, 2.0]), np.ones(3))])
-    Estimate(mean=1.0, error=0.5773502691896257, freedom=2.0)
     """
     mean, variances, freedoms = 0.0, [], []
     whole = sum(sample.weight for sample in samples)
@@ -90,13 +85,7 @@ def estimate(
 
 
 def n_differing(scores: ArrayLike, width: float) -> int:
-    """Return how many units have another score than those that most have, within .001 of a width.
-
-    Examples
-    --------
-    >>> n_differing([0.0, 0.0002, 0.0004, 0.5, 1.0], 1.0)
-    2
-    """
+    """Return how many units have another score than most, within .001 of a width."""
     ordered = np.sort(np.asarray(scores, float))
     stops = np.searchsorted(ordered, ordered + ALIKE * width, side="right")
     return int(len(ordered) - (stops - np.arange(len(ordered))).max())
@@ -190,14 +179,6 @@ def guarded_estimates(
 
     differences: float64 (pair, unit): mean over the topics of a unit.
     sizes, in_bag: As of `Sample`.
-
-    Examples
-    --------
-    >>> scores = np.array([[0.1, 0.3, -0.1, 0.2]])
-    >>> many = guarded_estimates(scores, np.ones(4), None, binary=False)
-    >>> one = estimate([Sample(1.0, scores[0], np.ones(4))])
-    >>> bool(np.allclose([many.mean[0], many.error[0]], one[:2]))
-    True
     """
     freedom = len(sizes) - 1.0
     plain = _means_and_errors(differences, sizes)

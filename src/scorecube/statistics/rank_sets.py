@@ -15,12 +15,6 @@ def rank_limits(winners: Any, losers: Any, n: int) -> tuple[Any, Any]:
 
     winners, losers: int (decided pair,): the system that is concluded to be better, and the other.
     n: Number of systems.
-
-    Examples
-    --------
-    >>> low, high = rank_limits([0, 0], [1, 2], 3)
-    >>> low.tolist(), high.tolist()
-    ([1, 2, 2], [1, 3, 3])
     """
     low = 1 + np.bincount(np.asarray(losers, np.int64), minlength=n)
     high = n - np.bincount(np.asarray(winners, np.int64), minlength=n)
@@ -28,13 +22,7 @@ def rank_limits(winners: Any, losers: Any, n: int) -> tuple[Any, Any]:
 
 
 def competition_ranks(values: Any) -> Any:
-    """Return the rank of each value, 1 for the largest; equal ones have the best: int32 (value,).
-
-    Examples
-    --------
-    >>> competition_ranks(np.array([0.2, 0.5, 0.5])).tolist()
-    [3, 1, 1]
-    """
+    """Return ranks, int32 (value,): 1 for the largest; equal values share the best."""
     values = np.asarray(values)
     above = len(values) - np.searchsorted(np.sort(values), values, side="right")
     return (1 + above).astype(np.int32)
@@ -49,12 +37,6 @@ def groups_in_order(order: Any, first: Any, second: Any) -> tuple[Any, Any]:
     order: int (system,): systems from the best to the worst.
     first, second: int (separated pair,): systems.
     Returns begin, end: int32 (system,): number of the first and of the last group, from 1.
-
-    Examples
-    --------
-    >>> begin, end = groups_in_order([2, 0, 1], [2], [1])
-    >>> begin.tolist(), end.tolist()
-    ([1, 2, 1], [2, 2, 1])
     """
     n = len(order)
     place = np.empty(n, np.int64)

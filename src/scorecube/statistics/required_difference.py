@@ -45,14 +45,6 @@ def required_differences(
     count, swaps: int64 (..., bin): comparisons and swaps by absolute difference.
     confidence: 1 - accepted swap rate, for each level.
     n_closed: Bins with an upper limit; an open bin is no answer of the isotonic rule.
-
-    Examples
-    --------
-    The third bin's rate of 2 in 10 is pooled with that of the second:
-
-    >>> count, swaps = np.array([50, 90, 10, 50]), np.array([20, 3, 2, 1])
-    >>> required_differences(count, swaps, [0.95, 0.9], 4)[1:3]
-    (array([1, 1]), array([3, 3]))
     """
     accepted = np.round(1 - np.asarray(confidence, float), 12)[:, np.newaxis] + ROUNDING
     filled, fitted = count > 0, fitted_rates(count, swaps)
@@ -73,13 +65,7 @@ def first_bin(chosen: NDArray[np.bool_]) -> IntArray:
 
 
 def fitted_rates(count: IntArray, swaps: IntArray) -> FloatArray:
-    """Return the weighted isotonic regression of swap rates, float64 (..., bin); NaN if empty.
-
-    Examples
-    --------
-    >>> fitted_rates(np.array([50, 90, 0, 10]), np.array([20, 3, 0, 2])).tolist()
-    [0.4, 0.05, nan, 0.05]
-    """
+    """Return the weighted isotonic regression of swap rates, float64 (..., bin); NaN if empty."""
     from scipy.optimize import isotonic_regression
 
     rates = np.full(count.shape, np.nan)
@@ -123,11 +109,6 @@ def share_beyond(count: IntArray, widths: FloatArray) -> FloatArray:
 
     count: int64 (..., bin).
     widths: float64 (..., confidence): differences in bin widths, NaN for none, whose share is 0.
-
-    Examples
-    --------
-    >>> share_beyond(np.array([60, 20, 20]), np.array([1.5, 2.0, np.nan])).tolist()
-    [0.3, 0.2, 0.0]
     """
     at_least = np.cumsum(count[..., ::-1], axis=-1)[..., ::-1]
     at_least = np.concatenate([at_least, np.zeros_like(at_least[..., :1])], axis=-1)

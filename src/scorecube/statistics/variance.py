@@ -24,11 +24,6 @@ def within_system_variance(scores: FloatArray) -> FloatArray:
     """Return the one-way variance within systems, of scores (..., system, topic).
 
     Missing scores are left out; NaN without a system with two topics.
-
-    Examples
-    --------
-    >>> float(within_system_variance(np.array([[0.0, 1.0, 0.5], [0.2, 0.2, np.nan]])))
-    0.16666666666666666
     """
     finite = np.isfinite(scores)
     count = finite.sum(axis=-1, keepdims=True)
@@ -79,13 +74,7 @@ def coefficient(ratio: Any, n_topics: Any) -> FloatArray:
 
 
 def topics_for(ratio: Any, target: float) -> FloatArray:
-    """Return the smallest number of topics with a reliability; infinite for a ratio of 0.
-
-    Examples
-    --------
-    >>> float(topics_for(0.25, 0.9))
-    36.0
-    """
+    """Return the smallest number of topics with a reliability; infinite for a ratio of 0."""
     exact = Fraction(str(target))
     with np.errstate(divide="ignore"):
         odds = float(exact / (1 - exact)) / np.asarray(ratio, float)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,6 @@ from scorecube.analyses.teams import Teams
 from scorecube.collection.pools import build_pools
 from scorecube.collection.rankings import with_rankings
 from scorecube.ingest.qrels import read_judgements
-from scorecube.metrics import gain_values
 from tests.analyses.leave_out.test_teams_oracle import left_out, same
 from tests.oracles import teams as plain
 from tests.oracles.teams import Collection
@@ -113,26 +111,6 @@ def test_documents_removed_from_a_depth_10_pool_are_those_of_nist(data: Path) ->
     assert found == expected
 
 
-def test_trials_with_few_teams_left_equal_plain_python(loaded: Loaded) -> None:
-    """Few runs remain, so that every metric of each can be computed in exact fractions."""
-    n_teams = len(loaded.plain.teams)
-    leave = (n_teams - 2, n_teams - 1)
-    result = sc.analyse(loaded.cube, Teams(leave=leave, pool_depth=DEPTH), trials=3, seed=11)
-    gains = gain_values("auto", loaded.plain.n_levels).tolist()
-    topics = set(map(str, loaded.cube["topic"].values))
-    for k in leave:
-        chosen = min(
-            range(3), key=lambda trial: int(result["n_runs"].sel(leave=k).isel(trial=trial))
-        )
-        removed_teams = left_out(result, k, chosen)
-        assert len(removed_teams) == k
-        for metric in METRICS:
-            at = result.sel(metric=metric, gain="auto", leave=k).isel(trial=chosen, topic_step=0)
-            trial = plain.leave_out(loaded.plain, removed_teams, metric, gains, depth=DEPTH)
-            assert int(at["n_topics"]) == len(trial.topics) == len(topics & set(trial.topics))
-            same(at["variance"], trial.variance())
-
-
 def rewritten(
     loaded: Loaded, removed_teams: set[str], folder: Path, metrics: Sequence[str] = METRICS
 ) -> xr.Dataset:
@@ -171,36 +149,3 @@ def test_trials_with_many_teams_left_equal_rewritten_files(
         )  # fmt: skip
         assert int(at["n_topics"].isel(topic_step=0)) == again.sizes["topic"]
         same(at["variance"].isel(topic_step=0), trial.variance())
-
-
-def test_own_runs_equal_rewritten_files(loaded: Loaded, tmp_path: Path) -> None:
-    result = sc.analyse(loaded.cube, Teams(leave=(1,), pool_depth=DEPTH), trials=1, seed=1)
-    teams = random.Random(4).sample(loaded.plain.teams, 2)
-    for team in teams:
-        qrels = loaded.plain.qrels_without({team}, DEPTH)
-        path = tmp_path / "qrels.txt"
-        path.write_text(
-            "".join(
-                f"{topic} 0 {d} {level}\n"
-                for topic, levels in qrels.items()
-                for d, level in levels.items()
-            )
-        )
-        again = sc.evaluate(
-            sc.read_rankings(loaded.folder / "runs", path, order="file", depth=RANKS), METRICS
-        )
-        own = [run for run in loaded.plain.lists if loaded.plain.team_of[run] == team]
-        means = again["score"].isel(gain=0).mean("topic")
-        for metric in METRICS:
-            found = result.sel(metric=metric).isel(gain=0)
-            by_run = dict(
-                zip(
-                    map(str, means["run"].values),
-                    means.sel(metric=metric).values.tolist(),
-                    strict=True,
-                )
-            )
-            ranks = plain.ranks(by_run)
-            for run in own:
-                same(found["own_mean_without"].sel(run=run), by_run[run])
-                assert int(found["own_rank_without"].sel(run=run)) == ranks[run]

@@ -180,13 +180,23 @@ def table(result: Any, name: str | None = None) -> pd.DataFrame:
     """
     if isinstance(result, xr.DataTree):
         parts = {node.path.split("/")[1]: node.to_dataset() for node in result.leaves}
-    elif isinstance(result, xr.Dataset) and names.COLLECTION in result.dims:
+    elif _is_of_several(result):
         labels = map(str, result[names.COLLECTION].values)
         parts = {label: result.sel(collection=label, drop=True) for label in labels}
     else:
         return table_of(result, name)
     frames = [table_of(part.assign_attrs(collection=label), name) for label, part in parts.items()]
     return pd.concat(frames, ignore_index=True)
+
+
+def _is_of_several(result: Any) -> bool:
+    """Whether a dim ``collection`` joins scores, or results of an analysis of one collection."""
+    if not isinstance(result, xr.Dataset) or names.COLLECTION not in result.dims:
+        return False
+    name = result.attrs.get("analysis")
+    return names.SCORE in result or (
+        name in registry.names() and registry.load(name).n_collections == 1
+    )
 
 
 def samples(cube: Any, analysis: Analysis, *, trials: int = 1000, seed: int = 1) -> xr.Dataset:

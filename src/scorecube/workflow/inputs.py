@@ -6,7 +6,7 @@ import dataclasses
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import xarray as xr
 
@@ -43,7 +43,7 @@ from scorecube.ingest.qrels import (
     print_level_map,
     read_judgements,
 )
-from scorecube.ingest.roles import chosen_columns
+from scorecube.ingest.roles import ColumnOptions, chosen_columns
 from scorecube.ingest.runs import FileJudge, good_runs, run_sources
 from scorecube.ingest.tables import is_frame
 from scorecube.metrics import Metric
@@ -95,28 +95,19 @@ def read_rankings(
     topic_groups
         CSV file with the columns topic and topic_group, or a mapping from topic to group: topics of
         one conversation, passage, ... are not independent.
-    order
-        ``score`` (trec_eval: score descending, then document id descending), ``score-docno-asc``,
-        ``score-stable``, ``file`` or ``rank``.
-    precision
-        ``single`` compares scores as 32-bit floats, as trec_eval up to version 9; ``double`` as
-        64-bit floats, as trec_eval 10.
+    order, precision
+        ``score`` (as trec_eval), ``score-docno-asc``, ``score-stable``, ``file`` or ``rank``;
+        scores as 32-bit floats (``single``, trec_eval up to 9) or 64-bit ones (``double``).
     depth
         Ranks kept per topic, after ordering.
     run_name
         ``tag``: the name of a run is its last column; ``file``: the file name.
     duplicates
-        A document listed twice in a topic of a run: ``error``, ``first`` (its first line counts)
-        or ``ntcireval`` (both count).
-    dialect
-        Line format of the judgements: ``auto``, ``trec``, ``ntcir``, ``ntcir-grades`` or
-        ``trec-classes``; see `scorecube.ingest.qrels.Dialect`.
-    level_map
-        Level in the judgements -> level to use, other levels unchanged.
-    workers
-        Files read concurrently, by default one per core.
-    client
-        A `distributed.Client` whose workers have the files under the same paths.
+        A document listed twice in a topic of a run: ``error``, ``first`` or ``ntcireval`` (both).
+    dialect, level_map
+        Format of the judgements, see `scorecube.ingest.qrels.Dialect`; level -> level to use.
+    workers, client
+        Files read concurrently, by default one per core, or on workers that have the files.
     progress
         Called with (files read, files in total).
     notify
@@ -147,14 +138,12 @@ def read_rankings(
     >>> rankings["level_at_rank"].sel(run="mine", topic="1").values.tolist()
     [2]
     """
-    for argument, value, choices in (
-        ("order", order, Order),
-        ("precision", precision, Precision),
-        ("duplicates", duplicates, Duplicates),
-        ("dialect", dialect, Dialect),
-        ("run_name", run_name, ("tag", "file")),
-    ):
-        check_choice(argument, value, choices)
+    choices: dict[str, Any] = {"order": Order, "precision": Precision, "duplicates": Duplicates}
+    choices |= {"dialect": Dialect, "run_name": ("tag", "file")}
+    given = {"order": order, "precision": precision, "duplicates": duplicates}
+    given |= {"dialect": dialect, "run_name": run_name}
+    for argument, value in given.items():
+        check_choice(argument, value, choices[argument])
     if depth is not None and depth < 0:
         raise BadPlan(f"{option('depth', depth)} must be at least 1", option="depth")
     judged = read_judgements(qrels, dialect=dialect, level_map=level_map)
@@ -418,9 +407,9 @@ def import_scores(
     """
     if metric is not None:
         (metric,) = metric_names("metric", [metric])
-    named: Any = columns
-    chosen = chosen_columns(named)
-    if _are_paths(files):
+    say, named = notify or LOGGER.warning, cast("ColumnOptions", columns)
+    chosen, are_paths = chosen_columns(named), _are_paths(files)
+    if are_paths:
         paths = expand(files, "score files")
         reading = read_collections(
             paths, layout=layout, metric=metric, transpose=transpose, chosen=chosen
@@ -435,14 +424,13 @@ def import_scores(
     of_runs = {} if teams is None else read_run_labels(teams)._asdict()
     cubes = cubes_of(reading, gain=gain, **of_runs, notify=notify, path=teams)
     lower = metric_names("lower_is_better", lower_is_better)
-    known = read_ranges(labels("ranges", ranges))
+    declared = read_ranges(labels("ranges", ranges))
     for name, cube in cubes.items():
-        if metric is not None and not is_frame(files) and not _are_paths(files):
+        if metric is not None and not is_frame(files) and not are_paths:
             cube = select(cube, metrics=[metric])
-        about = ranged(directed(cube, lower), known)
-        cubes[name] = _grouped(about, topic_groups, notify or LOGGER.warning)
+        cubes[name] = _grouped(ranged(directed(cube, lower), declared), topic_groups, say)
         for doubt in doubts_of(cubes[name]):
-            (notify or LOGGER.warning)(f"{name}: {doubt}" if len(cubes) > 1 else doubt)
+            say(f"{name}: {doubt}" if len(cubes) > 1 else doubt)
     if study is not None:
         refuse_unnamed(cubes)
         opened = study if isinstance(study, Study) else open_study(study, mode="a")

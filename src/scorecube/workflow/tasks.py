@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,58 +41,16 @@ class Cubes:
     """
 
     def __init__(self, study: Study, among: int) -> None:
-        self.study, self._among = study, among
-        self._whole: dict[str, tuple[str, xr.Dataset]] = {}
-        self._selected: dict[str, xr.Dataset] = {}
+        self.study, self.versions = study, dict[str, str]()
+        self._among, self._cubes = among, dict[str, xr.Dataset]()
 
     def whole(self, name: str) -> xr.Dataset:
         """Return the cube of a collection."""
-        if name not in self._whole:
+        if name not in self._cubes:
             # The version first: a cube that is replaced between the two has another.
-            version = self.study[name].cube_version
-            self._whole[name] = version, self.study[name].cube_among(self._among)
-        return self._whole[name][1]
-
-    def version(self, name: str) -> str:
-        """Return the version of a cube that was read."""
-        self.whole(name)
-        return self._whole[name][0]
-
-    def selected(self, name: str, selection: Selection, *, rankings: bool) -> xr.Dataset:
-        """Return the selected part of a cube, with its rankings if they are asked for."""
-        chosen = {key: value for key, value in selection.items() if value not in (None, False)}
-        key = json.dumps([name, rankings, chosen])
-        if key not in self._selected:
-            cube = select(self.whole(name), **chosen)
-            if rankings:
-                cube = with_rankings(cube, self.study[name].rankings)
-            self._selected[key] = cube
-        return self._selected[key]
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where the scores of a plan were read.
-
-    versions: Of the cubes of its collections when they were read.
-    read: Reads and selects the scores.
-    labels: Of these scores, by dim: metrics and gain settings that are added later do not matter.
-    """
-
-    versions: Mapping[str, str]
-    read: Callable[[Cubes], xr.Dataset]
-    labels: Mapping[str, Sequence[str]]
-
-    def changed(self, study: Study, digest: str) -> list[str]:
-        """Return the collections whose scores were replaced by others than those of a digest."""
-        changed = [
-            name for name, version in self.versions.items() if study[name].cube_version != version
-        ]
-        if not changed:
-            return []
-        cube = self.read(Cubes(study, len(self.versions)))
-        there = all(set(own) <= set(labels_of(cube, dim)) for dim, own in self.labels.items())
-        return [] if there and cube_digest(cube.sel(self.labels)) == digest else changed
+            self.versions[name] = self.study[name].cube_version
+            self._cubes[name] = self.study[name].cube_among(self._among)
+        return self._cubes[name]
 
 
 @dataclass(frozen=True)
@@ -103,14 +60,18 @@ class Task:
     study: That holds the collections.
     collection: Where the result is stored.
     prepared: The plan with its prepared scores.
-    origin: Where these were read.
+    versions: Of the cubes of its collections when they were read.
+    read: Reads and selects its scores.
+    labels: Of these, by dim: metrics and gain settings that are added later do not matter.
     request: Digest of the entry of a sweep that it was planned for; empty for none.
     """
 
     study: Study
     collection: Collection
     prepared: PreparedPlan
-    origin: Origin
+    versions: Mapping[str, str]
+    read: Callable[[Cubes], xr.Dataset]
+    labels: Mapping[str, Sequence[str]]
     request: str = ""
 
     @property
@@ -166,7 +127,16 @@ class Task:
         return result
 
     def _refuse_changed(self) -> None:
-        if changed := self.origin.changed(self.study, self.plan.cube_digest):
+        changed = [
+            name
+            for name, version in self.versions.items()
+            if self.study[name].cube_version != version
+        ]
+        if not changed:
+            return
+        cube = self.read(Cubes(self.study, len(self.versions)))
+        there = all(set(kept) <= set(labels_of(cube, dim)) for dim, kept in self.labels.items())
+        if not there or cube_digest(cube.sel(self.labels)) != self.plan.cube_digest:
             raise BadStudy(
                 f"{self.study.path}: {changed[0]}: its scores were replaced while this command "
                 "ran, so its result is not stored; run the same command again"
@@ -216,9 +186,9 @@ def plan_in_study(
             prepared = make_plan(cube, analysis, trials=trials, seed=seed)
         except BadPlan as error:
             raise BadPlan(f"{group[0]}: {error.marked}", option=error.option) from None
-        versions = {name: shared.version(name) for name in group}
-        dims = {dim: labels_of(cube, dim) for dim in (METRIC, GAIN, RUN, TOPIC)}
-        tasks.append(Task(study, study[group[0]], prepared, Origin(versions, read, dims)))
+        versions = {name: shared.versions[name] for name in group}
+        kept = {dim: labels_of(cube, dim) for dim in (METRIC, GAIN, RUN, TOPIC)}
+        tasks.append(Task(study, study[group[0]], prepared, versions, read, kept))
     return tasks
 
 
@@ -258,21 +228,15 @@ def _grouped(
 
 def _truth_and_judges(study: Study, analysis: Any, chosen: list[str], named: bool) -> list[str]:
     """Return the truth and the judges; where only collections are named, the first is the truth."""
-    has = f"{study.path} has {', '.join(study)}"
-    if not analysis.truth and not named:
-        raise BadPlan(
-            f"which collection is the truth is not known: name it with {option('truth', 'A')}; "
-            f"{has}",
-            option="truth",
-        )
-    truth = analysis.truth or chosen[0]
+    truth = analysis.truth or (chosen[0] if named else "")
     judges = list(analysis.judges or [name for name in chosen if name != truth])
-    if truth in judges or not judges or len(set(judges)) < len(judges):
+    if not truth or truth in judges or not judges or len(set(judges)) < len(judges):
+        problem = f"{truth} and {', '.join(judges) or 'no judge'}" if truth else "no truth"
         raise BadPlan(
-            f"judges are other collections than the truth {truth}, each once; found "
-            f"{', '.join(judges) or 'no judge'}: name them with {option('judges', ['B', 'C'])}; "
-            f"{has}",
-            option="judges",
+            f"expected a truth, and judges that are other collections, each once; found {problem}: "
+            f"name them with {option('truth', 'A')} and {option('judges', ['B', 'C'])}; "
+            f"{study.path} has {', '.join(study)}",
+            option="judges" if truth else "truth",
         )
     return [truth, *judges]
 
@@ -283,7 +247,10 @@ def _read(analysis: Any, group: list[str], selection: Selection, cubes: Cubes) -
         return _of_judges(group, selection, cubes)
     if analysis.n_collections == ALL_COLLECTIONS:
         return joined_cubes(group, selection, cubes)
-    return cubes.selected(group[0], selection, rankings=analysis.uses_rankings)
+    cube = select(cubes.whole(group[0]), **selection)
+    if not analysis.uses_rankings:
+        return cube
+    return with_rankings(cube, cubes.study[group[0]].rankings)
 
 
 def _of_judges(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
@@ -310,16 +277,13 @@ def _of_judges(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.D
 def joined_cubes(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
     """Return the selected scores of collections, joined along topic; BadPlan for top runs."""
     options = {key: value for key, value in selection.items() if value not in (None, False)}
-    for key in ("top_runs", "by"):
-        if key in options:
-            raise BadPlan(
-                f"{option(key, options[key])}: a board ranks all runs; name some with "
-                f"{option('runs')}",
-                option=key,
-            )
+    for key in options.keys() & {"top_runs", "by"}:
+        raise BadPlan(
+            f"{option(key, options[key])}: a board ranks all runs; name some with {option('runs')}",
+            option=key,
+        )
     joining = {key: options.pop(key) for key in ("missing", "by_topic") if key in options}
-    topics = options.pop("topics", None)
-    parts = {}
+    topics, parts = options.pop("topics", None), {}
     for name in group:
         try:
             parts[name] = select(cubes.whole(name), **options)

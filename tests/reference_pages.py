@@ -18,7 +18,7 @@ from scorecube.cli.program import FURTHER, QUESTIONS
 
 MODULES = [
     "analyses", "analyses.plan", "design", "metrics",
-    "report.results", "report.tables", "report.view", "report.views", "storage", "workflow",
+    "report.views", "storage", "workflow",
 ]  # fmt: skip
 """What is public, below `scorecube`; `tests/test_docstrings.py` reads their docstrings."""
 PAGES = [name for name in MODULES if name not in ("analyses", "workflow")]
@@ -38,16 +38,7 @@ OFFERED = {
     "Analyses: metrics and required differences": (*("Swap", "Stability", "Correlation"),),
     "Analyses: topics, judges, teams": ("Reliability", "Judges", "Teams"),
     "Numbers of topics": ("topic_set_size", "wcw"),
-    "Results": (
-        "complete",
-        "samples",
-        "table",
-        "findings",
-        "figure",
-        "report",
-        "latex",
-        "markdown",
-    ),
+    "Results": ("complete", "samples", "table", "figure", "report", "latex", "markdown"),
     "Studies": ("open_study", "merge", "ScorecubeError"),
 }
 """What `scorecube` offers, by what people do."""

@@ -377,7 +377,7 @@ def test_analyses_are_frozen_records_that_tell_their_options(scorecube: Cli, nam
     assert re.search(rf"^{name} ", scorecube("list", "analyses").succeeded().stdout, re.MULTILINE)
     assert name in view_names()
     assert view_of(name).figure is not None
-    assert view_of(name).findings is not None
+    assert view_of(name).answers
     assert name in sc.list_analyses()["name"].tolist()
 
 
@@ -450,11 +450,11 @@ def test_tables_for_reading_parse_back(scorecube: Cli, finished_study: Path, for
     shown = scorecube("show", finished_study, "swap", "--format", form).succeeded().stdout
     header, *rows = cells_of(form, shown)
     expected = records(scorecube, finished_study, "swap")
-    if form != "text":  # limits stand in one column, and what all rows share in the caption
-        metric = header.index("metric")
-        assert {row[metric] for row in rows} == {row["metric"] for row in expected}
+    metric = header.index("metric")
+    assert {row[metric] for row in rows} == {row["metric"] for row in expected}
+    if form != "text":  # what all rows share stands in the caption
         return
-    assert header == list(expected[0])
+    assert header == [name for name in expected[0] if not name.endswith(("_low", "_high"))]
     found = [dict(zip(header, row, strict=True)) for row in rows]
     for wanted in expected:
         (row,) = (
@@ -468,10 +468,10 @@ def test_tables_for_reading_parse_back(scorecube: Cli, finished_study: Path, for
         assert (row["share"] == "-") == (wanted["share"] is None)
         if wanted["share"] is not None:
             # As many digits as its limits support.
-            assert float(row["share"].removesuffix("%")) == pytest.approx(
+            assert float(row["share"].partition("%")[0]) == pytest.approx(
                 100 * wanted["share"], abs=0.51
             )
-            assert float(row["required_difference"]) == pytest.approx(
+            assert float(row["required_difference"].split()[0]) == pytest.approx(
                 wanted["required_difference"], abs=0.051
             )
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,12 +10,8 @@ import pytest
 
 import scorecube as sc
 from scorecube.collection.doubts import RULES, doubts_of
-from scorecube.errors import CorruptStudy
 from scorecube.ingest.objects import cube_from_scores
-from scorecube.report.cautions import doubts_of_results
 from scorecube.storage import open_study
-from scorecube.storage.fact_types import EVERY
-from scorecube.storage.index import Row
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import import_scores
 from tests.conftest import Cli
@@ -97,15 +91,6 @@ def test_doubts_about_options_are_said_at_once_and_kept(tmp_path: Path, scorecub
     assert all(doubt[1:] in page for doubt in expected)
     assert open_study(study)["c"].result("swap").attrs["doubts"] == expected
     assert sc.Swap(sampling="replacement", size=50_000).doubts(cube) == []
-
-
-@pytest.mark.parametrize("forged", [7, [], {"doubts": 7}, {"doubts": {"a": 1}}, {"doubts": "ab"}])
-def test_forged_doubts_of_results_are_refused(forged: Any) -> None:
-    required = dict.fromkeys(EVERY, "") | {"runs": 3, "trials": 5}
-    attributes = required | forged if isinstance(forged, dict) else forged
-    row = Row("c", 1, "", "", {}, {"swap": json.dumps({"digest": {"attributes": attributes}})})
-    with pytest.raises(CorruptStudy, match=r"c: swap in \.index cannot be read: .* is "):
-        doubts_of_results(row)
 
 
 @pytest.mark.parametrize(

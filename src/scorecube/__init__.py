@@ -38,13 +38,12 @@ if TYPE_CHECKING:
     from scorecube.design import wcw as wcw
     from scorecube.errors import ScorecubeError as ScorecubeError
     from scorecube.ingest.public import fetch as fetch
-    from scorecube.report.paper_tables import latex as latex
-    from scorecube.report.paper_tables import markdown as markdown
+    from scorecube.report.papers import latex as latex
+    from scorecube.report.papers import markdown as markdown
     from scorecube.workflow.api import analyse as analyse
     from scorecube.workflow.api import cube_from_scores as cube_from_scores
     from scorecube.workflow.api import evaluate as evaluate
     from scorecube.workflow.api import figure as figure
-    from scorecube.workflow.api import findings as findings
     from scorecube.workflow.api import import_scores as import_scores
     from scorecube.workflow.api import list_analyses as list_analyses
     from scorecube.workflow.api import list_metrics as list_metrics
@@ -73,8 +72,8 @@ _NAMES = {
     "errors": "ScorecubeError",
     "ingest.public": "fetch",
     "report": "report",
-    "report.paper_tables": "latex markdown",
-    "workflow.api": "analyse cube_from_scores evaluate figure findings import_scores "
+    "report.papers": "latex markdown",
+    "workflow.api": "analyse cube_from_scores evaluate figure import_scores "
     "list_analyses list_metrics merge open_study read_rankings samples table",
     "workflow.comparison": "compare gate",
     "workflow.sweep": "sweep",

@@ -17,7 +17,8 @@ from scorecube.analyses.plan import cube_digest, make_plan
 from scorecube.collection import rows, schema
 from scorecube.collection.selection import with_labels
 from scorecube.errors import BadName, BadPlan
-from scorecube.report.page.board import TO
+from scorecube.report.readable import TO
+from scorecube.report.results import answers
 from scorecube.storage import datasets, encoding
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
@@ -97,8 +98,7 @@ def test_metrics_with_and_without_gain_settings_have_a_matrix() -> None:
     result = analyse(sc.join_collections(cubes), sc.Board(), trials=50, seed=1)
     shown = sc.table(result, "matrix")
     assert shown["metric"].unique().tolist() == ["AP", "nDCG@10 (3:2:1)", "nDCG@10 (1:1:1)"]
-    said = [each for each in sc.findings(result) if "neighbouring" in each.sentence]
-    assert len(said) >= 3
+    assert [answer.label for answer in answers(result)] == shown["metric"].unique().tolist()
 
 
 @pytest.fixture
@@ -133,8 +133,9 @@ def test_a_board_of_a_study(study: Path, tmp_path: Path, scorecube: Cli) -> None
     )
     done = scorecube(*command).succeeded()
     assert "left out, as code lacks them (run): f" in done.stderr
-    assert "mean over 3 collections, score: e leads" in " ".join(done.stdout.split())
-    assert "of 4 neighbouring pairs are separated" in " ".join(done.stdout.split())
+    told = " ".join(done.stdout.split())
+    assert "score: e " in told
+    assert "mean over 3 collections" in told
     assert "code and 2 more" in done.stdout
     assert "already there" in scorecube(*command).succeeded().stderr
     rows = json.loads(scorecube("show", study, "board", "--table", "collections", "--format", "json").succeeded().stdout)  # fmt: skip
@@ -205,15 +206,11 @@ def test_the_page_of_a_study_with_a_board_opens_with_systems_by_collections(
 ) -> None:
     page = tmp_path / "report.html"
     scorecube("leaderboard", study, "--missing", "drop", "--trials", 50, "--seed", 1).succeeded()
-    scorecube("report", study, "--out", page).succeeded()
-    before = page.read_text(encoding="utf-8")
-    assert before.index('id="leaderboard"') < before.index('id="collections"')
     scorecube("board", study, "--missing", "drop", "--trials", 300, "--seed", 1).succeeded()
     scorecube("report", study, "--out", page).succeeded()
     text = page.read_text(encoding="utf-8")
     assert text.index('id="collections"') < text.index('id="leaderboard"')
     assert "mean of these 3" in text
-    assert "all rank sets hold together" in text
     (card,) = [part for part in text.split('<div class="card">')[1:] if "Who leads?" in part]
     assert '<p class="big">e ' in card
     rows = text[text.index('class="matrix"') :].partition("</table>")[0].split("<tr>")[2:]

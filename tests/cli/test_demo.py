@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import scorecube as sc
-from scorecube.report.view import QUESTIONS
+from scorecube.report.views import QUESTIONS
 
 if TYPE_CHECKING:
     from tests.conftest import Cli, Outcome, Tree

@@ -12,8 +12,8 @@ import scorecube as sc
 from scorecube.analyses.design_curves import CONDITIONS, four_z_squared
 from scorecube.design import topic_set_size, wcw
 from scorecube.design.power import tool_noncentrality
-from scorecube.report.design import noncentrality_curves, tool_curves
-from scorecube.report.figures.canvas import drawn
+from scorecube.report.design_curves import noncentrality_curves, tool_curves
+from scorecube.report.drawing import drawn
 
 
 def xs(line: Line2D) -> np.ndarray[Any, np.dtype[np.float64]]:

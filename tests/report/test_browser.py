@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import scorecube as sc
-from scorecube.report.columns import decimals_of
-from scorecube.report.leaderboard import systems
-from scorecube.report.page.board import TO
+from scorecube.report.readable import TO, decimals_of
 from scorecube.testing import simulate_cube
 from tests.report.browser import Tab, browser, find_chromium
 from tests.report.hostile import COLLECTIONS, hostile_study
@@ -186,7 +184,7 @@ def test_the_leaderboard_has_the_numbers_of_the_table(tab: Tab, leaders: Path, r
     assert len(board(tab)) == 10
     tab.value(MORE)
     shown = board(tab)
-    frame = systems(result).query("metric == 'AP'").set_index("run")
+    frame = sc.table(result).query("metric == 'AP'").set_index("run")
     assert list(shown) == list(frame.index)
     by_run = frame.to_dict("index")
     for run, (mean, limits, ranks) in shown.items():
@@ -243,4 +241,4 @@ def test_a_page_without_its_script_is_whole_and_has_no_controls(
         text = tab.value("document.body.textContent")
     finally:
         tab.call("Emulation.setScriptExecutionDisabled", value=False)
-    assert all(run in text for run in systems(result)["run"])
+    assert all(run in text for run in sc.table(result)["run"])

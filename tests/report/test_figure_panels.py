@@ -9,7 +9,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import BadPlan
-from scorecube.report.study_overview import draw
+from scorecube.report.study import draw
 from scorecube.testing import simulate_cube, simulate_rankings
 
 

@@ -16,9 +16,8 @@ from matplotlib.text import Text
 
 import scorecube as sc
 from scorecube.errors import BadPlan
-from scorecube.report.figures.canvas import drawn
-from scorecube.report.figures.style import PAGE_HEIGHT, STYLE
-from scorecube.report.page.html import picture
+from scorecube.report.drawing import PAGE_HEIGHT, STYLE, drawn
+from scorecube.report.page_parts import picture
 from scorecube.report.swap import sensitivity_bars, swap_rates
 from scorecube.testing import simulate_cube
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import io
 import json
 import re
@@ -17,12 +19,11 @@ import pytest
 import scorecube as sc
 from scorecube.errors import CONTROL, visible
 from scorecube.files import is_formula, label_of_spreadsheet
-from scorecube.report.figures.files import save_figure
-from scorecube.report.figures.labels import LONGEST, figure_labels
-from scorecube.report.page.html import page_file, picture, script_and_hash
-from scorecube.report.page.writing import write_page
-from scorecube.report.study_overview import draw
-from scorecube.report.text_formats import formulas, render
+from scorecube.report.drawing import LONGEST, figure_labels, save_figure
+from scorecube.report.formats import formulas, render
+from scorecube.report.page import asset, write_page
+from scorecube.report.page_parts import picture
+from scorecube.report.study import draw
 from scorecube.report.views import view_names, view_of
 from scorecube.workflow.api import import_scores
 from tests.report.hostile import (
@@ -173,7 +174,7 @@ def check_page(path: Path, gains: tuple[str, ...] = GAINS) -> None:
     # The page's own script, and nothing else.
     assert acts(elements) == [("script", {})]
     (script,) = elements.scripts
-    assert script == page_file("page.js")
+    assert script == asset("page.js")
     assert not CONTROL.search(page.replace("\n", ""))
     for shown in (*COLLECTIONS, *METRICS, *gains):
         assert visible(shown) in elements.text
@@ -183,7 +184,7 @@ def check_page(path: Path, gains: tuple[str, ...] = GAINS) -> None:
         if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
     ]
     assert policies == [
-        f"default-src 'none'; script-src 'sha256-{script_and_hash(script)['script_hash']}'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src 'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     ]
 
 

@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.report.figures.canvas import drawn
-from scorecube.report.page.html import picture
+from scorecube.report.drawing import drawn
+from scorecube.report.page_parts import picture
 from scorecube.report.swap import swap_rates
 from scorecube.testing import simulate_cube
 

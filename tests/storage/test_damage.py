@@ -17,8 +17,8 @@ from numcodecs import Zstd
 
 from scorecube.analyses import registry
 from scorecube.errors import ScorecubeError
-from scorecube.report.study_contents import overview
-from scorecube.report.study_overview import collect_table
+from scorecube.report.contents import overview
+from scorecube.report.study import collect_table
 from scorecube.storage import open_study
 from scorecube.storage.lock import machine_name
 from scorecube.storage.verify import verify_study

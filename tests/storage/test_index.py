@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 
 from scorecube.analyses import Bootstrap, Reliability, Swap, Tukey
 from scorecube.errors import CorruptStudy
-from scorecube.report import stored_tables
-from scorecube.report.stored_tables import decode, encode
 from scorecube.storage import index, open_catalogue, open_study, small_groups
 from scorecube.storage.datasets import _objects_of_zarr, read_dataset, write_dataset
 from scorecube.storage.encoding import pairs_as_positions
@@ -203,49 +200,6 @@ def test_the_directory_that_an_interrupted_process_left_is_no_segment(tmp_path: 
     assert (sorted(found.rows), len(found.names), found.damaged) == (["a", "b", "c"], 1, ())
     write_rows(location, {"d": Row("d", 1, "0", "", FACTS, {})})
     assert not rest.exists()
-
-
-def test_a_result_that_cannot_be_described_is_stored_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    study = open_study(tmp_path / "s.zarr", mode="a")
-    study.add("a", cube=simulate_cube(n_runs=4))
-    (task,) = plan_in_study(study, Swap(size=10), trials=5, seed=1)
-    with monkeypatch.context() as broken:
-        broken.setattr(stored_tables, "encode", fail)
-        task.run()
-    assert "a: the result of swap is stored, and cannot be described: RuntimeError" in caplog.text
-    (facts,) = study.rows()["a"].results("swap").values()
-    assert facts["undescribed"].startswith("RuntimeError")
-    assert study["a"].result("swap").attrs["trials"] == 5
-
-
-def test_show_reads_no_arrays(path: Path, scorecube: Cli) -> None:
-    shown = scorecube("show", path, "swap", "--format", "json").succeeded().stdout
-    for chunk in path.glob("b/results/swap/*/*/c"):
-        chunk.rename(chunk.with_name("moved"))
-    assert scorecube("show", path, "swap", "--format", "json").succeeded().stdout == shown
-    assert scorecube("show", path, "swap", "--table", "rates").status == 1
-
-
-def test_tables_come_back_as_they_were() -> None:
-    frame = pd.DataFrame(
-        {
-            "collection": ["a", "a"],
-            "n": [1, 2],
-            "share": [np.nan, 0.1 + 0.2],
-            "limit": [np.inf, -np.inf],
-            "known": [True, False],
-            "label": ["mesure é", "x"],
-        }
-    )
-    encoded = encode(frame)
-    assert encoded is not None
-    pd.testing.assert_frame_equal(decode([("a", encoded)]), frame)
-    both = decode([("one", encoded), ("two", encoded)])
-    assert both["collection"].tolist() == ["one", "one", "two", "two"]
-    assert both["share"].tolist()[1] == 0.1 + 0.2
-    assert encode(pd.DataFrame({"odd": [object(), 1]})) is None
 
 
 @pytest.mark.s3

@@ -33,8 +33,7 @@ def demo(
     """
     from scorecube import analyses
     from scorecube.execute.executor import Executor, default_workers
-    from scorecube.report.page.options import PageOptions
-    from scorecube.report.page.writing import write_page
+    from scorecube.report.page import write_page
     from scorecube.workflow import api
 
     study = api.open_study(out / "study.zarr", mode="a")
@@ -57,8 +56,7 @@ def demo(
                 progress(1, 1)
     page = out / "report.html"
     with track_progress("drawing", "results") as progress:
-        options = PageOptions("Demo: 24 simulated systems")
-        write_page(study, page, progress=progress, options=options)
+        write_page(study, page, title="Demo: 24 simulated systems", progress=progress)
     echo_results(study[NAME].results("leaderboard"))
     echo(f"all answers, figures and tables: {page}")
 

@@ -155,7 +155,7 @@ def compute(
     out: File to draw into, which is checked before anything is computed.
     from_variance, from_cube: Called with variances or scores, and the other options.
     """
-    from scorecube.report.figures.files import check_figure_path
+    from scorecube.report.drawing import check_figure_path
 
     if out is not None:
         check_figure_path(out)
@@ -201,9 +201,8 @@ def cubes_of_study(study: str, selection: Mapping[str, Any]) -> Iterator[tuple[s
 def draw_curves(curves: str, out: Path | None, study: str | None, variance: Any) -> None:
     """Draw a figure of Sakai 2017."""
     from scorecube.analyses.design_curves import EXTREME_VARIANCES
-    from scorecube.report import design as pictures
-    from scorecube.report.figures.canvas import drawn
-    from scorecube.report.figures.files import check_figure_path
+    from scorecube.report import design_curves as pictures
+    from scorecube.report.drawing import check_figure_path, drawn
 
     if out is None or study is not None or (curves == "noncentrality" and variance is not None):
         raise BadPlan(
@@ -220,7 +219,8 @@ def draw_curves(curves: str, out: Path | None, study: str | None, variance: Any)
 
 def show(results: Sequence[xr.Dataset], form: str, out: Path | None) -> None:
     """Print the table and the notes of results, and draw them if a figure is requested."""
-    from scorecube.report.results import table, view_of_result
+    from scorecube.report.figures import figure
+    from scorecube.report.results import table
     from scorecube.report.tables import combine
 
     if out is not None and len(results) > 1:
@@ -232,4 +232,4 @@ def show(results: Sequence[xr.Dataset], form: str, out: Path | None) -> None:
     else:
         echo_table(combine([table(result) for result in results]), form)
     if out is not None:
-        write_figure(view_of_result(results[0]).draw(results[0]), out)
+        write_figure(figure(results[0]), out)

@@ -35,21 +35,16 @@ def info(
 
     Example: scorecube info study.zarr
     """
-    from scorecube.report.study_contents import overview, overview_text
-    from scorecube.report.text_layout import as_json
+    from scorecube.report.contents import as_json, overview, overview_text, warnings_of
     from scorecube.storage import open_catalogue
 
-    opened = open_catalogue(study)
-    facts = overview(opened)
+    facts = overview(open_catalogue(study))
     if not warnings:
         echo(as_json(facts) if form == "json" else overview_text(facts))
         return
-    from scorecube.report.cautions import cautions_of_collection, doubts_of_results
-
-    for collection, row in zip(facts["collections"], opened.rows().values(), strict=True):
-        for caution in [*cautions_of_collection(collection), *doubts_of_results(row)]:
-            detail = f" ({caution.detail})" if caution.detail else ""
-            echo(f"{caution.collection}: {caution.text}{detail}")
+    for collection in facts["collections"]:
+        for remark in warnings_of(collection):
+            echo(f"{collection['name']}: {remark}")
 
 
 def show(
@@ -92,11 +87,10 @@ def show(
 
     Example: scorecube show study.zarr leaderboard --format latex --top 10 --columns run,mean,rank_set
     """
-    from scorecube.report.columns import check_columns
-    from scorecube.report.paper_tables import caption_in_study
-    from scorecube.report.study_overview import collect_table, superseded_note
-    from scorecube.report.table_rows import DESCENDING, brief_rows, select_rows
-    from scorecube.report.text_formats import merge_note
+    from scorecube.report.formats import merge_note
+    from scorecube.report.readable import check_columns
+    from scorecube.report.rows import DESCENDING, brief_rows, select_rows
+    from scorecube.report.study import caption_in_study, collect_table, superseded_note
     from scorecube.storage import open_study
 
     opened, chosen, wanted = open_study(study), split(collection), split(columns)
@@ -104,7 +98,7 @@ def show(
     frame = collect_table(opened, analysis, table, chosen, all_results, average, of_metrics)
     check_columns(frame, wanted)
     frame = select_rows(frame, metrics=of_metrics, sort=order, top=top)
-    caption = caption_in_study(opened, analysis, table, frame, form, wanted)
+    caption = caption_in_study(opened, analysis, table, frame, form)
     if not all_results:
         for line in superseded_note(opened, analysis, chosen):
             notify(f"{line}: --all shows them")
@@ -154,8 +148,8 @@ def figure(
 
     Example: scorecube figure study.zarr swap --by sampling --out samplings.png
     """
-    from scorecube.report.figures.files import check_figure_path
-    from scorecube.report.study_overview import draw
+    from scorecube.report.drawing import check_figure_path
+    from scorecube.report.study import draw
     from scorecube.storage import open_study
 
     target = out or Path(f"{analysis}.png")
@@ -179,9 +173,7 @@ def report(
 
     Example: scorecube report study.zarr --out report.html
     """
-    from scorecube.report.page.options import PageOptions
-    from scorecube.report.page.writing import write_page
-    from scorecube.report.study_contents import overview
+    from scorecube.report.page import write_page
     from scorecube.storage import open_study
 
     if out.suffix.lower() == ".pdf":
@@ -190,10 +182,15 @@ def report(
             "and print it to PDF: all tables are printed whole",
             option="out",
         )
-    opened, asked = open_study(study), PageOptions(title, primary=primary)
-    asked.check([name for row in overview(opened)["collections"] for name in row["metrics"]])
     with track_progress("drawing", None) as progress:
-        write_page(opened, out, collections=split(collection), progress=progress, options=asked)
+        write_page(
+            open_study(study),
+            out,
+            collections=split(collection),
+            title=title,
+            primary=primary,
+            progress=progress,
+        )
     notify(f"report written to {out} ({out.stat().st_size / 1024:,.0f} KiB)")
 
 

@@ -81,8 +81,8 @@ def discard_stdout() -> None:
 
 
 def echo_table(frame: Any, form: str, **how: Any) -> None:
-    """Print a data frame in one of the formats of `scorecube.report.text_formats`."""
-    from scorecube.report.text_formats import formulas, render_parts
+    """Print a data frame in one of the formats of `scorecube.report.formats`."""
+    from scorecube.report.formats import formulas, render_parts
 
     for part in render_parts(frame, form, terminal_width(), **how):
         echo(part)
@@ -101,7 +101,7 @@ def echo_results(results: Sequence[Any], study: str = "", top: int | None = None
     study: Path or address of the study that holds them; empty for none.
     top: Rows of each table; None for as many as each table declares.
     """
-    from scorecube.report.text_summary import sentence, summaries
+    from scorecube.report.terminal import sentence, summaries
 
     if is_quiet():
         return
@@ -121,7 +121,7 @@ def echo_results(results: Sequence[Any], study: str = "", top: int | None = None
 
 def write_figure(figure: Any, path: Path) -> None:
     """Write a figure into a file, and say so."""
-    from scorecube.report.figures.files import save_figure
+    from scorecube.report.drawing import save_figure
 
     for note in save_figure(figure, path):
         notify(f"note: {note}")

@@ -18,11 +18,7 @@ def report(
     *,
     collections: Sequence[str] | None = None,
     title: str = "",
-    authors: str = "",
-    date: str = "",
-    metrics: Sequence[str] = (),
     primary: str = "",
-    final: bool = False,
 ) -> str:
     """Write all results of a study as one self-contained page.
 
@@ -34,12 +30,10 @@ def report(
         HTML file.
     collections
         Names of those that it is about; all by default.
-    title, authors, date
-        Stand above the page; the name of the study, and nothing, by default.
-    metrics, primary
-        Metrics that are shown, in this order, all by default; and the one that comes first.
-    final
-        Leave out what could be analysed further.
+    title
+        The name of the study by default.
+    primary
+        Metric that comes first.
 
     Returns
     -------
@@ -59,48 +53,43 @@ def report(
     --------
     >>> import tempfile
     >>> from scorecube.testing import simulate_cube
-    >>> from scorecube.storage import open_study
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     study = open_study(folder + "/study.zarr", mode="a")
-    ...     study.add("demo", cube=simulate_cube(n_runs=4))
-    ...     report(study, folder + "/report.html").endswith("report.html")
+    ...     report(simulate_cube(n_runs=4), folder + "/report.html").endswith("report.html")
     True
     """
     # Imported where it is needed: the package `scorecube` imports this function, and is fast.
     from tempfile import TemporaryDirectory
 
-    from scorecube.report.page.options import PageOptions
-    from scorecube.report.page.writing import write_page
+    from scorecube.report.page import write_page
     from scorecube.storage import Study, open_study
 
-    chosen = PageOptions(title, authors, date, tuple(metrics), primary, final)
     with TemporaryDirectory(prefix="scorecube-") as folder:
         opened: Any = open_study(study) if isinstance(study, str | PathLike) else study
         if not isinstance(opened, Study):
-            opened = _kept(opened, folder)
-        write_page(opened, path, collections=collections, options=chosen)
+            opened = _study_of(opened, folder)
+        write_page(opened, path, collections=collections, title=title, primary=primary)
     return path
 
 
-def _kept(given: Any, folder: str) -> Study:
-    """Return a study of a cube and its results, or of a cube alone, in a folder."""
+def _study_of(given: Any, folder: str) -> Study:
+    """Return a study, in a folder, of a cube and perhaps its results."""
     from scorecube.collection.arguments import as_cube
     from scorecube.errors import BadInput
-    from scorecube.report.stored_tables import result_facts
     from scorecube.storage import NewResult, open_study
 
-    known = [as_cube(each) for each in (given if isinstance(given, list | tuple) else [given])]
-    results = [each for each in known if "analysis" in each.attrs]
-    cubes = [each for each in known if "analysis" not in each.attrs]
+    datasets = [as_cube(each) for each in (given if isinstance(given, list | tuple) else [given])]
+    results = [each for each in datasets if "analysis" in each.attrs]
+    cubes = [each for each in datasets if "analysis" not in each.attrs]
     if len(cubes) != 1:
         raise BadInput(
-            f"a report of what is in memory is about one cube; found {len(cubes)} cubes and {len(results)} results: report([cube, result, ...])"
+            f"a report of what is in memory is about one cube; found {len(cubes)} cubes and "
+            f"{len(results)} results: report([cube, result, ...])"
         )
     name = str(cubes[0].attrs.get("collection", "scores"))
     study = open_study(f"{folder}/study.zarr", mode="a")
     study.add(name, cube=cubes[0])
     stored = [
-        NewResult(str(each.attrs["analysis"]), str(each.attrs["digest"]), each, result_facts(each))
+        NewResult(str(each.attrs["analysis"]), str(each.attrs["digest"]), each, {})
         for each in results
     ]
     with study.lock(name) as writer:

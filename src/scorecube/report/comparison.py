@@ -9,37 +9,35 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.report.phrases import with_limits
+from scorecube.report.readable import number_range, with_limits
 
 COLUMNS = (
     *("difference", "low", "high", "wins", "ties", "losses", "verdict", "smallest_shown"),
     *("n_topics", "reason"),
 )
-"""Columns of the table, after collection, metric and gain."""
+KEYS = (names.COLLECTION, names.METRIC, names.GAIN)
 
 
 def table_of(found: xr.Dataset) -> pd.DataFrame:
-    """Return a comparison as a table with a row for each collection, metric and gain setting; the mean last, with an empty collection."""
+    """Return a row for each collection, metric and gain setting; the mean has no collection."""
     frame = found[list(COLUMNS)].to_dataframe().reset_index()
-    return frame[[names.COLLECTION, names.METRIC, names.GAIN, *COLUMNS]]
+    return frame[[*KEYS, *COLUMNS]]
 
 
 def readable(found: xr.Dataset) -> pd.DataFrame:
-    """Return the table of a comparison as people read it: limits beside the difference, columns that say nothing left out."""
+    """Return the table as people read it, without columns that say nothing."""
     frame = table_of(found)
-    shown = frame[[names.COLLECTION, names.METRIC, names.GAIN]].copy()
-    values = [frame[name].tolist() for name in ("difference", "low", "high")]
+    shown = frame[list(KEYS)].copy()
     shown["difference (limits)"] = [
-        "-" if np.isnan(row[1]) else with_limits(*row) for row in zip(*values, strict=True)
+        "-" if np.isnan(low) else with_limits(value, low, high)
+        for value, low, high in frame[["difference", "low", "high"]].to_numpy()
     ]
-    counts = [frame[name].astype(str) for name in ("wins", "ties", "losses")]
-    shown["wins/ties/losses"] = counts[0] + "/" + counts[1] + "/" + counts[2]
-    shown["verdict"] = frame["verdict"]
-    shown["reason"] = frame["reason"]
-    several = found.sizes[names.COLLECTION] > 1
-    shown[names.COLLECTION] = shown[names.COLLECTION].where(shown[names.COLLECTION] != "", "mean")
+    counts = frame[["wins", "ties", "losses"]].astype(str)
+    shown["wins/ties/losses"] = counts.agg("/".join, axis=1)
+    shown[["verdict", "reason"]] = frame[["verdict", "reason"]]
+    shown[names.COLLECTION] = shown[names.COLLECTION].replace("", "mean")
     dropped = {
-        names.COLLECTION: not several,
+        names.COLLECTION: found.sizes[names.COLLECTION] == 1,
         names.GAIN: found.sizes[names.GAIN] == 1,
         "reason": not frame["reason"].any(),
     }
@@ -48,26 +46,20 @@ def readable(found: xr.Dataset) -> pd.DataFrame:
 
 def what_is_shown(found: xr.Dataset) -> str:
     """Return in words how small a difference these topics would show."""
-    half = found["smallest_shown"]
-    if not np.isfinite(half).any():
+    known = found["smallest_shown"].values.ravel()
+    known = known[np.isfinite(known)]
+    if not known.size:
         return "these topics show no difference"
-    smallest, largest = (f"{float(each):.2g}" for each in (half.min(), half.max()))
-    if smallest == largest:
-        return f"these topics would show a difference of {smallest}"
-    return (
-        f"these topics would show differences of {smallest} to {largest}, by metric and collection"
-    )
+    return f"these topics would show a difference of {number_range(known, '.2g')}"
 
 
 def sentence(found: xr.Dataset) -> str:
     """Return the answer of a comparison, or of a gate, in one sentence."""
-    run, baseline = found.attrs["run"], found.attrs["baseline"]
-    level = (
-        f"[{100 * found.attrs['confidence']:g}% limits, for other topics of the same collections]"
-    )
+    attrs = found.attrs
+    level = f"[{100 * attrs['confidence']:g}% limits, for other topics of the same collections]"
     counts = Counter(found["verdict"].values.ravel().tolist())
-    counted = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    if "margin" not in found.attrs:
-        return f"{run} against {baseline}: {counted}; {what_is_shown(found)} {level}"
-    overall = found.attrs["verdict"]
-    return f"{overall}: {run} against {baseline}, margin {found.attrs['margin']:g}: {counted}; {what_is_shown(found)} {level}"
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    margin = f", margin {attrs['margin']:g}" if "margin" in attrs else ""
+    start = f"{attrs['verdict']}: " if margin else ""
+    compared = f"{attrs['run']} against {attrs['baseline']}{margin}"
+    return f"{start}{compared}: {verdicts}; {what_is_shown(found)} {level}"

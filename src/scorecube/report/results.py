@@ -1,40 +1,26 @@
-"""Tables, figure and headline of one result."""
+"""Tables, answers and the figure of one result."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import registry
-from scorecube.analyses.options import describe_type, has_type, normal_value, options_of
 from scorecube.collection.arguments import as_cube, check_dataset, metric_names
-from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
-from scorecube.errors import BadName, BadPlan, CorruptStudy, nearest, option
-from scorecube.report.figures.style import Figure
-from scorecube.report.findings import Finding
-from scorecube.report.tables import combine
-from scorecube.report.view import Frames, ResultGroup
-from scorecube.report.views import view_of
-from scorecube.storage import plan_of, unreadable
+from scorecube.errors import BadName, BadPlan, counted, nearest, option
+from scorecube.report.readable import number_range, with_labels
+from scorecube.report.views import Answer, View, view_of
 
-if TYPE_CHECKING:
-    from scorecube.report.view import View
-
-__all__ = ["figure", "findings", "headline", "table", "view_of_result"]
-MOST_ROWS = 5_000
-"""Of a table on a page; `scorecube show` prints longer ones."""
-MOST_KEPT = 100_000
-"""Of an analysis' first table, from which answers and comparisons are made."""
+SIZES = ("n_runs", "n_topics")
 
 
 def view_of_result(result: xr.Dataset) -> View:
-    """Return the view of the analysis that a result is of; that of scores for a cube or rankings."""
+    """Return the view of the analysis that a result is of; that of scores for a cube."""
     check_dataset(result, "the result", "analyse, evaluate or cube_from_scores")
     return view_of(str(result.attrs.get("analysis", "scores")))
 
@@ -47,7 +33,8 @@ def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
     result
         A result of an analysis, a cube or rankings.
     name
-        E.g. ``sensitivity``; None is the first table of the analysis; of paired, the pairs where they are few.
+        E.g. ``sensitivity``; None is the first table of the analysis; of paired, the pairs where
+        they are few.
 
     Returns
     -------
@@ -66,57 +53,55 @@ def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
     ['collection', 'metric', 'gain', 'run', 'team', 'mean', 'n_topics']
     """
     view, result = view_of_result(result), as_cube(result)
-    return view.frame(view.find_table(name, [result])[1], result)
+    return view.find_table(name, [result])[1].frame(result)
 
 
-def figure(
-    result: xr.Dataset,
-    gain: str | None = None,
-    axes: Any = None,
-    metrics: Sequence[Any] | None = None,
-) -> Figure:
-    """Return the figure of a result.
+def answers(result: xr.Dataset) -> list[Answer]:
+    """Return what a result says, one answer a metric: those to the first question of its view."""
+    view = view_of_result(result)
+    first = next(iter(view.answers.values()), None)
+    return [] if first is None else list(first(result))
 
-    Parameters
-    ----------
-    result
-        A result of an analysis.
-    gain
-        Gain setting that is drawn; the first by default.
-    axes
-        Where a figure of one panel is drawn; None for a figure of its own.
-    metrics
-        Metrics that are drawn, in this order; by default the first of a figure that has a panel for each, else all.
 
-    Returns
-    -------
-    figure
-        A matplotlib figure.
+def notes_of(attrs: Mapping[Any, Any]) -> list[str]:
+    """Return what limits the meaning of a result or of scores, each remark once."""
+    remarks = [*attrs.get("notes", ()), *attrs.get(names.DOUBTS, ())]
+    remarks += [attrs[key] for key in names.ABOUT_TOPICS if key in attrs]
+    return list(dict.fromkeys(str(remark).rstrip(".") for remark in remarks))
 
-    Raises
-    ------
-    BadName
-        A result of an analysis that has no figure.
-    BadPlan
-        Axes, and a figure of several panels.
+
+def options_of_result(attrs: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the options of a result by name; nothing of one without a plan."""
+    from scorecube.storage import plan_of
+
+    return dict(plan_of(attrs)["options"]) if "plan" in attrs else {}
+
+
+def conditions(*results: Mapping[Any, Any]) -> str:
+    """Return under which conditions results were made: sizes, options, trials and seed.
+
+    results: Attributes of results of one analysis with equal options.
     """
-    view, result = view_of_result(result), as_cube(result)
-    if view.figure is None:
-        raise BadName(no_figure(view))
-    if not view.by_metric or names.METRIC not in result.dims:
-        return view.draw(of_metrics(result, metrics), gain, axes)
-    shown = labels_of(of_metrics(result, metrics), names.METRIC)[: 1 if metrics is None else None]
-    if len(shown) == 1:
-        return view.draw(of_metrics(result, shown), gain, axes)
-    from scorecube.report.figures.canvas import stacked
-
-    return stacked(view.draw, [of_metrics(result, [name]) for name in shown], gain)
+    attrs = results[0]
+    word = "system" if attrs.get("by_system") else "run"
+    sizes = [
+        counted(int(attrs[key]), noun)
+        if len({each[key] for each in results}) == 1
+        else f"{number_range([int(each[key]) for each in results])} {noun}s"
+        for key, noun in zip(SIZES, (word, "topic"), strict=True)
+        if all(key in each for each in results)
+    ]
+    if "plan" in attrs:
+        sizes.append(view_of(str(attrs["analysis"])).title(options_of_result(attrs)))
+    trials = int(attrs.get("trials") or 0)
+    if trials > 1:
+        sizes.append(f"{trials:,} trials, seed {attrs['seed']}")
+    return ", ".join(filter(None, sizes))
 
 
 def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
-    """Return the part of a result, or of a cube, that is about some metrics; of comparisons of two metrics those of both.
+    """Return the part of a result, or of a cube, that is about some metrics, in their order.
 
-    metrics: In the order of the part; None for all.
     Raises BadName: A metric that the result does not have.
     Raises BadPlan: A result without metrics.
     """
@@ -124,20 +109,19 @@ def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
         return result
     if names.METRIC not in result.coords:
         raise BadPlan(
-            f"{result.attrs.get('analysis', 'this result')} has no metrics to choose from; leave {option('metrics')} out",
+            f"{result.attrs.get('analysis', 'this result')} has no metrics to choose from; "
+            f"leave {option('metrics')} out",
             option="metrics",
         )
     known = np.atleast_1d(result[names.METRIC].values).tolist()
     chosen = [
-        each if each in known else str(parse_known(each))
-        for each in metric_names("metrics", metrics)
+        name if name in known else str(parse_known(name))
+        for name in metric_names("metrics", metrics)
     ]
     for metric in chosen:
         if metric not in known:
-            raise BadName(
-                f"no metric {metric!r} in the result; nearest: {nearest(metric, known)}",
-                option="metrics",
-            )
+            close = nearest(metric, known)
+            raise BadName(f"no metric {metric!r} in the result; nearest: {close}", option="metrics")
     for name in ("metric_a", "metric_b"):
         if name in result.coords:
             (dim,) = result[name].dims
@@ -145,112 +129,41 @@ def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
     return result.sel({names.METRIC: chosen})
 
 
-class Tables(Mapping[str, pd.DataFrame]):
-    """The tables of a result that are not too long for a page, each made when it is first asked for; of several results one below the other.
-
-    results: One of an analysis, or one of each of several collections.
-    """
-
-    def __init__(self, *results: xr.Dataset) -> None:
-        self._results, self._view = results, view_of_result(results[0])
-        self._made: dict[str, pd.DataFrame] = {}
-        self.rows = {
-            name: max(table.rows(each) for each in results)
-            for name, table in self._view.tables.items()
-        }
-        """Rows of all tables, of the result with most; of some more or less, until they are made."""
-
-    def __getitem__(self, name: str) -> pd.DataFrame:
-        if name not in self._made:
-            if self.rows[name] > most_rows(self._view, name):
-                raise KeyError(name)
-            frames = [self._view.frame(self._view.tables[name], each) for each in self._results]
-            self.rows[name] = max(map(len, frames))
-            self._made[name] = frames[0] if len(frames) == 1 else combine(frames)
-        return self._made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name, rows in self.rows.items() if rows <= most_rows(self._view, name))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+def labelled(frame: pd.DataFrame, at: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    """Return rows with labels of their metrics, at the largest or at one value of columns."""
+    return as_rows(rows_at(with_labels(frame), at))
 
 
-def options_of_result(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a stored result by name.
-
-    attributes: Of the result, with its plan.
-    Raises CorruptStudy: An option is missing, or has another type.
-    """
-    options: dict[str, Any] = plan_of(attributes)["options"]
-    name = attributes.get("analysis")
-    known = options_of(registry.load(name)) if name in registry.names() else {}
-    for each in known.values():
-        value = options.get(each.name)
-        if not has_type(normal_value(value), each.type):
-            error = TypeError(f"{each.name} is {value!r:.60}, expected {describe_type(each.type)}")
-            raise CorruptStudy(unreadable(f"the options of {name}", error))
-    return options
+def rows_at(frame: pd.DataFrame, at: Mapping[str, Any] | None) -> pd.DataFrame:
+    """Return the rows with the largest value of columns, or with a value that some row has."""
+    for name, value in (at or {}).items():
+        if name in frame and len(frame):
+            wanted = frame[name].max() if value == np.inf else value
+            inside = frame[name] == wanted
+            frame = frame[inside] if inside.any() else frame
+    return frame
 
 
-def most_rows(view: View, name: str) -> int:
-    """Return the most rows of a table that a page keeps: `MOST_KEPT` for the first one of an analysis, otherwise `MOST_ROWS`."""
-    return MOST_KEPT if name == view.first_table else MOST_ROWS
+def as_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows by names of columns."""
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
 
-def headline(result: xr.Dataset) -> list[str]:
-    """Return the main findings of a result in sentences, the most important first."""
-    return [each.sentence for each in findings(result)]
-
-
-def findings(results: xr.Dataset | Sequence[xr.Dataset]) -> list[Finding]:
-    """Return what a result says, or several results with equal options together.
-
-    Parameters
-    ----------
-    results
-        One result of an analysis; or results of one analysis, each with its attribute ``collection``: the answers to the questions that
-        the analysis is for, over all collections, then what else each of them says.
-
-    Returns
-    -------
-    findings
-        Sentences with the numbers that they are made of: the estimate with its limits and their confidence, or a caution that says why
-        it has none.
-
-    Raises
-    ------
-    BadPlan
-        No results, or results of several analyses.
-
-    Examples
-    --------
-    >>> import scorecube as sc
-    >>> from scorecube.testing import simulate_cube
-    >>> result = sc.analyse(simulate_cube(n_runs=4), sc.Swap(), trials=20, seed=1)
-    >>> sc.findings(result)[0].confidence
-    0.95
-    """
-    several = [results] if isinstance(results, xr.Dataset) else list(results)
-    kinds = {str(each.attrs.get("analysis", "scores")) for each in several}
-    if len(kinds) != 1:
-        raise BadPlan(
-            f"results of one analysis are needed; found {', '.join(sorted(kinds)) or 'none'}"
+def median_of(by_collection: Sequence[Iterable[Answer]]) -> list[Answer]:
+    """Return for each metric the median and the range of its answers over collections."""
+    found: dict[str, list[Answer]] = {}
+    for several in by_collection:
+        for answer in several:
+            if np.isfinite(answer.value):
+                found.setdefault(answer.label, []).append(answer)
+    return [
+        Answer(
+            label,
+            float(np.median([answer.value for answer in of])),
+            form=of[0].form,
+            clause=f"median of {counted(len(of), 'collection')} "
+            f"({number_range([answer.value for answer in of], of[0].form)}): {of[0].what}",
+            what=of[0].what,
         )
-    return list(findings_of(several, Tables(*several)))
-
-
-def findings_of(results: Sequence[xr.Dataset], frames: Frames) -> Iterator[Finding]:
-    """Yield what results of one analysis with equal options say, as of `findings`.
-
-    results: One of each collection.
-    frames: Their tables, over all collections.
-    """
-    view, attrs = view_of_result(results[0]), results[0].attrs
-    title = view.title(options_of_result(attrs)) if "plan" in attrs else ""
-    return view.found(ResultGroup(view.heading, title, frames, results))
-
-
-def no_figure(view: View) -> str:
-    """Return the text of the error for a figure that does not exist."""
-    return f"{view.name} has no figure; its tables: {', '.join(view.tables)}"
+        for label, of in found.items()
+    ]

@@ -1,9 +1,10 @@
-"""Tables: records, those that are declared by their dims and columns, and what all of them share."""
+"""Tables: declarations of the rows and columns of data frames that are made from results."""
+
+from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -18,378 +19,344 @@ from scorecube.analyses.quantities import (
     quantity_names,
     with_quantities,
 )
-from scorecube.collection.schema import Variable, labels_of
+from scorecube.collection.schema import COORDINATES, Variable, labels_of
 from scorecube.errors import natural_key
-from scorecube.report.columns import trait_of_columns
 
-
-class Source(StrEnum):
-    """What a table is made from."""
-
-    RESULT = "result"
-    CUBE = "cube"
-    RANKINGS = "rankings"
+COLLECTION = names.COLLECTION
+LIMITS = ("", "_low", "_high")
+"""Ends of the names of an estimate and its limits."""
+TRAITS = ("role", "of", "form", "heading", "long_name")
+"""Attributes of a quantity that its column keeps, in ``frame.attrs[trait][column]``."""
+WITHOUT_MEAN = ("low", "high", "p_value", "standard_error", "statistic", "flag")
+"""Roles of columns that have no mean over collections."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of an analysis.
-
-    Parameters
-    ----------
-    make
-        Makes the table from its source: a tidy data frame whose first column is the collection.
-    rows
-        Counts the rows of a long table, or a little more, without making it; 0 for a table that is never long.
-    source
-        What the table is made from.
-    columns
-        Quantities that columns of other names show.
-    variables
-        What is known of quantities beside those of the analysis.
-    legend
-        Says what marks and bold type mean, given the attributes of a result; stands in captions.
-    """
-
-    make: Callable[[xr.Dataset], pd.DataFrame]
-    rows: Callable[[xr.Dataset], int] = lambda _: 0
-    source: Source = Source.RESULT
-    columns: Mapping[str, str] = field(default_factory=dict)
-    variables: Sequence[Variable] = ()
-    legend: Callable[[Mapping[str, Any]], str] | None = None
-
-
-def rows_along(*dims: str) -> Callable[[xr.Dataset], int]:
-    """Return a function that counts the rows of a table with one row for each position along some dims."""
-    return lambda result: math.prod(result.sizes.get(dim, 1) for dim in dims)
-
-
-COLLECTION = names.COLLECTION
-
-
-def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Stack the tables of several collections."""
-    if len(frames) == 1:  # a copy of millions of rows otherwise
-        return frames[0].reset_index(drop=True)
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-
-
-def where(result: xr.Dataset) -> dict[str, Any]:
-    """Return the first columns of every table."""
-    return {COLLECTION: place(str(result.attrs.get(COLLECTION, "")), result.attrs)}
-
-
-def place(collection: str, attributes: Mapping[str, Any]) -> str:
-    """Return what a result is about: its collection, of boards the first of several.
-
-    attributes: Of the result.
-
-    Examples
-    --------
-    >>> place("week47-fiqa", {}), place("week47-fiqa", {"collections": ["week47-fiqa", "week47-nq"]})
-    ('week47-fiqa', 'week47-fiqa and week47-nq')
-    """
-    several = attributes.get("collections", ())
-    if len(several) < 2:
-        return collection
-    return f"{several[0]} and {several[1] if len(several) == 2 else f'{len(several) - 1} more'}"
-
-
-WITHOUT_MEAN = ("low", "high", "p_value", "standard_error", "statistic", "flag")
-"""Roles of columns whose means over collections are nothing."""
-
-
-def averages(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the means of numbers over collections (Sakai 2004, Tables 7 and 12), of the rows that every collection has.
-
-    Rows belong together if they have the same texts and the same conditions; numbers missing in a collection are missing in the mean.
-    Limits of intervals, test statistics and p-values have no mean and are left out.
-    """
-    roles = trait_of_columns(frame, "role")
-    frame = frame.drop(columns=[name for name in frame.columns if roles.get(name) in WITHOUT_MEAN])
-    texts = [
-        column
-        for column in frame.columns
-        if column != COLLECTION
-        and (
-            roles.get(column) in ("condition", "label")
-            or not pd.api.types.is_numeric_dtype(frame[column])
-        )
-    ]
-    if "n_topics" in frame and frame.duplicated([COLLECTION, *texts]).any():
-        texts.append("n_topics")  # elsewhere it describes the collection
-    frame = frame.drop(
-        columns=[column for column in frame.columns if pd.api.types.is_bool_dtype(frame[column])]
-    )
-    collections = list(dict.fromkeys(frame[COLLECTION]))
-    groups = frame.groupby(texts, sort=False, dropna=False)
-    complete = frame[groups[COLLECTION].transform("nunique") == len(collections)]
-    numbers = [column for column in frame.columns if column != COLLECTION and column not in texts]
-    parts = complete.groupby(texts, sort=False, dropna=False)[numbers]
-    found = parts.mean().where(parts.count().eq(parts.size(), axis=0)).reset_index()
-    found.insert(0, COLLECTION, f"mean of {len(collections)}")
-    found.attrs = frame.attrs
-    return found[[column for column in frame.columns if column in found.columns]]
-
-
-def as_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows as plain values, None for missing numbers."""
-    return [
-        {
-            str(key): None if isinstance(value, float) and np.isnan(value) else value
-            for key, value in row.items()
-        }
-        for row in frame.to_dict("records")
-    ]
-
-
-def values(result: xr.Dataset) -> pd.DataFrame:
-    """Every value of every variable, with the labels of its position.
-
-    Examples
-    --------
-    >>> result = xr.Dataset({"a": ("run", [0.5, 0.25]), "b": 3}, {"run": ["x", "y"]}, {"collection": "c"})
-    >>> values(result).values.tolist()
-    [['c', 'x', 'a', 0.5], ['c', 'y', 'a', 0.25], ['c', nan, 'b', 3.0]]
-    """
-    frames = []
-    for name, variable in result.reset_coords(drop=True).data_vars.items():
-        plain = (
-            variable.to_series().rename("value").reset_index()
-            if variable.dims
-            else pd.DataFrame({"value": [variable.item()]})
-        )
-        frames.append(plain.assign(variable=str(name)))
-    frame = (
-        pd.concat(frames, ignore_index=True)
-        if frames
-        else pd.DataFrame(columns=["variable", "value"])
-    )
-    first = [dim for dim in (names.METRIC, names.GAIN) if dim in frame]
-    labels = [*first, *(column for column in frame if column not in (*first, "variable", "value"))]
-    return frame[[*labels, "variable", "value"]].assign(**where(result))[
-        [*where(result), *labels, "variable", "value"]
-    ]
-
-
-def number_of_values(result: xr.Dataset) -> int:
-    """Return the number of values of all variables."""
-    return sum(variable.size for variable in result.data_vars.values())
-
-
-__all__ = ["Source", "Table", "declared"]
-LIMITS = ("", "_low", "_high")
-"""Ends of the names of an estimate and its limits."""
-DESCENDING = "-"
-"""Before a dim, whose positions are taken from the last, or before a column to sort by, whose largest value comes first."""
-OPTIONAL = "?"
-"""Behind a column that is left out where the result does not have its quantity."""
-LIMITED = "~"
-"""Stands for each of `LIMITS`: three columns."""
-
-
-def declared(
-    dims: str,
-    columns: str,
-    *,
-    sort: str = "",
-    within: int = 0,
-    only: str = "",
-    needs: str = "",
-    whole: str = "",
-    objects: bool = False,
-    dtypes: Mapping[str, str] | None = None,
-    long: bool | str = False,
-    part: Callable[[xr.Dataset], xr.Dataset] = lambda result: result,
-) -> Table:
-    """Return a table with one row for each position along some dims of a result.
+    """A table with one row for each position along some dims of a result.
 
     Parameters
     ----------
     dims
-        In the order of the rows, the last fastest, separated by spaces; see `DESCENDING`. Dims that only derived
-        quantities have are allowed.
+        In the order of the rows, the last fastest, separated by spaces; from the last position on
+        for a dim behind a minus sign.
     columns
-        Names separated by spaces, behind the collection unless it is named among them: of a dim, a variable, what
-        `Derived` declares, or an attribute of the result; or a name of its own and that of the quantity, as in
-        ``runs=top_runs``, or of a part of it, as in ``phi=value[phi]``: that at a label of the one dim which the table
-        does not have. See `OPTIONAL` and `LIMITED`. A name with a dim in braces, such as ``top_{k}``, is a column for
-        each label along this dim. What the analysis declares, and the result does not have, is missing.
+        Names separated by spaces, behind the collection unless it is named among them: of a dim, a
+        variable or an attribute; or a name of its own and that of the quantity, as in
+        ``runs=top_runs``, perhaps at a label of a dim that the table does not have, as in
+        ``phi=value[phi]``. ``~`` stands for an estimate and its limits, ``?`` behind a name for a
+        column that a result may lack; ``top_{k}`` is a column for each label along k.
     sort
-        Columns or quantities by which rows are sorted; see `DESCENDING`. Equal rows keep their order, missing
-        values come last.
+        Columns by which rows are sorted, missing values last; a minus sign for the largest first.
     within
-        Number of the first dims whose order stays: rows are sorted at each position along them.
+        Number of the first dims whose order stays.
     only
-        Quantity of the rows that the table has: a flag, or a number that is known; all by default.
+        Quantity of the rows that are shown: a flag, or a number that is known; all by default.
     needs
-        Quantity without which the table has no rows; without any, also by `only`, it has no optional columns.
+        Quantity without which the table is empty.
     whole
-        Columns of whole numbers some of which are missing: None there, integers elsewhere.
-    objects
-        Whether all columns are of objects, None where values are missing, so that whole numbers stay whole.
-    dtypes
-        Of columns that have another one than their quantity.
-    long
-        Whether the table may be too long for a page; or, of rows along dims of derived quantities, the dims of the
-        result that are as long.
+        Columns of whole numbers some of which may be missing.
+    source
+        ``result``, ``cube`` or ``rankings``: what it is made from.
     part
-        Takes the part of the result that the table is about; the whole by default.
-
-    Returns
-    -------
-    table
-        For the tables of a view.
+        Makes of the source the dataset that the table is about.
+    variables
+        Quantities beside those that the analysis declares.
+    make
+        Makes the table instead, where rows are not positions along dims.
+    brief
+        Columns that a terminal and LaTeX show, as a name, a heading with ``_`` for spaces and a
+        name, ``~`` for limits, or two names for a range, as in ``rank=rank_low,rank_high``.
+    at
+        Rows that a terminal shows: largest value of a column if infinite, else this value.
+    legend
+        Says in captions what the table means, given the attributes of a result.
 
     Examples
     --------
-    >>> result = xr.Dataset({"tau": ("run", [0.5, 0.75])}, {"run": ["x", "y"]}, {"collection": "c"})
-    >>> declared("run", "run kendall=tau", sort="-kendall").make(result).values.tolist()
-    [['c', 'y', 0.75], ['c', 'x', 0.5]]
+    >>> result = xr.Dataset({"tau": ("run", [0.5, 0.75])}, {"run": ["x", "y"]})
+    >>> Table("run", "run kendall=tau", sort="-kendall").frame(result).values.tolist()
+    [['', 'y', 0.75], ['', 'x', 0.5]]
     """
-    sources, optional = _sources(columns)
-    plain = dims.replace(DESCENDING, "").split()
-    backwards = {dim[1:]: slice(None, None, -1) for dim in dims.split() if dim[0] == DESCENDING}
-    by = sort.replace(DESCENDING, "").split()
-    long_dims = long.split() if isinstance(long, str) else plain * long
 
-    def make(whole_result: xr.Dataset) -> pd.DataFrame:
-        result = _in_order(part(whole_result), plain)
-        place = where(result)
-        known = {*result.dims, *result.attrs, *quantity_names(result)}
-        if needs and needs not in known:
-            return _without_rows([name for name in sources if name not in optional])
-        # Of hidden columns the rows are sorted by.
-        hidden = {name: name for name in by if name in known and name not in sources}
-        wanted = {
+    dims: str
+    columns: str
+    sort: str = ""
+    within: int = 0
+    only: str = ""
+    needs: str = ""
+    whole: str = ""
+    source: str = "result"
+    part: Callable[[xr.Dataset], xr.Dataset] = lambda result: result
+    variables: Sequence[Variable] = ()
+    make: Callable[[xr.Dataset], pd.DataFrame] | None = None
+    brief: str = ""
+    at: Mapping[str, Any] | None = None
+    legend: Callable[[Mapping[str, Any]], str] | None = None
+
+    def rows(self, result: xr.Dataset) -> int:
+        """Return the number of rows, or a little more, without making them."""
+        return math.prod(result.sizes.get(dim.lstrip("-"), 1) for dim in self.dims.split())
+
+    def frame(self, source: xr.Dataset) -> pd.DataFrame:
+        """Return the table of a result, a cube or rankings; its columns keep their `TRAITS`."""
+        if self.make is not None:
+            frame = self.make(source)
+            sources = {str(name): str(name) for name in frame.columns}
+        else:
+            frame, sources = self._declared(self.part(source))
+        known = {each.name: each for each in (*COORDINATES, *self.variables)}
+        known |= declared_variables(str(source.attrs.get("analysis", "")))
+        frame.attrs.update(traits_of(sources, known))
+        return frame
+
+    def _declared(self, result: xr.Dataset) -> tuple[pd.DataFrame, dict[str, str]]:
+        """Return the rows, and the quantity of each column."""
+        dims = self.dims.replace("-", "").split()
+        by = [name.lstrip("-") for name in self.sort.split()]
+        result = _in_natural_order(result, dims)
+        known = {*dims, *result.dims, *result.attrs, *quantity_names(result)}
+        columns = {
             name: source
-            for name, source in (sources | hidden).items()
-            if name not in optional or source.partition("[")[0] in {*known, *plain}
+            for name, (source, optional) in parsed(self.columns).items()
+            if not optional or source.partition("[")[0] in known
         }
-        loaded = {source.partition("[")[0] for source in (*wanted.values(), only)} - {""}
-        result = _with_variables(result, loaded)
-        arrays = _spread(result, wanted, plain)
-        shape = tuple(result.sizes[dim] for dim in plain)
-
-        def column(values: xr.DataArray) -> np.ndarray[Any, Any]:
-            return _column(values.isel(backwards, missing_dims="ignore"), plain, shape)
-
-        own = {name: column(each) for name, each in arrays.items()}
-        kept: Any = slice(None)
-        if only:
-            flag = column(result[only])
-            kept = ~np.isnan(flag) if flag.dtype.kind == "f" else flag.astype(bool)
-            if needs and not kept.any():
-                none = _without_rows([name for name in arrays if name not in optional])
-                return none.assign(**{COLLECTION: ""})
-            own = own if kept.all() else {name: each[kept] for name, each in own.items()}
-        own |= {name: _whole(own[name]) for name in whole.split() if name in own}
-        frame = pd.DataFrame(own if COLLECTION in own else {**place, **own})
-        frame = frame.astype(dtypes) if dtypes else frame
+        if self.needs and self.needs not in known:
+            required = [
+                name for name, (_, optional) in parsed(self.columns).items() if not optional
+            ]
+            return pd.DataFrame(columns=[COLLECTION, *required]), columns
+        hidden = {name: name for name in by if name in known and name not in columns}
+        wanted = {*(columns | hidden).values(), self.only} - {""}
+        result = _with_variables(result, {name.partition("[")[0] for name in wanted})
+        backwards = {dim[1:]: slice(None, None, -1) for dim in self.dims.split() if dim[0] == "-"}
+        result = result.isel(backwards)
+        shape = tuple(result.sizes[dim] for dim in dims)
+        arrays, sources = _spread(result, columns | hidden, dims)
+        values = {name: _column(array, dims, shape) for name, array in arrays.items()}
+        kept = np.arange(math.prod(shape))
+        if self.only:
+            flag = _column(result[self.only], dims, shape)
+            kept = kept[~np.isnan(flag) if flag.dtype.kind == "f" else flag.astype(bool)]
+            values = {name: array[kept] for name, array in values.items()}
+        for name in {*self.whole.split()} & values.keys():
+            values[name] = _whole(values[name])
+        first = {} if COLLECTION in values else where(result)
+        frame = pd.DataFrame({**first, **values})
         if by:
-            places = np.arange(math.prod(shape))[kept] // math.prod(shape[within:])
-            frame = _sorted(frame, sort.split(), places).drop(columns=list(hidden))
-        return frame.astype(object).where(frame.notna(), None) if objects else frame
-
-    named = {own: of for own, of in sources.items() if own != of}
-    return Table(make, rows_along(*long_dims) if long_dims else Table.rows, columns=named)
+            outer = kept // math.prod(shape[self.within :])
+            frame = _sorted(frame, self.sort.split(), outer).drop(columns=list(hidden))
+        return frame, sources
 
 
-def _sources(columns: str) -> tuple[dict[str, str], set[str]]:
-    """Return the quantity of each column, and which columns are optional.
+def parsed(columns: str) -> dict[str, tuple[str, bool]]:
+    """Return the quantity of each column, and whether a result may lack it.
 
     Examples
     --------
-    >>> _sources("k runs?=top_runs")
-    ({'k': 'k', 'runs': 'top_runs'}, {'runs'})
+    >>> parsed("k runs?=top_runs")
+    {'k': ('k', False), 'runs': ('top_runs', True)}
     """
-    sources, optional = dict[str, str](), set[str]()
+    sources: dict[str, tuple[str, bool]] = {}
     for word in columns.split():
-        for end in LIMITS if LIMITED in word else LIMITS[:1]:
-            name, _, source = word.replace(LIMITED, end).partition("=")
-            own = name.removesuffix(OPTIONAL)
-            sources[own] = source or own
-            optional |= {own} - {name}
-    return sources, optional
+        for end in LIMITS if "~" in word else LIMITS[:1]:
+            name, _, source = word.replace("~", end).partition("=")
+            plain = name.removesuffix("?")
+            sources[plain] = source or plain, plain != name
+    return sources
 
 
-def _in_order(result: xr.Dataset, dims: Sequence[str]) -> xr.Dataset:
+def traits_of(
+    sources: Mapping[str, str], known: Mapping[str, Variable]
+) -> dict[str, dict[str, str]]:
+    """Return the `TRAITS` of columns, given the quantities that they show, by trait."""
+    variables = {
+        name: known[plain]
+        for name, source in sources.items()
+        if (plain := source.partition("[")[0]) in known
+    }
+    columns = {source: name for name, source in sources.items()}
+    traits = {
+        trait: {name: str(getattr(variable, trait)) for name, variable in variables.items()}
+        for trait in TRAITS
+    }
+    for name, estimate in traits["of"].items():  # the estimate at the same label
+        _, bracket, label = sources[name].partition("[")
+        plain = columns.get(estimate, "")
+        traits["of"][name] = columns.get(f"{estimate}{bracket}{label}", plain)
+    return {
+        trait: {name: text for name, text in texts.items() if text}
+        for trait, texts in traits.items()
+    }
+
+
+def trait(frame: pd.DataFrame, name: str) -> Mapping[str, str]:
+    """Return one of `TRAITS` of the columns that have it."""
+    texts: Mapping[str, str] = frame.attrs.get(name, {})
+    return texts
+
+
+def where(result: xr.Dataset) -> dict[str, str]:
+    """Return the first column of every table: what a result is about, of boards several.
+
+    Examples
+    --------
+    >>> where(xr.Dataset(attrs={"collections": ["fiqa", "nq", "hotpot"]}))
+    {'collection': 'fiqa and 2 more'}
+    """
+    several = result.attrs.get("collections", ())
+    if len(several) < 2:
+        return {COLLECTION: str(result.attrs.get(COLLECTION, ""))}
+    rest = several[1] if len(several) == 2 else f"{len(several) - 1} more"
+    return {COLLECTION: f"{several[0]} and {rest}"}
+
+
+def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the tables of several collections one below the other."""
+    if not frames:
+        return pd.DataFrame()
+    stacked = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    stacked = stacked.reset_index(drop=True)
+    stacked.attrs = dict(frames[0].attrs)
+    return stacked
+
+
+def averages(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return means over collections, of the rows that all have (Sakai 2004, Tables 7 and 12).
+
+    Rows belong together where their texts and conditions are equal; limits, test statistics and
+    p-values have no mean. A number that is missing in one collection is missing in the mean.
+    """
+    roles = trait(frame, "role")
+    lost = [
+        name
+        for name in frame.columns
+        if roles.get(name) in WITHOUT_MEAN or pd.api.types.is_bool_dtype(frame[name])
+    ]
+    frame = frame.drop(columns=lost)
+    keys = [
+        name
+        for name in frame.columns
+        if name != COLLECTION
+        and (
+            roles.get(name) in ("condition", "label")
+            or not pd.api.types.is_numeric_dtype(frame[name])
+        )
+    ]
+    if names.N_TOPICS in frame and frame.duplicated([COLLECTION, *keys]).any():
+        keys.append(names.N_TOPICS)
+    count = frame[COLLECTION].nunique()
+    groups = frame.groupby(keys, sort=False, dropna=False)
+    complete = frame[groups[COLLECTION].transform("nunique") == count]
+    numbers = [name for name in frame.columns if name not in (COLLECTION, *keys)]
+    parts = complete.groupby(keys, sort=False, dropna=False)[numbers]
+    means = parts.mean().where(parts.count().eq(parts.size(), axis=0)).reset_index()
+    means.insert(0, COLLECTION, f"mean of {count}")
+    means.attrs = frame.attrs
+    return means[[name for name in frame.columns if name in means.columns]]
+
+
+def values(result: xr.Dataset) -> pd.DataFrame:
+    """Return every value of every variable with its labels: a table of any analysis.
+
+    Examples
+    --------
+    >>> result = xr.Dataset({"a": ("run", [0.5, 0.25]), "b": 3}, {"run": ["x", "y"]})
+    >>> values(result).values.tolist()
+    [['', 'x', 'a', 0.5], ['', 'y', 'a', 0.25], ['', nan, 'b', 3.0]]
+    """
+    frames = [
+        array.to_series().rename("value").reset_index().assign(variable=str(name))
+        if array.dims
+        else pd.DataFrame({"value": [array.item()], "variable": [str(name)]})
+        for name, array in result.reset_coords(drop=True).data_vars.items()
+    ]
+    frame = combine(frames) if frames else pd.DataFrame(columns=["variable", "value"])
+    first = [dim for dim in (names.METRIC, names.GAIN) if dim in frame]
+    others = [name for name in frame if name not in (*first, "variable", "value")]
+    columns = [COLLECTION, *first, *others, "variable", "value"]
+    return frame.assign(**where(result))[columns]
+
+
+def _in_natural_order(result: xr.Dataset, dims: Sequence[str]) -> xr.Dataset:
     """Return a result with topics in natural order, where a table has a row for each."""
     if names.TOPIC not in dims or names.TOPIC not in result.coords:
         return result
     topics = labels_of(result, names.TOPIC)
-    order = sorted(range(len(topics)), key=lambda k: natural_key(topics[k]))
-    return result if order == [*range(len(topics))] else result.isel({names.TOPIC: order})
-
-
-def _sorted(frame: pd.DataFrame, sort: Sequence[str], places: np.ndarray[Any, Any]) -> pd.DataFrame:
-    """Return the rows in an order within those of each place."""
-    by, ascending = (
-        [name.lstrip(DESCENDING) for name in sort],
-        [name[0] != DESCENDING for name in sort],
-    )
-    ordered = frame[by].sort_values(by, ascending=ascending, kind="stable").index
-    return frame.iloc[ordered[np.argsort(places[ordered], kind="stable")]].reset_index(drop=True)
-
-
-def _without_rows(columns: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame(columns=list(columns if COLLECTION in columns else [COLLECTION, *columns]))
-
-
-def _spread(
-    result: xr.Dataset, sources: Mapping[str, str], dims: Sequence[str]
-) -> dict[str, xr.DataArray]:
-    """Return what columns hold; neighbours along one dim in braces take turns, and parts at labels that do not exist are left out."""
-    arrays: dict[str, xr.DataArray] = {}
-    for dim, group in groupby(sources, lambda name: name.partition("{")[2].partition("}")[0]):
-        columns = list(group)
-        if dim:
-            for k, label in enumerate(result[sources[columns[0]]][dim].values):
-                for name in columns:
-                    column = name.replace(f"{{{dim}}}", str(label))
-                    arrays[column] = result[sources[name]].isel({dim: k})
-            continue
-        for column in columns:
-            name, bracket, label = sources[column].removesuffix("]").partition("[")
-            values = result[name]
-            if bracket:
-                (along,) = {*values.dims} - {*dims}
-                if label not in labels_of(result, str(along)):
-                    continue
-                values = values.sel({along: label}, drop=True)
-            arrays[column] = values
-    return arrays
+    return result.isel(topic=sorted(range(len(topics)), key=lambda k: natural_key(topics[k])))
 
 
 def _with_variables(result: xr.Dataset, wanted: Collection[str]) -> xr.Dataset:
-    """Return a result with quantities, attributes, and positions along dims without labels; what is declared, and it lacks, is missing."""
+    """Return a result with positions along dims, attributes, and what it lacks, as variables."""
     result = with_quantities(result, wanted)
     declared = declared_variables(str(result.attrs.get("analysis", "")))
     for name in sorted({*wanted} - result.variables.keys()):
         if name in result.dims:
-            values = xr.DataArray(np.arange(result.sizes[name]), dims=name)
+            array = xr.DataArray(np.arange(result.sizes[name]), dims=name)
         elif name in result.attrs:
-            values = xr.DataArray(result.attrs[name])
+            array = xr.DataArray(result.attrs[name])
         elif name in declared:
             dims = declared[name].dims
-            values = xr.DataArray(np.nan, {dim: result[dim] for dim in dims}, dims)
+            array = xr.DataArray(np.nan, {dim: result[dim] for dim in dims}, dims)
         else:
-            values = quantity(result, name)
-        result = result.assign({name: values})
+            array = quantity(result, name)
+        result = result.assign({name: array})
     return result
 
 
+def _spread(
+    result: xr.Dataset, columns: Mapping[str, str], dims: Sequence[str]
+) -> tuple[dict[str, xr.DataArray], dict[str, str]]:
+    """Return the array of each column and its quantity; columns along one dim take turns."""
+    arrays: dict[str, xr.DataArray] = {}
+    sources: dict[str, str] = {}
+    for dim, group in groupby(columns, lambda name: name.partition("{")[2].partition("}")[0]):
+        for name, label in _turns(result, columns, list(group), dim):
+            plain, _, at = columns[name].removesuffix("]").partition("[")
+            array = result[plain]
+            if not dim and at:
+                (along,) = {*map(str, array.dims)} - {*dims}
+                dim_of, label = along, at
+                if at not in labels_of(result, along):
+                    continue
+            else:
+                dim_of = dim
+            column = name.replace(f"{{{dim}}}", str(label)) if dim else name
+            arrays[column] = array.sel({dim_of: label}, drop=True) if dim_of else array
+            sources[column] = f"{plain}[{label}]" if dim_of else plain
+    return arrays, sources
+
+
+def _turns(
+    result: xr.Dataset, columns: Mapping[str, str], group: Sequence[str], dim: str
+) -> list[tuple[str, Any]]:
+    """Return columns, each with a label along a dim: for each label all columns."""
+    if not dim:
+        return [(name, "") for name in group]
+    array = result[columns[group[0]]]
+    return [(name, label) for label in array[dim].values for name in group]
+
+
 def _column(
-    values: xr.DataArray, dims: Sequence[str], shape: tuple[int, ...]
+    array: xr.DataArray, dims: Sequence[str], shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
     """Return the values of a quantity at all positions along some dims."""
-    own = [dim for dim in dims if dim in values.dims]
-    arranged = values.transpose(*own).values
-    aligned = arranged.reshape([values.sizes[dim] if dim in own else 1 for dim in dims])
-    return np.broadcast_to(aligned, shape).ravel()
+    along = [dim for dim in dims if dim in array.dims]
+    sizes = [array.sizes[dim] if dim in along else 1 for dim in dims]
+    return np.broadcast_to(array.transpose(*along).values.reshape(sizes), shape).ravel()
 
 
-def _whole(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    whole = np.empty(len(values), object)
-    whole[:] = [None if np.isnan(value) else int(value) for value in values]
+def _whole(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return whole numbers; None where they are missing."""
+    whole: np.ndarray[Any, Any] = np.empty(len(numbers), object)
+    whole[:] = [None if np.isnan(number) else int(number) for number in numbers]
     return whole
+
+
+def _sorted(frame: pd.DataFrame, sort: Sequence[str], outer: np.ndarray[Any, Any]) -> pd.DataFrame:
+    """Return the rows in an order within those of each position along the outer dims."""
+    by = [name.lstrip("-") for name in sort]
+    ascending = [not name.startswith("-") for name in sort]
+    order = frame[by].sort_values(by, ascending=ascending, kind="stable").index.to_numpy()
+    order = order[np.argsort(outer[order], kind="stable")]
+    return frame.iloc[order].reset_index(drop=True)

@@ -30,7 +30,6 @@ from scorecube.ingest.cubes import only_cube
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.registry import USERS
-from scorecube.report.results import findings
 from scorecube.report.results import table as table_of
 from scorecube.storage import open_study
 from scorecube.storage.merge import merge
@@ -279,8 +278,7 @@ def figure(
     >>> len(figure(result, size=(5, 3)).axes) > 0
     True
     """
-    from scorecube.report.results import figure as draw
-    from scorecube.report.study_overview import shown
+    from scorecube.report.figures import figure as draw
 
     if ax is not None:
         if size is not None:
@@ -290,7 +288,7 @@ def figure(
             )
         draw(result, gain, ax, metrics)
         return ax
-    drawn = shown(draw(result, gain, metrics=metrics))
+    drawn = draw(result, gain, metrics=metrics)
     if size is not None:
         drawn.set_size_inches(*size)
     return drawn
@@ -353,7 +351,6 @@ __all__ = [
     "evaluate",
     "evaluate_into",
     "figure",
-    "findings",
     "import_scores",
     "list_analyses",
     "list_metrics",

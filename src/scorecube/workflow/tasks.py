@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,10 +22,8 @@ from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
 from scorecube.execute.run import run
 from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
-from scorecube.report.stored_tables import GAP, result_facts
 from scorecube.storage import Collection, NewResult, Study, Writer, select_disjoint
 
-LOGGER = logging.getLogger("scorecube")
 REQUEST = "request"
 """Attribute of a result of a sweep: digest of what was asked for, see `sweep_tasks`."""
 Selection = Mapping[str, Any]
@@ -143,13 +140,8 @@ class Task:
             )
 
     def _store(self, writer: Writer, result: xr.Dataset) -> None:
-        name, facts = self.plan.analysis.name, result_facts(result)
-        if GAP in facts:
-            LOGGER.warning(
-                "%s: the result of %s is stored, and cannot be described: %s",
-                *(self.collection.name, name, facts[GAP]),
-            )
-        writer.write_results([NewResult(name, self.plan.digest, result, facts)])
+        stored = NewResult(self.plan.analysis.name, self.plan.digest, result, {})
+        writer.write_results([stored])
 
 
 def plan_in_study(

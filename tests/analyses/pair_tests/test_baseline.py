@@ -12,7 +12,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.plan import make_plan
-from scorecube.report.results import headline
+from scorecube.report.results import answers
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles.paired_tests import as_integers, by_bootstrap, by_signs
@@ -157,21 +157,21 @@ def test_a_baseline_changes_digests() -> None:
         assert plain.work_digest != against.work_digest
 
 
-def test_headlines_name_the_baseline_and_count_better_and_worse_runs() -> None:
+def test_answers_count_better_and_worse_runs() -> None:
     cube = simulate_cube(n_runs=9, seed=2)
     baseline = str(cube["run"].values[3])
     result = analyse(cube, sc.Bootstrap(baseline=baseline, alphas=(0.1,)), trials=400, seed=1)
-    (line, *_) = headline(result)
+    answer = answers(result)[0]
     table = sc.table(result, "pairs")
-    label = line.split(" separates")[0]
-    found = table[(table["metric"] == label) & (table["p_value"] < 0.1)]["mean_difference"]
+    found = table[(table["metric"] == answer.label) & (table["p_value"] < 0.1)]["mean_difference"]
     better, worse = (found > 0).sum(), (found < 0).sum()
-    assert f"the most runs from {baseline}: {better + worse} of 8 ({better} better, {worse} worse)" in line  # fmt: skip
+    assert answer.what == f"runs separated from {baseline}"
+    assert f"{better + worse} of 8, {better} better, {worse} worse" in answer.clause
     assert better + worse > 0
     still = cube.copy(deep=True)
     still["score"][:] = still["score"].isel(run=0)
-    same = headline(analyse(still, sc.Paired(baseline=baseline, tests=("t",))))
-    assert same == [f"paired t test: no run is separated from {baseline} with p < 0.05, each comparison by itself, whatever the metric (8 runs)"]  # fmt: skip
+    same = answers(analyse(still, sc.Paired(baseline=baseline, tests=("t",))))
+    assert {each.value for each in same} == {0.0}
 
 
 @pytest.mark.parametrize("kind", ["bootstrap", "randomisation", "paired", "maxt"])

@@ -1,0 +1,99 @@
+"""The contents of a study, and JSON; imports no arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scorecube import names
+from scorecube.errors import CONTROL, counted, visible
+from scorecube.storage import ATTRIBUTES
+
+if TYPE_CHECKING:
+    from scorecube.storage import Row
+
+CUBE = (
+    *("runs", "teams", "systems", "fewest_runs", "most_runs", "topics", "metrics", "gains"),
+    *("missing_scores", names.DOUBTS, "origin"),
+)
+"""Facts of a cube that are listed."""
+FEW_TOPICS, FEW_RUNS = 25, 10
+"""Fewer topics than are usually regarded as sufficient (Buckley and Voorhees 2000)."""
+
+
+def overview(study: Any) -> dict[str, Any]:
+    """Return sizes, labels, results and doubts about them of all collections, as JSON values."""
+    collections = [
+        {"name": name}
+        | {fact: row.facts["cube"][fact] for fact in CUBE if fact in row.facts["cube"]}
+        | row.contents()
+        | {"remarks": _doubts(row)}
+        for name, row in study.rows().items()
+    ]
+    return {"study": study.path, "collections": collections}
+
+
+def _doubts(row: Row) -> list[str]:
+    """Return the doubts about the options of a collection's results, each once."""
+    remarks = {
+        f"{kind}: {doubt}"
+        for kind in row.contents()["results"]
+        for facts in row.results(kind).values()
+        for doubt in facts.get(ATTRIBUTES, {}).get(names.DOUBTS, ())
+    }
+    return sorted(remarks)
+
+
+def overview_text(facts: Mapping[str, Any]) -> str:
+    """Return an overview as lines, without other control characters."""
+    lines = [f"{facts['study']}: {counted(len(facts['collections']), 'collection')}"]
+    for row in facts["collections"]:
+        runs, teams = counted(row["runs"], "run"), counted(row["teams"], "team")
+        lines.append(f"{row['name']}: {runs} of {teams}, {counted(row['topics'], 'topic')}")
+        kept = [f"{name} ({count})" for name, count in row["results"].items()]
+        facts_of = {
+            "systems": f"{row['systems']:,}" if "systems" in row else "",
+            "metrics": ", ".join(row["metrics"]),
+            "gains": ", ".join(row["gains"]),
+            "results": ", ".join(kept) or "none yet",
+            "outdated": outdated_text(row["outdated"]),
+            **row["origin"],
+            "missing": f"{row['missing_scores']} scores" if row["missing_scores"] else "",
+        }
+        lines += [f"  {key:<8} {text}" for key, text in facts_of.items() if text]
+        lines += [f"  warning  {doubt}" for doubt in row.get(names.DOUBTS, ())]
+        lines += [] if row["rankings"] else ["  imported scores, no rankings"]
+    if facts["collections"]:
+        done = any("leaderboard" in row["results"] for row in facts["collections"])
+        command = f"show {facts['study']} leaderboard" if done else f"leaderboard {facts['study']}"
+        lines.append(f"runs, best first: scorecube {command}")
+    return "\n".join(map(visible, lines))
+
+
+def outdated_text(outdated: Mapping[str, int]) -> str:
+    """Return numbers of outdated results by analysis as text."""
+    return ", ".join(f"{name} ({count})" for name, count in outdated.items())
+
+
+def warnings_of(facts: Mapping[str, Any]) -> list[str]:
+    """Return what limits or may spoil the numbers of a collection, given its facts."""
+    remarks = [str(doubt).rstrip(".") for doubt in facts.get(names.DOUBTS, ())]
+    remarks += facts["remarks"]
+    for key, fewest, what in (
+        ("topics", FEW_TOPICS, "all estimates over topics are rough"),
+        ("runs", FEW_RUNS, "shares of pairs and rank correlations take few values"),
+    ):
+        if facts[key] < fewest:
+            remarks.append(f"{facts[key]} {key} are few: {what}")
+    if facts["missing_scores"]:
+        remarks.append(f"{facts['missing_scores']:,} scores are missing")
+    return remarks
+
+
+def as_json(value: Any) -> str:
+    """Return JSON in which control characters stand as escapes."""
+    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+    return CONTROL.sub(
+        lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text
+    )

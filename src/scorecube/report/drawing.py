@@ -1,0 +1,313 @@
+"""What all figures share: one style, the canvas they are drawn on, comparisons, files."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib import colormaps, rc_context
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.ticker import LogFormatter, MaxNLocator
+
+from scorecube import names
+from scorecube.collection.schema import labels_of
+from scorecube.errors import BadPlan, option, visible
+from scorecube.files import check_target, write_file
+from scorecube.report.formats import shorten
+from scorecube.report.results import conditions
+from scorecube.report.tables import COLLECTION
+
+STYLE: Any = {
+    # Names are shown as they are: a dollar sign begins no formula, and no program reads them.
+    "text.parse_math": False,
+    "text.usetex": False,
+    "font.size": 9,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.25,
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,  # TrueType, which journals ask for
+    "svg.hashsalt": "scorecube",
+    "legend.frameon": False,
+}
+COLOURS = (
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#9467bd"),
+    *("#8c564b", "#17becf", "#000000", "#b8b000", "#7b0031", "#1b5e20", "#ff7f9f"),
+)
+"""Distinguishable with colour vision deficiency (Okabe and Ito), then further ones."""
+MARKERS = "osD^vPX<>*phdH8"
+DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+FIGURE_SIZE = (7.2, 4.2)
+PAGE_HEIGHT, MOST_ROWS = 9.5, 60
+"""Inches, and rows with names, of a printed page."""
+MOST_BARS, ROW_HEIGHT = 8, 0.135
+"""Collections with bars, and inches of a row of dots of more."""
+HATCHES = ("", "////", "....", "xxxx")
+LONGEST = 30
+"""Characters of a label."""
+LABELLED = tuple(
+    f"{dim}{end}" for dim in (names.METRIC, names.GAIN, names.RUN) for end in ("", "_a", "_b")
+)
+FORMATS = (".png", ".svg", ".pdf")
+MISSING = re.compile(r"Glyph (\d+) .*missing from font")
+
+
+class Canvas:
+    """Makes the one figure, or takes the axes of the caller, or a part of a figure of several.
+
+    Raises BadPlan: A place that is not of matplotlib.
+    """
+
+    def __init__(self, place: Any = None, analysis: str = "", n_parts: int = 1) -> None:
+        if place is not None and not isinstance(place, Axes | SubFigure):
+            raise BadPlan(
+                f"{option('ax')}: expected matplotlib Axes, found {type(place).__name__}",
+                option="ax",
+            )
+        self._place, self._analysis = place, analysis
+        self.most_rows = MOST_ROWS // n_parts
+        """Rows with names that there is room for."""
+        self.first = 0
+        """Number of curves that stand there before."""
+        self.drawn: Any = None
+        """The figure, once it is made."""
+
+    def figure(self, size: tuple[float, float]) -> Any:
+        """Return a new figure, width and height in inches, at most a page; refuse axes."""
+        if isinstance(self._place, Axes):
+            raise BadPlan(
+                f"the figure of {self._analysis} is made of panels, which do not fit into one "
+                f"{option('ax')}; leave it out, or draw from the tables",
+                option="ax",
+            )
+        width, height = size[0], min(size[1], PAGE_HEIGHT)
+        self.drawn = self._place or ShownFigure((width, height), layout="constrained")
+        return self.drawn
+
+    def panel(self, size: tuple[float, float] = FIGURE_SIZE) -> Axes:
+        """Return the axes of a figure of one panel: of a new figure, or those of the caller."""
+        if not isinstance(self._place, Axes):
+            axes: Axes = self.figure(size).add_subplot()
+            return axes
+        labels = [str(line.get_label()) for line in self._place.lines]
+        self.first = sum(not label.startswith("_") for label in labels)
+        owner: Any = self._place.figure
+        while isinstance(owner, SubFigure):
+            owner = owner.figure
+        self.drawn = owner
+        return self._place
+
+    def grid(self, number: int, columns: int, size: tuple[float, float]) -> list[Axes]:
+        """Return panels of a new figure, row by row, in at most so many columns."""
+        columns = min(columns, number)
+        grid = self.figure(size).subplots(-(-number // columns), columns, squeeze=False)
+        for axes in grid.flat[number:]:
+            axes.set_axis_off()
+        return list(grid.flat[:number])
+
+    def curve(self, k: int, size: float = 0.0, width: float = 1.2) -> dict[str, Any]:
+        """Return the style of the curve of a metric by its number; with a marker of some size."""
+        place = self.first + k
+        dashes = DASHES[place % len(DASHES) if not size else place // len(COLOURS) % len(DASHES)]
+        style = {"color": COLOURS[place % len(COLOURS)], "linewidth": width, "linestyle": dashes}
+        if size:
+            style |= {"marker": MARKERS[place % len(MARKERS)], "markersize": size}
+        return style
+
+    def name(self, result: xr.Dataset, *words: str) -> None:
+        """Write collection and conditions above all panels."""
+        self.drawn.suptitle(title_of(result, *words), x=0.01, ha="left", fontsize=9)
+
+    def legend_outside(self, axes: Axes, place: str, columns: int = 1, **style: Any) -> None:
+        """Add a legend outside of the axes of a new figure; inside of axes of the caller."""
+        if isinstance(self._place, Axes):
+            axes.legend(ncols=columns, fontsize=8)
+            return
+        entries: Any = axes.get_legend_handles_labels()
+        style = {"fontsize": 8, **style}
+        self.drawn.legend(*entries, loc=f"outside {place}", ncols=columns, **style)
+
+
+class ShownFigure(Figure):
+    """A figure with the picture that Jupyter asks for."""
+
+    def _repr_png_(self) -> bytes:
+        return drawn_bytes(self, "png", dpi=110)
+
+
+def title_of(result: xr.Dataset, *words: str) -> str:
+    """Return collection, conditions and gain setting of a result in a line or two."""
+    where = str(result.attrs.get(COLLECTION, ""))
+    gains = labels_of(result, names.GAIN) if names.GAIN in result.dims else []
+    setting = f"gains {gains[0]}" if len(gains) == 1 and gains[0] != names.AUTO else ""
+    return "  ".join(
+        filter(None, [where, ", ".join(filter(None, [*words, conditions(result.attrs), setting]))])
+    )
+
+
+def drawn(function: Any, *arguments: Any, axes: Any = None, **how: Any) -> Figure:
+    """Return the figure that a function draws, whose first argument is a `Canvas`."""
+    canvas = Canvas(axes, **how)
+    with rc_context(STYLE):
+        function(canvas, *arguments)
+    figure: Figure = canvas.drawn
+    return figure
+
+
+def level_lines(axes: Axes, levels: Mapping[float, str]) -> None:
+    """Draw dashed lines at some levels, with words at the right end of each."""
+    for level, words in levels.items():
+        axes.axhline(level, linestyle="--", linewidth=0.8, color="0.4")
+        style: Any = {"fontsize": 8, "color": "0.4", "ha": "right", "va": "bottom"}
+        axes.annotate(words, (1.0, level), xycoords=("axes fraction", "data"), **style)
+
+
+def round_ticks(axis: Axis, most: int = 10, *, whole: bool = False, fewest: int = 2) -> None:
+    """Place ticks at round numbers, at whole ones if asked for."""
+    axis.set_major_locator(MaxNLocator(most, integer=whole, min_n_ticks=fewest))
+
+
+def shades(count: int) -> list[Any]:
+    """Return colours for an ordered quantity, from dark to light."""
+    return list(colormaps["viridis"](np.linspace(0, 0.75, count)))
+
+
+class LogLabels(LogFormatter):
+    """Labels of a logarithmic axis as plain numbers; matplotlib's own are formulas."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Return the label of a tick; empty for those that matplotlib leaves out."""
+        return f"{x:g}" if super().__call__(x, pos) else ""
+
+
+def plain_log_labels(axis: Axis) -> None:
+    """Label a logarithmic axis with plain numbers."""
+    axis.set_major_formatter(LogLabels())
+    axis.set_minor_formatter(LogLabels(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
+
+
+def figure_label(text: str) -> str:
+    """Return a short text on one line; an underscore in front would keep it out of legends."""
+    return " " * text.startswith("_") + shorten(visible(text), LONGEST)
+
+
+def figure_labels(labels: Iterable[str]) -> dict[str, str]:
+    r"""Return for each label the text that stands for it in a figure; different ones differ.
+
+    Examples
+    --------
+    >>> figure_labels(["AP", "_run", "a\nb"])
+    {'AP': 'AP', '_run': ' _run', 'a\nb': 'a\\nb'}
+    """
+    texts: dict[str, str] = {}
+    for label in dict.fromkeys(labels):
+        text = plain = figure_label(label)
+        number = 2
+        while text in texts.values():
+            text, number = f"{plain} ({number})", number + 1
+        texts[label] = text
+    return texts
+
+
+def with_figure_labels(
+    results: Sequence[xr.Dataset], gain: str | None = None
+) -> tuple[list[xr.Dataset], str | None]:
+    """Return results, and one of their gain settings, with the labels that figures show."""
+    coords = [name for name in LABELLED if name in results[0].coords and results[0][name].ndim == 1]
+    texts = figure_labels(
+        label for name in coords for result in results for label in labels_of(result, name)
+    )
+    shown = []
+    for result in results:
+        labels = {
+            name: (result[name].dims, [texts[label] for label in labels_of(result, name)])
+            for name in coords
+        }
+        known = [key for key in (COLLECTION, "baseline") if key in result.attrs]
+        attrs = {key: figure_label(str(result.attrs[key])) for key in known}
+        shown.append(result.assign_coords(labels).assign_attrs(attrs))
+    return shown, None if gain is None else texts.get(gain, gain)
+
+
+def shares_by_collection(
+    canvas: Canvas, frame: pd.DataFrame, metrics: Iterable[str], label: str
+) -> None:
+    """Draw the share of each metric in each collection in percent: bars, dots of many."""
+    collections = list(dict.fromkeys(frame[COLLECTION]))
+    many, more = len(collections) > MOST_BARS, len(collections) - MOST_ROWS
+    if more > 0:
+        collections, label = collections[:MOST_ROWS], f"{label}; {more} further collections"
+    height = 1.2 + ROW_HEIGHT * len(collections) if many else 0.0
+    axes = canvas.figure((FIGURE_SIZE[0], max(FIGURE_SIZE[1], height))).add_subplot()
+    places, shown = np.arange(len(collections)), [*dict.fromkeys(metrics)]
+    width = 0.8 / max(len(shown), 4)
+    for k, metric in enumerate(shown):
+        rows = frame[frame[names.METRIC] == metric].set_index(COLLECTION)
+        shares = 100 * rows["share"].reindex(collections).to_numpy(float)
+        if many:
+            style = {**canvas.curve(k, 4.5), "linestyle": "none"}
+            axes.plot(shares, places, **style, label=metric)
+            continue
+        left = places + (k - (len(shown) - 1) / 2) * width
+        style = {"color": COLOURS[k % len(COLOURS)], "edgecolor": "white", "linewidth": 0}
+        hatch = HATCHES[k // len(COLOURS) % len(HATCHES)]
+        axes.bar(left, np.nan_to_num(shares), width * 0.92, label=metric, hatch=hatch, **style)
+    if many:
+        axes.set_yticks(places, collections, fontsize=7)
+        axes.set_ylim(len(collections) - 0.4, -0.6)
+        axes.set_xlabel(label.replace("\n", " "))
+    else:
+        axes.set_xticks(places, collections)
+        axes.grid(axis="x", visible=False)
+        axes.set_ylabel(label)
+    columns = max(1, min(6, 84 // (max(map(len, shown), default=0) + 6)))
+    canvas.drawn.legend(ncols=columns, loc="outside lower left")
+
+
+def save_figure(figure: Figure, path: Path) -> list[str]:
+    """Write a figure, by the suffix of the file; return notes on characters without a glyph."""
+    check_figure_path(path)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        write_file(path, drawn_bytes(figure, path.suffix.lower()[1:], dpi=150))
+    found = [MISSING.match(str(warning.message)) for warning in caught]
+    missing = "".join(dict.fromkeys(chr(int(match[1])) for match in found if match))[:10]
+    if not missing:
+        return []
+    return [f"the font lacks {missing}, which the file shows as boxes; .svg keeps them as text"]
+
+
+def drawn_bytes(figure: Figure, form: str, **settings: Any) -> bytes:
+    """Return a figure in a file format, the same bytes for the same figure."""
+    file = io.BytesIO()
+    dateless: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with rc_context(STYLE), warnings.catch_warnings():
+        if form == "svg":  # `savefig` draws twice
+            warnings.filterwarnings("ignore", "Glyph")  # texts stay texts
+            canvas: Any = FigureCanvasSVG(figure)
+            canvas.print_svg(file, metadata=dateless[form])
+        else:
+            figure.savefig(file, format=form, metadata=dateless.get(form, {}), **settings)
+    return file.getvalue()
+
+
+def check_figure_path(path: Path) -> None:
+    """Refuse a file to which no figure can be written (BadPlan, BadOutput)."""
+    if path.suffix.lower() not in FORMATS:
+        found = path.suffix or "no ending"
+        raise BadPlan(f"{path}: a figure is written as {', '.join(FORMATS)}; found {found}")
+    check_target(path)

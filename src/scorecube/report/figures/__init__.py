@@ -1,1 +1,0 @@
-"""Figures of results, as in the papers: functions that draw on a canvas, one file an analysis."""

@@ -1,0 +1,407 @@
+"""The page of a report: one file of HTML without network access, complete without its script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from scorecube import names
+from scorecube.collection.schema import labels_of
+from scorecube.errors import BadName, BadStudy, counted, visible
+from scorecube.files import check_target, write_file
+from scorecube.report.contents import overview, warnings_of
+from scorecube.report.drawing import drawn, with_figure_labels
+from scorecube.report.figures import draw
+from scorecube.report.page_parts import (
+    MOST_PACKED,
+    bar,
+    boards,
+    csv_address,
+    html_table,
+    is_board,
+    matrices,
+    picture,
+)
+from scorecube.report.papers import reference_keys, references, short_reference, software
+from scorecube.report.readable import with_labels
+from scorecube.report.results import conditions, median_of, notes_of, of_metrics, options_of_result
+from scorecube.report.tables import COLLECTION, averages, combine
+from scorecube.report.views import LEADERBOARD, QUESTIONS, Answer, Question, view_names, view_of
+from scorecube.storage import Study
+
+MOST_ROWS, MOST_BARS, MOST_NAMED = 5_000, 4, 4
+"""Rows of a table, metrics of a card, and collections that a sentence names."""
+LARGE = 1 << 20
+"""Bytes of an array that is not kept until the page is made."""
+JOINED, FIRST = "board", ("swap", "maxt")
+"""Analysis of one ranking from many collections, and those whose answers stand on cards first."""
+PROVENANCE = (COLLECTION, "seed", "digest", "started", "finished", "python", "machine", "versions")
+Facts = Mapping[str, Any]
+
+
+@dataclass
+class Part:
+    """What a page shows of one result, which is kept without its large arrays."""
+
+    result: xr.Dataset
+    answers: dict[Question, list[Answer]]
+    pictures: list[tuple[str, Markup]]
+    frames: dict[str, pd.DataFrame]
+
+
+@dataclass
+class Section:
+    """Results of one analysis with equal options, of one collection or several."""
+
+    kind: str
+    options: str
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """Under which conditions the results were made."""
+        return conditions(*(part.result.attrs for part in self.parts))
+
+    def frame(self, name: str = "") -> pd.DataFrame:
+        """Return a table over all collections, the first by default; empty if it is too long."""
+        name = name or view_of(self.kind).first_table
+        return combine([part.frames[name] for part in self.parts if name in part.frames])
+
+    def answers(self, question: Question) -> list[Answer]:
+        """Return the answers to a question; of several collections medians."""
+        several = [part.answers.get(question, []) for part in self.parts]
+        return several[0] if len(several) == 1 else median_of(several)
+
+    def content(self) -> dict[str, Any]:
+        """Return the values that the template needs."""
+        view, whole = view_of(self.kind), {}
+        frames = {name: self.frame(name) for name in view.tables}
+        answers = [answer for question in view.answers for answer in self.answers(question)]
+        tables = {name: frames[name] for name in (view.first_table, *view.also)}
+        if len(self.parts) > 1:
+            tables["means over the collections"] = averages(self.frame())
+            if view.overview is not None:
+                shown = with_figure_labels([part.result for part in self.parts])[0]
+                whole["overview"] = picture(drawn(view.overview, shown), view.heading)
+        return whole | {
+            "view": view,
+            "title": self.title,
+            "anchor": f"{self.kind}-{hashlib.sha256(self.options.encode()).hexdigest()[:6]}",
+            "sentences": [answer.sentence for answer in answers],
+            "parts": [(part.result.attrs[COLLECTION], part.pictures) for part in self.parts],
+            "tables": [
+                (name.replace("_", " "), html_table(frame, f"{view.heading}, {name}"))
+                for name, frame in tables.items()
+                if len(frame)
+            ],
+            "downloads": {
+                name: csv_address(frame)
+                for name, frame in frames.items()
+                if 0 < len(frame) <= MOST_PACKED
+            },
+        }
+
+
+def write_page(
+    study: Study,
+    path: str | os.PathLike[str],
+    *,
+    collections: Sequence[str] | None = None,
+    title: str = "",
+    primary: str = "",
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write the report of a study as one file, written atomically; see `scorecube.report`.
+
+    progress: Called with (results drawn, results in total).
+    Raises BadStudy: A study without collections, or without one of those.
+    Raises BadName: A primary metric that no collection has.
+    Raises BadOutput: A path that cannot be written.
+    """
+    check_target(Path(path))
+    for name in collections or ():
+        study[name]  # raises that there is none
+    chosen = [name for name in study if collections is None or name in collections]
+    if not chosen:
+        raise BadStudy(
+            f"{study.path}: nothing to report yet; add a collection with scorecube evaluate or "
+            "scorecube import"
+        )
+    facts = [row for row in overview(study)["collections"] if row["name"] in chosen]
+    known = list(dict.fromkeys(name for row in facts for name in row["metrics"]))
+    if primary and primary not in known:
+        raise BadName(
+            f"no metric {primary!r} in the study; it has: {', '.join(known)}", option="primary"
+        )
+    sources = [source for name in chosen for source in _sources(study, name)]
+    sections: dict[tuple[str, str], Section] = {}
+    for done, (name, kind, digest) in enumerate(sources, 1):
+        result = _result(study, name, kind, digest)
+        if result is not None:
+            result = _with_first(result.assign_attrs({COLLECTION: name}), primary)
+            key = kind, json.dumps(options_of_result(result.attrs), sort_keys=True)
+            sections.setdefault(key, Section(*key)).parts.append(part_of(kind, result))
+        if progress is not None:
+            progress(done, len(sources))
+    order = {kind: place for place, kind in enumerate(view_names())}
+    ordered = sorted(sections.values(), key=lambda section: order.get(section.kind, len(order)))
+    name = Path(study.path.rstrip("/")).name.removesuffix(".zarr")
+    write_file(Path(path), render(study.path, title or name or study.path, facts, ordered))
+
+
+def _sources(study: Study, name: str) -> list[tuple[str, str, str]]:
+    """Return collection, analysis and digest of the latest result of each analysis and options.
+
+    Without a digest it is computed from the scores.
+    """
+    latest = {
+        (kind, json.dumps(options_of_result(attrs), sort_keys=True)): (name, kind, attrs["digest"])
+        for kind in study[name].contents()["results"]
+        for attrs in study[name].result_attributes(kind)
+    }
+    computed = [kind for kind in view_names() if view_of(kind).page_result is not None]
+    return [*latest.values(), *((name, kind, "") for kind in computed)]
+
+
+def _result(study: Study, name: str, kind: str, digest: str) -> xr.Dataset | None:
+    """Return a stored result, or one that is computed from the scores; None if there is none."""
+    if digest:
+        return study[name].find_result(kind, digest)
+    compute = view_of(kind).page_result
+    return None if compute is None else compute(study[name].cube, name)
+
+
+def _with_first(result: xr.Dataset, primary: str) -> xr.Dataset:
+    """Return a result with one of its metrics first."""
+    known = labels_of(result, names.METRIC) if names.METRIC in result.dims else []
+    if primary not in known[1:]:
+        return result
+    return of_metrics(result, sorted(known, key=lambda name: name != primary))
+
+
+def part_of(kind: str, result: xr.Dataset) -> Part:
+    """Return what a page shows of a result."""
+    view, pictures = view_of(kind), []
+    frames = {
+        name: table.frame(result)
+        for name, table in view.tables.items()
+        if name == view.first_table or table.rows(result) <= MOST_ROWS
+    }
+    if view.figure is not None and not is_board(frames[view.first_table]):
+        for gain in labels_of(result, names.GAIN) if names.GAIN in result.dims else [None]:
+            words = f"{view.heading}, {result.attrs[COLLECTION]}, gains {gain}"
+            pictures.append((str(gain), picture(draw(view, result, gain), words)))
+    answers = {question: list(of(result)) for question, of in view.answers.items()}
+    large = [name for name, array in result.variables.items() if array.nbytes > LARGE]
+    return Part(result.drop_vars(large), answers, pictures, frames)
+
+
+def render(
+    study: str, title: str, collections: Sequence[Facts], sections: Sequence[Section]
+) -> str:
+    """Return a page, given facts of its collections as from `overview` and their results."""
+    board = next((section for section in sections if is_board(section.frame())), None)
+    several, leaderboards = len(collections) > 1, list[dict[str, Any]]()
+    if board is not None:
+        baseline = str(json.loads(board.options).get("baseline") or "")
+        leaderboards = boards(board.frame(), baseline, len(collections))
+    labels = _labels(leaderboards, sections)
+    script = asset("page.js")
+    environment = Environment(
+        loader=FunctionLoader(asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Names may hold characters that turn the direction of the text behind them.
+        finalize=lambda value: visible(value, keep="\n") if type(value) is str else value,
+    )
+    text = environment.get_template("page.html").render(
+        name=title,
+        study=study,
+        version=version("scorecube"),
+        facts=_facts(collections),
+        collections=collections,
+        several=several,
+        labels=Markup(_embedded([visible(label) for label in labels])),  # noqa: S704 - escaped
+        cards=_cards(sections, labels, several),
+        board=board and board.content(),
+        boards=leaderboards,
+        matrices=_matrices(sections, board) if several else [],
+        chapters=_chapters([section for section in sections if section is not board]),
+        measures=([], []) if several else _measures(sections, labels),
+        warnings=_warnings(collections, sections),
+        further=_further(sections, study),
+        provenance=_provenance(sections),
+        methods=_methods(collections, sections),
+        style=Markup(asset("page.css")),  # noqa: S704 - files of this package
+        script=Markup(script),  # noqa: S704
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+    return str(text)
+
+
+def _facts(collections: Sequence[Facts]) -> list[str]:
+    if len(collections) > 1:
+        return [counted(len(collections), "collection")]
+    (facts,) = collections
+    teams = f" of {counted(facts['teams'], 'team')}" if facts["teams"] < facts["runs"] else ""
+    return [f"{counted(facts['runs'], 'run')}{teams}", counted(facts["topics"], "topic")]
+
+
+def _labels(leaderboards: Sequence[Facts], sections: Sequence[Section]) -> list[str]:
+    """Return the labels of metrics, which the page can be switched to."""
+    if leaderboards:
+        return list(dict.fromkeys(board["label"] for board in leaderboards))
+    found: dict[str, int] = {}
+    for section in sections:
+        frame, result = section.frame(), section.parts[0].result
+        if names.METRIC in frame:
+            order = labels_of(result, names.METRIC)
+            rows = with_labels(frame)
+            for label, metric in zip(rows["label"], rows[names.METRIC], strict=True):
+                found.setdefault(str(label), order.index(metric) if metric in order else 0)
+    return sorted(found, key=lambda label: found[label])
+
+
+def _cards(
+    sections: Sequence[Section], labels: Sequence[str], several: bool
+) -> list[dict[str, Any]]:
+    """Return a card for each question that is answered: for each metric, or the lowest number."""
+    cards = []
+    for question in QUESTIONS:
+        first = (JOINED,) if question == LEADERBOARD and several else FIRST
+        ordered = sorted(sections, key=lambda section: section.kind not in first)
+        found = next(filter(None, (section.answers(question) for section in ordered)), [])
+        shown = [answer for answer in found if answer.label in labels]
+        shown = shown or sorted(found, key=lambda answer: answer.value)[:1]
+        bars = []
+        if len(shown) > 1 and shown[0].form in (".0%", ".1%"):
+            for answer in shown[:MOST_BARS]:
+                value, *limits = answer.value, answer.low, answer.high
+                low, high = (value if end is None or end != end else end for end in limits)
+                bars.append((answer.label, bar(low, high, value, (0.0, 1.0)), answer.number[0]))
+            shown = shown[:1]
+        if shown:
+            cards.append({"question": question, "answers": shown, "bars": bars, "labels": labels})
+    return cards
+
+
+def _matrices(sections: Sequence[Section], board: Section | None) -> list[dict[str, Any]]:
+    """Return systems by collections: from the board, else from leaderboards."""
+    joined = next((section for section in sections if section.kind == JOINED), None)
+    if joined is not None:
+        return matrices(joined.frame("collections"), joined.frame())
+    return [] if board is None else matrices(board.frame())
+
+
+def _chapters(sections: Sequence[Section]) -> list[dict[str, Any]]:
+    """Return the chapters: one for each question, then one for each other analysis."""
+    made: dict[str, dict[str, Any]] = {}
+    place = {question.text: k for k, question in enumerate(QUESTIONS)}
+    for section in sections:
+        view = view_of(section.kind)
+        heading, short = view.heading, view.heading
+        if view.question is not None:
+            heading, short = view.question.text, view.question.short
+        anchor = "chapter-" + re.sub(r"\W+", "-", heading).strip("-").lower()
+        chapter = {"heading": heading, "short": short, "id": anchor, "parts": []}
+        made.setdefault(heading, chapter)["parts"].append(section.content())
+    return sorted(made.values(), key=lambda chapter: place.get(chapter["heading"], len(place)))
+
+
+def _measures(
+    sections: Sequence[Section], labels: Sequence[str]
+) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return what is known of each metric: headings, and cells by metric."""
+    columns: dict[str, dict[str, str]] = {}
+    for section in sections:
+        for question in view_of(section.kind).answers:
+            for answer in section.answers(question):
+                value, limits = answer.number
+                if answer.label in labels and question != LEADERBOARD:
+                    text = f"{value} ({limits})" if limits else value
+                    columns.setdefault(answer.what, {}).setdefault(answer.label, text)
+    rows = [(label, [cells.get(label, "-") for cells in columns.values()]) for label in labels]
+    return list(columns), rows
+
+
+def _warnings(collections: Sequence[Facts], sections: Sequence[Section]) -> list[tuple[str, str]]:
+    """Return what limits the numbers, each remark once with the collections it is about."""
+    places: dict[str, dict[str, None]] = {}
+    remarks = [(remark, row["name"]) for row in collections for remark in warnings_of(row)]
+    for section in sections:
+        for part in section.parts:
+            attrs = part.result.attrs
+            remarks += [(remark, str(attrs[COLLECTION])) for remark in notes_of(attrs)]
+    for remark, name in remarks:
+        places.setdefault(f"{remark[:1].upper()}{remark[1:]}.", {})[name] = None
+    return [
+        (remark, ", ".join([*of][:MOST_NAMED]) + " and more" * (len(of) > MOST_NAMED))
+        for remark, of in places.items()
+    ]
+
+
+def _further(sections: Sequence[Section], study: str) -> list[tuple[str, str]]:
+    """Return the questions that nothing answers yet, with the command that does."""
+    answered = {question for section in sections for question in view_of(section.kind).answers}
+    return [
+        (question.text, f"scorecube {question.analysis} {shlex.quote(study)}")
+        for question in QUESTIONS[:-1]
+        if question not in answered
+    ]
+
+
+def _provenance(sections: Sequence[Section]) -> list[tuple[str, list[dict[str, str]]]]:
+    """Return what stored results were computed from, by analysis."""
+    found = []
+    for section in sections:
+        attrs = [part.result.attrs for part in section.parts if "digest" in part.result.attrs]
+        rows = [{name: str(of[name]) for name in PROVENANCE if of.get(name)} for of in attrs]
+        found += [(f"{section.kind}, {section.title}", rows)] if rows else []
+    return found
+
+
+def _methods(collections: Sequence[Facts], sections: Sequence[Section]) -> dict[str, Any]:
+    """Return sentences on collections and analyses, and BibTeX of all that they cite."""
+    sentences, keys = [], dict[str, None]()
+    for facts in collections[:MOST_NAMED]:
+        source = "scored against judgements" if facts["rankings"] else "imported as scores"
+        runs, topics = counted(facts["runs"], "run"), counted(facts["topics"], "topic")
+        metrics = ", ".join(facts["metrics"])
+        sentences.append(f"{facts['name']}: {runs} on {topics}, {source} ({metrics}).")
+    for section in sections:
+        of = reference_keys(section.kind)
+        keys |= dict.fromkeys(of)
+        cited = f" ({'; '.join(map(short_reference, of))})" if of else ""
+        sentences.append(f"{view_of(section.kind).heading}{cited}: {section.title}.")
+    sentences.append(f"All numbers were computed with scorecube {version('scorecube')}.")
+    bibtex = "\n".join([*(references()[key] for key in keys), software()])
+    return {"sentences": sentences, "bibtex": bibtex}
+
+
+def _embedded(data: Any) -> str:
+    """Return JSON for an attribute in single quotes: nothing in it can end it."""
+    text = json.dumps(data, separators=(",", ":"))
+    return re.sub(r"[<>&']", lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def asset(name: str) -> str:
+    """Return the text of a template, style sheet or script of a page."""
+    folder = files("scorecube").joinpath("report/assets")
+    return folder.joinpath(name).read_text(encoding="utf-8")

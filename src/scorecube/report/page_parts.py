@@ -1,0 +1,219 @@
+"""Parts of a page: leaderboards with bars, tables, pictures and downloads, as HTML."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from scorecube import names
+from scorecube.analyses.rank_sets import mean_of_estimates
+from scorecube.errors import visible
+from scorecube.report.drawing import drawn_bytes
+from scorecube.report.formats import as_records, render
+from scorecube.report.readable import TO, layout_of, limited, merge_gains, readable, with_labels
+from scorecube.report.tables import COLLECTION
+
+MOST_RUNS, MOST_SHOWN, MOST_PACKED = 300, 300, 2_000
+"""Rows of a leaderboard, of a table, and of one that can be downloaded from the page."""
+NEEDED = {names.RUN, "rank", "mean", "rank_low", "rank_high"}
+"""Columns of the first table of an analysis that is shown as leaderboards."""
+MEANS = ("mean", "mean_low", "mean_high")
+Row = Mapping[str, Any]
+
+
+def escaped(text: object) -> str:
+    """Return a text for a page, without control characters."""
+    return html.escape(visible(str(text)))
+
+
+def is_board(frame: pd.DataFrame) -> bool:
+    """Return whether a table ranks runs with rank sets."""
+    return {*frame.columns} >= NEEDED
+
+
+def bar(low: float, high: float, point: float, ends: tuple[float, float], kind: str = "") -> str:
+    """Return a bar between limits with a mark at a point, hidden from readers of screens."""
+    width = (ends[1] - ends[0]) or 1.0
+    left, right, place = (
+        min(100.0, max(0.0, 100 * (end - ends[0]) / width)) for end in (low, high, point)
+    )
+    places = {"l": left, "w": right - left, "p": place}
+    style = ";".join(f"--{name}:{value:.1f}" for name, value in places.items())
+    return f'<i class="b{kind}" style="{style}" aria-hidden=true></i>'
+
+
+def boards(frame: pd.DataFrame, baseline: str, collections: int) -> list[dict[str, Any]]:
+    """Return the leaderboards of a table by collection and metric, for the template.
+
+    frame: First table of an analysis of which `is_board` is true.
+    baseline: Run that all are compared with; empty for none.
+    collections: On the page.
+    """
+    most = max(10, MOST_RUNS // collections)
+    found = []
+    for (collection, label), rows in with_labels(frame).groupby([COLLECTION, "label"], sort=False):
+        records = as_records(rows)
+        ends = scale(records)
+        lines = [_row(row, ends, len(records)) for row in records[:most]]
+        found.append(
+            {
+                "collection": str(collection),
+                "label": str(label),
+                "rows": Markup("\n".join(lines)),  # noqa: S704 - escaped in each row
+                "shown": len(lines),
+                "runs": len(records),
+                "difference": baseline if "difference" in rows else "",
+            }
+        )
+    return found
+
+
+def scale(rows: Iterable[Row]) -> tuple[float, float]:
+    """Return the smallest and largest limit or mean of some rows."""
+    known = [row[name] for row in rows for name in MEANS if row.get(name) is not None]
+    return min(known, default=0.0), max(known, default=1.0)
+
+
+def _row(row: Row, ends: tuple[float, float], runs: int) -> str:
+    """Return a row of a leaderboard."""
+    team = row.get(names.TEAM)
+    small = f"<small>{escaped(team)}</small>" if team not in (None, row[names.RUN]) else ""
+    first, last = int(row["rank_low"]), int(row["rank_high"])
+    ranks = bar(first - 1, last, row["rank"] - 0.5, (0, runs), " r")
+    extra = ""
+    if "difference" in row:
+        numbers = (row[f"difference{end}"] for end in ("", "_low", "_high"))
+        value, limits = limited(*numbers)
+        extra = f'<td class="n">{value} <small>{limits}</small></td>'
+    return (
+        f'<tr><td class="n">{row["rank"]}</td>'
+        f'<th scope="row">{escaped(row[names.RUN])}{small}</th>{_interval(row, ends, "bar")}'
+        f'<td class="bar">{ranks}<span>{_rank_set(row)}</span></td>{extra}</tr>'
+    )
+
+
+def _interval(row: Row, ends: tuple[float, float], kind: str) -> str:
+    """Return a cell with a mean, its limits, and both as a bar."""
+    _, low, high = (row.get(name) for name in MEANS)
+    mean, limits = limited(row["mean"], low, high)
+    drawn = "<i></i>" if low is None or high is None else bar(low, high, row["mean"], ends)
+    between = limits if limits.startswith("-") else limits.replace(" to ", TO)
+    return f'<td class="{kind}"><b>{mean}</b>{drawn}<span>{between}</span></td>'
+
+
+def _rank_set(row: Row) -> str:
+    first, last = row["rank_low"], row["rank_high"]
+    return f"{first}" if first == last else f"{first}{TO}{last}"
+
+
+def matrices(frame: pd.DataFrame, over: pd.DataFrame | None = None) -> list[dict[str, Any]]:
+    """Return means of the runs that all of several collections have, by metric.
+
+    frame: Means with limits over several collections.
+    over: First table of a board: means over collections, with rank sets; computed without one.
+    """
+    found, known = [], dict[tuple[str, str], Row]()
+    if over is not None:
+        known = {(row["label"], row["run"]): row for row in as_records(with_labels(over))}
+    for label, rows in with_labels(frame).groupby("label", sort=False):
+        columns = [str(name) for name in rows[COLLECTION].unique()]
+        by_run: dict[str, dict[str, Row]] = {}
+        records = as_records(rows)
+        for row in records:
+            by_run.setdefault(str(row["run"]), {})[str(row[COLLECTION])] = row
+        common = {run: cells for run, cells in by_run.items() if len(cells) == len(columns)}
+        if len(columns) < 2 or len(common) < 2:
+            continue
+        means = {
+            run: known.get((str(label), run)) or _mean([*cells.values()])
+            for run, cells in common.items()
+        }
+        ends, lines = scale(records), []
+        for run in sorted(common, key=lambda run: -means[run]["mean"])[:MOST_RUNS]:
+            ranks = f'<td class="n">{_rank_set(means[run])}</td>' if known else ""
+            cells = "".join(_interval(common[run][name], ends, "bar cell") for name in columns)
+            over_all = _interval(means[run], ends, "bar cell")
+            lines.append(f'<tr><th scope="row">{escaped(run)}</th>{over_all}{ranks}{cells}</tr>')
+        found.append(
+            {
+                "label": str(label),
+                "collections": columns,
+                "rows": Markup("\n".join(lines)),  # noqa: S704 - escaped above
+                "ranks": bool(known),
+            }
+        )
+    return found
+
+
+def _mean(rows: Sequence[Row]) -> dict[str, Any]:
+    numbers: list[list[Any]] = [[row.get(name) for row in rows] for name in MEANS]
+    if any(None in of for of in numbers):
+        return {"mean": sum(numbers[0]) / len(rows)}
+    return dict(zip(MEANS, mean_of_estimates(*numbers), strict=True))
+
+
+def html_table(frame: pd.DataFrame, label: str) -> Markup:
+    """Return the first rows of a table, in a frame that scrolls and can have the focus.
+
+    Columns that are equal in all rows become a line above it.
+    """
+    frame = merge_gains(frame)
+    cells = readable(frame.head(MOST_SHOWN), layout_of(frame, words=True)).without_constants()
+    line = f'<p class="soft">{escaped("; ".join(cells.shared))}</p>' if cells.shared else ""
+    ends = [" class=number" * (name in cells.numeric) for name in cells.columns]
+    head = "".join(
+        f'<th scope="col"{end}>{escaped(name)}</th>'
+        for name, end in zip(cells.columns, ends, strict=True)
+    )
+    body = "".join(
+        f"<tr>{''.join(f'<td{end}>{escaped(cell)}</td>' for cell, end in zip(row, ends, strict=True))}</tr>"
+        for row in cells.rows
+    )
+    note = ""
+    if len(frame) > MOST_SHOWN:
+        note = f'<p class="soft">The first {MOST_SHOWN} of {len(frame):,} rows.</p>'
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    region = f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(label)}">'
+    return Markup(f"{line}{region}{table}</div>{note}")  # noqa: S704 - escaped above
+
+
+def csv_address(frame: pd.DataFrame) -> str:
+    """Return the address of a table as packed CSV: the same as ``scorecube show`` prints."""
+    packed = gzip.compress(render(frame, "csv").encode(), mtime=0)
+    return "data:application/gzip;base64," + base64.b64encode(packed).decode()
+
+
+def picture(figure: Any, description: str) -> Markup:
+    """Return a figure as inline SVG without a background, described for screen readers."""
+    for background in (figure.patch, *(axes.patch for axes in figure.axes)):
+        background.set(facecolor="none", edgecolor="none")
+    svg = drawn_bytes(figure, "svg").decode()
+    svg = svg[svg.index("<svg") :]
+    # Ids are made unique per figure, because figures on one page share a namespace.
+    prefix = f"p{hashlib.sha256((svg + description).encode()).hexdigest()[:8]}-"
+
+    def plain(tag: re.Match[str]) -> str:
+        """Return a tag with its own ids, and with coordinates rounded to a hundredth of a point."""
+        unique = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}", tag[0])
+        short = re.sub(r"(\d\.\d\d)\d+", r"\1", unique)
+        # The page has its own type, a turn by nothing is none, and nothing refers to texts.
+        needless = r'font-family: [^;"]*;? ?| transform="rotate\(-?0 [^"]*"| id="p\w+-text_\d+"'
+        return re.sub(rf'{needless}|\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", short)
+
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<[^>]*>", plain, svg)  # text between tags is not changed
+    svg = re.sub(r"\s*\n\s*", " ", svg)
+    for size in ("width", "height"):
+        svg = re.sub(rf'<svg ([^>]*?){size}="[^"]*"', r"<svg \1", svg, count=1)
+    width, height = figure.get_size_inches()
+    kind = ' class="tall"' if height > width else ""
+    svg = svg.replace("<svg ", f'<svg{kind} role="img" aria-label="{escaped(description)}" ', 1)
+    return Markup(svg)  # noqa: S704 - drawn here

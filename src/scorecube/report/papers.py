@@ -1,0 +1,191 @@
+"""Tables for papers, in LaTeX or Markdown, with a caption; and the references to cite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses import registry
+from scorecube.collection.arguments import as_cube, labels
+from scorecube.errors import counted
+from scorecube.report.formats import marked, render
+from scorecube.report.readable import KEYS
+from scorecube.report.results import conditions, of_metrics, view_of_result
+from scorecube.report.rows import select_rows
+from scorecube.report.tables import COLLECTION, Table, trait
+from scorecube.report.views import View
+
+FORMATS = ("latex", "markdown")
+COMPUTED = {"design": ("sakai2016",), "wcw": ("sakai2017",)}
+"""References of what is computed from scores and is no stored analysis."""
+ENTRY = re.compile(r"^@\w+\{(\w+),.*$", re.MULTILINE)
+FIELD = re.compile(r"\b(author|year) = \{((?:[^{}]|\{[^{}]*\})*)\}")
+
+
+def latex(
+    result: xr.Dataset,
+    table: str | None = None,
+    columns: Sequence[str] | None = None,
+    top: int | None = None,
+    *,
+    metrics: Sequence[Any] | None = None,
+) -> str:
+    r"""Return a table of a result in LaTeX (booktabs), with a caption, for a paper.
+
+    Parameters
+    ----------
+    result
+        A result of an analysis, a cube or rankings.
+    table
+        E.g. ``matrix``; None is the first table of the analysis.
+    columns
+        Names of columns, or of limits such as ``mean_limits`` and ``rank_set``; the first six by
+        default. Limits stand beside their estimate.
+    top
+        The first rows of each metric.
+    metrics
+        Metrics to show, in this order; all by default.
+
+    Returns
+    -------
+    text
+        A ``table`` environment. The caption cites by the keys of the references in the report.
+
+    Raises
+    ------
+    BadName
+        A table, a column or a metric that does not exist.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> cube = simulate_cube(n_runs=2, metrics=("AP",))
+    >>> print(latex(cube, columns=["run", "mean"]).splitlines()[3])
+    \begin{tabular}{lr} % \usepackage{booktabs}
+    """
+    return _text("latex", result, table, columns, top, metrics)
+
+
+def markdown(
+    result: xr.Dataset,
+    table: str | None = None,
+    columns: Sequence[str] | None = None,
+    top: int | None = None,
+    *,
+    metrics: Sequence[Any] | None = None,
+) -> str:
+    """Return a table of a result in Markdown, with a caption that cites by names and years.
+
+    Parameters
+    ----------
+    result, table, columns, top, metrics
+        As of `latex`; all columns by default.
+
+    Returns
+    -------
+    text
+        The caption and the table.
+
+    Raises
+    ------
+    BadName
+        A table, a column or a metric that does not exist.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> cube = simulate_cube(n_runs=2, metrics=("AP",))
+    >>> print(markdown(cube, columns=["run", "mean"], top=1).splitlines()[2])
+    | run         |   mean |
+    """
+    return _text("markdown", result, table, columns, top, metrics)
+
+
+def _text(
+    form: str,
+    result: xr.Dataset,
+    name: str | None,
+    columns: Sequence[str] | None,
+    top: int | None,
+    metrics: Sequence[Any] | None,
+) -> str:
+    view, result = view_of_result(result), as_cube(result)
+    table = view.find_table(name, [result])[1]
+    columns = None if columns is None else labels("columns", columns)
+    shown = select_rows(table.frame(of_metrics(result, metrics)), top=top)
+    sizes = {f"n_{dim}s": result.sizes[dim] for dim in ("run", "topic") if dim in result.dims}
+    above = caption(view, table, [{**sizes, **result.attrs}], shown, form)
+    return render(shown, form, columns=columns, caption=above)
+
+
+def caption(
+    view: View, table: Table, results: Sequence[Mapping[Any, Any]], frame: pd.DataFrame, form: str
+) -> str:
+    """Return the caption of a table: what was computed of what, and what to cite.
+
+    view, table: Of an analysis, and one of its tables.
+    results: Attributes of the results that the table shows.
+    frame: The table.
+    form: ``latex``, with keys to cite, or ``markdown``, with names and years.
+    """
+    collections = [str(attrs.get(COLLECTION, "")) for attrs in results]
+    several = counted(len(results), "collection")
+    place = ", ".join(filter(None, collections)) if len(results) <= 3 else several
+    roles = trait(frame, "role")
+    words = [
+        f"{name.replace('_', ' ')} {frame[name].iloc[0]}"
+        for name in map(str, frame.columns)
+        if (name in KEYS[1:] or roles.get(name) == "condition")
+        and frame[name].nunique() == 1
+        and frame[name].iloc[0] != names.AUTO
+    ]
+    facts = ", ".join(filter(None, [conditions(*results), *words]))
+    sentences = [f"{view.heading}{f', {place}' if place else ''}: {facts}"]
+    sentences += [] if table.legend is None else [table.legend(results[0])]
+    text = marked("".join(f"{line}. " for line in sentences).rstrip(), form)
+    keys = reference_keys(view.name)
+    if not keys:
+        return text
+    if form == "latex":
+        return f"{text} Methods: \\cite{{{','.join(keys)}}}."
+    return f"{text} Methods: {'; '.join(map(short_reference, keys))}."
+
+
+@cache
+def references() -> dict[str, str]:
+    """Return the BibTeX entry of each key."""
+    text = files("scorecube").joinpath("data/references.bib").read_text(encoding="utf-8")
+    return {found[1]: found[0] for found in ENTRY.finditer(text)}
+
+
+def reference_keys(analysis: str) -> tuple[str, ...]:
+    """Return the keys of the references of an analysis."""
+    entries = {entry.name: entry.references for entry in registry.entries()}
+    return entries.get(analysis, COMPUTED.get(analysis, ()))
+
+
+def short_reference(key: str) -> str:
+    """Return a reference as in a text: names and year.
+
+    Examples
+    --------
+    >>> short_reference("smucker2007"), short_reference("sakaishang2016")
+    ('Smucker et al. 2007', 'Sakai and Shang 2016')
+    """
+    fields: dict[str, str] = dict(FIELD.findall(references()[key]))
+    authors = [re.sub(r"[{}\\']", "", who).split()[-1] for who in fields["author"].split(" and ")]
+    who = " and ".join(authors) if len(authors) < 3 else f"{authors[0]} et al."
+    return f"{who} {fields['year']}"
+
+
+def software() -> str:
+    """Return the BibTeX entry of this version."""
+    return f"@software{{scorecube, title = {{scorecube}}, version = {{{version('scorecube')}}}}}"

@@ -1,0 +1,349 @@
+"""Tables as people read them: limits beside estimates, digits from uncertainty, labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scorecube import names
+from scorecube.errors import BadName, nearest, option, visible
+from scorecube.report.tables import COLLECTION, trait
+
+KEYS = (COLLECTION, names.METRIC, names.GAIN)
+ANY_GAIN = "any"
+NONE = "-"
+PLAIN = ".4f"
+"""How numbers are written unless their quantity says otherwise."""
+LEAST_P = 0.0001
+"""Below it a p-value is shown as smaller; in csv and json it is exact."""
+UNKNOWN = -1
+TO = "\N{EN DASH}"
+
+
+class Marked(str):
+    """A number with marks, aligned as numbers are."""
+
+    __slots__ = ()
+
+
+class Bold(Marked):
+    """The same, in bold type where a format has it."""
+
+    __slots__ = ()
+
+
+def all_decimals(half_widths: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return with how many decimals numbers are written, given half-widths of their limits.
+
+    The rule of the Particle Data Group (2024, section 5.3) for standard errors: two digits of the
+    half-width if they are at most 35, else one. `UNKNOWN` for a half-width that is not above 0.
+    """
+    known = np.isfinite(half_widths) & (half_widths > 0)
+    widths = np.where(known, half_widths, 1.0)
+    exponent = np.floor(np.log10(widths))
+    three = np.rint(widths * 10.0 ** (2 - exponent))
+    two = (three < 355) | (three >= 950)  # .0096 is written as .010
+    places: Any = two - exponent - (three >= 950)
+    return np.where(known, np.clip(places, 0, 6), UNKNOWN).astype(np.int64)
+
+
+def decimals_of(half_width: float) -> int:
+    """Return with how many decimals a number is written.
+
+    Examples
+    --------
+    >>> [decimals_of(half) for half in (0.075, 0.021, 14.0, 0.0043)]
+    [2, 3, 0, 3]
+    """
+    return int(all_decimals(np.array([half_width]))[0])
+
+
+def limited(value: float, low: Any, high: Any, form: str = ".3f") -> tuple[str, str]:
+    """Return a number and its limits with the digits that these allow; in a form without them.
+
+    Examples
+    --------
+    >>> limited(0.6912, 0.6149, 0.7631), limited(0.031, 0.021, 0.0472, "+.1%")
+    (('0.69', '0.61 to 0.76'), ('+3.1%', '+2.1% to +4.7%'))
+    >>> limited(0.05, 0.04, None, ".2f"), limited(0.5, None, None)
+    (('0.05', '0.04 to no limit'), ('0.500', ''))
+    """
+    if not is_known(value):
+        return NONE, ""
+    if not is_known(low):
+        return format(value, form), ""
+    if is_known(high) and high > low and not form.endswith("d"):
+        places = decimals_of((high - low) / 2 * (100 if form.endswith("%") else 1))
+        form = f"{'+' * form.startswith('+')}z{',' * (',' in form)}.{places}{form[-1]}"
+    upper = format(high, form) if is_known(high) else "no limit"
+    return format(value, form), f"{low:{form}} to {upper}"
+
+
+def with_limits(value: float, low: Any, high: Any, form: str = ".3f") -> str:
+    """Return a number with its limits in brackets.
+
+    Examples
+    --------
+    >>> with_limits(0.6912, 0.6149, 0.7631)
+    '0.69 (0.61 to 0.76)'
+    """
+    number, limits = limited(value, low, high, form)
+    return f"{number} ({limits})" if limits else number
+
+
+def is_known(value: Any) -> bool:
+    """Return whether a value is a finite number."""
+    return value is not None and math.isfinite(value)
+
+
+def number_range(numbers: Collection[float], form: str = ",d") -> str:
+    """Return the smallest and the largest number, or the one that all are.
+
+    Examples
+    --------
+    >>> number_range([3, 5, 4])
+    '3 to 5'
+    """
+    low, high = format(min(numbers), form), format(max(numbers), form)
+    return low if low == high else f"{low} to {high}"
+
+
+def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
+    """Return one value as text without control characters; "-" for a missing number.
+
+    Examples
+    --------
+    >>> [cell_text(0.25, ".0%"), cell_text(0.00001, role="p_value"), cell_text(0.01, ".1f")]
+    ['25%', '<0.0001', '<0.1']
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return NONE
+    if not isinstance(value, float):
+        return visible(str(value))
+    if form.endswith("%"):
+        return format(value, form)
+    if 0.0 <= value < LEAST_P and role == "p_value":
+        return f"<{LEAST_P:g}" if value else "0"
+    text = format(value, form)
+    if role == "condition" and float(text) != value:
+        return f"{value:g}"
+    if float(text) == 0.0 and (value or role == "share") and form[0] != "z":
+        last = f"{10.0 ** -int(form[1:-1]):{form}}"  # what all decimals would show as 0
+        return "0" if value == 0.0 else f"<{last}" if value > 0.0 else f">-{last}"
+    return text
+
+
+def limits_of(frame: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """Return estimates with the columns of their limits; a standard error stands in both places."""
+    roles, of = trait(frame, "role"), trait(frame, "of")
+    found = []
+    for estimate in dict.fromkeys(of.values()):
+        ends: dict[str, list[str]] = {"low": [], "high": [], "standard_error": []}
+        for name in frame.columns:
+            if of.get(name) == estimate and roles.get(name) in ends:
+                ends[roles[name]].append(str(name))
+        pairs = [*zip(ends["low"], ends["high"], strict=False)]
+        pairs += [(name, name) for name in ends["standard_error"]]
+        found += [(estimate, *pair) for pair in pairs if estimate in frame.columns]
+    return found
+
+
+def intervals_of(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
+    """Return estimate, lower and upper limit by the name of the interval.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"rank": [1], "rank_low": [1], "rank_high": [3]})
+    >>> frame.attrs = {"role": {"rank_low": "low", "rank_high": "high"},
+    ...                "of": {"rank_low": "rank", "rank_high": "rank"}}
+    >>> intervals_of(frame)
+    {'rank_set': ('rank', 'rank_low', 'rank_high')}
+    """
+    return {
+        "rank_set" if low == "rank_low" else f"{low.removesuffix('_low')}_limits": (of, low, high)
+        for of, low, high in limits_of(frame)
+        if low != high
+    }
+
+
+def cell_texts(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the cells of a table by column, with the digits that limits of estimates allow."""
+    forms, roles = trait(frame, "form"), trait(frame, "role")
+    decimals: dict[str, np.ndarray[Any, Any]] = {}
+    for estimate, low, high in limits_of(frame):
+        first, last = (pd.to_numeric(frame[end], errors="coerce") for end in (low, high))
+        half = first if low == high else (last - first) / 2
+        percent = 100.0 if forms.get(estimate, PLAIN).endswith("%") else 1.0
+        places = all_decimals(percent * half.to_numpy(float))
+        for name in {low, high}:
+            decimals[name] = np.where(places == UNKNOWN, decimals.get(name, UNKNOWN), places)
+        known = decimals.get(estimate, np.full(len(frame), UNKNOWN))
+        decimals[estimate] = np.where(known == UNKNOWN, places, known)
+    texts = {}
+    for name in map(str, frame.columns):
+        form, role = forms.get(name, PLAIN), roles.get(name, "")
+        digits = decimals[name].tolist() if name in decimals else repeat(UNKNOWN)
+        texts[name] = [
+            cell_text(value, *((form, role) if n == UNKNOWN else (f"z.{n}{form[-1]}", "")))
+            for value, n in zip(frame[name].tolist(), digits, strict=False)
+        ]
+    return texts
+
+
+def merge_gains(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with one row where all gain settings give the same numbers."""
+    if not {names.GAIN, COLLECTION} <= {*frame.columns} or frame[names.GAIN].nunique() < 2:
+        return frame
+    number = frame.groupby(COLLECTION)[names.GAIN].transform("nunique")
+    others = [name for name in frame.columns if name != names.GAIN]
+    equal = frame.groupby(others, dropna=False)[names.GAIN].transform("nunique")
+    merged = frame[names.GAIN].where((equal < number) | (number < 2), ANY_GAIN)
+    return frame.assign(**{names.GAIN: merged}).drop_duplicates(ignore_index=True)
+
+
+def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the merged table with a column ``label``: the metric, with its gain where needed.
+
+    Examples
+    --------
+    >>> rows = {"collection": "c", "metric": ["AP", "AP", "Q", "Q"], "gain": ["1:1", "2:1"] * 2,
+    ...         "mean": [0.3, 0.3, 0.4, 0.5]}
+    >>> with_labels(pd.DataFrame(rows))["label"].tolist()
+    ['AP', 'Q (1:1)', 'Q (2:1)']
+    """
+    merged = merge_gains(frame)
+    label = merged[names.METRIC]
+    if names.GAIN in merged:
+        several = merged.groupby(COLLECTION)[names.GAIN].transform("nunique") > 1
+        named = several & (merged[names.GAIN] != ANY_GAIN)
+        label = label.where(~named, label + " (" + merged[names.GAIN] + ")")
+    return merged.assign(label=label)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A table as text: the cells of each column by its heading, and which have numbers.
+
+    shared: Columns that are equal in all rows, as ``heading: value``, where they are set apart.
+    """
+
+    columns: dict[str, list[str]]
+    numeric: frozenset[str]
+    bold: frozenset[tuple[str, int]] = frozenset()
+    shared: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """Rows of the table."""
+        return [*zip(*self.columns.values(), strict=True)]
+
+    def only(self, headings: Collection[str]) -> Cells:
+        """Return some of the columns, in the order of the table."""
+        kept = {name: cells for name, cells in self.columns.items() if name in headings}
+        return Cells(kept, self.numeric, self.bold, self.shared)
+
+    def without_constants(self, keep: Collection[str] = ()) -> Cells:
+        """Return the table without the columns that are equal in all of several rows."""
+        equal = {
+            name: cells[0]
+            for name, cells in self.columns.items()
+            if len(cells) > 1 and len({*cells}) == 1 and name not in keep
+        }
+        if len(equal) == len(self.columns):
+            return self
+        shared = tuple(f"{name}: {text}" for name, text in equal.items() if text != NONE)
+        kept = {name: cells for name, cells in self.columns.items() if name not in equal}
+        return Cells(kept, self.numeric, self.bold, shared)
+
+
+def readable(
+    frame: pd.DataFrame, layout: Mapping[str, Sequence[str]] | None = None, to: str = " to "
+) -> Cells:
+    """Return a table as text, the limits of an estimate beside it.
+
+    frame: The table.
+    layout: Columns by heading: one, the two ends of a range, or an estimate and its limits.
+    to: Between limits.
+    """
+    layout = layout_of(frame) if layout is None else layout
+    texts, columns, bold = cell_texts(frame), {}, set[tuple[str, int]]()
+    numeric = {heading for heading, shown in layout.items() if _has_numbers(frame[shown[0]])}
+    for heading, (first, *ends) in layout.items():
+        cells = texts[first]
+        if len(ends) == 1:
+            pairs = zip(cells, texts[ends[0]], strict=True)
+            cells = [low if low == high else f"{low}{to}{high}" for low, high in pairs]
+        elif ends:
+            triples = zip(cells, *(texts[end] for end in ends), strict=True)
+            cells = [_beside(value, low, high, to) for value, low, high in triples]
+        columns[heading] = cells
+        if frame[first].dtype.kind not in "biuf":
+            bold |= {(heading, k) for k, cell in enumerate(frame[first]) if isinstance(cell, Bold)}
+    return Cells(columns, frozenset(numeric), frozenset(bold))
+
+
+def layout_of(
+    frame: pd.DataFrame, columns: Sequence[str] | None = None, *, words: bool = False
+) -> dict[str, tuple[str, ...]]:
+    """Return the columns of a table by heading, as they are printed.
+
+    frame: The table.
+    columns: Those that are asked for, intervals by the names of `intervals_of`; None for all.
+    words: Whether headings are those of the quantities, and not names.
+    Raises BadName: A column that the table does not have.
+    """
+    check_columns(frame, columns)
+    intervals, headings = intervals_of(frame), trait(frame, "heading")
+    beside = {estimate: ends for estimate, *ends in intervals.values()}
+    behind = {end for ends in beside.values() for end in ends} if columns is None else set()
+    shown = [name for name in map(str, frame.columns) if name not in behind]
+    if columns is not None:
+        keys = [key for key in KEYS if key in frame and frame[key].nunique() > 1]
+        shown = [*(key for key in keys if key not in columns), *columns]
+    layout: dict[str, tuple[str, ...]] = {}
+    for name in shown:
+        if name in intervals:
+            parts = intervals[name][1:]
+        else:
+            asked = columns is not None and {*beside.get(name, ())} & {*columns}
+            parts = (name, *(() if asked else beside.get(name, ())))
+        heading = headings.get(name, name.replace("_", " ")) if words else name
+        layout[heading if heading not in layout else name] = parts
+    return layout
+
+
+def check_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> None:
+    """Refuse columns that a table does not have (BadName)."""
+    known = [*map(str, frame.columns), *intervals_of(frame)]
+    for column in columns or ():
+        if column not in known:
+            raise BadName(
+                f"{option('columns')}: no column {column!r}; nearest: {nearest(column, known)}; "
+                f"the table has: {', '.join(known)}",
+                option="columns",
+            )
+
+
+def _beside(value: str, low: str, high: str, to: str) -> str:
+    """Return an estimate with its limits in brackets; alone where neither is known."""
+    if value == NONE or low == high == NONE:
+        return value
+    low, high = ("no limit" if end == NONE else end for end in (low, high))
+    to = " to " if "-" in low[:1] + high[:1] else to  # a dash is no minus
+    return f"{value} ({low.removesuffix('%')}{to}{high})"
+
+
+def _has_numbers(column: pd.Series[Any]) -> bool:
+    """Return whether a column has numbers, which are aligned at their ends."""
+    if column.dtype.kind in "biuf":
+        return bool(column.notna().any()) and column.dtype.kind != "b"
+    return any(
+        isinstance(value, int | float | Marked) and value == value and not isinstance(value, bool)
+        for value in column
+    )

@@ -1,0 +1,209 @@
+"""Tables, figures and contents of a study over its collections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection.schema import labels_of
+from scorecube.errors import BadName, BadPlan, BadStudy, did_you_mean, option
+from scorecube.report.papers import FORMATS, caption
+from scorecube.report.results import of_metrics
+from scorecube.report.rows import METRICS
+from scorecube.report.tables import COLLECTION, Table, averages, combine
+from scorecube.report.views import View, view_names, view_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from scorecube.storage import Study
+
+RESULT = "result"
+"""Column with the first digits of the digests of results, where several are shown."""
+
+
+def find_view(study: Study, analysis: str) -> View:
+    """Return the view of an analysis that exists, or of which the study has results (BadName)."""
+    known = view_names()
+    stored = {name for row in study.rows().values() for name in row.contents()["results"]}
+    if analysis not in known and analysis not in stored:
+        raise BadName(
+            f"no analysis {analysis!r}; known: {', '.join(known)}{did_you_mean(analysis, known)}"
+        )
+    return view_of(analysis)
+
+
+def collect_table(
+    study: Study,
+    analysis: str,
+    name: str | None = None,
+    collections: Sequence[str] | None = None,
+    every: bool = False,
+    average: bool = False,
+    metrics: Sequence[Any] | None = None,
+) -> pd.DataFrame:
+    """Return one table over collections.
+
+    study: Where the results are.
+    analysis: ``scores`` or the name of an analysis.
+    name: Table; None is the analysis' first.
+    collections: Names; None takes all that have a result.
+    every: All stored results instead of the latest, with the column ``result``.
+    average: Means over the collections, see `averages`.
+    metrics: Columns of a table that has one for each metric; all by default.
+    Raises BadStudy: No result of the analysis in any of the collections, or no row that all have.
+    """
+    view, frames = find_view(study, analysis), []
+    table = view.find_table(name)[1]
+    found = list(_sources(study, view, collections, every, table.source))
+    if table.source == "result":
+        table = view.find_table(name, found)[1]
+    for source in found:
+        frame = _frame(table, source, metrics)
+        if every and COLLECTION in frame and "digest" in source.attrs:
+            frame.insert(1, RESULT, str(source.attrs["digest"])[:8])
+        frames.append(frame)
+    if not frames:
+        raise _without_results(study, analysis)
+    whole = combine(frames)
+    if not average:
+        return whole
+    means = averages(whole.drop(columns=RESULT, errors="ignore"))
+    if means.empty and len(whole):
+        raise BadStudy(
+            f"{study.path}: no row of {analysis} is in all collections, as the results shown have "
+            f"different options; {option('all', True)} takes all results"
+        )
+    return means
+
+
+def _frame(table: Table, source: xr.Dataset, metrics: Sequence[Any] | None) -> pd.DataFrame:
+    """Return a table of a source; of one with a column for each metric the metrics asked for."""
+    frame = table.frame(source)
+    rows = metrics is None or any(name in frame for name in METRICS)
+    if rows or names.METRIC not in source.dims:
+        return frame
+    return table.frame(of_metrics(source, metrics))
+
+
+def _without_results(study: Study, analysis: str) -> BadStudy:
+    outdated = any(analysis in row.contents()["outdated"] for row in study.rows().values())
+    state = "of the scores that are there now" if outdated else "yet"
+    return BadStudy(
+        f"{study.path}: no result of {analysis} {state}; run: scorecube {analysis} {study.path}"
+    )
+
+
+def _sources(
+    study: Study,
+    view: View,
+    collections: Sequence[str] | None,
+    every: bool = False,
+    kind: str = "result",
+) -> Iterator[xr.Dataset]:
+    """Yield what tables and figures are made from: the latest results by collection, or all."""
+    for name in study if collections is None else collections:
+        collection, found = study[name], list[xr.Dataset]()
+        named = collections is not None
+        if kind == "cube":
+            found = [collection.cube]
+        elif kind == "rankings":
+            found = [collection.rankings] if named or collection.contents()["rankings"] else []
+        elif view.compute is not None:
+            found = [view.compute(collection.cube)]
+        elif every:
+            found = collection.results(view.name)
+        elif named or collection.result_attributes(view.name):
+            found = [collection.result(view.name)]
+        yield from (source.assign_attrs({COLLECTION: name}) for source in found)
+
+
+def superseded_note(study: Study, analysis: str, collections: Sequence[str] | None) -> list[str]:
+    """Return a line on collections with several results, of which a table shows the latest."""
+    chosen = list(study) if collections is None else [name for name in collections if name in study]
+    counts = {name: len(study[name].result_attributes(analysis)) for name in chosen}
+    several = {name: count for name, count in counts.items() if count > 1}
+    if not several:
+        return []
+    first, count = next(iter(several.items()))
+    more = f" and {len(several) - 1} further collections have several" if len(several) > 1 else ""
+    return [f"note: only the latest result of each collection is shown; {first} has {count}{more}"]
+
+
+def caption_in_study(
+    study: Study, analysis: str, name: str | None, frame: pd.DataFrame, form: str
+) -> str:
+    """Return the caption of a table of the latest results; empty for a format without one."""
+    if form not in FORMATS or COLLECTION not in frame:
+        return ""
+    view, rows, found = find_view(study, analysis), study.rows(), []
+    for collection in dict.fromkeys(map(str, frame[COLLECTION])):
+        if collection in study:  # a mean over collections is not
+            facts = rows[collection].facts["cube"]
+            results = study[collection].result_attributes(analysis)
+            sizes = {"n_runs": facts["runs"], "n_topics": facts["topics"]}
+            found.append({**sizes, **(results[-1] if results else {}), COLLECTION: collection})
+    if not found:
+        return ""
+    name = name or (view.if_few if names.RUN_A in frame and view.if_few else None)
+    return caption(view, view.find_table(name)[1], found, frame, form)
+
+
+def draw(
+    study: Study,
+    analysis: str,
+    collections: Sequence[str] | None = None,
+    gain: str | None = None,
+    metrics: Sequence[Any] | None = None,
+    by: str | None = None,
+    form: str = "curves",
+) -> Figure:
+    """Return the figure of the latest results of an analysis.
+
+    study: Where the results are.
+    analysis: Name of an analysis, or ``scores``, ``design`` or ``wcw``, which are made from scores.
+    collections: Names; None takes all that have a result.
+    gain, metrics: As of `scorecube.report.results.figure`.
+    by: ``gain``, ``size`` or an option, whose values in one collection are drawn together.
+    form: With `by`: ``curves`` in one panel, or ``bars`` of shares.
+    Raises BadName: An analysis, a gain setting or a metric that does not exist.
+    Raises BadStudy: No result of the analysis.
+    Raises BadPlan: What is about one collection, of several.
+    """
+    from scorecube.report.drawing import drawn, with_figure_labels
+    from scorecube.report.figures import check_figure, draw_bars, draw_together, figure
+
+    view = find_view(study, analysis)
+    check_figure(view)
+    results = {str(each.attrs[COLLECTION]): each for each in _sources(study, view, collections)}
+    if not results:
+        raise _without_results(study, analysis)
+    known = ", ".join(results)
+    if len(results) > 1:
+        if gain is not None or by is not None or view.overview is None:
+            asked = "gain" if gain is not None else "by" if by is not None else "collections"
+            about = f"{analysis} is drawn for one collection at a time"
+            if asked != "collections":
+                about = f"{option(asked)} chooses within one collection"
+            raise BadPlan(f"{about}; name one with {option('collections')}: {known}", option=asked)
+        shown = [of_metrics(result, metrics) for result in results.values()]
+        return drawn(view.overview, with_figure_labels(shown)[0])
+    ((name, result),) = results.items()
+    settings = labels_of(result, names.GAIN)
+    if gain is not None and gain not in settings:
+        raise BadName(
+            f"no gain setting {gain!r} in the result of {analysis}; it has: {', '.join(settings)}"
+        )
+    if by is None:
+        return figure(result, gain, metrics=metrics)
+    stored = [result] if view.compute else study[name].results(analysis)
+    stored = [of_metrics(each, metrics).assign_attrs({COLLECTION: name}) for each in stored]
+    if form == "curves":
+        return draw_together(view, stored, by, gain)
+    if view.overview is None or names.CONFIDENCE not in stored[-1].dims:
+        raise BadPlan(f"{analysis} has no bars; draw curves", option="form")
+    return draw_bars(view, stored, by, gain)

@@ -1,0 +1,160 @@
+"""What a terminal shows of results first: a small table, and one sentence."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.errors import counted, visible
+from scorecube.report.formats import aligned, fitted, left_out
+from scorecube.report.readable import readable, with_labels
+from scorecube.report.results import answers, conditions, rows_at, view_of_result
+from scorecube.report.tables import COLLECTION, LIMITS, Table, combine, where
+
+MOST_ROWS, MOST_MADE = 12, 200_000
+"""Rows that are shown, and of a table that is made for them."""
+LEAST_BAR, MOST_BAR = 12, 40
+"""Width of the drawn limits."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A small table: lines above it, its lines with the headings first, and lines below."""
+
+    head: list[str]
+    table: list[str]
+    below: list[str]
+
+
+def summaries(
+    results: Sequence[xr.Dataset], width: int, *, bars: bool = False, top: int | None = None
+) -> list[Shown]:
+    """Return the small tables of results of one analysis with equal options, one a collection.
+
+    results: Of several collections only the first table is shown.
+    width: Columns of the terminal.
+    bars: Draw limits where there is room.
+    top: Rows of each collection; None for as many as are usual.
+    """
+    view = view_of_result(results[0])
+    first = view.find_table(None)[0]
+    shown: list[Shown] = []
+    for name in [first, *view.also][: 1 if len(results) > 1 else None]:
+        frames = [_rows(view.tables[name], result) for result in results]
+        frames = [frame for frame in frames if len(frame)]
+        if frames:
+            title = _title(results) if not shown else f"table {name}"
+            shown.append(_shown(title, frames, view.tables[name], width, bars, top))
+    return shown
+
+
+def sentence(results: Sequence[xr.Dataset]) -> str:
+    """Return the answer of one result in one sentence; of several nothing."""
+    found = answers(results[0]) if len(results) == 1 else []
+    return found[0].sentence if found else ""
+
+
+def _title(results: Sequence[xr.Dataset]) -> str:
+    """Return the collections and under which conditions results were made."""
+    several = counted(len(results), "collection")
+    place = where(results[0])[COLLECTION] if len(results) == 1 else several
+    words = conditions(*(result.attrs for result in results))
+    return visible("  ".join(filter(None, [place, words])))
+
+
+def _rows(table: Table, result: xr.Dataset) -> pd.DataFrame:
+    """Return the rows of a result that may be shown, of a table of runs those of one metric."""
+    if names.RUN in table.dims.split() or names.PAIR in table.dims.split():
+        result = result.isel({names.METRIC: [0], names.GAIN: [0]}, missing_dims="ignore")
+    if table.rows(result) > MOST_MADE:
+        return pd.DataFrame()
+    frame = table.frame(result)
+    if {names.METRIC, COLLECTION} <= {*frame.columns}:
+        traits = frame.attrs
+        frame = rows_at(with_labels(frame), table.at)
+        frame.attrs = traits
+    if names.N_TOPICS in result.attrs and names.N_TOPICS not in frame:
+        frame[names.N_TOPICS] = int(result.attrs[names.N_TOPICS])
+    return frame
+
+
+def brief_layout(table: Table, frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Return the columns that a terminal shows of a table, by heading.
+
+    Examples
+    --------
+    >>> table = Table("", "", brief="metric tau=tau~ on_the_same_topics=low,high absent")
+    >>> brief_layout(table, pd.DataFrame(columns=["metric", "tau", "tau_low", "low", "high"]))
+    {'metric': ('metric',), 'tau': ('tau', 'tau_low'), 'on the same topics': ('low', 'high')}
+    """
+    layout = {}
+    for word in (table.brief or " ".join(map(str, frame.columns))).split():
+        heading, _, text = word.partition("=")
+        text = text or heading
+        names_of = [f"{text[:-1]}{end}" for end in LIMITS] if "~" in text else text.split(",")
+        if names_of[0] in frame:
+            layout[heading.replace("_", " ")] = tuple(name for name in names_of if name in frame)
+    return layout
+
+
+def _shown(
+    title: str,
+    frames: Sequence[pd.DataFrame],
+    table: Table,
+    width: int,
+    bars: bool,
+    top: int | None,
+) -> Shown:
+    """Return a table of the first rows of each collection: of several as many as fit."""
+    most = top or max(1, MOST_ROWS // len(frames))
+    frame = combine([rows.head(most) for rows in frames])
+    frame = frame if top else frame.head(MOST_ROWS)
+    layout = brief_layout(table, frame)
+    if len(frames) > 1:
+        layout = {COLLECTION: (COLLECTION,), **layout}
+    cells = readable(frame, layout)
+    empty = {name for name, texts in cells.columns.items() if not {*texts} - {"", "-"}}
+    for name in (names.METRIC, names.GAIN):
+        texts = cells.columns.get(name, ())
+        if len(texts) > 1 and len({*texts}) == 1:
+            empty.add(name)
+            title = f"{title}, {texts[0]}" if name == names.METRIC else title
+    cells = cells.only([name for name in cells.columns if name not in empty])
+    if names.TEAM in layout and frame[names.TEAM].equals(frame[names.RUN]):
+        cells = cells.only([name for name in cells.columns if name != names.TEAM])
+    cells, lost = fitted(cells, width)
+    lines = aligned(cells, width)
+    limited = [parts for parts in layout.values() if len(parts) == 3]
+    if bars and limited:
+        lines = _with_bars(lines, frame[list(limited[0])], width)
+    more = sum(map(len, frames)) - len(frame)
+    below = [f"... {more:,} more"] if more else []
+    head = textwrap.wrap(title, width)
+    return Shown(head, lines, below + textwrap.wrap(left_out(lost), width))
+
+
+def _with_bars(lines: list[str], limits: pd.DataFrame, width: int) -> list[str]:
+    """Return lines with estimates and their limits drawn on one scale, where there is room."""
+    wide = max(map(len, lines)) + 2
+    room = min(width - wide, MOST_BAR)
+    numbers = limits.to_numpy(float)
+    known = numbers[np.isfinite(numbers)]
+    if room < LEAST_BAR or not known.size or known.min() == known.max():
+        return lines
+    places = (numbers - known.min()) / (known.max() - known.min()) * (room - 1)
+    drawn = [""]
+    for estimate, low, high in places:
+        if not np.isfinite(estimate):
+            drawn.append("")
+            continue
+        low, high = (estimate if np.isnan(low) else low), (room - 1 if np.isnan(high) else high)
+        letters = ["-" if round(low) <= k <= round(high) else " " for k in range(room)]
+        letters[round(estimate)] = "|"
+        drawn.append("".join(letters))
+    return [f"{line.ljust(wide)}{bar}".rstrip() for line, bar in zip(lines, drawn, strict=True)]

@@ -1,0 +1,164 @@
+"""Declared tables against loops, what columns keep of their quantities, and how they are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.collection.schema import limits, variables
+from scorecube.report.formats import ROWS_AT_ONCE, render, render_parts
+from scorecube.report.readable import decimals_of, intervals_of
+from scorecube.report.tables import Table, averages, traits_of
+from scorecube.testing import simulate_cube
+
+KNOWN = (
+    *variables((), "estimate", "1", mean="mean", needed="topics"),
+    *variables((), "low", "1", of="mean", mean_low="lower limit"),
+    *variables((), "high", "1", of="mean", mean_high="upper limit"),
+    *variables((), "standard_error", "1", of="needed", error="its standard error"),
+    *variables((), "p_value", "1", p="p-value"),
+    *variables((), "share", "1", form=".0%", share="share"),
+    *variables((), "condition", "1", form=".2f", alpha="level"),
+)
+
+
+def described(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows)
+    known = {variable.name: variable for variable in KNOWN}
+    frame.attrs = traits_of({name: name for name in frame}, known)
+    return frame
+
+
+def cells(frame: pd.DataFrame) -> list[list[str]]:
+    lines = render(frame, "markdown").splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+@pytest.fixture(scope="module")
+def result() -> xr.Dataset:
+    cube = simulate_cube(n_runs=5, seed=3)
+    swap = sc.analyse(cube, sc.Swap(size=(5, 10, 20)), trials=7, seed=1)
+    return swap.assign_attrs(collection="made")
+
+
+def test_rows_are_the_positions_along_the_dims(result: xr.Dataset) -> None:
+    table = Table("metric gain -size trial", "metric size trial mean=tau tau_of_trial sampling")
+    expected = []
+    for i, metric in enumerate(result["metric"].values):
+        for j in range(result.sizes["gain"]):
+            for k in reversed(range(3)):
+                at = result.isel(metric=i, gain=j, size=k)
+                for trial in range(7):
+                    values = float(at["tau"]), float(at["tau_of_trial"][trial]), "disjoint"
+                    expected.append(("made", str(metric), int(at["size"]), trial, *values))
+    frame = table.frame(result)
+    assert [*frame.itertuples(index=False, name=None)] == expected
+    assert len(frame) == table.rows(result)
+
+
+def test_equal_rows_keep_their_order_and_rows_are_sorted_within_dims(result: xr.Dataset) -> None:
+    table = Table("metric -size", "metric size trials", sort="trials -size")
+    frame = table.frame(result.isel(gain=0))
+    assert frame["size"].tolist() == sorted(frame["size"], reverse=True)
+    assert frame["metric"].tolist() == list(map(str, result["metric"].values)) * 3
+    columns, dims = "metric size trial tau_of_trial", "metric gain size trial"
+    by_tau = Table(dims, columns, sort="-tau_of_trial", within=3).frame(result)
+    plain = Table(dims, columns).frame(result)
+    places = np.arange(len(plain)) // 7
+    for (_, rows), (_, expected) in zip(by_tau.groupby(places), plain.groupby(places), strict=True):
+        ordered = sorted(expected["tau_of_trial"], reverse=True)
+        assert rows["tau_of_trial"].tolist() == ordered
+
+
+def test_columns_at_labels_and_rows_that_are_known(result: xr.Dataset) -> None:
+    frame = Table("metric gain", "metric tau@{size}=tau n_topics").frame(result)
+    assert list(frame) == ["collection", "metric", "tau@5", "tau@10", "tau@20", "n_topics"]
+    np.testing.assert_array_equal(frame["tau@10"], result["tau"].sel(size=10).values.ravel())
+    assert frame.attrs["long_name"]["tau@5"] == frame.attrs["long_name"]["tau@20"] != ""
+    cube = simulate_cube(n_runs=4, seed=3)
+    coefficients = sc.analyse(cube, sc.Reliability())
+    columns = "metric phi~=value~[phi] some~?=value~[none] nothing?"
+    frame = Table("metric gain n_topics", columns).frame(coefficients)
+    assert list(frame) == ["collection", "metric", "phi", "phi_low", "phi_high"]
+    expected = coefficients["value_low"].sel(coefficient="phi")
+    dims = ("metric", "gain", "n_topics")
+    assert frame["phi_low"].tolist() == expected.transpose(*dims).values.ravel().tolist()
+    assert intervals_of(frame) == {"phi_limits": ("phi", "phi_low", "phi_high")}
+    paired = sc.analyse(cube, sc.Paired(tests=("sign", "t")))
+    some = paired.assign(p_value=paired["p_value"].where(paired["p_value"] > 0.1)).isel(gain=0)
+    frame = Table("metric test pair", "metric p_value", only="p_value").frame(some)
+    assert len(frame) == int((some["p_value"] > 0.1).sum())
+
+
+@pytest.mark.parametrize(
+    ("half", "decimals"),
+    [(0.0354, 3), (0.0356, 2), (0.00949, 3), (0.0096, 3), (9.6, 0), (3.1, 1), (120.0, 0)],
+)
+def test_decimals_follow_the_rule_of_the_particle_data_group(half: float, decimals: int) -> None:
+    assert decimals_of(half) == decimals
+
+
+def test_estimates_and_limits_have_the_digits_that_these_allow() -> None:
+    names = ("mean", "mean_low", "mean_high", "needed", "error")
+    frame = described(
+        [
+            dict(zip(names, (0.68912, 0.6141, 0.7639, 107.31, 14.2), strict=True)),
+            dict(zip(names, (0.00012, -0.0204, 0.0206, 5.0, None), strict=True)),
+        ]
+    )
+    shown = [["0.69 (0.61 to 0.76)", "107", "14"], ["0.000 (-0.020 to 0.021)", "5.0000", "-"]]
+    assert cells(frame) == shown
+    assert "0.68912" in render(frame, "csv")
+    assert "0.69 (0.61--0.76)" in render(frame, "latex")
+
+
+def test_numbers_without_limits_have_the_form_of_their_quantity() -> None:
+    rows = [{"alpha": 0.05, "p": 1e-7, "share": 0.0}, {"alpha": 0.005, "p": 0.25, "share": 0.256}]
+    shown = [["0.05", r"\<0.0001", "0%"], ["0.005", "0.2500", "26%"]]
+    assert cells(described(rows)) == shown
+
+
+def test_limits_and_p_values_have_no_mean_over_collections() -> None:
+    rows = [
+        {"collection": name, "alpha": 0.05, "mean": mean, "mean_low": 0.1, "p": 0.5, "share": 0.5}
+        for name, mean in (("a", 0.25), ("b", 0.75))
+    ]
+    means = averages(described(rows)).to_dict("records")
+    assert means == [{"collection": "mean of 2", "alpha": 0.05, "mean": 0.5, "share": 0.5}]
+
+
+def test_limits_belong_to_the_estimate_at_the_same_label() -> None:
+    dims = ("coefficient",)
+    known = [*variables(dims, "estimate", value="x"), *limits("value", dims, "1", "{} limit")]
+    sources = {f"{k}{end}": f"value{end}[{k}]" for k in "ab" for end in ("", "_low", "_high")}
+    traits = traits_of(sources, {variable.name: variable for variable in known})
+    assert traits["of"] == {f"{k}{end}": k for k in "ab" for end in ("_low", "_high")}
+
+
+def test_json_has_no_number_that_is_not_finite() -> None:
+    frame = pd.DataFrame({"t": [float("inf"), float("nan"), 1.5]})
+    assert render(frame, "json").count("null") == 2
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+@pytest.mark.parametrize("n_rows", [0, ROWS_AT_ONCE, 2 * ROWS_AT_ONCE + 5])
+def test_the_parts_of_data_are_the_data(form: str, n_rows: int) -> None:
+    values = np.random.default_rng(1).random(n_rows)
+    frame = pd.DataFrame({"name": ['a,"b"\nc'] * n_rows, "value": values})
+    parts = list(render_parts(frame, form))
+    assert len(parts) == max(1, -(-n_rows // ROWS_AT_ONCE))
+    assert "\n".join(parts) == render(frame, form)
+
+
+@pytest.mark.parametrize("width", [20, 30, 50])
+def test_a_table_is_never_wider_than_the_terminal(width: int) -> None:
+    columns = {"run": ["a" * 40, "b"], "gain": ["auto"] * 2, "mean": [0.5, 0.25]}
+    frame = pd.DataFrame(columns | {f"further {k}": [1.5, 2.5] for k in range(9)})
+    lines = render(frame, "text", width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert any("left out" in line for line in lines)

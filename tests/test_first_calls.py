@@ -47,7 +47,7 @@ def test_topics_are_found_from_the_variances_of_a_cube(cube: xr.Dataset) -> None
 
 
 def test_what_people_look_for_is_listed() -> None:
-    assert {"report", "latex", "markdown", "figure", "table", "findings"} <= set(dir(sc))
+    assert {"report", "latex", "markdown", "figure", "table"} <= set(dir(sc))
 
 
 def test_a_cube_of_one_metric_works_where_a_cube_does(cube: xr.Dataset) -> None:

@@ -84,15 +84,11 @@ class Correlation(TableAnalysis):
     def comparisons(self, table: Table) -> IntArray:
         """Return positions of metric, gain, metric, gain: int64 (comparison, 4); metrics first."""
         n_metrics, n_gains = len(table.metrics), len(table.gains)
-        of_gains = list(combinations(range(n_gains), 2))
+        of_metrics, of_gains = (list(combinations(range(n), 2)) for n in (n_metrics, n_gains))
         if not self.every_gain:
             of_gains = of_gains[: n_gains - 1]
-        compared = [
-            (i, gain, j, gain)
-            for gain in range(n_gains)
-            for i, j in combinations(range(n_metrics), 2)
-        ]
         with_gains = np.flatnonzero(table.uses_gains).tolist()
+        compared = [(i, gain, j, gain) for gain in range(n_gains) for i, j in of_metrics]
         compared += [(metric, a, metric, b) for metric in with_gains for a, b in of_gains]
         if not compared:
             raise BadPlan(
@@ -108,10 +104,10 @@ class Correlation(TableAnalysis):
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         compared = self.comparisons(table)
         above = above_by_cell(table)
-        coefficients, counts = self.coefficients(table, above, compared)
-        if len(table.runs) < MIN_RUNS:
-            coefficients = {name: np.full(len(compared), np.nan) for name in coefficients}
-        values = coefficients | counts
+        values = self.coefficients(table, above, compared)
+        for array in values.values():
+            if len(table.runs) < MIN_RUNS and array.dtype.kind == "f":
+                array[:] = np.nan
         values["exceeds_one"] = values["tau_high"] > 1
         values["marked"] = values["exceeds_one"] if self.bold is None else values["tau"] > self.bold
         values["of_metrics"] = compared[:, 0] != compared[:, 2]
@@ -126,9 +122,7 @@ class Correlation(TableAnalysis):
         coords |= {QUARTILE: list(QUARTILES), names.SYSTEM: np.arange(len(table.runs)) + 1}
         return table.dataset(VARIABLES, values | in_order(table, above), coords, attrs)
 
-    def coefficients(
-        self, table: Table, above: IntArray, compared: IntArray
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    def coefficients(self, table: Table, above: IntArray, compared: IntArray) -> dict[str, Any]:
         """Return coefficients with limits, and counts of pairs of runs, (comparison,) each."""
         from scipy.special import ndtr
 
@@ -137,12 +131,8 @@ class Correlation(TableAnalysis):
         tau, untied, difference = pairs.tau_a()[at], pairs.untied[at], pairs.difference[at]
         left_out = [concordance(above_by_cell(part)).tau_a()[at] for part in table.tables_left_out]
         low, high = jackknife.limits(tau, np.array(left_out), "atanh", self.confidence)
-        counts = {
-            "concordant": (untied + difference) // 2,
-            "discordant": (untied - difference) // 2,
-            "tied_pairs": pairs.n_pairs - untied,
-        }
-        orders = zip(counts["concordant"].tolist(), counts["discordant"].tolist(), strict=True)
+        concordant, discordant = (untied + difference) // 2, (untied - difference) // 2
+        orders = zip(concordant.tolist(), discordant.tolist(), strict=True)
         error = null_error(n_runs)
         z = np.abs(tau) / error
         margin = NormalDist().inv_cdf((1 + self.confidence) / 2) * error
@@ -158,7 +148,10 @@ class Correlation(TableAnalysis):
             "p_exact": np.array([exact_p(n_runs, *pair) for pair in orders]),
             "tau_low": tau - margin,
             "tau_high": tau + margin,
-        }, counts
+            "concordant": concordant,
+            "discordant": discordant,
+            "tied_pairs": pairs.n_pairs - untied,
+        }
 
 
 def above_by_cell(table: Table) -> IntArray:

@@ -149,7 +149,7 @@ def _label_order(shared: BoolArray, n_units: int) -> IntArray:
 
 
 def _label_counts(cube: xr.Dataset, judge: int) -> IntArray:
-    """Return counts of labels, (topic, level, level); no documents if labels are not known."""
+    """Return counts of labels, (topic, level, level); no documents without labels."""
     if names.LABEL_COUNTS in cube:
         return np.asarray(cube[names.LABEL_COUNTS].values[judge])
     return np.zeros((cube.sizes[names.TOPIC], 1, 1), np.int64)

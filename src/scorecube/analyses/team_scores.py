@@ -109,8 +109,7 @@ def judged_runs(
     lists, documents = lists_of(cube, pools, lowest)
     scores = list_scores(measures, lists, pools.n_judged)
     by_rule = np.isnan(scores) != np.isnan(stored)
-    rules = cube.attrs.get("no_relevant"), cube.attrs.get("missing_topic")
-    if rules[0] == "zero" or rules[1] == "nan":
+    if cube.attrs.get("no_relevant") == "zero" or cube.attrs.get("missing_topic") == "nan":
         scores[by_rule] = stored[by_rule]
     equal = np.isclose(scores, stored, rtol=0, atol=TOLERANCE, equal_nan=True).all(axis=(1, 2))
     if not equal.all():
@@ -145,10 +144,9 @@ def judged_runs(
 
 def metrics_of(cube: xr.Dataset) -> list[Metric]:
     """Return the metrics of a cube; refuse those that are not computed from levels."""
-    labels = labels_of(cube, names.METRIC)
-    metrics = [metric for metric in map(parse_known, labels) if isinstance(metric, Metric)]
-    if len(metrics) < len(labels):
-        imported = [label for label in labels if not isinstance(parse_known(label), Metric)]
+    parsed = [parse_known(label) for label in labels_of(cube, names.METRIC)]
+    metrics = [metric for metric in parsed if isinstance(metric, Metric)]
+    if imported := [name for name in parsed if isinstance(name, str)]:
         raise BadPlan(
             f"{', '.join(imported)}: imported scores cannot be computed again; "
             f"leave them out of {option('metrics')}",

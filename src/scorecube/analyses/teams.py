@@ -98,19 +98,17 @@ class Teams(TableAnalysis):
         return judged_runs(cube, pools, self.keep_unpooled, notes)
 
     def notes(self, table: Any) -> list[str]:
-        teams, n_topics = table.pools.teams, len(table.topics)
+        teams = table.pools.teams
         if len(teams) < 2:
             raise BadPlan(
                 f"there is only one team, {teams[0]}: leaving teams out needs at least 2; "
                 f"name teams with {option('teams')}"
             )
-        for name, sizes, most, of in (
-            ("leave", self.leave, len(teams) - 1, f"{len(teams)} teams"),
-            ("topic_sizes", self.topic_sizes, n_topics, f"{n_topics} topics"),
-        ):
-            if max(sizes or (0,)) > most:
-                found = f"{option(name, max(sizes or ()))} of {of}"
-                raise BadPlan(f"{found}: at most {most} are possible", option=name)
+        most = {"leave": len(teams) - 1, "topic_sizes": len(table.topics)}
+        for name, sizes in (("leave", self.leave), ("topic_sizes", self.topic_sizes)):
+            if sizes and max(sizes) > most[name]:
+                found = option(name, max(sizes))
+                raise BadPlan(f"{found}: at most {most[name]} are possible", option=name)
         return list(table.notes)
 
     def leaves(self, table: JudgedRuns) -> tuple[int, ...]:

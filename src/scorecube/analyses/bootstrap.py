@@ -18,7 +18,7 @@ from scorecube.analyses.pairs import TILE, PairTest, drawn_counts
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
 from scorecube.kernels.random.draws import bootstrap_samples
-from scorecube.kernels.tails import ROUNDING, differences_at, largest, studentised
+from scorecube.kernels.tails import ROUNDING, differences_at, largest, studentised, widest
 
 FEW_TOPICS = 25
 """Topics below which a warning is printed."""
@@ -73,11 +73,12 @@ class Bootstrap(PairTest):
             totals, squares, statistics = z.sum(axis=1), z * z, room[: len(z)]
             np.matmul(squares, counts, out=statistics)
             edges = observed(totals, squares.sum(axis=1), n) * (1 - ROUNDING)
-            extremes = np.empty((2, len(z)))
-            studentised(tile, sums, (totals, edges), n, statistics, extremes)
-            reached[place] = extremes[0]
+            of_tile, most = np.empty(len(z), np.int32), np.empty(len(z))
+            studentised(tile, sums, (totals, edges), n, statistics, of_tile)
+            reached[place] = of_tile
+            widest(tile, sums, totals, most)
             # In no trial of the other pairs is the difference as large.
-            beyond = np.flatnonzero(extremes[1] > needed.min())
+            beyond = np.flatnonzero(most > needed.min())
             if len(beyond):
                 chosen = tile[0][beyond], tile[1][beyond]
                 moved, rows = np.empty(len(beyond)), statistics[beyond]

@@ -35,7 +35,7 @@ MODERATION = 4.0
 """Weight of the median variance of all pairs beside a pair's own. Measured: family-wise error at
 most .062 over 36 truths, and the most power."""
 TILE, TRIALS_AT_ONCE = 128, 512
-"""Pairs and trials that are computed together; results do not depend on them."""
+"""Pairs that are observed, and trials that are computed together; results do not depend on them."""
 FEW_TOPICS = 25
 """Number of topics below which error rates are not known."""
 
@@ -213,27 +213,24 @@ def maxima_block(
 
 
 def count_maxima(
-    table: Table, cell: int, counts: list[FloatArray], family: Family, counted_in: tuple[Any, Any]
+    table: Table, cell: int, counts: list[FloatArray], family: Family, found: tuple[Any, Any]
 ) -> None:
     """Take the pairs of a family into the largest statistics of some trials.
 
     counts: Of `drawn_counts`.
-    counted_in: largest, float64 (trial,), changed, and reached, int64 (pair,), added to.
+    found: largest, float64 (trial,), changed, and reached, int64 (pair,), added to.
     """
     (first, second, totals, edges), units = family.ascending, table.units[cell]
-    parts = [np.ascontiguousarray(units[:, part.units]) for part in table.strata]
-    sums = np.stack([part @ drawn for part, drawn in zip(parts, counts, strict=True)])
-    sizes = np.array([(part.size(), part.weight) for part in table.strata], float)
-    tile, (largest, reached) = max(8, TILE // len(parts)), counted_in
-    squares = np.empty((len(parts), tile, counts[0].shape[1]))
-    for low in range(0, len(first), tile):
-        place = slice(low, min(low + tile, len(first)))
-        runs = first[place], second[place]
-        for k, part in enumerate(parts):
-            z = part[runs[0]] - part[runs[1]]
-            np.matmul(z * z, counts[k], out=squares[k, : len(z)])
-        observed = totals[:, place], edges[place]
-        running_maxima(runs, sums, squares, observed, sizes, family.added, largest, reached[place])
+    parts = zip(table.strata, counts, strict=True)
+    sums = np.stack([units[:, part.units] @ drawn for part, drawn in parts])
+    by_trial = np.ascontiguousarray(np.concatenate(counts).T, np.int32)
+    starts = np.array([0, *(part.units.stop for part in table.strata)])
+    weights = np.array([part.weight for part in table.strata])
+    observed, of_pairs = (totals, edges), (found[0], found[1][: len(first)])
+    collections = starts, weights
+    running_maxima(
+        (first, second), units, sums, by_trial, observed, collections, family.added, of_pairs
+    )
 
 
 def critical_value(largest: FloatArray, alpha: float) -> float:
@@ -259,4 +256,4 @@ def notes_on_few(table: Table) -> list[str]:
 def block_bytes(table: Table) -> float:
     """Return the memory of a block."""
     n_runs, n_units = len(table.runs), table.sizes.size
-    return 8.0 * TRIALS_AT_ONCE * (3 * TILE + 2 * n_runs + n_units) + 2.0 * table.nbytes
+    return 8.0 * TRIALS_AT_ONCE * (2 * n_runs + 2 * n_units) + 2.0 * table.nbytes

@@ -9,6 +9,7 @@ from scorecube.kernels.arrays import (
     Float64Array2,
     Float64Array3,
     Int32Array1,
+    Int32Array2,
     Int64Array1,
 )
 from scorecube.kernels.jit import compiled
@@ -20,51 +21,87 @@ ROUNDING = 1e-12
 @compiled
 def running_maxima(
     runs: tuple[Int32Array1, Int32Array1],
+    units: Float64Array2,
     sums: Float64Array3,
-    squares: Float64Array3,
+    counts: Int32Array2,
     observed: tuple[Float64Array2, Float64Array1],
-    sizes: Float64Array2,
+    collections: tuple[Int64Array1, Float64Array1],
     added: float,
-    largest: Float64Array1,
-    reached: Int64Array1,
+    found: tuple[Float64Array1, Int64Array1],
 ) -> None:
     """Take the statistics of some pairs into the largest ones of trials, pair by pair.
 
     A statistic is error^2 / (variance + added): the squared error of the mean difference over its
-    squared standard error, of the weighted mean over collections.
+    squared standard error, of the weighted mean over collections. Only where error^2 / added is
+    larger than the largest statistic so far, which is rare, the variance is computed.
 
     runs: int32 (pair,): first and second run.
-    sums: float64 (collection, run, trial): sums of the scores of a resample, integers.
-    squares: float64 (collection, pair, trial): sums of squared differences, integers.
+    units: float64 (run, unit): scores, integers; units of a collection follow each other.
+    sums: float64 (collection, run, trial): sums of the scores of a resample.
+    counts: int32 (trial, unit): how often a resample draws a unit.
     observed: Sums of differences, float64 (collection, pair), and the least statistic that reaches
         the observed one, float64 (pair,), in ascending order.
-    sizes: float64 (collection, 2): number of units, and weight.
-    largest: float64 (trial,): largest statistic so far, changed.
-    reached: int64 (pair,): added the trials whose largest statistic so far reaches the observed one.
+    collections: First unit of each, int64 (collection + 1,) with the end, and weights, float64.
+    found: The largest statistic of each trial so far, float64 (trial,), changed, and the trials in
+        which it reaches that of a pair, int64 (pair,), added to.
     """
-    (first, second), (totals, edges) = runs, observed
-    n_trials = largest.shape[0]
-    errors, variances = np.empty(n_trials), np.empty(n_trials)
+    (first, second), (totals, edges), (starts, weights) = runs, observed, collections
+    (largest, reached), n_trials = found, sums.shape[2]
+    errors, squares = np.empty(n_trials), np.empty(units.shape[1], np.int64)
+    least = added * (1.0 - ROUNDING)
     for pair in range(first.shape[0]):
+        x, y = first[pair], second[pair]
         for trial in range(n_trials):
-            errors[trial], variances[trial] = 0.0, 0.0
-        for k in range(sums.shape[0]):
-            x, y, row = sums[k, first[pair]], sums[k, second[pair]], squares[k, pair]
-            n, weight, total = sizes[k, 0], sizes[k, 1], totals[k, pair]
-            of_sum, of_spread = weight / n, weight * weight / (n * (n - 1.0))
+            errors[trial] = 0.0
+        for k in range(weights.shape[0]):
+            n, total, of_x, of_y = (
+                starts[k + 1] - starts[k],
+                totals[k, pair],
+                sums[k, x],
+                sums[k, y],
+            )
+            of_sum, tie = weights[k] / n, float(n)
             for trial in range(n_trials):
-                drawn = x[trial] - y[trial]
-                moved = drawn - total
+                moved = of_x[trial] - of_y[trial] - total
                 # A difference of sums of at most n units is a tie.
-                errors[trial] += of_sum * (moved if abs(moved) > n else 0.0)
-                spread = row[trial] - drawn * drawn / n
-                variances[trial] += of_spread * (spread if spread > ROUNDING * row[trial] else 0.0)
+                errors[trial] += of_sum * (moved if abs(moved) > tie else 0.0)
+        candidates = np.int32(0)
+        for trial in range(n_trials):
+            error = errors[trial]
+            candidates = np.int32(candidates + (error * error > largest[trial] * least))
+        if candidates > 0:
+            for unit in range(units.shape[1]):
+                apart = np.int64(units[x, unit] - units[y, unit])
+                squares[unit] = apart * apart
+            for trial in range(n_trials):
+                error = errors[trial]
+                if error * error > largest[trial] * least:
+                    variance = 0.0
+                    for k in range(weights.shape[0]):
+                        n, drawn = starts[k + 1] - starts[k], sums[k, x, trial] - sums[k, y, trial]
+                        of_spread = weights[k] * weights[k] / (n * (n - 1.0))
+                        drawn_counts = counts[trial, starts[k] : starts[k + 1]]
+                        of_units = squares[starts[k] : starts[k + 1]]
+                        variance += of_spread * spread_of(of_units, drawn_counts, drawn)
+                    spread = variance + added
+                    value = error * error / spread if spread > 0.0 else 0.0
+                    largest[trial] = max(largest[trial], value)
         edge, count = edges[pair], np.int32(0)
         for trial in range(n_trials):
-            spread, error = variances[trial] + added, errors[trial]
-            value = error * error / spread if spread > 0.0 else 0.0
-            above = largest[trial]
-            above = value if value > above else above
-            largest[trial] = above
-            count = np.int32(count + (above >= edge))  # 32 bits let the compiler vectorise the loop
+            count = np.int32(count + (largest[trial] >= edge))
         reached[pair] += count
+
+
+@compiled
+def spread_of(squares: Int64Array1, counts: Int32Array1, drawn: float) -> float:
+    """Return the sum of squares about the mean of a resample, 0 where it is rounding.
+
+    squares: int64 (unit,): squared differences.
+    counts: int32 (unit,): how often a unit is drawn.
+    drawn: Sum of the differences.
+    """
+    total = np.int64(0)
+    for unit in range(squares.shape[0]):
+        total += squares[unit] * np.int64(counts[unit])
+    spread = total - drawn * drawn / squares.shape[0]
+    return spread if spread > ROUNDING * total else 0.0

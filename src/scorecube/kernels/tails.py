@@ -26,7 +26,7 @@ def studentised(
     observed: tuple[Float64Array1, Float64Array1],
     n: float,
     statistics: Float64Array2,
-    extremes: Float64Array2,
+    reached: Int32Array1,
 ) -> None:
     """Turn the sums of squared differences of resamples into squared t, up to a factor.
 
@@ -39,30 +39,51 @@ def studentised(
         ones, float64 (pair,).
     n: Units of a resample; a difference of sums of at most n is none.
     statistics: float64 (pair, trial): sums of squared differences, overwritten with the statistics.
-    extremes: float64 (2, pair), written: trials that reach the observed statistic, and the largest
-        difference of sums less the observed one.
+    reached: int32 (pair,), written: trials that reach the observed statistic.
     """
     (first, second), (centres, edges) = pairs, observed
-    n_trials, widest = statistics.shape[1], np.empty(CHUNK)
     for pair in range(edges.shape[0]):
         x, y = sums[first[pair]], sums[second[pair]]
         centre, edge, row, count = centres[pair], edges[pair], statistics[pair], np.int32(0)
+        for trial in range(row.shape[0]):
+            drawn = x[trial] - y[trial]
+            moved = drawn - centre
+            moved = moved if abs(moved) > n else 0.0
+            spread = row[trial] - drawn * drawn / n
+            extreme = math.inf if moved != 0.0 else 0.0
+            value = moved * moved / spread if spread > ROUNDING * row[trial] else extreme
+            row[trial] = value
+            count = np.int32(count + (value >= edge))  # 32 bits let the compiler vectorise the loop
+        reached[pair] = count
+
+
+@compiled
+def widest(
+    pairs: tuple[Int32Array1, Int32Array1],
+    sums: Float64Array2,
+    centres: Float64Array1,
+    found: Float64Array1,
+) -> None:
+    """Write the largest absolute difference of sums, less the observed one, of any trial.
+
+    found: float64 (pair,), written; other arguments are those of `studentised`.
+    """
+    (first, second), n_trials = pairs, sums.shape[1]
+    largest_of_lane = np.empty(CHUNK)
+    whole = n_trials - n_trials % CHUNK
+    for pair in range(found.shape[0]):
+        x, y, centre = sums[first[pair]], sums[second[pair]], centres[pair]
         for lane in range(CHUNK):
-            widest[lane] = 0.0
-        for low in range(0, n_trials, CHUNK):
-            for lane in range(min(CHUNK, n_trials - low)):
-                drawn = x[low + lane] - y[low + lane]
-                apart = abs(drawn - centre)
-                moved = apart if apart > n else 0.0
-                square = row[low + lane]
-                spread = square - drawn * drawn / n
-                extreme = math.inf if moved != 0.0 else 0.0
-                value = moved * moved / spread if spread > ROUNDING * square else extreme
-                row[low + lane] = value
-                widest[lane] = apart if apart > widest[lane] else widest[lane]
-                # 32 bits let the compiler vectorise the loop.
-                count = np.int32(count + (value >= edge))
-        extremes[0, pair], extremes[1, pair] = count, widest.max()
+            largest_of_lane[lane] = 0.0
+        for low in range(0, whole, CHUNK):
+            for lane in range(CHUNK):
+                apart = abs(x[low + lane] - y[low + lane] - centre)
+                above = largest_of_lane[lane]
+                largest_of_lane[lane] = apart if apart > above else above
+        for trial in range(whole, n_trials):
+            apart = abs(x[trial] - y[trial] - centre)
+            largest_of_lane[0] = max(largest_of_lane[0], apart)
+        found[pair] = largest_of_lane.max()
 
 
 @compiled

@@ -13,6 +13,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube import names
 from scorecube.analyses.entry import cubes_of
+from scorecube.analyses.plan import cube_digest
 from scorecube.analyses.table import Table, make_table
 from scorecube.collection.arguments import as_cube
 from scorecube.errors import BadInput, BadName, BadPlan
@@ -157,7 +158,7 @@ def test_many_topics_become_bags_with_the_same_means_and_standard_errors() -> No
     ratio /= values.std(axis=1, ddof=1) / np.sqrt(values.shape[1])
     assert np.abs(ratio - 1).max() < 0.08
     same(make_table(scores_of(values).isel(topic=slice(None, None, -1))), table)
-    assert make_table(scores_of(values), bags=None).scores.shape[2] == 20_011
+    assert make_table(scores_of(values).assign_attrs(bags="none")).scores.shape[2] == 20_011
 
 
 @pytest.mark.parametrize(("n_topics", "n_units"), [(1_400, 1_400), (1_401, 1_000)])
@@ -204,7 +205,7 @@ def test_sums_and_second_moments_of_units_are_integers_however_they_are_added(
 def test_groups_go_into_bags_whole() -> None:
     values = CHANCE.random((2, 6_000))
     labels = [f"g{k // 3:04d}" for k in range(6_000)]
-    table = make_table(scores_of(values, topic_group=("topic", labels)), bags=500)
+    table = make_table(scores_of(values, topic_group=("topic", labels)).assign_attrs(bags=500))
     assert table.scores.shape[2] == 500
     assert set(table.sizes) == {12}
 
@@ -263,3 +264,13 @@ def test_effect_sizes_of_bags_are_those_of_topics() -> None:
         residual = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
         spread = np.sqrt((residual**2).sum() / (2 * 5999))
         assert found["effect_size"] == pytest.approx(differences.mean() / spread, rel=0.1)
+
+
+def test_a_selection_chooses_bags() -> None:
+    values = np.random.default_rng(3).random((2, 1_500))
+    cube = scores_of(values)
+    for bags, n_units in ((1_000, 1_000), (200, 200), ("none", 1_500)):
+        chosen = sc.select(cube, bags=bags)
+        assert make_table(chosen).sizes.size == n_units
+        digest = cube_digest(chosen)
+        assert (digest == cube_digest(cube)) == (bags == 1_000)

@@ -76,7 +76,7 @@ def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
     >>> result["variance"].dims, result["variance"].round(4).values.tolist()
     (('metric', 'gain'), [[0.0579], [0.0608]])
     """
-    table = make_table(cube, missing=missing, bags=None)
+    table = make_table(cube, missing=missing, bags=False)
     n_units = table.sizes.size  # of topics in groups, the groups
     values: dict[str, Any] = {}
     for name, (_, estimate) in ESTIMATES.items():

@@ -138,7 +138,7 @@ def _table(cube: xr.Dataset, topics: BoolArray) -> Table:
         }
     )
     dropped = [names.JUDGEMENTS, names.SETTING, names.USES_SETTINGS]
-    return make_table(part[[names.SCORE]].drop_vars(dropped), bags=None)
+    return make_table(part[[names.SCORE]].drop_vars(dropped), bags=False)
 
 
 def _label_order(shared: BoolArray, n_units: int) -> IntArray:

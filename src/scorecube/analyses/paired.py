@@ -59,7 +59,7 @@ class Paired(OfPairs):
     name: ClassVar[str] = "paired"
     unit: ClassVar[str] = "pairs"
     resamples: ClassVar[bool] = False
-    bags: ClassVar[int | None] = None
+    bags: ClassVar[bool] = False
     examples: ClassVar[tuple[str, ...]] = ("--tests t,wilcoxon",)
 
     tests: tuple[Literal["t", "wilcoxon", "sign", "unpaired"], ...] = option_field(

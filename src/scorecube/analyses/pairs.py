@@ -29,7 +29,7 @@ from scorecube.analyses.pair_results import (
 )
 from scorecube.analyses.protocol import Concat, Max, Part, TableAnalysis, Totals
 from scorecube.analyses.table import Table, make_table
-from scorecube.analyses.units import BAGS, FloatArray
+from scorecube.analyses.units import FloatArray
 from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.schema import Variable
 from scorecube.errors import BadName, BadPlan, counted, nearest
@@ -86,7 +86,8 @@ class OfPairs(TableAnalysis):
     few_binary: ClassVar[bool] = False
     """Whether scores 0 and 1 of few topics are refused: a difference on all of them is no rare
     event, and has an infinite t."""
-    bags: ClassVar[int | None] = BAGS
+    bags: ClassVar[bool] = True
+    """Whether very many topics are drawn in bags."""
     alphas: tuple[float, ...]
     plus_one: bool
     baseline: str | None = None

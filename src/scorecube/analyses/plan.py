@@ -191,6 +191,8 @@ def cube_digest(cube: xr.Dataset) -> str:
     for name in names.ABOUT_METRICS:
         if name in cube.coords:
             hasher.update(f"{name} {cube[name].values.tolist()};".encode())
+    if "bags" in cube.attrs:
+        hasher.update(f"bags {cube.attrs['bags']};".encode())
     # Buffers instead of bytes: arrays are not copied.
     for scores in score_blocks(cube):
         hasher.update(_buffer(scores.astype("<f8", copy=False)))

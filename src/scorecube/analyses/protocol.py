@@ -20,7 +20,7 @@ from scorecube import names
 from scorecube.analyses.described import Described
 from scorecube.analyses.options import doubts_of, options_of
 from scorecube.analyses.table import make_table
-from scorecube.analyses.units import BAGS, units_of
+from scorecube.analyses.units import bags_of, units_of
 from scorecube.errors import BadPlan
 
 Array = np.ndarray[Any, Any]
@@ -157,7 +157,7 @@ class Analysis(Described, ABC):
         """Return what is drawn for a seed, and the unit of each topic: itself, its group or bag."""
         table = with_trials(self.table(cube), trials, seed)
         self.notes(table)
-        unit = units_of(cube, BAGS, []).of_topic
+        unit = units_of(cube, bags_of(cube), []).of_topic
         return self.drawn(table).assign(unit_of_topic=(names.TOPIC, unit), topic=cube[names.TOPIC])
 
     def options(self) -> dict[str, Any]:

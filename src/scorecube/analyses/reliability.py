@@ -91,7 +91,7 @@ class Reliability(TableAnalysis):
     )
 
     def table(self, cube: xr.Dataset) -> Table:
-        return make_table(cube, bags=None)
+        return make_table(cube, bags=False)
 
     def notes(self, table: Table) -> list[str]:
         if min(table.scores.shape[1:]) < 2:

@@ -6,13 +6,14 @@ from typing import Literal
 
 from scorecube.analyses.described import Described
 from scorecube.analyses.options import option_field, options_of
+from scorecube.collection.selection import BAGS
 
 
 @dataclass(frozen=True, kw_only=True)
 class SharedOptions(Described):
     """Declarations of the shared options; the values are passed on by name.
 
-    Those from `metrics` to `by_topic` are described by `scorecube.collection.selection.select`, `trials` and `seed` by
+    Those from `metrics` to `bags` are described by `scorecube.collection.selection.select`, `trials` and `seed` by
     `scorecube.analyse`.
     """
 
@@ -37,6 +38,12 @@ class SharedOptions(Described):
     by_topic: bool = option_field(
         False, "Take topics as independent, also those that come in groups."
     )
+    bags: Literal["none"] | int = option_field(
+        BAGS,
+        "Random bags of more than 1,400 topics, which are resampled; none draws each topic.",
+        minimum=100,
+        maximum=1_400,
+    )
     trials: int | None = option_field(
         None, "Resampling trials; more trials later extend a result.", minimum=1
     )
@@ -53,5 +60,5 @@ class SharedOptions(Described):
 
 SHARED = options_of(SharedOptions)
 """Name -> declaration."""
-SELECTION = ("metrics", "gains", "runs", "topics", "top_runs", "by", "missing", "by_topic")
+SELECTION = ("metrics", "gains", "runs", "topics", "top_runs", "by", "missing", "by_topic", "bags")
 """Options that select a part of a collection."""

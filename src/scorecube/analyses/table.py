@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.analyses.entry import Range, complete_topics, over_repetitions, range_of
 from scorecube.analyses.units import (
-    BAGS,
     FloatArray,
     IntArray,
     Stratum,
+    bags_of,
     groups_left_out,
     unit_scores,
     units_of,
@@ -244,7 +244,7 @@ def make_table(
     metrics: Sequence[Any] | None = None,
     runs: Sequence[str] | None = None,
     missing: Literal["refuse", "drop"] = "refuse",
-    bags: int | None = BAGS,
+    bags: bool = True,
     weights: Mapping[str, float] | None = None,
 ) -> Table:
     """Return the table of one collection, or of several that are joined along topic.
@@ -253,7 +253,7 @@ def make_table(
         coordinate ``collection`` along topic names strata.
     metrics, runs: Labels to keep; None keeps all.
     missing: ``refuse`` missing scores, or ``drop`` their topics.
-    bags: Bags that more than 1,400 topics are put into; None for none.
+    bags: Whether more than 1,400 topics are put into bags, as many as the cube says.
     weights: Weights of collections; 1 for those that it does not name.
 
     Raises
@@ -274,7 +274,7 @@ def make_table(
             )
     distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
     metric_of = np.nonzero(distinct)[0]
-    units = units_of(cube, bags, notes, weights)
+    units = units_of(cube, bags_of(cube) if bags else None, notes, weights)
     scores = unit_scores(cube, distinct, units.of_topic)
     seen = zip(scores.least.tolist(), scores.greatest.tolist(), scores.binary, strict=True)
     ranges = tuple(range_of(cube, k, *of) for k, of in zip(metric_of.tolist(), seen, strict=True))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.analyses.entry import run_slices
 from scorecube.collection.schema import labels_of
+from scorecube.collection.selection import BAGS
 from scorecube.errors import counted
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
@@ -19,9 +20,6 @@ from scorecube.statistics.grid import MOST_TOPICS
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-BAGS = 1_000
-"""Bags of topics, where there are more units than `MOST_TOPICS`: the same estimand, and the same
-standard errors within a few percent."""
 GROUPS_LEFT_OUT, LEAST_LEFT_OUT = 10, 5
 """Groups of units that are left out, and the fewest units of which any are."""
 
@@ -42,6 +40,12 @@ class Stratum(NamedTuple):
     def size(self) -> int:
         """Return the number of units."""
         return int(self.units.stop - self.units.start)
+
+
+def bags_of(cube: xr.Dataset) -> int | None:
+    """Return the number of bags of a cube; None for none."""
+    bags = cube.attrs.get("bags", BAGS)
+    return None if bags == "none" else int(bags)
 
 
 class Units(NamedTuple):

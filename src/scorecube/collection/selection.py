@@ -18,6 +18,10 @@ from scorecube.collection.topic_means import summarise
 from scorecube.errors import BadInput, BadName, BadPlan, nearest, option
 from scorecube.metrics import Metric
 
+BAGS = 1_000
+"""Bags of topics, where there are more units than sums of squares are exact of: the same estimand,
+and the same standard errors within a few percent. Another number is an attribute of a cube."""
+
 
 def select(
     cube: xr.Dataset,
@@ -30,6 +34,7 @@ def select(
     by: Any = None,
     missing: Literal["refuse", "drop"] = "refuse",
     by_topic: bool = False,
+    bags: int | Literal["none"] = BAGS,
 ) -> xr.Dataset:
     """Return part of a cube; None keeps a dim whole.
 
@@ -43,6 +48,9 @@ def select(
         ``drop`` the topics on which any of the kept scores is missing; ``refuse`` leaves them to the analysis, which refuses them.
     by_topic
         Take topics as independent draws, also those that come in groups.
+    bags
+        Random bags that more than 1,400 topics are put into by what resamples them; ``none`` draws
+        topics by themselves.
     top_runs, by
         Keep the runs with the highest mean of metric `by` (first metric by default, first gain setting); ties by run name.
 
@@ -94,7 +102,7 @@ def select(
         result = with_labels(result, {dim: in_order})
     if missing == "drop":
         result = on_complete_topics(result)
-    return result
+    return result if bags == BAGS else result.assign_attrs(bags=bags)
 
 
 def with_labels(cube: xr.Dataset, wanted: Mapping[str, Sequence[str]]) -> xr.Dataset:

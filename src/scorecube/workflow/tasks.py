@@ -275,10 +275,11 @@ def joined_cubes(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr
             option=key,
         )
     joining = {key: options.pop(key) for key in ("missing", "by_topic") if key in options}
-    topics, parts = options.pop("topics", None), {}
+    whole = {key: options.pop(key) for key in ("topics", "bags") if key in options}
+    parts = {}
     for name in group:
         try:
             parts[name] = select(cubes.whole(name), **options)
         except (BadName, BadPlan) as error:
             raise type(error)(f"{name}: {error.marked}", option=error.option) from None
-    return select(join_collections(parts, **joining), topics=topics)
+    return select(join_collections(parts, **joining), **whole)

@@ -250,7 +250,7 @@ def test_default_size(sampling: str, size: int) -> None:
 @pytest.mark.parametrize(
     ("n", "options", "parts"),
     [
-        (5, {"size": 3}, ("two disjoint samples of 3 topics need 6", "only 5", "size=2 or less")),
+        (5, {"size": 3}, ("disjoint samples of 3 topics need 6", "only 5", "size=2 or less")),
         (6, {"size": 4}, ("need 8", "only 6", "sampling='replacement'")),
         (5, {"sampling": "independent", "size": 6}, ("6 topics without replacement", "only 5")),
         (5, {"size": 0}, ("size=0", "at least 1")),

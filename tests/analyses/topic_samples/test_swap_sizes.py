@@ -151,7 +151,7 @@ def test_equal_sizes_are_one_plan() -> None:
     [
         ((), "a list that is not empty"),
         ((0, 3), r"size=\(0, 3\): expected"),
-        ((2, 6), "two disjoint samples of 6"),
+        ((2, 6), "disjoint samples of 6"),
     ],
 )
 def test_impossible_sizes_are_refused(size: Sequence[int], text: str) -> None:

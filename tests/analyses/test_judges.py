@@ -12,13 +12,12 @@ import pandas as pd
 import pytest
 import scipy.stats
 import xarray as xr
-from scorecube.ingest.judge_labels import is_label_table, qrels_of_table
 
 import scorecube as sc
 from scorecube.analyses.judge_comparison import labels as compared_labels
 from scorecube.analyses.units import random_groups
 from scorecube.collection.judgement_sets import judgement_sets
-from scorecube.errors import BadInput, BadPlan
+from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
 from scorecube.statistics.corrected_means import corrected_mean
@@ -187,6 +186,7 @@ def test_the_same_judgements_agree_in_all() -> None:
     result = analyse({"nist": cube, "same": cube}, sc.Judges())
     assert (result["tau"] == 1).all()
     assert result["tau_low"].isnull().all()
+    assert "same" in result.attrs["notes"][0]
     assert (result["bias"] == 0).all()
     assert (result["only_truth"] + result["only_judge"] + result["opposite"] == 0).all()
     assert (result["rank_judge"] == result["rank_truth"]).all()
@@ -346,16 +346,3 @@ def test_judges_of_rankings_in_memory_compare_labels(files: Path) -> None:
     pairs = list(zip(truth.tolist(), labels.loc[truth.index].tolist(), strict=True))
     assert row["n_documents"] == len(pairs) == 360
     assert row["kappa"] == pytest.approx(oracle.kappa(pairs), rel=1e-9)
-
-
-def test_label_tables(tmp_path: Path) -> None:
-    path = tmp_path / "labels.tsv"
-    path.write_text("qid\tdocno\trelevance\n1\td1\t2\n2\td1\t0\n")
-    assert is_label_table(path)
-    assert qrels_of_table(path).levels.tolist() == [2, 0]
-    for line, message in (("1\td1\tgood\n", "level 'good' is not an integer"), ("1\td1\t1\n1\td1\t2\n", "judged twice"), ("1\t\t1\n", "document is missing")):  # fmt: skip
-        path.write_text("qid\tdocno\trelevance\n" + line)
-        with pytest.raises(BadInput, match=message):
-            _ = qrels_of_table(path).tables
-    path.write_text("1 0 d1 2\n")
-    assert not is_label_table(path)

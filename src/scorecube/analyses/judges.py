@@ -117,11 +117,16 @@ class Judges(TableAnalysis):
             names.N_LABELLED: np.array((*self.labels, ALL_SHARED)),
             names.LABEL_STATISTIC: label_array(COEFFICIENTS),
         }
+        unlimited = (np.isnan(values["tau_low"]) & ~np.isnan(values["tau"])).any(axis=0)
+        judges = [judge.name for judge, some in zip(tables.judges, unlimited, strict=True) if some]
+        notes = list(tables.notes)
+        if judges:
+            notes.append(f"No limits where tau is 1 without some topics: {', '.join(judges)}.")
         attrs = {
             "trials": 0,
             "truth": tables.truth,
             "n_runs": len(tables.runs),
-            "notes": list(tables.notes),
+            "notes": notes,
             "alpha": self.alpha,
             "confidence": self.confidence,
         }

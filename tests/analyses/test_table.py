@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -269,7 +269,8 @@ def test_effect_sizes_of_bags_are_those_of_topics() -> None:
 def test_a_selection_chooses_bags() -> None:
     values = np.random.default_rng(3).random((2, 1_500))
     cube = scores_of(values)
-    for bags, n_units in ((1_000, 1_000), (200, 200), ("none", 1_500)):
+    sizes: dict[int | Literal["none"], int] = {1_000: 1_000, 200: 200, "none": 1_500}
+    for bags, n_units in sizes.items():
         chosen = sc.select(cube, bags=bags)
         assert make_table(chosen).sizes.size == n_units
         digest = cube_digest(chosen)

@@ -54,6 +54,7 @@ GONE: dict[str, str] = {
     r"/judges .*/(half_|has_halves|part|preference|has_preference|n_own)": "halves, families",
     r"/judges .*/table .*\.(weights|distance)": "options of labels",
     r"/reliability .*([/.](needed|design_topics|detectable|system_deviation)|jackknife|negative|topics_at_hand|n_runs$|share$|/summary$|components\.n_topics$)": "limits are the jackknife's over topics",
+    r"/reliability .*/unbounded_component$": "nothing shows it",
     r"/variances/n_(runs|topics)$": "attributes",
     r"/teams .*/(topic_kept|n_defined)$": "shared chain, a second count of trials",
     r"/teams .*/(mean_change|mean_change_largest|stayed|change_of_means|largest_change)$": "changes of single runs by teams left out",

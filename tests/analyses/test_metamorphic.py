@@ -77,7 +77,7 @@ NOT_RESAMPLED = {
     "board": ("mean", "rank", "mean_rank", "collection_mean"),
     "unpaired": ("t", "mean", "constant_pairs"),
     "paired": (),
-    "reliability": ("component", "unbounded_component", "ratio", "value", "topics", "curve"),
+    "reliability": ("component", "ratio", "value", "topics", "curve"),
     "correlate": ("tau", "tau_b", "tau_ap", "spearman", "z", "p_value", "p_exact", "tau_low", "tau_high", "concordant", "discordant", "tied_pairs", "mean"),
     "judges": ("tau", "tau_ap", "agree", "only_truth", "only_judge", "opposite", "neither", "mean_truth", "mean_judge", "rank_truth", "rank_judge"),
     "teams": ("own_mean", "own_mean_without", "own_rank", "own_rank_without"),
@@ -92,7 +92,7 @@ ADJUSTED = ("p_value_holm", "p_value_bh")
 WIDTHS = ("difference_low", "difference_high")
 """What depends on the width of the range where few topics differ."""
 SCALED = ("mean_difference", "standard_error", *WIDTHS)
-VARIANCES = ("component", "unbounded_component")
+VARIANCES = ("component",)
 RELIABILITY = (
     *VARIANCES,
     *(

@@ -31,7 +31,6 @@ POINTS = 60
 VARIABLES = read_variables("""
     [metric gain source]
     component | estimate | 1 .5f | variance of a source; 0 for a negative estimate
-    unbounded_component | estimate | 1 .5f | unbiased estimate of the variance
     [metric gain coefficient]
     ratio | estimate | 1 | variance of systems over the error variance of one topic
     ratio_low | low:ratio | 1 | lower limit of the ratio of variances
@@ -110,10 +109,7 @@ class Reliability(TableAnalysis):
         ratio = np.array([ratios(of_cells.T).T for of_cells in variances])
         low, high = limits(ratio[0], ratio[1:], "log")
         points = np.linspace(1, max(2 * n_topics, 1.05 * sizes.max()), POINTS)
-        values: dict[str, Any] = {
-            "unbounded_component": variances[0],
-            "component": np.maximum(variances[0], 0.0),
-        }
+        values: dict[str, Any] = {"component": np.maximum(variances[0], 0.0)}
         # The larger the ratio, the fewer the topics.
         for end, of, of_topics in (
             ("", ratio[0], ratio[0]),

@@ -143,7 +143,7 @@ class Analysis(Described, ABC):
 
     def block_bytes(self, table: Any) -> float:
         """Return the memory of computing a block."""
-        return 4.0 * float(table.nbytes)
+        return 2.0 * float(table.nbytes)
 
     def result_bytes(self, table: Any, combined: float) -> float:
         """Return the memory of the result beside the combined parts, which have so many bytes."""

@@ -185,8 +185,8 @@ def needs_of(prepared: PreparedPlan, workers: int, program: float | None = None)
     program = program_bytes() if program is None else program
     return Needs(
         program=program + (0 if is_loaded(cube) else cube[SCORE].nbytes),
-        # A table has its scores, and these on the grid.
-        held=2.0 * table.nbytes * max(n_groups, 1) + combined,
+        # A table has its scores, and these on the grid; each of n groups leaves out an n-th.
+        held=2.0 * table.nbytes * max(n_groups - 1, 1) + combined,
         block=analysis.block_bytes(table) + 2.0 * of_block,
         workers=workers,
         result=combined + analysis.result_bytes(table, combined),

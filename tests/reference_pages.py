@@ -38,7 +38,7 @@ OFFERED = {
     "Analyses: metrics and required differences": (*("Swap", "Stability", "Correlation"),),
     "Analyses: topics, judges, teams": ("Reliability", "Judges", "Teams"),
     "Numbers of topics": ("topic_set_size", "wcw"),
-    "Results": ("complete", "samples", "table", "figure", "report", "latex", "markdown"),
+    "Results": ("samples", "table", "figure", "report", "latex", "markdown"),
     "Studies": ("open_study", "merge", "ScorecubeError"),
 }
 """What `scorecube` offers, by what people do."""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from scorecube.analyses import Tukey as Tukey
     from scorecube.analyses import Unpaired as Unpaired
     from scorecube.analyses.designs import variances as variances
-    from scorecube.analyses.quantities import complete as complete
     from scorecube.analyses.rank_sets import rank_sets as rank_sets
     from scorecube.collection.many_collections import join_collections as join_collections
     from scorecube.collection.rankings import with_rankings as with_rankings
@@ -63,7 +62,6 @@ _NAMES = {
     "analyses": "Board Bootstrap Correlation Judges Leaderboard MaxT Paired Randomisation "
     "Reliability Stability Swap Teams Tukey Unpaired",
     "analyses.designs": "variances",
-    "analyses.quantities": "complete",
     "analyses.rank_sets": "rank_sets",
     "collection.many_collections": "join_collections",
     "collection.rankings": "with_rankings",

@@ -10,7 +10,7 @@ from scorecube.errors import BadName, did_you_mean
 
 if TYPE_CHECKING:
     from scorecube.analyses.base import Analysis
-    from scorecube.collection.schema import Derived, Variable
+    from scorecube.collection.schema import Variable
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ def load(name: str) -> type[Analysis]:
         return _CLASSES[name]
     if name not in _ENTRIES:
         raise BadName(
-            f"no analysis {name!r}; known: {', '.join(_ENTRIES)}{did_you_mean(name, list(_ENTRIES))}"
+            f"no analysis {name!r}; known: {', '.join(_ENTRIES)}"
+            f"{did_you_mean(name, list(_ENTRIES))}"
         )
     module, _, class_name = _ENTRIES[name].path.partition(":")
     analysis: Any = getattr(import_module(module), class_name)
@@ -121,18 +122,13 @@ def load(name: str) -> type[Analysis]:
 
 
 def variables(name: str) -> tuple[Variable, ...]:
-    """Return what the results of an analysis hold, without importing its kernels; nothing where that is not declared."""
+    """Return what the results of an analysis hold; nothing where that is not declared."""
     return _declared(name, "VARIABLES")
 
 
 def optional(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of variables, each whole or absent, that some options leave out of results of an analysis."""
+    """Return the groups of variables that some options leave out, each whole, of results."""
     return _declared(name, "OPTIONAL")
-
-
-def derived(name: str) -> tuple[Derived, ...]:
-    """Return what follows from the results of an analysis, without importing its kernels."""
-    return _declared(name, "DERIVED")
 
 
 def _declared(name: str, what: str) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -109,46 +109,6 @@ def limits(
         for role, end in (("low", "lower"), ("high", "upper"))
     )
     return low, high
-
-
-@dataclass(frozen=True)
-class Derived:
-    """A quantity that follows from a stored result, and is never stored.
-
-    variable: Its name, dims, unit, meaning and role.
-    make: Computes it from the result: exact dims, with coordinates along those that the result does
-        not have.
-    needs: Variables or attributes of the result, or quantities declared before it, without which it
-        is absent: some options leave them out.
-    unless: Variables or attributes of the result with which it is absent.
-    """
-
-    variable: Variable
-    make: Callable[[xr.Dataset], xr.DataArray]
-    needs: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
-
-
-def derived(
-    make: Callable[[xr.Dataset], xr.DataArray],
-    dims: tuple[str, ...],
-    role: str,
-    units: str = "1",
-    kinds: str = "",
-    *,
-    of: str = "",
-    form: str = "",
-    needs: tuple[str, ...] = (),
-    **long_name: str,
-) -> Derived:
-    """Return a derived quantity.
-
-    make, needs: As of `Derived`.
-    dims, role, units, kinds, of, form: As of `Variable`; kinds by role if empty.
-    long_name: Its meaning, by its name.
-    """
-    (variable,) = variables(dims, role, units, kinds, of=of, form=form, **long_name)
-    return Derived(variable, make, needs)
 
 
 COORDINATES = (

@@ -13,14 +13,9 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.quantities import (
-    declared_variables,
-    quantity,
-    quantity_names,
-    with_quantities,
-)
+from scorecube.analyses import registry
 from scorecube.collection.schema import COORDINATES, Variable, labels_of
-from scorecube.errors import natural_key
+from scorecube.errors import BadName, natural_key
 
 COLLECTION = names.COLLECTION
 LIMITS = ("", "_low", "_high")
@@ -106,7 +101,7 @@ class Table:
         else:
             frame, sources = self._declared(self.part(source))
         known = {each.name: each for each in (*COORDINATES, *self.variables)}
-        known |= declared_variables(str(source.attrs.get("analysis", "")))
+        known |= _declared_variables(source)
         frame.attrs.update(traits_of(sources, known))
         return frame
 
@@ -115,7 +110,7 @@ class Table:
         dims = self.dims.replace("-", "").split()
         by = [name.lstrip("-") for name in self.sort.split()]
         result = _in_natural_order(result, dims)
-        known = {*dims, *result.dims, *result.attrs, *quantity_names(result)}
+        known = {*dims, *result.dims, *result.attrs, *map(str, result.variables)}
         columns = {
             name: source
             for name, (source, optional) in parsed(self.columns).items()
@@ -286,10 +281,15 @@ def _in_natural_order(result: xr.Dataset, dims: Sequence[str]) -> xr.Dataset:
     return result.isel(topic=sorted(range(len(topics)), key=lambda k: natural_key(topics[k])))
 
 
+def _declared_variables(result: xr.Dataset) -> dict[str, Variable]:
+    """Return the declarations of the variables of a result's analysis, by name."""
+    analysis = str(result.attrs.get("analysis", ""))
+    return {variable.name: variable for variable in registry.variables(analysis)}
+
+
 def _with_variables(result: xr.Dataset, wanted: Collection[str]) -> xr.Dataset:
     """Return a result with positions along dims, attributes, and what it lacks, as variables."""
-    result = with_quantities(result, wanted)
-    declared = declared_variables(str(result.attrs.get("analysis", "")))
+    declared = _declared_variables(result)
     for name in sorted({*wanted} - result.variables.keys()):
         if name in result.dims:
             array = xr.DataArray(np.arange(result.sizes[name]), dims=name)
@@ -299,7 +299,8 @@ def _with_variables(result: xr.Dataset, wanted: Collection[str]) -> xr.Dataset:
             dims = declared[name].dims
             array = xr.DataArray(np.nan, {dim: result[dim] for dim in dims}, dims)
         else:
-            array = quantity(result, name)
+            analysis = result.attrs.get("analysis") or "a result"
+            raise BadName(f"no quantity {name!r} of {analysis}")
         result = result.assign({name: array})
     return result
 

@@ -11,8 +11,8 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
+from scorecube.analyses import registry
 from scorecube.analyses.base import Analysis
-from scorecube.analyses.quantities import declared_variables
 from scorecube.collection.run_pairs import positions_of_pairs
 from scorecube.testing import simulate_cube
 
@@ -87,7 +87,7 @@ def test_what_follows_is_there_with_its_dims_and_role(
     results: dict[str, xr.Dataset], name: str
 ) -> None:
     result = results[name]
-    known = declared_variables(result.attrs["analysis"])
+    known = {each.name: each for each in registry.variables(result.attrs["analysis"])}
     for variable in map(str, result.data_vars):
         array, declared = result[variable], known[variable]
         assert array.dims == declared.dims, variable

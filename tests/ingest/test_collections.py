@@ -82,7 +82,7 @@ def imported(scorecube: Cli, data: Path, study: Path, case: Case) -> Any:
     )
     told.remove(f"{study}: {sizes}")
     n_scores = len(metrics) * n_runs * n_topics
-    expected = [f"{missing} of {n_scores} scores are missing, the first is "] if missing else []
+    expected = [f"{missing} of {n_scores} scores are missing"] if missing else []
     kinds = {doubt.partition(":")[0] for doubt in LISTED.get(folder.partition("/")[0], [])}
     others = [line for line in told if line.removeprefix("note: ").partition(":")[0] not in kinds]
     assert [line[: len(text)] for line, text in zip(others, expected, strict=True)] == expected

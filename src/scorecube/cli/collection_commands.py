@@ -104,22 +104,17 @@ def lines_on_topics(rankings: xr.Dataset, cube: xr.Dataset) -> list[str]:
     from scorecube.collection.evaluation import EXCLUDED
 
     judged = rankings[N_JUDGED].values.sum(axis=0).tolist()
-    levels = [f"{level}: {count}" for level, count in enumerate(judged) if count or not level]
+    by_level = ", ".join(f"{level}: {n}" for level, n in enumerate(judged) if n or not level)
     lines = [
-        f"judgements: {counted(rankings.sizes[TOPIC], 'topic')}, "
-        f"{counted(sum(judged), 'judged document')}, {sum(judged[1:])} relevant; "
-        f"by level {', '.join(levels)}"
+        f"judgements: {counted(rankings.sizes[TOPIC], 'topic')}, {sum(judged)} judged documents, "
+        f"{sum(judged[1:])} relevant; by level {by_level}"
     ]
     if excluded := cube.attrs.get(EXCLUDED):
-        lines.append(
-            f"{counted(len(excluded), 'topic')} without a relevant document left out: "
-            f"{', '.join(excluded[:10])}"
-        )
+        count, labels = counted(len(excluded), "topic"), ", ".join(excluded[:10])
+        lines.append(f"{count} without a relevant document left out: {labels}")
     if missing := int((rankings[N_RETRIEVED].sel({TOPIC: cube[TOPIC].values}) == 0).sum()):
-        lines.append(
-            f"{counted(missing, 'ranking')} missing (a judged topic that a run lacks): "
-            f"score {cube.attrs['missing_topic']}"
-        )
+        score = cube.attrs["missing_topic"]
+        lines.append(f"{missing} rankings of judged topics are missing in runs: score {score}")
     return lines
 
 
@@ -176,21 +171,8 @@ def import_(
         for collection, cube in cubes.items():
             opened.add(collection, cube=cube, replace=replace)
             notify(f"{study}: {collection}: {sizes_of(cube)}")
-            if line := missing_scores(cube):
-                notify(line)
-
-
-def missing_scores(cube: xr.Dataset) -> str:
-    """Return the number of missing scores and the first of them as text; '' for none."""
-    missing = cube["score"].isnull()
-    if not missing.any():
-        return ""
-    at = {dim: int(k[0]) for dim, k in zip(missing.dims, missing.values.nonzero(), strict=True)}
-    first = cube["score"].isel(at)
-    return (
-        f"{int(missing.sum())} of {missing.size} scores are missing, the first is "
-        f"{first['metric'].item()} of run {first['run'].item()} on topic {first['topic'].item()}"
-    )
+            if missing := int(cube["score"].isnull().sum()):
+                notify(f"{missing} of {cube['score'].size} scores are missing")
 
 
 def fetch(

@@ -5,7 +5,9 @@ Commands import what they need when they run, so that help and completion are fa
 
 from __future__ import annotations
 
+import atexit
 import errno
+import logging
 import os
 import signal
 import sys
@@ -289,4 +291,6 @@ def exit_after(number: int) -> NoReturn:
         f"interrupted{cause}: recorded blocks and results are kept; "
         "rerun the same command to resume"
     )
+    logging.disable()  # of dask, whose folders are gone
+    atexit._run_exitfuncs()  # of multiprocessing, which reports its semaphores as leaked otherwise
     os._exit(128 + number)

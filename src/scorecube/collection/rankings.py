@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -108,20 +107,22 @@ def judge(
             keys = keys.astype(np.float32)
     judged = [(k, qrels.number_of[t]) for k, t in enumerate(run.topics) if t in qrels.number_of]
     lines_of = [run.lines_of[k] for k, _ in judged]
+    run.documents.hashes  # noqa: B018 - of all lines at once
     limit = depth or NO_LIMIT
     _refuse_large(run, np.array([len(lines) for lines in lines_of], np.int64), qrels, limit)
     longest = min(limit, max((len(lines) for lines in lines_of), default=0))
     numbers = np.full((len(qrels.topics), longest), -1, np.int32)
     lengths = np.zeros(len(qrels.topics), np.int32)
     for lines, (_, row) in zip(lines_of, judged, strict=True):
-        ids = [run.documents[line] for line in lines.tolist()]
-        if repeats is not Duplicates.NTCIREVAL and len(set(ids)) < len(ids):
+        texts = run.documents[lines]
+        in_order = np.sort(texts.hashes)
+        may_repeat = bool((in_order[1:] == in_order[:-1]).any())
+        if may_repeat and repeats is not Duplicates.NTCIREVAL:
             kept = _first_lines(run, lines.tolist(), refuse=repeats is Duplicates.ERROR)
-            lines, ids = lines[kept], [ids[k] for k in kept]
-        order_of = _ranked(keys[lines], ids, rule)[:limit]
-        known = np.fromiter(map(qrels.document_numbers[row].get, ids, repeat(-1)), np.int32)
+            lines, texts = lines[kept], texts[np.array(kept)]
+        order_of = _ranked(keys[lines], texts, rule)[:limit]
         lengths[row] = len(order_of)
-        numbers[row, : len(order_of)] = known[order_of]
+        numbers[row, : len(order_of)] = qrels.look_up(row, texts)[order_of]
     table = qrels.level_of_document
     # Number -1 is the last column, that of documents that are not judged.
     levels = table[np.arange(len(table))[:, np.newaxis], numbers]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scorecube.collection.judgements import Qrels, RunLines
+from scorecube.collection.judgements import SPARE, Qrels, RunLines, Texts
 from scorecube.collection.rankings import Duplicates, JudgedRun, judge
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, counted, kind_of, option
@@ -69,12 +69,95 @@ def read_run(path: PathLike, *, run_name: str = "tag", with_ranks: bool = False)
     Raises BadInput: Naming file and line: too few or too many columns, a score or rank that is not a number, two tags in one file, a tag
         or topic that is not UTF-8 or has control characters.
     """
-    content = content_of(path)
-    fields, n_lines = content.split(), content.count(b"\n") + (not content.endswith(b"\n"))
-    numbers: Sequence[int] = range(1, n_lines + 1)
-    # Lines of six fields, if the second is the same in all of them; any other file is read line by line.
-    if len(fields) != 6 * n_lines or fields[1::6].count(fields[1]) != n_lines:
-        numbers, fields = _six_fields(path)
+    columns = split_lines(content_of(path), 6)
+    if (
+        columns is None or not columns[1].equal(columns[1][:1]).all()
+    ):  # a damaged file has other second fields
+        return _read_plainly(path, run_name, with_ranks)
+    topics, _, documents, ranks, scores, tags = columns
+    if run_name == "tag" and not tags.equal(tags[:1]).all():
+        return _read_plainly(path, run_name, with_ranks)
+    numbers = range(1, len(tags) + 1)
+    name = _name_of(path, run_name, tags[0], 1)
+    changes = np.flatnonzero(~topics[1:].equal(topics[:-1])) + 1
+    starts = np.concatenate([[0], changes])
+    labels, of = numbered_topics([topics[k] for k in starts.tolist()], path, (starts + 1).tolist())
+    topic_of = np.repeat(of, np.diff(starts, append=len(topics)))
+    return RunLines(
+        name,
+        str(path),
+        labels,
+        topic_of,
+        documents,
+        _decimals(scores, "score", path),
+        _decimals(ranks, "rank", path) if with_ranks else np.empty(0),
+        numbers,
+    )
+
+
+def split_lines(content: bytes, width: int) -> list[Texts] | None:
+    """Return the fields of lines by column, if all lines have as many fields and none is empty; None for other files."""
+    text = np.frombuffer(content, np.uint8)
+    edges = np.flatnonzero(np.diff(IS_BLANK[text], prepend=True, append=True))
+    starts, stops = edges[0::2], edges[1::2]
+    lines = np.flatnonzero(text == NEWLINE)
+    n_lines, rest = divmod(len(starts), width)
+    if rest or not n_lines or len(lines) not in (n_lines, n_lines - 1):
+        return None
+    starts, stops = starts.reshape(n_lines, width), stops.reshape(n_lines, width)
+    first, last = (np.searchsorted(lines, starts[:, k]) for k in (0, -1))
+    if (first != np.arange(n_lines)).any() or (last != first).any():
+        return None
+    whole = content + bytes(SPARE)
+    return [Texts(whole, starts[:, k].copy(), stops[:, k].copy()) for k in range(width)]
+
+
+NEWLINE = 10
+IS_BLANK = np.zeros(256, bool)
+IS_BLANK[[9, 10, 11, 12, 13, 32]] = True
+MOST_DIGITS = 15
+"""Digits of a decimal number that, divided by a power of ten, has the nearest double with one rounding."""
+
+
+def _decimals(fields: Texts, what: str, path: PathLike) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the numbers in fields, a line each (BadInput for what is none); see `finish`."""
+    text = np.frombuffer(fields.whole, np.uint8)
+    signs = text[fields.starts]
+    starts = fields.starts + np.isin(signs, np.frombuffer(b"+-", np.uint8))
+    lengths = fields.stops - starts
+    digits, power, n_digits = (np.zeros(len(fields), np.int64) for _ in range(3))
+    plain, after = (lengths > 0) & (lengths <= MOST_DIGITS + 1), np.zeros(len(fields), bool)
+    for k in range(int(lengths.max(where=plain, initial=0))):
+        letters, here = text[starts + np.minimum(k, lengths)].astype(np.int64) - 48, k < lengths
+        is_digit, is_point = here & (letters >= 0) & (letters <= 9), here & (letters == -2)
+        digits = np.where(is_digit, digits * 10 + letters, digits)
+        n_digits += is_digit
+        power += is_digit & after
+        plain &= ~here | is_digit | (is_point & ~after)
+        after |= is_point
+    plain &= (n_digits > 0) & (n_digits <= MOST_DIGITS)
+    values = np.where(signs == ord("-"), -1.0, 1.0) * digits / 10.0 ** np.where(plain, power, 0)
+    others = np.flatnonzero(~plain)
+    values[others] = finish(
+        [fields[k] for k in others.tolist()],
+        what,
+        path,
+        (others + 1).tolist(),
+        is_finite=what == "rank",
+    )
+    return values
+
+
+def _name_of(path: PathLike, run_name: str, tag: bytes, line: int) -> str:
+    """Return the name of a run."""
+    if run_name == "tag":
+        return label_text(tag, "run tag", path, line)
+    return label_text(os.fsencode(bare_name(path)), "file name", path)
+
+
+def _read_plainly(path: PathLike, run_name: str, with_ranks: bool) -> RunLines:
+    """Read a run file line by line, or say what is wrong with it."""
+    numbers, fields = _six_fields(path)
     tags = fields[5::6]
     if run_name == "tag" and tags.count(tags[0]) != len(tags):
         other = next(k for k, tag in enumerate(tags) if tag != tags[0])
@@ -84,10 +167,7 @@ def read_run(path: PathLike, *, run_name: str = "tag", with_ranks: bool = False)
             path,
             numbers[other],
         )
-    named = (
-        (tags[0], "run tag") if run_name == "tag" else (os.fsencode(bare_name(path)), "file name")
-    )
-    name = label_text(*named, path, numbers[0] if run_name == "tag" else None)
+    name = _name_of(path, run_name, tags[0], numbers[0])
     ranks = fields[3::6] if with_ranks else []
     return _run_lines(name, path, fields[0::6], fields[2::6], fields[4::6], ranks, numbers)
 
@@ -126,7 +206,7 @@ def _run_lines(
         str(path),
         labels,
         topic_of,
-        documents,
+        Texts.of(documents),
         finish(scores, "score", path, numbers),
         finish(ranks, "rank", path, numbers, is_finite=True),
         numbers,
@@ -174,8 +254,10 @@ def finish(
 
 
 def _has_marks(values: Sequence[Any]) -> bool:
-    texts = [value for value in values if isinstance(value, bytes)]
-    return b"_" in b" ".join(texts) or any(isinstance(value, str) for value in values)
+    """Return whether numbers may be spelled as those of Python, which trec_eval does not read."""
+    if len(values) and type(values[0]) is bytes:  # all are fields of a file
+        return b"_" in b" ".join(values)
+    return any(isinstance(value, str) for value in values)
 
 
 def number_in(value: Any) -> float | None:
@@ -238,7 +320,9 @@ def read_lists(source: RankedLists) -> RunLines:
     place = {topic.encode(): k for k, topic in enumerate(names)}
     topic_of = np.array([place[topic] for topic in topics], np.int32)
     first = str(source.files[0][1])
-    return RunLines(source.name, first, names, topic_of, documents, -ranks, ranks, numbers)
+    return RunLines(
+        source.name, first, names, topic_of, Texts.of(documents), -ranks, ranks, numbers
+    )
 
 
 def run_sources(

@@ -16,7 +16,7 @@ from scorecube.analyses.units import GROUPS_LEFT_OUT, LEAST_LEFT_OUT, random_gro
 from scorecube.kernels.ranks import concordance, tau_ap
 from scorecube.statistics.corrected_means import CorrectedMean, corrected_mean
 from scorecube.statistics.grid import EQUAL
-from scorecube.statistics.intervals import guarded_estimates
+from scorecube.statistics.intervals import difference_limits, guarded_estimates
 from scorecube.statistics.label_agreement import label_coefficients
 from scorecube.statistics.paired_tests import classical_p_values
 
@@ -107,17 +107,11 @@ def bias_limits(rows: Any, truth: Table, cell: int, binary: bool, confidence: fl
 
     rows: float64 (row, unit): differences of scores.
     """
-    from scipy.special import stdtrit
-
     ends = truth.ranges[cell]
     width = None if ends is None else ends[1] - ends[0]
     found = guarded_estimates(rows, truth.sizes, width, binary=binary)
-    half = float(stdtrit(found.freedom, (1 + confidence) / 2)) * found.error
-    most = np.inf if width is None else width
     mean = np.average(rows, axis=1, weights=truth.sizes)
-    return np.array(
-        [mean, np.maximum(found.mean - half, -most), np.minimum(found.mean + half, most)]
-    )
+    return np.array([mean, *difference_limits(found, width, confidence)])
 
 
 def corrections(judged: JudgedTable, sizes: Sequence[int], confidence: float) -> Values:

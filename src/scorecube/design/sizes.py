@@ -22,9 +22,7 @@ from scorecube.errors import BadPlan, option
 METHODS, MODES = ("anova", "t", "ci"), ("exact", "sakai")
 ROUTES = ("ci", "anova-tool", "anova-exact")
 NO_VARIANCE = "a variance of 0 needs no topics at all; 2 are the smallest number possible"
-NO_CONSTANTS = (
-    "Nagata's constants are for alpha 0.05 or 0.01 with beta 0.2 or 0.1; else it is exact"
-)
+NO_CONSTANTS = "Nagata's constants are for alpha 0.05 or 0.01, beta 0.2 or 0.1; else it is exact"
 
 
 def topic_set_size(

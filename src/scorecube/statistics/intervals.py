@@ -9,7 +9,7 @@ coverage.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,10 +37,10 @@ class Sample(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A mean, its standard error and the degrees of freedom of that."""
+    """A mean, its standard error and the degrees of freedom of that; of many pairs (pair,)."""
 
-    mean: float
-    error: float
+    mean: Any
+    error: Any
     freedom: float
 
     def t(self, confidence: float) -> float:
@@ -151,20 +151,10 @@ def guarded_estimate(samples: Sequence[Sample], width: float | None, *, binary: 
     return estimate(samples, (-width, width))
 
 
-def difference_limits(
-    found: Estimate, width: float | None, confidence: float
-) -> tuple[float, float]:
-    """Return limits of a difference of means: t, clipped to the width of the range, if known."""
+def difference_limits(found: Estimate, width: float | None, confidence: float) -> tuple[Any, Any]:
+    """Return limits of differences of means: t, clipped to the width of the range, if known."""
     margin, most = found.t(confidence) * found.error, np.inf if width is None else width
-    return max(found.mean - margin, -most), min(found.mean + margin, most)
-
-
-class Estimates(NamedTuple):
-    """Mean differences and standard errors of pairs, float64 (pair,), and degrees of freedom."""
-
-    mean: FloatArray
-    error: FloatArray
-    freedom: float
+    return np.maximum(found.mean - margin, -most), np.minimum(found.mean + margin, most)
 
 
 def guarded_estimates(
@@ -174,7 +164,7 @@ def guarded_estimates(
     *,
     binary: bool,
     in_bag: float = 1.0,
-) -> Estimates:
+) -> Estimate:
     """Return what `guarded_estimate` does, of the differences of many pairs in one collection.
 
     differences: float64 (pair, unit): mean over the topics of a unit.
@@ -183,7 +173,7 @@ def guarded_estimates(
     freedom = len(sizes) - 1.0
     plain = _means_and_errors(differences, sizes)
     if width is None:
-        return Estimates(*plain, freedom)
+        return Estimate(*plain, freedom)
     ends = np.broadcast_to(np.array([-width, width]), (len(differences), 2))
     padded = np.concatenate([differences, ends], axis=1)
     guarded = _means_and_errors(padded, np.append(sizes, [sizes.mean() / in_bag] * 2))
@@ -194,7 +184,7 @@ def guarded_estimates(
         near = ordered[:, alike - 1 :] <= ordered[:, :FEW] + ALIKE * width
         few = np.asarray(near.any(axis=1))
     mean, error = (np.where(few, a, b) for a, b in zip(guarded, plain, strict=True))
-    return Estimates(mean, error, freedom)
+    return Estimate(mean, error, freedom)
 
 
 def _means_and_errors(scores: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -72,10 +72,10 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("analyses/(pairs|bootstrap|randomisation|tukey)", (EXACT, f"{PAIRS}/test_few_topics.py", f"{PAIRS}/test_baseline.py", f"{PAIRS}/test_properties.py")),
     ("analyses/(reliability|jackknife)", (RELIABILITY,)),
     ("analyses/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),
-    ("analyses/(swap|two_samples)", (SWAP, f"{SAMPLES}/test_swap_closed_form.py", f"{SAMPLES}/test_swap_intervals.py", f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_limits.py", f"{SAMPLES}/test_swap_sizes.py", f"{SAMPLES}/test_swap_command.py")),
+    ("analyses/(swap|two_samples)", (SWAP, f"{SAMPLES}/test_swap_closed_form.py", f"{SAMPLES}/test_swap_intervals.py", f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_limits.py", f"{SAMPLES}/test_swap_sizes.py")),
     ("analyses/paired", (f"{PAIRS}/test_classical.py", f"{PAIRS}/test_equivalence.py", f"{PAIRS}/test_baseline.py")),
     ("analyses/table", ("tests/analyses/test_table.py",)),
-    ("analyses/(leaderboard|leader|board|max_|step_down|rank_sets)", (STEPS, "tests/analyses/test_rank_sets.py", "tests/analyses/test_leaderboard.py", "tests/analyses/test_board.py")),
+    ("analyses/(leaderboard|leader|board|max_|rank_sets)", (STEPS, "tests/analyses/test_rank_sets.py", "tests/analyses/test_leaderboard.py", "tests/analyses/test_board.py")),
     ("analyses/[a-z_]+.py", ("tests/analyses/test_plan.py", "tests/analyses/test_options.py", "tests/cli/test_commands.py")),
 )  # fmt: skip
 """Tests of a module, by the first pattern that its path matches."""
@@ -89,7 +89,7 @@ RELATIONS = "tests/analyses/test_metamorphic.py"
 ANALYSES = (
     ("analyses/judges", "judges"),
     ("analyses/reliability", "reliability"),
-    ("analyses/(leaderboard|leader|board|max_|step_down|rank_sets)", "maxt or leaderboard or board"),
+    ("analyses/(leaderboard|leader|board|max_|rank_sets)", "maxt or leaderboard or board"),
     ("analyses/(swap|stability|two_samples)|kernels/swap", "swap or stability"),
     ("analyses/(correlation|judge)|kernels/ranks", "correlate or judges"),
     ("analyses/team|kernels/lists", "teams"),

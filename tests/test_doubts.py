@@ -60,7 +60,6 @@ def test_it_is_said_at_once_and_later_in_the_same_words(tmp_path: Path, scorecub
     assert doubt in (tmp_path / "x.html").read_text()
 
 
-LARGE = "samples of {0} topics draw each of the 50 topics more than 1,000 times, so that their means hardly differ; did you mean 50, as many as there are?"
 LEVEL = "{} is {} 0.5, as no usual level is; did you mean {}?"
 
 
@@ -68,17 +67,8 @@ def test_doubts_about_options_are_said_at_once_and_kept(tmp_path: Path, scorecub
     study = tmp_path / "study.zarr"
     cube = simulate_cube(n_runs=12, metrics=("AP",))
     open_study(study, mode="a").add("c", cube=cube)
-    words = (
-        "swap",
-        study,
-        "--sampling",
-        "replacement",
-        "--size",
-        50_001,
-        "--confidence",
-        "0.95,.05",
-    )
-    expected = [LEVEL.format("confidence 0.05", "below", 0.95), LARGE.format("50,001")]
+    words = ("swap", study, "--sampling", "replacement", "--size", 50, "--confidence", "0.95,.05")
+    expected = [LEVEL.format("confidence 0.05", "below", 0.95)]
     for further in (["--dry-run"], ["--trials", 10, "--seed", 1]):
         said = scorecube(*words, *further).succeeded().stderr
         assert [line for line in said.splitlines() if ": note: " in line] == [
@@ -90,7 +80,6 @@ def test_doubts_about_options_are_said_at_once_and_kept(tmp_path: Path, scorecub
     page = (tmp_path / "x.html").read_text()
     assert all(doubt[1:] in page for doubt in expected)
     assert open_study(study)["c"].result("swap").attrs["doubts"] == expected
-    assert sc.Swap(sampling="replacement", size=50_000).doubts(cube) == []
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,7 @@ import scorecube as sc
 from scorecube import names
 from scorecube.analyses.plan import cube_digest, make_plan
 from scorecube.collection import rows, schema
-from scorecube.collection.selection import with_labels
 from scorecube.errors import BadName, BadPlan
-from scorecube.report.readable import TO
 from scorecube.report.results import answers
 from scorecube.storage import datasets, encoding
 from scorecube.testing import simulate_cube
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 
 TRIALS, SEED = 120, 4
 SIZES = {"code": 14, "news": 9, "web": 26}
-WEIGHTS = {"code": 0.5, "news": 1.0, "web": 2.0}
 RUNS = ["a", "b", "c", "d", "e", "f"]
 
 
@@ -169,29 +166,6 @@ def test_collections_that_are_large_together_are_read_on_use(
     assert cube_digest(joined) == expected
 
 
-@pytest.mark.parametrize(
-    ("labels", "place"), [("bcd", slice(1, 4)), ("abdf", [0, 1, 3, 5]), ("ca", [2, 0]), ("", [])]
-)
-def test_labels_that_follow_each_other_are_read_as_a_slice(labels: str, place: Any) -> None:
-    cube = cube_of(scores_of("web"))
-    lazy = cube.chunk({"run": 1})
-    found = with_labels(lazy, {"run": [*labels]})
-    xr.testing.assert_equal(found.load(), cube.isel(run=place))
-
-
-def test_blocks_of_a_board_are_resumed(study: Path, scorecube: Cli) -> None:
-    options = ("--collections", "web,news", "--trials", 40, "--seed", 1)
-    scorecube("board", study, *options, block_units=10).succeeded()
-    more = scorecube("board", study, "--collections", "web,news", "--trials", 80, "--seed", 1).succeeded()  # fmt: skip
-    assert "40 trials are recorded already; 40 to go" in more.stderr
-    opened = sc.open_study(study)
-    result = next(each for each in opened["news"].results("board") if each.attrs["trials"] == 80)
-    cubes = {name: opened[name].cube for name in ("web", "news")}
-    direct = analyse(sc.join_collections(cubes), sc.Board(), trials=80, seed=1)
-    for name, values in direct.data_vars.items():
-        np.testing.assert_array_equal(result[name].values, values.values)
-
-
 def test_replaced_scores_of_any_collection_are_computed_anew(study: Path, scorecube: Cli) -> None:
     command = ("board", study, "--collections", "web,news", "--trials", 40, "--seed", 1)
     first = scorecube(*command).succeeded().stdout
@@ -199,24 +173,3 @@ def test_replaced_scores_of_any_collection_are_computed_anew(study: Path, scorec
     second = scorecube(*command).succeeded()
     assert "already there" not in second.stderr
     assert second.stdout != first
-
-
-def test_the_page_of_a_study_with_a_board_opens_with_systems_by_collections(
-    study: Path, tmp_path: Path, scorecube: Cli
-) -> None:
-    page = tmp_path / "report.html"
-    scorecube("leaderboard", study, "--missing", "drop", "--trials", 50, "--seed", 1).succeeded()
-    scorecube("board", study, "--missing", "drop", "--trials", 300, "--seed", 1).succeeded()
-    scorecube("report", study, "--out", page).succeeded()
-    text = page.read_text(encoding="utf-8")
-    assert text.index('id="collections"') < text.index('id="leaderboard"')
-    assert "mean of these 3" in text
-    (card,) = [part for part in text.split('<div class="card">')[1:] if "Who leads?" in part]
-    assert '<p class="big">e ' in card
-    rows = text[text.index('class="matrix"') :].partition("</table>")[0].split("<tr>")[2:]
-    result = sc.open_study(study)["code"].result("board")
-    order = np.argsort(result["rank"].values[0, 0], kind="stable")
-    for row, run in zip(rows, order, strict=True):
-        sets = {int(result[name][0, 0, run]): 0 for name in ("rank_low", "rank_high")}
-        assert f'<td class="n">{TO.join(map(str, sets))}</td>' in row
-        assert f'<th scope="row">{result["run"].values[run]}</th>' in row

@@ -24,9 +24,6 @@ from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples
 from scorecube.names import Purpose
 
 MOST_SIZES = 1000
-MOST_DRAWS = 1000
-"""Times that a sample draws each topic on average, beyond which it tells nothing that the
-collection does not."""
 LOG_UNITS = 2.0**32
 """Units of a logarithm: sums of up to 2**17 logarithms are exact."""
 HELD_BYTES, LEAST_TRIALS, MOST_TRIALS = 2**20, 32, 512
@@ -107,17 +104,6 @@ class TwoSamples(TableAnalysis):
             sizes = ", ".join(f"{size:,}" for size in self.sizes(table))
             notes.append(f"Samples are of whole bags: of {sizes} topics.")
         return notes
-
-    def doubts(self, cube: xr.Dataset) -> list[str]:
-        n, doubts = cube.sizes[names.TOPIC], super().doubts(cube)
-        largest = max(self.size, default=0) if isinstance(self.size, Sequence) else self.size or 0
-        if largest > MOST_DRAWS * n and self.sampling == "replacement":
-            doubts.append(
-                f"samples of {largest:,} topics draw each of the {n:,} topics more than "
-                f"{MOST_DRAWS:,} times, so that their means hardly differ; "
-                f"did you mean {n:,}, as many as there are?"
-            )
-        return doubts
 
     def chunks(self, table: Table, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Yield ranges of trials that are computed together; results do not depend on them."""

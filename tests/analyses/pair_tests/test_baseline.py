@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,13 +11,9 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.plan import make_plan
-from scorecube.report.results import answers
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles.paired_tests import as_integers, by_bootstrap, by_signs
-
-if TYPE_CHECKING:
-    from tests.conftest import Cli
 
 KINDS: dict[str, tuple[type[Any], dict[str, Any]]] = {
     "bootstrap": (sc.Bootstrap, {}),
@@ -146,55 +141,3 @@ def test_two_runs_make_one_pair_in_either_order() -> None:
         means = cube["score"].mean("topic").isel(gain=0)
         expected = float((means.sel(run=other) - means.sel(run=baseline))[0])
         assert table["mean_difference"].iloc[0] == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_baseline_changes_digests() -> None:
-    cube = simulate_cube(n_runs=5, seed=3)
-    for make in (sc.Bootstrap, sc.Randomisation, sc.Unpaired, sc.Paired, sc.MaxT):
-        plain = make_plan(cube, make(), trials=9, seed=1).plan
-        against = make_plan(cube, make(baseline=cube["run"].values[0]), trials=9, seed=1).plan
-        assert (plain.digest, plain.work_digest) != (against.digest, against.work_digest)
-        assert plain.work_digest != against.work_digest
-
-
-def test_answers_count_better_and_worse_runs() -> None:
-    cube = simulate_cube(n_runs=9, seed=2)
-    baseline = str(cube["run"].values[3])
-    result = analyse(cube, sc.Bootstrap(baseline=baseline, alphas=(0.1,)), trials=400, seed=1)
-    answer = answers(result)[0]
-    table = sc.table(result, "pairs")
-    found = table[(table["metric"] == answer.label) & (table["p_value"] < 0.1)]["mean_difference"]
-    better, worse = (found > 0).sum(), (found < 0).sum()
-    assert answer.what == f"runs separated from {baseline}"
-    assert f"{better + worse} of 8, {better} better, {worse} worse" in answer.clause
-    assert better + worse > 0
-    still = cube.copy(deep=True)
-    still["score"][:] = still["score"].isel(run=0)
-    same = answers(analyse(still, sc.Paired(baseline=baseline, tests=("t",))))
-    assert {each.value for each in same} == {0.0}
-
-
-@pytest.mark.parametrize("kind", ["bootstrap", "randomisation", "paired", "maxt"])
-def test_stored_results_are_shown_drawn_and_reported(
-    scorecube: Cli, study: Path, tmp_path: Path, kind: str
-) -> None:
-    command = [kind, study, "--baseline", "run3", *(["--seed", 1] if kind != "paired" else [])]
-    done = scorecube(*command).succeeded()
-    assert "against run3" in done.stdout
-    again = scorecube(*command).succeeded()
-    assert "nothing to do" in again.stderr
-    assert done.stdout == again.stdout
-    shown = scorecube("show", study, kind, "--table", "pairs", "--format", "csv").succeeded().stdout
-    rows = [line.split(",") for line in shown.splitlines()]
-    assert {row[rows[0].index("run_b")] for row in rows[1:]} == {"run3"}
-    assert {row[rows[0].index("run_a")] for row in rows[1:]} == {
-        "run0",
-        "run1",
-        "run2",
-        "run4",
-        "run5",
-    }
-    scorecube("figure", study, kind, "--out", tmp_path / "a.svg").succeeded()
-    scorecube("report", study, "--out", tmp_path / "report.html").succeeded()
-    page = (tmp_path / "report.html").read_text()
-    assert "against run3" in page

@@ -12,10 +12,8 @@ import pytest
 import xarray as xr
 from scipy.stats import binomtest, ttest_rel, wilcoxon
 
-from scorecube.analyses import Bootstrap
 from scorecube.analyses import paired as module
 from scorecube.analyses.paired import Paired
-from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan
 from scorecube.statistics.paired_tests import signed_rank_p_values
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores, open_study
@@ -154,31 +152,6 @@ def test_a_constant_difference_is_certain_and_equal_runs_are_alike() -> None:
     assert result["significant"].values[0, 0].tolist() == [[2, 2], [2, 0]]
 
 
-def test_trials_and_seed_mean_nothing() -> None:
-    cube = cube_of(np.random.default_rng(5).uniform(size=(4, 9)))
-    plans = [
-        make_plan(cube, Paired(tests=ALL), trials=trials, seed=seed).plan
-        for trials, seed in ((1000, 1), (7, 2))
-    ]
-    assert plans[0].digest == plans[1].digest
-    assert plans[0].trials == 1
-    assert make_plan(cube, Bootstrap(), trials=7, seed=2).plan.trials == 7
-
-
-def test_trials_are_refused(scorecube: Cli, study: Path) -> None:
-    assert scorecube("paired", study, "--trials", 5).status == 2
-    assert "--trials" in scorecube("bootstrap", "--help").succeeded().stdout
-
-
-def test_a_repeated_command_finds_its_result(scorecube: Cli, study: Path) -> None:
-    scorecube("paired", study).succeeded()
-    again = scorecube("paired", study, "--seed", 2).succeeded()
-    assert "already there" in again.stderr
-    assert len(list(open_study(study)["small"].results("paired"))) == 1
-    scorecube("paired", study, "--tests", "sign").succeeded()
-    assert len(list(open_study(study)["small"].results("paired"))) == 2
-
-
 @pytest.mark.parametrize(
     ("tests", "message"),
     [
@@ -209,9 +182,3 @@ def test_groups_count_by_their_values() -> None:
     means = scores.reshape(3, 10, 4).mean(axis=2)
     result = analyse(grouped, Paired(tests=ALL))
     np.testing.assert_allclose(result["p_value"].values[0, 0, 0], expected(means)[0], rtol=1e-6)
-
-
-def test_nothing_is_drawn() -> None:
-    cube = cube_of(np.random.default_rng(5).uniform(size=(4, 9)))
-    with pytest.raises(BadPlan, match="no samples"):
-        Paired(tests=ALL).samples(cube, 1, 5)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.statistics.intervals import guarded_estimates
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles.t_tests import critical_t, t_tail
 
@@ -127,45 +125,6 @@ def test_blocks_serve_every_margin() -> None:
     plans = [make_plan(cube, sc.Paired(margin=m), trials=1, seed=0).plan for m in (None, 0.01, 0.02)]  # fmt: skip
     assert len({plan.work_digest for plan in plans}) == 1
     assert len({plan.digest for plan in plans}) == 3
-
-
-def rate(differences: Any, margin: float, alpha: float = 0.05) -> float:
-    """Return the share of rows of differences (experiment, topic) that are called equivalent."""
-    from scipy.special import stdtr
-
-    mean, error, freedom = guarded_estimates(differences, np.ones(differences.shape[1]), None, binary=False)  # fmt: skip
-    return float((stdtr(freedom, (np.abs(mean) - margin) / error) < alpha).mean())
-
-
-@pytest.mark.parametrize("n", [25, 50])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_error_rate_at_the_margin_of_normal_differences_is_alpha(n: int, sign: int) -> None:
-    chance = np.random.default_rng((n, sign + 1))
-    found = rate(sign * 0.1 + 0.1 * chance.standard_normal((20_000, n)), 0.1)
-    assert found == pytest.approx(0.05, abs=0.005)  # 3 standard errors of 20,000 are .0046
-
-
-@pytest.mark.data
-@pytest.mark.parametrize(
-    ("collection", "limit"), [("adhoc8/ap.csv", 0.075), ("web2013/ap.csv", 0.075), ("web2013/rr.csv", 0.06)]
-)  # fmt: skip
-def test_error_rate_at_the_margin_of_real_differences(
-    data: Path, collection: str, limit: float
-) -> None:
-    """The topics of a real collection, with each pair's mean difference moved to the margin, are the population; n is its size.
-
-    Skewed differences of few topics: the rates of single pairs scatter about their mean, which is asserted.
-    """
-    scores = pd.read_csv(data / collection).to_numpy(float).T
-    chance, n, rates = np.random.default_rng(4), scores.shape[1], []
-    for _ in range(60):
-        a, b = chance.choice(len(scores), 2, replace=False)
-        z = scores[a] - scores[b]
-        margin = 3.0 * z.std() / math.sqrt(n)
-        if margin > 0:
-            drawn = (z - z.mean() + margin)[chance.integers(0, n, (2000, n))]
-            rates.append((rate(drawn, margin), rate(-drawn, margin)))
-    assert 0.03 < float(np.mean(rates)) < limit
 
 
 def test_equal_scores_are_no_proof_of_equivalence() -> None:

@@ -19,8 +19,7 @@ from scorecube.kernels.random.philox import stream_key
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles.step_down import Scores
 from tests.oracles.varied_pairs import adjusted, varied
-from tests.validation.rates import ALPHA, family_error
-from tests.validation.truths import made, normal, population, real_scores
+from tests.validation.rates import ALPHA
 
 
 def cube_of(scores: Scores) -> xr.Dataset:
@@ -135,26 +134,3 @@ def test_an_unknown_baseline_is_refused_and_few_topics_are_named() -> None:
     few = cube.isel(topic=slice(10))
     (warning,) = make_plan(few, sc.MaxT(), trials=10, seed=1).warnings
     assert warning.startswith("10 topics: with fewer than 25")
-
-
-@pytest.mark.slow
-def test_one_erratic_run_does_no_harm_but_to_tukey() -> None:
-    """30 runs that do not differ, of which one varies seven times as much (INFERENCE: .335 with Tukey's test)."""
-    erratic = made([normal(0.4, 0.8), *[normal(0.4, 0.16)] * 29], 50, shared=0.9)
-    found = family_error(erratic, 300, 7)
-    assert found["max-T"].mean() <= 0.07
-    assert found["Tukey"].mean() > 0.2
-
-
-@pytest.mark.data
-@pytest.mark.slow
-@pytest.mark.usefixtures("data")
-@pytest.mark.parametrize(
-    ("collection", "replicates"),
-    [("adhoc6/ap.csv", 300), ("web2013/ap.csv", 300), ("web2012/err20.csv", 1000)],
-)
-def test_error_rate_on_centred_real_scores(collection: str, replicates: int) -> None:
-    """Topics of a real collection, every run with the same mean, are the population; samples are as large as the collection."""
-    scores = real_scores(collection)
-    centred = population(scores, scores.shape[1], equal=True)
-    assert family_error(centred, replicates, 7)["max-T"].mean() <= 0.07

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,9 +15,8 @@ from hypothesis import strategies as st
 from scorecube.analyses import Bootstrap, Randomisation, Tukey, bootstrap
 from scorecube.analyses.plan import make_plan
 from scorecube.execute.clusters import open_client
-from scorecube.storage import Study
 from scorecube.testing import simulate_cube
-from scorecube.workflow.api import analyse, cube_from_scores, open_study, plan_in_study, select
+from scorecube.workflow.api import analyse, cube_from_scores, select
 from tests.cluster.lab import LOCAL
 from tests.oracles.agreement import FAMILIES
 from tests.oracles.paired_tests import run_positions
@@ -148,12 +146,6 @@ def test_tiles_of_pairs_are_free_choices(kind: str, seed: int, tile: int) -> Non
         assert_same(analyse(cube, test, trials=200, seed=seed, workers=1), expected)
 
 
-def latest(study: Path, name: str) -> xr.Dataset:
-    """Return the result of an analysis that was stored last."""
-    results: list[xr.Dataset] = list(open_study(study)["small"].results(name))
-    return max(results, key=lambda result: str(result.attrs["finished"]))
-
-
 @EVERY_TEST
 def test_a_shorter_run_is_the_beginning_of_a_longer_one(cube: xr.Dataset, test: Test) -> None:
     longer = test.samples(cube, 3, 10_000)
@@ -168,36 +160,3 @@ def test_ranges_of_a_shorter_tukey_run_begin_those_of_a_longer_one(cube: xr.Data
         part = Tukey().block(table, start, 1000)["range"].array
         np.testing.assert_array_equal(longer[:, start:1000], part)
     assert len(np.unique(longer[0])) > 5000
-
-
-def test_an_extended_tukey_run_reuses_its_blocks(
-    cube: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = open_study(tmp_path / "study.zarr", mode="a")
-    study.add("demo", cube=cube)
-    expected = analyse(cube, Tukey(), trials=2000, seed=1, workers=1)  # loads the kernels
-    computed: list[tuple[int, int]] = []
-    block = Tukey.block
-
-    def watched(self: Tukey, table: Any, start: int, stop: int) -> Any:
-        if start < stop:
-            computed.append((start, stop))
-        return block(self, table, start, stop)
-
-    monkeypatch.setattr(Tukey, "block", watched)
-    run(study, 1000)
-    assert computed == [(low, low + 100) for low in range(0, 1000, 100)]
-    computed.clear()
-    result = run(study, 2000)
-    assert computed == [(low, low + 100) for low in range(1000, 2000, 100)]
-    assert_same(result, expected)
-    computed.clear()
-    # Levels and the form of p-values are only ways of reading.
-    (task,) = plan_in_study(study, Tukey(alphas=(0.1,), plus_one=True), trials=2000, seed=1)
-    task.run()
-    assert computed == []
-
-
-def run(study: Study, trials: int) -> xr.Dataset:
-    (task,) = plan_in_study(study, Tukey(), trials=trials, seed=1)
-    return task.run(block_units=100)

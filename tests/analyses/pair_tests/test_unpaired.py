@@ -13,9 +13,7 @@ import xarray as xr
 from scorecube.analyses.unpaired import Unpaired
 from scorecube.collection.topic_means import area_weights
 from scorecube.workflow.api import analyse, cube_from_scores
-from tests.oracles.paired_tests import run_positions
 
-METRICS = ("AP", "geo:AP", "area:AP")
 SUMMARIES = ("mean", "geo", "area")
 
 
@@ -30,10 +28,6 @@ def cube_of(tables: dict[str, np.ndarray]) -> xr.Dataset:
             for metric, table in tables.items()
         }
     )
-
-
-def alike(table: np.ndarray) -> xr.Dataset:
-    return cube_of(dict.fromkeys(METRICS, table))
 
 
 @pytest.mark.parametrize("summary", SUMMARIES)
@@ -114,24 +108,3 @@ def test_blocks_and_workers_are_free_choices(
 def test_halves_are_drawn_apart(many: xr.Dataset) -> None:
     drawn = Unpaired().samples(many, 3, 200)["topic_sample"].values
     assert (drawn[:, 0] == drawn[:, 1]).mean() < 0.2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("summary", SUMMARIES)
-def test_p_values_are_uniform_if_nothing_differs(summary: Any) -> None:
-    from scipy.stats import kstest
-
-    chance = np.random.default_rng(8)
-    # Area measures look at a quarter of the topics only, and need more of them.
-    n_topics = 400 if summary == "area" else 50
-    found = []
-    for k in range(40):
-        table = np.round(chance.beta(2, 3, (20, n_topics)), 6)
-        result = analyse(cube_of({"AP": table}), Unpaired(summary=summary), trials=400, seed=k)
-        # Disjoint pairs only, which are independent.
-        first, second = run_positions(result)
-        own = (first % 2 == 0) & (second == first + 1)
-        found += result["p_value"].values[0, 0, own].tolist()
-    assert len(found) == 400
-    assert kstest(found, "uniform").pvalue > 0.01
-    assert np.mean(np.array(found) < 0.05) == pytest.approx(0.05, abs=0.035)

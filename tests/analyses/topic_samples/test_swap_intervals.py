@@ -18,7 +18,6 @@ from scorecube.statistics.batches import rate_limits
 from scorecube.workflow.api import analyse
 from tests.analyses.topic_samples.papers import paper_swap
 
-Array = np.ndarray[Any, Any]
 ENDS = ("swap_rate_low", "swap_rate_high")
 
 
@@ -48,43 +47,6 @@ def collections(
 
 def collection(seed: int, n_runs: int, n_topics: int, spread: float) -> xr.Dataset:
     return collections(seed, 1, n_runs, n_topics, spread)
-
-
-def held(result: xr.Dataset, truth: Array) -> Array:
-    """Tell in which bins an interval holds the truth, (collection, bin); missing where there is no comparison."""
-    low, high, count = (
-        result[name].values.reshape(-1, result.sizes["bin"]) for name in (*ENDS, "count")
-    )
-    found: Array = np.where(count > 0, (low <= truth) & (truth <= high), np.nan)
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("spread", "trials", "options"),
-    [
-        (0.0, 50, {}), (0.3, 50, {}), (0.3, 400, {}), (0.3, 200, {"sampling": "replacement", "rule": "s1"}),
-        (0.3, 50, {"share": "none"}),
-    ],
-)  # fmt: skip
-def test_intervals_over_trials_hold_the_rate_of_very_many_trials(
-    spread: float, trials: int, options: dict[str, Any]
-) -> None:
-    """200 runs of two collections: the mean coverage of all bins in 93 to 100 %, of no bin below 88 % (5 standard errors of 95 %: 7.7)."""
-    coverage = []
-    for seed in (1, 2):
-        cube = collection(seed, 10, 40, spread)
-        many = 20_000 if options.get("share") == "none" else 200_000
-        truth = analyse(cube, paper_swap(**options), trials=many, seed=999, workers=1)[
-            "swap_rate"
-        ].values.ravel()
-        results = [
-            analyse(cube, paper_swap(**options), trials=trials, seed=k, workers=1)
-            for k in range(200)
-        ]
-        coverage.append(np.nanmean([held(result, truth)[0] for result in results], axis=0))
-    assert 0.93 <= float(np.nanmean(coverage)) <= 1
-    assert float(np.nanmin(coverage)) >= 0.88
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.floats(0, 1)), min_size=20, max_size=20))

@@ -22,7 +22,6 @@ from scorecube.kernels.random.draws import (
 )
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
-from tests.kernels.random.test_philox import assert_uniform
 
 Samples = np.ndarray[Any, np.dtype[np.int32]]
 EVERY_SAMPLING = pytest.mark.parametrize("sampling", Sampling)
@@ -105,52 +104,6 @@ def test_equal_plain_python(sampling: Sampling, data: st.DataObject, seed: int, 
 @EVERY_SAMPLING
 @examples
 @given(data=st.data(), seed=seeds)
-def test_shape_and_range(sampling: Sampling, data: st.DataObject, seed: int) -> None:
-    n_topics, size = data.draw(designs(sampling))
-    samples = draw(sampling, n_topics, size, 3, 8, seed)
-    assert samples.shape == (5, 2, size)
-    assert samples.dtype == np.int32
-    assert samples.min() >= 0
-    assert samples.max() < n_topics
-
-
-@examples
-@given(data=st.data(), seed=seeds)
-def test_disjoint_halves_have_no_common_topic(data: st.DataObject, seed: int) -> None:
-    n_topics, size = data.draw(designs(Sampling.DISJOINT))
-    for trial in draw(Sampling.DISJOINT, n_topics, size, 0, 20, seed):
-        assert len(set(trial.ravel().tolist())) == 2 * size
-
-
-@examples
-@given(data=st.data(), seed=seeds)
-def test_independent_halves_repeat_no_topic(data: st.DataObject, seed: int) -> None:
-    n_topics, size = data.draw(designs(Sampling.INDEPENDENT))
-    for half in draw(Sampling.INDEPENDENT, n_topics, size, 0, 20, seed).reshape(-1, size):
-        assert len(set(half.tolist())) == size
-
-
-def test_independent_samples_of_all_topics_are_orders_of_them() -> None:
-    samples = draw(Sampling.INDEPENDENT, 9, 9, 0, 50)
-    assert (np.sort(samples, axis=2) == np.arange(9)).all()
-    assert (samples[:, 0] != samples[:, 1]).any()
-
-
-def test_disjoint_halves_of_half_the_topics_are_all_of_them() -> None:
-    assert (
-        np.sort(draw(Sampling.DISJOINT, 10, 5, 0, 50).reshape(50, 10), axis=1) == np.arange(10)
-    ).all()
-
-
-def test_replacement_repeats_topics_and_can_exceed_them() -> None:
-    samples = draw(Sampling.REPLACEMENT, 3, 20, 0, 10)
-    assert samples.shape == (10, 2, 20)
-    assert set(samples.ravel().tolist()) == {0, 1, 2}
-
-
-@EVERY_SAMPLING
-@examples
-@given(data=st.data(), seed=seeds)
 def test_sample_begins_the_next_larger_one(
     sampling: Sampling, data: st.DataObject, seed: int
 ) -> None:
@@ -178,56 +131,6 @@ def test_any_split_into_blocks_draws_the_same_trials(
     np.testing.assert_array_equal(
         np.concatenate(blocks), draw(sampling, n_topics, size, first, first + 30, seed)
     )
-
-
-@EVERY_SAMPLING
-def test_seeds_and_trials_differ(sampling: Sampling) -> None:
-    samples = [draw(sampling, 40, 15, 0, 20, seed) for seed in (0, 1, 2**63)]
-    drawn = [tuple(half.tolist()) for some in samples for half in some.reshape(-1, 15)]
-    assert len(set(drawn)) == len(drawn) == 3 * 20 * 2
-
-
-@EVERY_SAMPLING
-def test_every_topic_is_equally_likely_at_every_draw(sampling: Sampling) -> None:
-    n_topics, size, trials = 11, 5, 8000
-    samples = draw(sampling, n_topics, size, 0, trials, seed=2005)
-    for half in range(2):
-        for place in range(size):
-            assert_uniform(np.bincount(samples[:, half, place], minlength=n_topics))
-
-
-@pytest.mark.parametrize("sampling", [Sampling.DISJOINT, Sampling.INDEPENDENT])
-def test_every_topic_is_equally_often_in_a_sample(sampling: Sampling) -> None:
-    n_topics, size, trials = 42, 20, 8000
-    samples = draw(sampling, n_topics, size, 0, trials, seed=2006)
-    for half in range(2):
-        # Inclusions of a trial depend on each other: their variance is (n - c) / (n - 1) of that of a multinomial.
-        spread = (n_topics - size) / (n_topics - 1)
-        assert_uniform(np.bincount(samples[:, half].ravel(), minlength=n_topics), spread)
-
-
-@EVERY_SAMPLING
-def test_every_pair_of_topics_is_equally_likely_across_halves(sampling: Sampling) -> None:
-    n_topics, trials = 7, 20_000
-    samples = draw(sampling, n_topics, 3, 0, trials, seed=2007)
-    for first, second in [(0, 0), (2, 1)]:
-        pairs = np.bincount(
-            samples[:, 0, first] * n_topics + samples[:, 1, second], minlength=n_topics**2
-        )
-        if sampling is Sampling.DISJOINT:
-            same = np.arange(n_topics) * (n_topics + 1)
-            assert (pairs[same] == 0).all()
-            pairs = np.delete(pairs, same)
-        assert_uniform(pairs)
-
-
-@pytest.mark.parametrize("sampling", [Sampling.DISJOINT, Sampling.INDEPENDENT])
-def test_every_subset_is_equally_likely(sampling: Sampling) -> None:
-    samples = np.sort(draw(sampling, 6, 3, 0, 20_000, seed=2008), axis=2)
-    for half in range(2):
-        subsets = Counter(map(tuple, samples[:, half].tolist()))
-        assert len(subsets) == 20
-        assert_uniform(np.array(list(subsets.values())))
 
 
 def expected_overlap(sampling: Sampling, n: int, c: int) -> tuple[float, float, float]:

@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +18,6 @@ from scorecube.kernels.random.draws import bootstrap_samples, multiplicities, si
 from scorecube.kernels.random.philox import STREAM_VERSION, stream_key
 from scorecube.kernels.tukey import null_ranges, permutations
 from scorecube.names import Purpose
-from tests.kernels.random.test_philox import assert_uniform
 
 Integers = np.ndarray[Any, Any]
 examples = settings(max_examples=60)
@@ -171,66 +169,3 @@ def test_ranges_are_those_of_the_permutations_drawn(
         ]
         expected.append([max(row) - min(row) for row in sums])
     assert drawn.tolist() == expected
-
-
-def test_every_topic_is_equally_likely_at_every_draw() -> None:
-    samples = samples_of(11, 0, 8000, seed=1993)
-    for place in range(11):
-        assert_uniform(np.bincount(samples[:, place], minlength=11))
-
-
-def test_draws_of_a_sample_are_independent() -> None:
-    samples = samples_of(7, 0, 20_000, seed=1994)
-    for first, second in [(0, 1), (2, 6), (3, 4)]:
-        assert_uniform(np.bincount(samples[:, first] * 7 + samples[:, second], minlength=49))
-    every = samples_of(3, 0, 20_000, seed=1995)
-    assert_uniform(np.bincount(every @ np.array([9, 3, 1]), minlength=27))
-
-
-def test_signs_are_fair_and_independent() -> None:
-    signs = (1 - signs_of(130, 0, 20_000, seed=1935)) // 2
-    shares = signs.mean(axis=0)
-    # 130 topics, 5 standard deviations: passed by chance once in 13,000 tests.
-    assert np.abs(shares - 0.5).max() < 5 * 0.5 / 20_000**0.5
-    for topics in ([0, 1, 2, 3, 4], [62, 63, 64, 65, 129], [0, 64, 128, 1, 65]):
-        patterns = signs[:, topics].astype(np.int64) @ (1 << np.arange(5))
-        assert_uniform(np.bincount(patterns, minlength=32))
-
-
-@pytest.mark.parametrize("topic", [0, 1, 4])
-def test_every_permutation_is_equally_likely(topic: int) -> None:
-    drawn = permutations_of(5, 4, 0, 20_000, seed=2012)[:, topic]
-    counts = Counter(map(tuple, drawn.tolist()))
-    assert len(counts) == 24
-    assert_uniform(np.array(list(counts.values())))
-
-
-def test_permutations_of_topics_are_independent() -> None:
-    drawn = permutations_of(4, 3, 0, 20_000, seed=2013)
-    codes = drawn @ np.array([9, 3, 1])
-    for first, second in [(0, 1), (0, 3), (2, 3)]:
-        pairs = Counter(zip(codes[:, first].tolist(), codes[:, second].tolist(), strict=True))
-        assert len(pairs) == 36
-        assert_uniform(np.array(list(pairs.values())))
-
-
-def test_every_run_is_equally_likely_at_every_place_of_many() -> None:
-    drawn = permutations_of(2, 61, 0, 30_000, seed=2014)
-    for place in (0, 1, 30, 59, 60):
-        assert_uniform(np.bincount(drawn[:, 1, place], minlength=61))
-
-
-def test_streams_of_the_three_draws_and_seeds_differ() -> None:
-    words = {
-        tuple(numpy_words(seed, purpose, 0, 4))
-        for seed in (0, 1, 2**63)
-        for purpose in (1, 3, 4, 5, 6)
-    }
-    assert len(words) == 15
-    draws: list[Callable[[int], Integers]] = [
-        lambda seed: samples_of(40, 0, 20, seed),
-        lambda seed: signs_of(60, 0, 20, seed),
-    ]
-    for draw in draws:
-        rows = {tuple(row) for seed in (0, 1, 2**63) for row in draw(seed).tolist()}
-        assert len(rows) == 60

@@ -47,32 +47,30 @@ def _read(name: str, whole: bool, text: str) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def _numbers(name: str, default: Any, text: str, *, whole: bool = False) -> Option:
-    return Option(text, name=name, default=default, convert=partial(_read, name, whole))
-
-
-SHARED_BY_BOTH = (
-    _numbers("variance", None, "Variances of scores, separated by commas."),
-    _numbers("systems", 10, "Number of systems to compare (ANOVA).", whole=True),
-    _numbers("alpha", 0.05, "Significance level; 1 - confidence level of intervals."),
-    _numbers("beta", 0.2, "Probability of a type II error; power is 1 - beta."),
-)
-SIZES = (
-    *SHARED_BY_BOTH,
-    _numbers("min_diff", None, "Difference in mean score to detect; 0.1 by default."),
-    _numbers("width", None, "Widest confidence interval (--method ci); 0.1 by default."),
-)
-WIDTHS = (
-    *SHARED_BY_BOTH,
-    _numbers("topics", "10..200", "Numbers of topics, e.g. 10..200 or 25,50,100.", whole=True),
-)
-NUMBERS = {
-    command: {option.name: option for option in declared}
-    for command, declared in (("design", SIZES), ("wcw", WIDTHS))
+NUMBERS: dict[str, tuple[Any, bool, str]] = {
+    "variance": (None, False, "Variances of scores, separated by commas."),
+    "min_diff": (None, False, "Difference in mean score to detect; 0.1 by default."),
+    "width": (None, False, "Widest confidence interval (--method ci); 0.1 by default."),
+    "topics": ("10..200", True, "Numbers of topics, e.g. 10..200 or 25,50,100."),
+    "systems": (10, True, "Number of systems to compare (ANOVA)."),
+    "alpha": (0.05, False, "Significance level; 1 - confidence level of intervals."),
+    "beta": (0.2, False, "Probability of a type II error; power is 1 - beta."),
 }
+"""Option -> default, whether the numbers are whole, and help."""
 
 
-@with_options(NUMBERS["design"] | SELECTION)
+def options_of(*names: str) -> dict[str, Option]:
+    """Return options of numbers, and those that select scores of a study."""
+    numbers = {}
+    for name in names:
+        default, whole, text = NUMBERS[name]
+        numbers[name] = Option(
+            text, name=name, default=default, convert=partial(_read, name, whole)
+        )
+    return numbers | SELECTION
+
+
+@with_options(options_of("variance", "min_diff", "width", "systems", "alpha", "beta"))
 def design(
     study: Study = None,
     method: Annotated[
@@ -114,7 +112,7 @@ def design(
     )
 
 
-@with_options(NUMBERS["wcw"] | SELECTION)
+@with_options(options_of("variance", "topics", "systems", "alpha", "beta"))
 def wcw(
     study: Study = None,
     route: Annotated[

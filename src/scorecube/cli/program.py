@@ -6,7 +6,6 @@ Commands import what they need when they run, so that help and completion are fa
 from __future__ import annotations
 
 import atexit
-import errno
 import logging
 import os
 import signal
@@ -76,14 +75,6 @@ QUESTIONS = {
 FURTHER = "Further analyses"
 FLAGS = {"collections": "--collection", "dialect": "--qrels-format", "level_map": "--levels"}
 """Argument -> flag, for arguments of functions that commands name differently."""
-ADVICE = {
-    errno.ENOSPC: "free space and ",
-    errno.EDQUOT: "free space and ",
-    errno.EACCES: "choose another path, or get the permission for this one, and ",
-    errno.EROFS: "choose another path and ",
-    errno.EMFILE: "raise the limit of open files (ulimit -n) and ",
-}
-"""What to do about an error of the machine before the same command is run again."""
 CHUNK_DAMAGED = "decompression error"
 """Message of the decompressor for damaged bytes of a large result, which is read chunk by chunk."""
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -243,8 +234,9 @@ def text_of_failure(error: OSError | MemoryError) -> str:
 
     Examples
     --------
+    >>> import errno
     >>> text_of_failure(OSError(errno.ENOSPC, "No space left on device", "out.html"))
-    'out.html: No space left on device; free space and run the same command again'
+    'out.html: No space left on device; mend this and run the same command again'
     """
     if isinstance(error, MemoryError):
         return (
@@ -254,8 +246,7 @@ def text_of_failure(error: OSError | MemoryError) -> str:
     if error.errno is None:
         return " ".join(str(error).split()) or type(error).__name__
     place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-    reason = os.strerror(error.errno)
-    return f"{place}{reason}; {ADVICE.get(error.errno, '')}run the same command again"
+    return f"{place}{os.strerror(error.errno)}; mend this and run the same command again"
 
 
 @contextmanager

@@ -170,10 +170,6 @@ KEYS = variables(
 )
 """Documents under other judgements; absent from digests."""
 CUBE = variables((*CELL, names.RUN, names.TOPIC), "", score="effectiveness score")
-SAMPLES = variables(
-    *((names.TRIAL, names.HALF, names.DRAW), "", "1", "OUT"),
-    topic_sample="topic drawn in a trial's sample",
-)
 LEVEL_AT_RANK = RANKINGS[0].name
 
 

@@ -170,11 +170,6 @@ def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
     return np.ascontiguousarray(chosen, np.float64), cell_of
 
 
-def n_cells(cube: xr.Dataset) -> int:
-    """Return the number of distinct cells, those of `cells`, without loading scores."""
-    return int(distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])[0].sum())
-
-
 def distinct_cells(uses: Any, n_gains: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return which cells have scores of their own, and the cell with the scores of each.
 

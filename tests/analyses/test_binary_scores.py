@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.base import Analysis
+from scorecube.analyses.protocol import Analysis
 from scorecube.errors import BadPlan
 
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from scorecube.analyses.options import option_field
-from scorecube.analyses.protocol import Sum, TableAnalysis
+from scorecube.analyses.protocol import Sum, Analysis
 from scorecube.collection.schema import Variable
 
 VARIABLES = (Variable("trials_run", ("metric", "gain"), "iu", "trials", "trials", "count"),)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Graded(TableAnalysis):
+class Graded(Analysis):
     """Counts its trials."""
 
     name: ClassVar[str] = "graded"

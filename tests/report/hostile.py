@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.base import Analysis
+from scorecube.analyses.protocol import Analysis
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from scorecube.analyses.registry import load_class
 
 if TYPE_CHECKING:
-    from scorecube.analyses.base import Analysis
     from scorecube.analyses.board import Board
     from scorecube.analyses.bootstrap import Bootstrap
     from scorecube.analyses.correlation import Correlation
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from scorecube.analyses.leaderboard import Leaderboard
     from scorecube.analyses.max_t import MaxT
     from scorecube.analyses.paired import Paired
+    from scorecube.analyses.protocol import Analysis
     from scorecube.analyses.randomisation import Randomisation
     from scorecube.analyses.reliability import Reliability
     from scorecube.analyses.stability import Stability
@@ -45,7 +45,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "Analysis":
-        return import_module("scorecube.analyses.base").Analysis
+        return import_module("scorecube.analyses.protocol").Analysis
     analysis = load_class(name) if name in __all__ else None
     if analysis is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

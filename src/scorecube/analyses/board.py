@@ -10,12 +10,11 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import ALL_COLLECTIONS
 from scorecube.analyses.leaderboard import Leaderboard
 from scorecube.analyses.leaderboard_quantities import VARIABLES
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import check_pairs
-from scorecube.analyses.protocol import Totals
+from scorecube.analyses.protocol import ALL_COLLECTIONS, Totals
 from scorecube.analyses.table import Table, make_table
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON

@@ -28,7 +28,7 @@ from scorecube.analyses.correlation_quantities import (
     in_order,
 )
 from scorecube.analyses.options import level_field, option_field
-from scorecube.analyses.protocol import Part, TableAnalysis, Totals
+from scorecube.analyses.protocol import Analysis, Part, Totals
 from scorecube.analyses.table import Table
 from scorecube.errors import BadPlan, counted
 from scorecube.kernels.ranks import concordance, ranks_above, spearman, tau_ap
@@ -40,7 +40,7 @@ MIN_RUNS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Correlation(TableAnalysis):
+class Correlation(Analysis):
     """Rank correlation between metrics, and between gain settings, with intervals.
 
     The coefficients are Kendall's tau, tau-b, tau-AP and Spearman's rho. Pairs of runs with equal

@@ -17,11 +17,10 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import judge_comparison as comparison
-from scorecube.analyses.base import ANY_NUMBER
 from scorecube.analyses.judge_results import VARIABLES
 from scorecube.analyses.judged_tables import JudgedTable, JudgedTables, judged_tables
 from scorecube.analyses.options import level_field, option_field
-from scorecube.analyses.protocol import Part, TableAnalysis, Totals
+from scorecube.analyses.protocol import ANY_NUMBER, Analysis, Part, Totals
 from scorecube.collection.schema import CELL, label_array
 from scorecube.errors import BadPlan, counted
 from scorecube.statistics.label_agreement import COEFFICIENTS
@@ -32,7 +31,7 @@ SIZES = (10, 20, 30)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judges(TableAnalysis):
+class Judges(Analysis):
     """Judges, human or machine, against the judgements that count as truth.
 
     Each judge is a set of judgements of the same runs. Rankings: tau with limits of the tau to be

@@ -21,7 +21,7 @@ from scorecube.analyses.max_statistics import (
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_results import Pairs
 from scorecube.analyses.pairs import check_pairs, pairs_with
-from scorecube.analyses.protocol import Part, TableAnalysis, Totals
+from scorecube.analyses.protocol import Analysis, Part, Totals
 from scorecube.analyses.table import Table, make_table
 from scorecube.collection.run_pairs import pair_positions
 from scorecube.collection.schema import label_array
@@ -30,7 +30,7 @@ from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, r
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leaderboard(TableAnalysis):
+class Leaderboard(Analysis):
     """Leaderboard: runs, best first, with limits of means, rank sets, and groups.
 
     Estimands: the mean score of each run over infinitely many topics like these, the rank of that

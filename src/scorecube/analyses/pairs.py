@@ -16,7 +16,6 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_quantities import VARIABLES
 from scorecube.analyses.pair_results import (
@@ -27,7 +26,7 @@ from scorecube.analyses.pair_results import (
     moments,
     single_p_values,
 )
-from scorecube.analyses.protocol import Concat, Max, Part, TableAnalysis, Totals
+from scorecube.analyses.protocol import Analysis, Arrays, Concat, Max, Part, Totals
 from scorecube.analyses.table import Table, make_table
 from scorecube.analyses.units import FloatArray
 from scorecube.collection.run_pairs import pair_labels, pair_positions
@@ -72,7 +71,7 @@ def baseline_field() -> str | None:
     )
 
 
-class OfPairs(TableAnalysis):
+class OfPairs(Analysis):
     """Base of all that compares pairs of runs.
 
     Subclasses have an option `alphas`, and perhaps `plus_one` and `baseline`.

@@ -143,7 +143,7 @@ class Analysis(Described, ABC):
 
     def block_bytes(self, table: Any) -> float:
         """Return the memory of computing a block."""
-        return 2.0 * float(table.nbytes)
+        return 1.5 * float(table.nbytes)
 
     def result_bytes(self, table: Any, combined: float) -> float:
         """Return the memory of the result beside the combined parts, which have so many bytes."""
@@ -166,9 +166,6 @@ class Analysis(Described, ABC):
             name: np.asarray(value).tolist() if value is not None else None
             for name, value in asdict(self).items()
         }
-
-
-TableAnalysis = Analysis
 
 
 def with_trials(table: Any, trials: int, seed: int) -> Any:

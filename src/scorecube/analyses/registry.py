@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scorecube.errors import BadName, did_you_mean
 
 if TYPE_CHECKING:
-    from scorecube.analyses.base import Analysis
+    from scorecube.analyses.protocol import Analysis
     from scorecube.collection.schema import Variable
 
 

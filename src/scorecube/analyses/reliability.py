@@ -12,7 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.jackknife import CONFIDENCE, FloatArray, limits, of_scores
 from scorecube.analyses.options import ONLY_TOPICS, option_field
-from scorecube.analyses.protocol import Concat, TableAnalysis, Totals
+from scorecube.analyses.protocol import Analysis, Concat, Totals
 from scorecube.analyses.table import Table, make_table
 from scorecube.analyses.variables import read_variables
 from scorecube.collection.schema import label_array
@@ -51,7 +51,7 @@ VARIABLES = read_variables("""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reliability(TableAnalysis):
+class Reliability(Analysis):
     """Reliability of mean scores: variance components, E rho^2, Phi, topics needed.
 
     ``erho2`` (E rho^2) is the expected squared correlation of systems' means over n topics with

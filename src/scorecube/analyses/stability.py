@@ -13,9 +13,8 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays
 from scorecube.analyses.options import option_field
-from scorecube.analyses.protocol import Part, Sum, Totals
+from scorecube.analyses.protocol import Arrays, Part, Sum, Totals
 from scorecube.analyses.stability_quantities import VARIABLES
 from scorecube.analyses.table import Table
 from scorecube.analyses.two_samples import TwoSamples

@@ -19,9 +19,8 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays
 from scorecube.analyses.options import level_field, option_field
-from scorecube.analyses.protocol import Concat, Max, Part, Sum, Totals
+from scorecube.analyses.protocol import Arrays, Concat, Max, Part, Sum, Totals
 from scorecube.analyses.swap_result import make_result
 from scorecube.analyses.table import Table
 from scorecube.analyses.two_samples import ALL_RUNS, TwoSamples

@@ -15,7 +15,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import ONLY_TOPICS, option_field
-from scorecube.analyses.protocol import Concat, Part, TableAnalysis, Totals
+from scorecube.analyses.protocol import Analysis, Concat, Part, Totals
 from scorecube.analyses.team_pools import pools_of
 from scorecube.analyses.team_results import VARIABLES, variance_values
 from scorecube.analyses.team_scores import JudgedRuns, judged_runs
@@ -33,7 +33,7 @@ from scorecube.names import Purpose
 
 
 @dataclass(frozen=True, kw_only=True)
-class Teams(TableAnalysis):
+class Teams(Analysis):
     """Leave teams and topics out: what would a team lose that did not take part?
 
     For each number of teams, a trial draws the teams to leave out. Their runs are removed,

@@ -15,7 +15,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import option_field
-from scorecube.analyses.protocol import TableAnalysis
+from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
 from scorecube.collection.topic_means import area_weights, log_scores
@@ -33,7 +33,7 @@ ALL_RUNS = slice(None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoSamples(TableAnalysis):
+class TwoSamples(Analysis):
     """Base of analyses that draw two samples of topics in each trial, for all metrics and runs."""
 
     sampling: Literal["disjoint", "replacement", "independent"] = option_field(

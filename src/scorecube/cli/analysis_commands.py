@@ -17,7 +17,7 @@ from scorecube.errors import ScorecubeError, counted
 if TYPE_CHECKING:
     import xarray as xr
 
-    from scorecube.analyses.base import Analysis
+    from scorecube.analyses.protocol import Analysis
     from scorecube.execute.executor import Executor
     from scorecube.workflow.tasks import Task
 
@@ -101,7 +101,7 @@ def run_analysis(
 
 def subject(task: Task) -> str:
     """Return what messages of a task are about: its collection, or the analysis where it joins all."""
-    from scorecube.analyses.base import ALL_COLLECTIONS
+    from scorecube.analyses.protocol import ALL_COLLECTIONS
 
     joins = task.plan.analysis.n_collections == ALL_COLLECTIONS
     return task.plan.analysis.name if joins else task.collection.name

@@ -31,7 +31,7 @@ def load_plugins() -> tuple[str, ...]:
 def _add(group: str, loaded: object) -> None:
     """Register what an entry point names; a metric registers itself."""
     if group == ANALYSES:
-        from scorecube.analyses.base import Analysis
+        from scorecube.analyses.protocol import Analysis
         from scorecube.analyses.registry import register
 
         if not (isinstance(loaded, type) and issubclass(loaded, Analysis)):

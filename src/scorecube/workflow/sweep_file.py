@@ -33,9 +33,9 @@ from pathlib import Path
 from typing import Any
 
 from scorecube.analyses import registry
-from scorecube.analyses.base import Analysis
 from scorecube.analyses.options import Option, as_named, options_of, shown
 from scorecube.analyses.plan import check_analysis
+from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.collection.arguments import labels, metric_names
 from scorecube.errors import BadInput, BadPlan, ScorecubeError, nearest, option

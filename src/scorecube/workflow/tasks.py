@@ -10,8 +10,8 @@ from typing import Any
 
 import xarray as xr
 
-from scorecube.analyses.base import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.analyses.plan import Plan, PreparedPlan, check_analysis, cube_digest, make_plan
+from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.collection.arguments import labels
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.many_collections import in_board_order, join_collections

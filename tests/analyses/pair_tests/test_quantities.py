@@ -12,7 +12,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import registry
-from scorecube.analyses.base import Analysis
+from scorecube.analyses.protocol import Analysis
 from scorecube.collection.run_pairs import positions_of_pairs
 from scorecube.testing import simulate_cube
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from scorecube.analyses import Stability, Swap
-from scorecube.analyses.base import Analysis
+from scorecube.analyses.protocol import Analysis
 from scorecube.errors import ScorecubeError
 from scorecube.workflow.api import analyse, cube_from_scores
 

@@ -48,7 +48,10 @@ class Texts(Sequence[bytes]):
         return self.whole[self.starts[at] : self.stops[at]]
 
     def words(self, number: int) -> Any:
-        """Return eight bytes of each text from byte 8 `number` on, as one integer; zeros behind its end: uint64 (text,)."""
+        """Return eight bytes of each text from byte 8 `number` on, as one integer.
+
+        Zeros behind its end: uint64 (text,).
+        """
         every = np.ndarray(len(self.whole) - 7, "<u8", self.whole, strides=(1,))
         left = np.clip(self.stops - self.starts - 8 * number, 0, 8)
         return every[np.where(left > 0, self.starts + 8 * number, 0)] & FIRST_BYTES[left]
@@ -64,7 +67,10 @@ class Texts(Sequence[bytes]):
         return values
 
     def equal(self, other: Texts) -> Any:
-        """Return whether texts are equal to others, one by one; of one other, whether all are: bool (text,)."""
+        """Return whether texts are equal to others, one by one; of one other, whether all are.
+
+        Bool (text,).
+        """
         lengths = self.stops - self.starts
         same = lengths == other.stops - other.starts
         for number in range(-(-min(int(lengths.max(initial=0)), LONG) // 8)):
@@ -120,7 +126,8 @@ class Qrels:
     topics: Judged topics, sorted.
     topic_of: int32 (line,): index of the line's topic in `topics`.
     levels: int16 (line,): relevance levels; negative for pooled but not judged.
-    classes: int32 (topic, document): number of the equivalence class of an answer within the topic, -1 for none.
+    classes: int32 (topic, document): number of the equivalence class of an answer within the topic,
+        -1 for none.
     """
 
     path: str
@@ -143,7 +150,10 @@ class Qrels:
 
     @cached_property
     def document_numbers(self) -> list[dict[bytes, int]]:
-        """Number of each document by topic, in the order of ids as bytes (BadInput for a document that is judged twice)."""
+        """Number of each document by topic, in the order of ids as bytes.
+
+        (BadInput for a document that is judged twice).
+        """
         ids: list[list[bytes]] = [[] for _ in self.topics]
         for topic, document in zip(self.topic_of.tolist(), self.documents, strict=True):
             ids[topic].append(document)
@@ -158,7 +168,8 @@ class Qrels:
             if row in seen:
                 document = row[1].decode("utf-8", "replace")
                 raise BadInput(
-                    f"document {document!r} is judged twice in topic {self.topics[row[0]]}; remove one of the lines",
+                    f"document {document!r} is judged twice in topic {self.topics[row[0]]}; "
+                    "remove one of the lines",
                     self.path,
                     int(self.numbers[line]),
                 )
@@ -166,7 +177,10 @@ class Qrels:
 
     @cached_property
     def _tables(self) -> list[tuple[Any, Texts, IntArray]]:
-        """Sorted hashes of the documents of each topic, the documents in this order, and their numbers."""
+        """Sorted hashes of the documents of each topic, the documents in this order.
+
+        And their numbers.
+        """
         tables = []
         for numbers in self.document_numbers:
             texts = Texts.of(list(numbers))
@@ -175,7 +189,10 @@ class Qrels:
         return tables
 
     def look_up(self, topic: int, documents: Texts) -> Int32Array:
-        """Return the numbers of documents in a topic, -1 for those that are not judged: int32 (document,)."""
+        """Return the numbers of documents in a topic, -1 for those that are not judged: int32.
+
+        (document,).
+        """
         hashes, judged, numbers = self._tables[topic]
         places = np.minimum(np.searchsorted(hashes, documents.hashes), len(hashes) - 1)
         found = np.full(len(documents), -1, np.int32)
@@ -197,14 +214,20 @@ class Qrels:
 
     @cached_property
     def level_of_document(self) -> np.ndarray[Any, np.dtype[np.int8]]:
-        """Level of each document, (topic, document); -1 if not judged, also behind the last document of a topic."""
+        """Level of each document, (topic, document); -1 if not judged.
+
+        Also behind the last document of a topic.
+        """
         shape = len(self.topics), int(self.document_of.max(initial=-1)) + 2
         levels = np.full(shape, names.UNJUDGED, np.int8)
         levels[self.topic_of, self.document_of] = np.maximum(self.levels, names.UNJUDGED)
         return levels
 
     def document_keys(self) -> IntArray:
-        """Return hashes of the ids of documents, (topic, document); 0 behind the last document of a topic."""
+        """Return hashes of the ids of documents, (topic, document).
+
+        0 behind the last document of a topic.
+        """
         keys = np.zeros((len(self.topics), int(self.document_of.max(initial=-1)) + 1), np.int64)
         digests = b"".join(blake2b(document, digest_size=8).digest() for document in self.documents)
         keys[self.topic_of, self.document_of] = np.frombuffer(digests, "<i8")

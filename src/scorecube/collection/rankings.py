@@ -1,6 +1,7 @@
 """Rankings: relevance levels of the documents of runs in rank order, with teams.
 
-The order decides ties and therefore scores; `Order` lists the choices and the programs that use them.
+The order decides ties and therefore scores; `Order` lists the choices and the programs that use
+them.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ class JudgedRun:
     name, path: Name of the run and path of its file.
     levels: int8 (judged topic, rank), -1 for unjudged and after the end of the list.
     lengths: int32 (judged topic,): number of documents returned.
-    documents: int32 (judged topic, rank): number of the document within the topic, or -1 as `levels`.
+    documents: int32 (judged topic, rank): number of the document within the topic, or -1 as
+        `levels`.
     unjudged: Topics of the run that are not judged.
     """
 
@@ -149,14 +151,18 @@ def _ranked(keys: Any, ids: Sequence[bytes], rule: Order) -> IntArray:
 
 
 def _first_lines(run: RunLines, lines: Sequence[int], *, refuse: bool) -> list[int]:
-    """Return the places of the first lines of documents of a topic, or refuse a second (BadInput)."""
+    """Return the places of the first lines of documents of a topic, or refuse a second.
+
+    (BadInput).
+    """
     first: dict[bytes, int] = {}
     for place, line in enumerate(lines):
         document = run.documents[line]
         if refuse and document in first:
             raise BadInput(
                 f"document {document.decode('utf-8', 'replace')!r} stands twice in topic "
-                f"{run.topics[run.topic_of[line]]}, first in line {run.numbers[lines[first[document]]]}; "
+                f"{run.topics[run.topic_of[line]]}, first in line "
+                f"{run.numbers[lines[first[document]]]}; "
                 "remove one of the lines",
                 run.path,
                 int(run.numbers[line]),
@@ -241,7 +247,10 @@ def build_rankings(
 
 
 def _compare_labels(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[str], None]) -> None:
-    """Name topics and runs that only one side has; refuse judgements of none of the topics, or documents, of the runs."""
+    """Name topics and runs that only one side has; refuse judgements of none of the topics.
+
+    Or documents, of the runs.
+    """
     ranked = np.any([run.lengths > 0 for run in runs], axis=0)
     unranked = [topic for topic, there in zip(qrels.topics, ranked, strict=True) if not there]
     unjudged = sorted({topic for run in runs for topic in run.unjudged}, key=natural_key)
@@ -365,7 +374,9 @@ def rankings_dataset(
     attrs: Mapping[str, Any],
     documents: tuple[CountArray, LevelArray] | None = None,
 ) -> xr.Dataset:
-    """Return a dataset of the arrays of `schema.RANKINGS` and, if they are known, `schema.DOCUMENTS`.
+    """Return a dataset of the arrays of `schema.RANKINGS` and, if they are known.
+
+    `schema.DOCUMENTS`.
 
     level_at_rank, n_retrieved: (run, topic, rank) and (run, topic).
     n_judged: (topic, level).

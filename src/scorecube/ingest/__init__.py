@@ -1,1 +1,4 @@
-"""Input files and objects of other tools -> columns and matrices; one module per format, errors with file and line."""
+"""Input files and objects of other tools -> columns and matrices; one module per format.
+
+Errors with file and line.
+"""

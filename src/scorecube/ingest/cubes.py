@@ -82,7 +82,10 @@ def _with_scores(frame: pd.DataFrame, collection: str, notify: Notify | None) ->
 def _cube(
     frame: pd.DataFrame, gain: str, teams: Mapping[str, str] | None, notify: Notify
 ) -> xr.Dataset:
-    """Return the cube of the scores of a collection; metrics without a gain setting, beside others that have one, apply to all."""
+    """Return the cube of the scores of a collection; metrics without a gain setting.
+
+    Beside others that have one, apply to all.
+    """
     runs, run_of = _axis(frame["run"])
     topics, topic_of = _axis(frame["topic"])
     gains = [label for label in frame["gain"].unique() if label]
@@ -150,6 +153,7 @@ def _check_size(values: np.ndarray[Any, np.dtype[np.float64]], metric: str) -> N
     largest = sizes.max(initial=0.0, where=~np.isnan(sizes))
     if 0.0 < largest < SMALLEST_MAXIMUM:
         raise BadInput(
-            f"the largest absolute score of {metric} is {largest:g}; it must be 0 or at least {SMALLEST_MAXIMUM:g}: scale the "
+            f"the largest absolute score of {metric} is {largest:g}; it must be 0 or at least "
+            f"{SMALLEST_MAXIMUM:g}: scale the "
             "scores"
         )

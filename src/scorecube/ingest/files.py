@@ -20,7 +20,9 @@ MAGIC = b"\x1f\x8b"
 LARGEST = 2**31
 """Bytes of a file, decompressed."""
 UNCHECKED, HIGHEST_RATIO = 2**26, 100
-"""Decompressed bytes that any gzip file may have; beyond them, the largest ratio to compressed bytes. Scores and runs
+"""Decompressed bytes that any gzip file may have; beyond them.
+
+The largest ratio to compressed bytes. Scores and runs
 have ratios of 2 to 20, a file made to exhaust memory has 1,000."""
 CHUNK = 2**24
 PARQUET = b"PAR1"
@@ -38,7 +40,9 @@ PACKED = (
 
 
 def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
-    """Return the files of paths, directories and globs, sorted within each, without hidden files in directories.
+    """Return the files of paths, directories and globs, sorted within each.
+
+    Without hidden files in directories.
 
     Raises BadInput: A path that does not exist, a glob or a directory without files.
     """
@@ -65,11 +69,14 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
 
 
 def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
-    """Return the content of a file without a byte order mark, decompressed if its first bytes are those of gzip.
+    """Return the content of a file without a byte order mark.
+
+    Decompressed if its first bytes are those of gzip.
 
     path: The file; it is opened once, so that it may be a pipe.
     may_be_empty: Whether a file without content is valid.
-    Raises BadInput: A file that cannot be read, is empty, packed or too large, or is truncated, damaged or suspicious gzip.
+    Raises BadInput: A file that cannot be read, is empty, packed or too large, or is truncated,
+        damaged or suspicious gzip.
     """
     try:
         with Path(path).open("rb") as file:
@@ -104,7 +111,8 @@ def _decompressed(content: bytes, path: PathLike) -> bytes:
             length += len(part)
             if length > largest:
                 raise BadInput(
-                    f"the gzip file decompresses to more than {HIGHEST_RATIO} times its size, or to more than "
+                    f"the gzip file decompresses to more than {HIGHEST_RATIO} times its size, or "
+                    "to more than "
                     f"{LARGEST:,} bytes; if it is valid, decompress or divide it",
                     path,
                 )
@@ -125,7 +133,8 @@ def read_text(path: PathLike) -> str:
     except UnicodeDecodeError as error:
         before = content[max(0, error.start - 20) : error.end].rpartition(b"\n")[2]
         raise BadInput(
-            f"not UTF-8 (it may be Latin-1) after {before.decode('latin-1')!r}; save the file as UTF-8",
+            f"not UTF-8 (it may be Latin-1) after {before.decode('latin-1')!r}; save the file as "
+            "UTF-8",
             path,
             1 + content.count(b"\n", 0, error.start),
         ) from None
@@ -153,7 +162,10 @@ def refuse_unprintable(
 
 
 def refuse_binary(content: bytes, path: PathLike) -> None:
-    """Refuse content that is no text (BadInput): archives, other compressions than gzip, texts of 16 bits."""
+    """Refuse content that is no text (BadInput): archives, other compressions than gzip.
+
+    Texts of 16 bits.
+    """
     if any(content[start : start + len(mark)] == mark for start, mark in PACKED):
         how = ""
         if Path(path).suffix == ".eval":

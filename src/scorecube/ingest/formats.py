@@ -20,7 +20,9 @@ _registered: dict[str, Format] = {}
 
 
 def register_format(added: Format) -> None:
-    """Add a format to those that can be read, or replace an added format of the same name; it is tried before all others.
+    """Add a format to those that can be read, or replace an added format of the same name.
+
+    It is tried before all others.
 
     Raises BadName: The name of a format of this package.
     """
@@ -54,7 +56,10 @@ def load_format(name: str) -> Format:
 
 
 def detect(file: File | PathLike) -> str:
-    """Return the name of a file's format, detected from its content (BadInput for an unknown one)."""
+    """Return the name of a file's format, detected from its content.
+
+    (BadInput for an unknown one).
+    """
     known = file if isinstance(file, File) else File.read(file)
     of_parquet = (LONG, "every_eval_ever", "inspect")
     for name in reversed(list(layouts()) if known.text else of_parquet):
@@ -83,21 +88,25 @@ def read_collections(
     layout
         Name of the format, see `layouts`; ``auto`` detects it from the content.
     metric
-        Name of the metric where a file does not name it, else the only metric to read, by its name here or in the tool.
+        Name of the metric where a file does not name it, else the only metric to read, by its name
+        here or in the tool.
     transpose
         Matrices have runs down and topics across.
     chosen
-        Role (run, topic, collection, seed, score or topic_group) -> its column, of tables with named columns.
+        Role (run, topic, collection, seed, score or topic_group) -> its column, of tables with
+        named columns.
 
     Returns
     -------
     reading
-        The scores, and what was read as what. Metrics of other tools have the names of this package where they mean the same.
+        The scores, and what was read as what. Metrics of other tools have the names of this package
+        where they mean the same.
 
     Raises
     ------
     BadInput
-        All problems of all files with file and line; files of an unknown format, or of several formats.
+        All problems of all files with file and line; files of an unknown format, or of several
+        formats.
     BadPlan
         An unknown layout; options that do not apply to it; two matrices of one metric.
     """
@@ -120,7 +129,8 @@ def read_collections(
                 _check_options(known, transpose, chosen or {}, metric, len(paths))
             elif name != asked:
                 raise BadInput(
-                    f"looks like layout {name}, and {first} like {asked}; import them one after the other, or choose the "
+                    f"looks like layout {name}, and {first} like {asked}; import them one after "
+                    "the other, or choose the "
                     f"{option('layout')}",
                     path,
                     option="layout",
@@ -158,7 +168,8 @@ def _check_options(
     for role, column in () if "chosen" in known.options else chosen.items():
         name = f"{role}_column"
         raise BadPlan(
-            f"{option(name, column)} applies to tables with named columns, and the layout is {known.name}",
+            f"{option(name, column)} applies to tables with named columns, and the layout is "
+            f"{known.name}",
             option=name,
         )
     if known.name in (MATRIX, NUMBERS) and metric is not None and n_files != 1:
@@ -169,7 +180,10 @@ def _check_options(
 
 
 def _refuse_two_matrices(parts: Sequence[Scores]) -> None:
-    """Refuse two matrices of one metric (BadPlan), and matrices of different runs or topics (BadInput)."""
+    """Refuse two matrices of one metric (BadPlan), and matrices of different runs or topics.
+
+    (BadInput).
+    """
     from scorecube.ingest.scores import refuse_other_axes
 
     metrics: dict[str, Scores] = {}

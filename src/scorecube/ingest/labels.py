@@ -18,9 +18,12 @@ class RunLabels(NamedTuple):
 
 
 def read_run_labels(path: PathLike) -> RunLabels:
-    """Read a CSV file with the header ``run,team``, ``run,system`` or both, in any order and case; further columns are ignored.
+    """Read a CSV file with the header ``run,team``, ``run,system`` or both.
 
-    Raises BadInput: A header without run, or without both others; a line without run or team; a run with two teams or systems.
+    In any order and case; further columns are ignored.
+
+    Raises BadInput: A header without run, or without both others; a line without run or team; a run
+        with two teams or systems.
     """
     words = [header_word(cell) for cell in table_of_text(read_text(path), path).header]
     if words.count("system") != 1:
@@ -30,12 +33,18 @@ def read_run_labels(path: PathLike) -> RunLabels:
 
 
 def read_topic_groups(path: PathLike) -> dict[str, str]:
-    """Read a CSV file with the header ``topic,topic_group[,...]`` into topic -> group; the cell of the group may be empty."""
+    """Read a CSV file with the header ``topic,topic_group[,...]`` into topic -> group.
+
+    The cell of the group may be empty.
+    """
     return read_labels(path, "topic", "topic_group", all_named=False)
 
 
 def read_labels(path: PathLike, of: str, kind: str, *, all_named: bool = True) -> dict[str, str]:
-    """Read the columns of a name and its label; a name without one is refused (BadInput), or left out."""
+    """Read the columns of a name and its label; a name without one is refused (BadInput).
+
+    Or left out.
+    """
     labels: dict[str, str] = {}
     word = kind.removeprefix(f"{of}_")
     for line, (name, label) in columns_of(path, (of, kind)):

@@ -1,4 +1,7 @@
-"""Tables with a row for each score, or for the scores of a run on a topic: columns of run and topic, and of scores or metrics, under many names."""
+"""Tables with a row for each score, or for the scores of a run on a topic.
+
+Columns of run and topic, and of scores or metrics, under many names.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +31,22 @@ def read_long(
 ) -> Scores:
     """Return the scores of a table.
 
-    A header tells what a column is, see `scorecube.ingest.roles`. Columns of benchmarks, tasks or splits make collections. With a column of
-    seeds, run and seed name the run (``a#1``), and the run is its system; with a column of systems beside that of runs, runs of one system are
-    its repetitions. Scores are in a column beside one that names their metrics, or each further column of numbers, or of true and false, is a metric.
+    A header tells what a column is, see `scorecube.ingest.roles`. Columns of benchmarks, tasks or
+    splits make collections. With a column of
+    seeds, run and seed name the run (``a#1``), and the run is its system; with a column of systems
+    beside that of runs, runs of one system are
+    its repetitions. Scores are in a column beside one that names their metrics, or each further
+    column of numbers, or of true and false, is a metric.
 
     table: Of a file with a header, or of a frame.
-    metric: The only metric to read. Of a table without a metric column, the column of that name; without such a column, the name of the
+    metric: The only metric to read. Of a table without a metric column, the column of that name;
+        without such a column, the name of the
         column score (by default, the name of the file).
     chosen: Role -> its column, see `scorecube.ingest.roles.take_columns`.
     label: Measure -> its name here; by default that of trec_eval, or of PyTerrier.
     summary: Topic of means over topics, which are left out.
-    Raises BadInput: A header without run, topic or scores, or with two columns for one; no rows; all that `collect` refuses.
+    Raises BadInput: A header without run, topic or scores, or with two columns for one; no rows;
+        all that `collect` refuses.
     """
     where = (table.path, table.line if table.path is not None else None)
     of_tool = label is not None  # all columns beside run and topic are measures
@@ -116,14 +124,18 @@ def _metrics(
         if count > 1:
             alike = ", ".join(taken.header[k] for k in names if names[k] == name)
             raise BadInput(
-                f"{count} columns are the metric {name}: {alike}; choose one with {option('metric')}",
+                f"{count} columns are the metric {name}: {alike}; choose one with "
+                f"{option('metric')}",
                 table.path,
             )
     return names, unread
 
 
 def kind_of_column(cells: Any) -> str:
-    """Return what a column is if it is no metric: text, nested or empty; '' for mostly numbers, also with decimal commas, which are refused."""
+    """Return what a column is if it is no metric: text, nested or empty; '' for mostly numbers.
+
+    Also with decimal commas, which are refused.
+    """
     numbers = [number_of(cell) for cell in cells]
     others = [cell for cell, number in zip(cells, numbers, strict=True) if number is None]
     n_numbers = sum(number == number for number in numbers if number is not None)

@@ -1,7 +1,11 @@
-"""Score matrices: topics down and runs across (or runs down and topics across), cells between commas, tabs or semicolons.
+"""Score matrices: topics down and runs across (or runs down and topics across).
 
-One file holds one metric and is named after it. A first column called topic (or nothing), or one without a score, holds the topics; otherwise these
-are numbered by line from 1, padded with zeros. NTCIREVAL's matrices have no header either, and blanks between cells: runs are numbered, too.
+Cells between commas, tabs or semicolons.
+
+One file holds one metric and is named after it. A first column called topic (or nothing), or one
+without a score, holds the topics; otherwise these
+are numbered by line from 1, padded with zeros. NTCIREVAL's matrices have no header either, and
+blanks between cells: runs are numbered, too.
 """
 
 from __future__ import annotations
@@ -37,10 +41,14 @@ def read_matrix(
 
     text, path: The file and its content.
     metric: Name of the metric; by default that of the file.
-    transpose: Runs down and topics across: the first column, called run (or nothing), holds the run names.
-    header: Whether the first line names runs; otherwise they are numbered, and the first column holds topics where it has other cells
-        than scores, or different whole numbers beside scores with a fraction. Cells may also stand between blanks then.
-    Raises BadInput: Naming file and line: a line of another length than the header, a cell that is not a number, a repeated run or topic.
+    transpose: Runs down and topics across: the first column, called run (or nothing), holds the run
+        names.
+    header: Whether the first line names runs; otherwise they are numbered, and the first column
+        holds topics where it has other cells
+        than scores, or different whole numbers beside scores with a fraction. Cells may also stand
+        between blanks then.
+    Raises BadInput: Naming file and line: a line of another length than the header, a cell that is
+        not a number, a repeated run or topic.
     """
     table = table_of_text(text, path, has_header=header)
     across, down = ("topic", "run") if transpose else ("run", "topic")
@@ -120,20 +128,23 @@ def _n_label_columns(table: Table, transpose: bool) -> int:
     if transpose:
         if word and not any(name in word for name in RUNS):
             raise BadInput(
-                f"{option('transpose', True)} expects run names in a first column called run (or nothing); found {table.header[0]!r}",
+                f"{option('transpose', True)} expects run names in a first column called run (or "
+                f"nothing); found {table.header[0]!r}",
                 *where,
             )
         return 1
     if word in RUNS and not is_score(beginning[0]):
         raise BadInput(
-            f"the first column is called {table.header[0]!r}; if rows are runs and columns are topics, use {option('transpose', True)}",
+            f"the first column is called {table.header[0]!r}; if rows are runs and columns are "
+            f"topics, use {option('transpose', True)}",
             *where,
         )
     places = [k for k, cell in enumerate(table.header) if header_word(cell) in TOPICS]
     if places and word not in TOPICS:
         # Behind another column, such as the line numbers that pandas writes, topics would be a run.
         raise BadInput(
-            f"column {places[0] + 1} is called {table.header[places[0]]!r}, and topics are expected in the first column: remove the columns "
+            f"column {places[0] + 1} is called {table.header[places[0]]!r}, and topics are "
+            "expected in the first column: remove the columns "
             "before it, or, if it is a run, call the first column topic",
             *where,
         )
@@ -152,7 +163,8 @@ def _check_header(table: Table, names: Sequence[str], skip: int, across: str, do
         )
     if not skip and all(map(is_score, names)):
         raise BadInput(
-            f"the first line has only numbers: a header with the names of the {across}s is missing (if there is none: {option('layout', 'numbers')}), "
+            f"the first line has only numbers: a header with the names of the {across}s is "
+            f"missing (if there is none: {option('layout', 'numbers')}), "
             f"or, if they are numbers, a first column called {down}",
             *where,
         )
@@ -161,7 +173,10 @@ def _check_header(table: Table, names: Sequence[str], skip: int, across: str, do
 
 
 def _refuse_means(header: Sequence[str], beginning: list[str], where: tuple[Any, int]) -> None:
-    """Refuse a table of runs by metrics, such as PyTerrier's ``Experiment`` without ``perquery``: it has no topics."""
+    """Refuse a table of runs by metrics, such as PyTerrier's ``Experiment`` without ``perquery``.
+
+    It has no topics.
+    """
     names = [k for k, cell in enumerate(header[:2]) if header_word(cell) in ("name", *RUNS)]
     if not names or is_score(beginning[names[0]]):
         return
@@ -173,14 +188,18 @@ def _refuse_means(header: Sequence[str], beginning: list[str], where: tuple[Any,
         return
     if metrics:
         raise BadInput(
-            f"a table of runs by metrics ({', '.join(metrics[:3])}) has means, not scores of single topics; export these "
+            f"a table of runs by metrics ({', '.join(metrics[:3])}) has means, not scores of "
+            "single topics; export these "
             "(PyTerrier: Experiment(..., perquery=True))",
             *where,
         )
 
 
 def is_matrix(rows: list[list[str]]) -> bool:
-    """Return whether rows may be those of a matrix; `read_matrix` explains runs that go down and decimal commas."""
+    """Return whether rows may be those of a matrix.
+
+    `read_matrix` explains runs that go down and decimal commas.
+    """
     if not rows or not rows[0]:
         return False
     word = header_word(rows[0][0])
@@ -191,7 +210,10 @@ def is_matrix(rows: list[list[str]]) -> bool:
 
 
 def is_headerless(rows: list[list[str]]) -> bool:
-    """Return whether a file is a matrix without a header: the first line has a fraction, and all lines but their first cells are scores."""
+    """Return whether a file is a matrix without a header: the first line has a fraction.
+
+    And all lines but their first cells are scores.
+    """
     rows = [cells[0].split() if len(cells) == 1 else cells for cells in rows]
     if not rows or len(rows[0]) < 2 or {len(row) for row in rows} != {len(rows[0])}:
         return False

@@ -11,7 +11,10 @@ from scorecube.metrics.parsing import has_known_name
 
 TREC_EVAL = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG", "Rprec": "Rprec", "bpref": "bpref"}
 TREC_EVAL_CUT = {"P": "P", "ndcg_cut": "nDCG", "recall": "Recall", "success": "Hit"}
-"""Measures with a cut-off, without ``map_cut``, which divides by R, while AP@k divides by min(k, R)."""
+"""Measures with a cut-off, without ``map_cut``, which divides by R, while AP@k divides by min(k.
+
+R).
+"""
 BEFORE_9 = (
     (re.compile(r"(P|recall)([1-9]\d*)"), r"\1_\2"),
     (re.compile(r"ircl_prn\.(\d\.\d+)"), r"iprec_at_recall_\1"),
@@ -35,9 +38,15 @@ SMALL = {
     "ndcg_cut": "nDCG",
     "err": "ERR",
 }
-"""Names of ranx, BEIR, MTEB and files, in small letters and without cut-off -> names here; AP with a cut-off is divided otherwise there."""
+"""Names of ranx, BEIR, MTEB and files, in small letters and without cut-off -> names here.
+
+AP with a cut-off is divided otherwise there.
+"""
 NO_MEASURES = re.compile(r"Z?(num_\w+|gm_\w+|infAP)|runid|relstring(_\d+)?")
-"""Output of trec_eval beside scores: counts, logarithms to be averaged, texts; read only on request."""
+"""Output of trec_eval beside scores: counts, logarithms to be averaged, texts.
+
+Read only on request.
+"""
 IR_MEASURES = {"R": "Recall", "Success": "Hit", "Bpref": "bpref"}
 IR_SHAPE = re.compile(
     r"(Accuracy|AP|BPM|Bpref|Compat|n?ERR_IA|alpha_n?DCG|n?NRBP|AP_IA|P_IA|StRecall|ERR|NERR\d+|INST|INSQ|infAP|IPrec|Judged|nDCG"
@@ -63,11 +72,16 @@ NTCIREVAL = {
 NTCIREVAL_CUT = {"MSnDCG": "nDCG", "nDCG": "nDCG(b=2)", "QMeasure": "Q", "Precision": "P"} | {
     name: name for name in ("AP", "Q", "P", "RBP", "ERR", "nERR", "Hit")
 }
-"""Measures with a cut-off. NTCIREVAL's nDCG discounts by its option -logb, 2 by default; its MSnDCG is nDCG here."""
+"""Measures with a cut-off. NTCIREVAL's nDCG discounts by its option -logb, 2 by default.
+
+Its MSnDCG is nDCG here.
+"""
 
 
 def from_trec_eval(measure: str) -> str:
-    """Return the name here of a measure of trec_eval, ranx, BEIR or MTEB, or its own name if the name here has another meaning.
+    """Return the name here of a measure of trec_eval, ranx, BEIR or MTEB.
+
+    Or its own name if the name here has another meaning.
 
     Examples
     --------
@@ -89,13 +103,15 @@ def from_trec_eval(measure: str) -> str:
 def from_ir_measures(measure: str) -> str:
     """Return the name here of an ir_measures measure, or a name that no measure here has.
 
-    Its AP@k divides by R, its ERR (that of gdeval) by 2**4 for every highest level, its RBP has another default p and
+    Its AP@k divides by R, its ERR (that of gdeval) by 2**4 for every highest level, its RBP has
+    another default p and
     other gains; these keep their names with the prefix ``ir_measures:``.
 
     Examples
     --------
     >>> [from_ir_measures(measure) for measure in ("AP", "AP@10", "R@1000", "Success@5", "P(rel=2)@5", "ERR@20", "RBP")]
-    ['AP', 'map_cut_10', 'Recall@1000', 'Hit@5', 'P(rel=2)@5', 'ir_measures:ERR@20', 'ir_measures:RBP']
+    ['AP', 'map_cut_10', 'Recall@1000', 'Hit@5', 'P(rel=2)@5', 'ir_measures:ERR@20',
+    'ir_measures:RBP']
     """
     shape = re.fullmatch(r"(\w+)(\(.*\))?(?:@(\d+))?", measure)
     if shape is None:
@@ -110,7 +126,9 @@ def from_ir_measures(measure: str) -> str:
 
 
 def from_pyterrier(measure: str) -> str:
-    """Return the name here of a measure in PyTerrier's frames, which has the name of trec_eval or of ir_measures.
+    """Return the name here of a measure in PyTerrier's frames.
+
+    Which has the name of trec_eval or of ir_measures.
 
     Examples
     --------
@@ -124,8 +142,10 @@ def from_pyterrier(measure: str) -> str:
 def from_gdeval(measure: str) -> str:
     """Return a name for a measure of gdeval, which no measure here has.
 
-    Its nDCG has gains of 2**level - 1, nDCG here those of the gain setting; its ERR divides by 2**4 for every highest
-    level, ``ERR(form=exp2)`` by 2**(highest level), so that they are equal only if the highest level is 4.
+    Its nDCG has gains of 2**level - 1, nDCG here those of the gain setting; its ERR divides by 2**4
+    for every highest
+    level, ``ERR(form=exp2)`` by 2**(highest level), so that they are equal only if the highest
+    level is 4.
 
     Examples
     --------
@@ -161,7 +181,9 @@ def canonical(label: str) -> str:
 
 
 def is_measure(name: str) -> bool:
-    """Return whether a name is that of a measure here, of trec_eval, or of ranx (``ndcg@10``, ``mrr``).
+    """Return whether a name is that of a measure here, of trec_eval, or of ranx (``ndcg@10``.
+
+    ``mrr``).
 
     Examples
     --------
@@ -181,7 +203,9 @@ def is_measure(name: str) -> bool:
 
 
 def metric_of_file(path: PathLike) -> str:
-    """Return the metric that a file name stands for, as ``p10.csv`` for ``P@10``, or the name without extensions.
+    """Return the metric that a file name stands for, as ``p10.csv`` for ``P@10``.
+
+    Or the name without extensions.
 
     Examples
     --------

@@ -1,10 +1,13 @@
-"""Scores as other tools hold them in memory, in a tidy frame; objects of ranx and others are recognised by the module of their type."""
+"""Scores as other tools hold them in memory, in a tidy frame.
+
+Objects of ranx and others are recognised by the module of their type.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -41,8 +44,10 @@ from scorecube.ingest.tables import is_frame, table_of_frame
 
 NO_SCORES = "no score matrix"
 FORMS = (
-    "a data frame of runs x topics for each metric, {metric: {run: {topic: value}}}, {run: {topic: {measure: value}}} "
-    "(pytrec_eval), {run: {metric: {topic: value}}} (ranx), {run: records with query_id, measure and value} (ir_measures), a data frame with a row "
+    "a data frame of runs x topics for each metric, {metric: {run: {topic: value}}}, "
+    "{run: {topic: {measure: value}}} "
+    "(pytrec_eval), {run: {metric: {topic: value}}} (ranx), "
+    "{run: records with query_id, measure and value} (ir_measures), a data frame with a row "
     "for each score, or a DataArray or Dataset with the dims run and topic"
 )
 RANX, IR_MEASURES = "ranx", "ir_measures"
@@ -69,7 +74,8 @@ def read_objects(
     scores: As of `cube_from_scores`; the form is detected.
     metric: Of a frame with rows for scores, the only metric to read.
     chosen: Role -> column of such a frame.
-    Raises BadInput: No scores, another form, a mixture of forms, or dictionaries without metrics on exactly one level.
+    Raises BadInput: No scores, another form, a mixture of forms, or dictionaries without metrics on
+        exactly one level.
     Raises BadPlan: Columns of scores that are no frame.
     """
     if isinstance(scores, xr.DataArray | xr.Dataset):
@@ -78,7 +84,8 @@ def read_objects(
         return collect([read_long(table_of_frame(scores), metric, chosen)], metric=metric)
     for role, column in (chosen or {}).items():
         raise BadPlan(
-            f"{option(f'{role}_column', column)} is about data frames with rows for scores, and scores are {kind_of(scores)}",
+            f"{option(f'{role}_column', column)} is about data frames with rows for scores, and "
+            f"scores are {kind_of(scores)}",
             option=f"{role}_column",
         )
     scores = _of_ranx(scores)
@@ -102,13 +109,17 @@ def read_objects(
 
 
 def _frame_of_arrays(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
-    """Return a frame with a row for each score of arrays with named dims; the variables of a Dataset are metrics, unless it has one called score."""
+    """Return a frame with a row for each score of arrays with named dims.
+
+    The variables of a Dataset are metrics, unless it has one called score.
+    """
     if isinstance(scores, xr.DataArray):
         scores = scores.to_dataset(name=SCORE)
     lacking = {names.RUN, names.TOPIC} - set(scores.dims)
     if lacking:
         raise BadInput(
-            f"the scores have no dim {listed(sorted(lacking))}; found {', '.join(map(str, scores.dims))}",
+            f"the scores have no dim {listed(sorted(lacking))}; found "
+            f"{', '.join(map(str, scores.dims))}",
             option="scores",
         )
     variables = [SCORE] if SCORE in scores else list(scores.data_vars)
@@ -120,7 +131,10 @@ def _frame_of_arrays(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
 
 
 def _read_frames(frames: Mapping[str, pd.DataFrame]) -> Reading:
-    """Read a data frame of runs x topics for each metric; rows may have two labels, system, and run or seed."""
+    """Read a data frame of runs x topics for each metric; rows may have two labels, system.
+
+    And run or seed.
+    """
     parts = {}
     for metric, frame in frames.items():
         down = _runs_down(frame, metric)
@@ -148,7 +162,8 @@ def _roles(index: pd.Index[Any], metric: str) -> list[str]:
     """Return the roles of the labels of the rows of a matrix."""
     if index.nlevels > 2:
         raise BadInput(
-            f"the matrix of {metric} has {index.nlevels} labels for each row; expected run, or system and seed"
+            f"the matrix of {metric} has {index.nlevels} labels for each row; expected run, or "
+            "system and seed"
         )
     if index.nlevels == 1:
         return ["run"]
@@ -162,7 +177,10 @@ def _label(metric: Any) -> str:
 
 
 def _runs_down(frame: pd.DataFrame, metric: object) -> pd.DataFrame:
-    """Return a data frame with runs as index: names of its axes decide, else labels that look exchanged are refused."""
+    """Return a data frame with runs as index: names of its axes decide.
+
+    Else labels that look exchanged are refused.
+    """
     if frame.columns.nlevels > 1:
         return frame.T
     if frame.index.nlevels > 1:
@@ -174,7 +192,8 @@ def _runs_down(frame: pd.DataFrame, metric: object) -> pd.DataFrame:
     )
     if down == across != "":
         raise BadInput(
-            f"both axes of the matrix of {metric} are called {down}; expected runs as index and topics as columns"
+            f"both axes of the matrix of {metric} are called {down}; expected runs as index and "
+            "topics as columns"
         )
     if down == names.TOPIC or across == names.RUN:
         return frame.T
@@ -184,9 +203,11 @@ def _runs_down(frame: pd.DataFrame, metric: object) -> pd.DataFrame:
     ]
     if are_numbers == [True, False] and not down and not across:
         raise BadInput(
-            f"the matrix of {metric} seems to have topics as index and runs as columns: the index is "
+            f"the matrix of {metric} seems to have topics as index and runs as columns: the "
+            "index is "
             f"{listed([str(label) for label in frame.index])} and the columns are "
-            f"{listed([str(label) for label in frame.columns])}; transpose it (.T), or, if this is right, name its axes "
+            f"{listed([str(label) for label in frame.columns])}; transpose it (.T), or, if this "
+            "is right, name its axes "
             "with .rename_axis(index='run', columns='topic')"
         )
     return frame
@@ -195,11 +216,14 @@ def _runs_down(frame: pd.DataFrame, metric: object) -> pd.DataFrame:
 def scores_of_nested(
     scores: Mapping[Any, Any], metric: str | None = None, path: PathLike | None = None
 ) -> Scores:
-    """Return the scores of nested dictionaries with metrics on any of three levels, and runs above topics.
+    """Return the scores of nested dictionaries with metrics on any of three levels.
+
+    And runs above topics.
 
     metric: The only one, by its name here or in the tool.
     path: The file that they are from.
-    Raises BadInput: Another form; names of metrics on no level, or on several; no score of the metric.
+    Raises BadInput: Another form; names of metrics on no level, or on several; no score of the
+        metric.
     """
     paths: list[Row] = []
     for first, middle in scores.items():
@@ -216,7 +240,8 @@ def scores_of_nested(
     if len(holding) != 1:
         shown = " > ".join(", ".join(level[:3]) for level in levels)
         raise BadInput(
-            f"metrics must be on one level of the dictionaries: known measures are on {len(holding)} of 3 levels, {shown}; "
+            "metrics must be on one level of the dictionaries: known measures are on "
+            f"{len(holding)} of 3 levels, {shown}; "
             "use a data frame of runs x topics for each metric"
         )
     (of,) = holding
@@ -246,7 +271,8 @@ def _scores_of_rows(
     for run, topic, measure, value in rows:
         if isinstance(value, str | bytes):
             raise BadInput(
-                f"{kept[measure]} of run {run!r} on topic {topic!r} is {value!r}, not a finite number"
+                f"{kept[measure]} of run {run!r} on topic {topic!r} is {value!r}, not a finite "
+                "number"
             )
     labels = {"run": runs, "topic": topics, "metric": [kept[measure] for measure in measures]}
     return scores_of(labels, {"": values}, path, others=others)
@@ -275,9 +301,12 @@ def _record(record: Any, run: object) -> Iterator[Any]:
 
 
 def _of_ranx(scores: Any) -> Any:
-    """Return evaluated runs of ranx, alone, in a list or by name, as dictionaries; anything else as it is.
+    """Return evaluated runs of ranx, alone, in a list or by name, as dictionaries.
 
-    Raises BadInput: An object of ranx without scores by topic: a Report, a run that has not been evaluated or has no name.
+    Anything else as it is.
+
+    Raises BadInput: An object of ranx without scores by topic: a Report, a run that has not been
+        evaluated or has no name.
     """
     listed_runs = [scores] if package_of(scores) == RANX else scores
     if isinstance(listed_runs, list | tuple) and listed_runs:
@@ -291,7 +320,8 @@ def _of_ranx(scores: Any) -> Any:
         by_metric = getattr(run, "scores", None) if package_of(run) == RANX else run
         if not by_metric or not name:
             raise BadInput(
-                f"{kind_of(run)} of ranx without a name or without scores of topics; call ranx.evaluate(qrels, run, metrics) first and pass the Run "
+                f"{kind_of(run)} of ranx without a name or without scores of topics; call "
+                "ranx.evaluate(qrels, run, metrics) first and pass the Run "
                 "objects, or evaluate runs here: sc.read_rankings(runs, qrels)",
                 option="scores",
             )
@@ -299,26 +329,6 @@ def _of_ranx(scores: Any) -> Any:
     return found
 
 
-class CubeOptions(ColumnOptions, total=False):
-    """Options of `cube_from_scores` beside that which decides what is returned."""
-
-    runs: Iterable[Any] | None
-    topics: Iterable[Any] | None
-    gain: str
-    teams: Mapping[str, str] | None
-    systems: Mapping[str, str] | None
-    topic_groups: Mapping[str, str] | None
-    notify: Notify | None
-
-
-@overload
-def cube_from_scores(
-    scores: Any, *, collections: Literal[True], **options: Unpack[CubeOptions]
-) -> dict[str, xr.Dataset]: ...
-@overload
-def cube_from_scores(
-    scores: Any, *, collections: Literal[False] = ..., **options: Unpack[CubeOptions]
-) -> xr.Dataset: ...
 def cube_from_scores(
     scores: Any,
     *,
@@ -331,49 +341,63 @@ def cube_from_scores(
     notify: Notify | None = None,
     collections: bool = False,
     **columns: Unpack[ColumnOptions],
-) -> xr.Dataset | dict[str, xr.Dataset]:
+) -> Any:
     """Return a cube of per-topic scores.
 
     Parameters
     ----------
     scores
-        Metric name -> data frame with runs as index and topics as columns (or exchanged, with axes named ``topic`` and
-        ``run``), missing cells NaN; rows may have two labels: system, and run or seed. Metric -> run -> topic -> value; run -> topic -> measure ->
-        value, as from pytrec_eval; run -> metric -> topic -> value, or evaluated Run objects, as of ranx; run -> records with query_id, measure and
-        value, as from ``iter_calc`` of ir_measures. One data frame (of pandas, polars or pyarrow) with a row for each score, or for those of a run on a
-        topic, see `scorecube.ingest.long.read_long`. A DataArray or a Dataset with the dims run, topic and perhaps metric. An array of runs x topics
+        Metric name -> data frame with runs as index and topics as columns (or exchanged, with axes
+        named ``topic`` and
+        ``run``), missing cells NaN; rows may have two labels: system, and run or seed. Metric ->
+        run -> topic -> value; run -> topic -> measure ->
+        value, as from pytrec_eval; run -> metric -> topic -> value, or evaluated Run objects, as of
+        ranx; run -> records with query_id, measure and
+        value, as from ``iter_calc`` of ir_measures. One data frame (of pandas, polars or pyarrow)
+        with a row for each score, or for those of a run on a
+        topic, see `scorecube.ingest.long.read_long`. A DataArray or a Dataset with the dims run,
+        topic and perhaps metric. An array of runs x topics
         for each metric, or for one, with `runs` and `topics`.
-        Measures of other tools get the names of this package where they mean the same; counts are left out.
+        Measures of other tools get the names of this package where they mean the same; counts are
+        left out.
     runs, topics
         Labels of the rows and columns of arrays.
     gain
-        Label of the gain axis, whose length is 1; of a frame with a column of gains, the only gain setting to take.
+        Label of the gain axis, whose length is 1; of a frame with a column of gains, the only gain
+        setting to take.
     teams
         Run -> team.
     systems
-        Run -> system whose repetition it is, such as a model trained with several seeds; in data frames, rows may have the labels system and seed
+        Run -> system whose repetition it is, such as a model trained with several seeds; in data
+        frames, rows may have the labels system and seed
         instead, and the runs are called ``system#seed``.
     topic_groups
         Topic -> group, such as a conversation: topics of one group are no independent draws.
     notify
-        Called with a line of text about runs without a team and teams of other runs, and about the columns of a frame; a warning is logged by default.
+        Called with a line of text about runs without a team and teams of other runs, and about the
+        columns of a frame; a warning is logged by default.
     collections
-        Whether a frame may hold several collections, such as benchmarks: a cube of each is returned by name.
+        Whether a frame may hold several collections, such as benchmarks: a cube of each is returned
+        by name.
     columns
-        Columns of a frame, where its header leaves them open: ``run_column``, ``topic_column``, ``collection_column``, ``seed_column``,
+        Columns of a frame, where its header leaves them open: ``run_column``, ``topic_column``,
+        ``collection_column``, ``seed_column``,
         ``score_column``, ``topic_group_column``.
 
     Returns
     -------
     cube
-        Dataset with `score` (metric, gain, run, topic), runs and topics in sorted order; with `collections` the cubes by name, '' where no column
+        Dataset with `score` (metric, gain, run, topic), runs and topics in sorted order; with
+        `collections` the cubes by name, '' where no column
         names collections.
 
     Raises
     ------
     BadInput
-        Scores in another form, matrices that differ in runs or topics or have them exchanged, repeated labels, values that
-        are no numbers or out of range, teams that spell a run in another way; of a frame, as of a long table.
+        Scores in another form, matrices that differ in runs or topics or have them exchanged,
+        repeated labels, values that
+        are no numbers or out of range, teams that spell a run in another way; of a frame, as of a
+        long table.
     BadPlan
         Columns of scores that are no frame.
 
@@ -393,22 +417,27 @@ def cube_from_scores(
 
 
 def _labelled(scores: Any, runs: Iterable[Any] | None, topics: Iterable[Any] | None) -> Any:
-    """Return arrays, or lists of rows, of runs x topics as a data frame for each metric, and other scores as they are.
+    """Return arrays, or lists of rows, of runs x topics as a data frame for each metric.
 
-    Raises BadInput: An array without labels, or with another shape; labels of scores that have their own.
+    And other scores as they are.
+
+    Raises BadInput: An array without labels, or with another shape; labels of scores that have
+        their own.
     """
     by_metric = scores if isinstance(scores, Mapping) else {SCORE: scores}
     rows = [each for each in by_metric.values() if isinstance(each, np.ndarray | list)]
     if not rows or (runs is None and isinstance(rows[0], list)):
         if runs is not None or topics is not None:
             raise BadInput(
-                f"{option('runs')} and {option('topics')} are labels of arrays; found {kind_of(scores)}"
+                f"{option('runs')} and {option('topics')} are labels of arrays; found "
+                f"{kind_of(scores)}"
             )
         return scores
     if runs is None or topics is None:
         missing = option("runs" if runs is None else "topics")
         raise BadInput(
-            f"scores are arrays, which have no labels; add {missing}=[...]: names of the rows are runs, of the columns topics"
+            f"scores are arrays, which have no labels; add {missing}=[...]: names of the rows "
+            "are runs, of the columns topics"
         )
     index, columns = list(map(str, runs)), list(map(str, topics))
     frames = {}
@@ -416,7 +445,8 @@ def _labelled(scores: Any, runs: Iterable[Any] | None, topics: Iterable[Any] | N
         shape = np.shape(values)
         if shape != (len(index), len(columns)):
             raise BadInput(
-                f"the array of {metric} has the shape {shape}; expected runs x topics, ({len(index)}, {len(columns)})"
+                f"the array of {metric} has the shape {shape}; expected runs x topics, "
+                f"({len(index)}, {len(columns)})"
             )
         frame = pd.DataFrame(values, index, columns)
         frames[metric] = frame.rename_axis(index=names.RUN, columns=names.TOPIC)

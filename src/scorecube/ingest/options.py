@@ -1,4 +1,7 @@
-"""Options of what is read into a collection, which the commands evaluate and import and sweep files have: each declared once."""
+"""Options of what is read into a collection.
+
+Which the commands evaluate and import and sweep files have: each declared once.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +23,8 @@ class CollectionOptions:
     )
     topic_groups: Path | None = option_field(  # noqa: RUF009
         None,
-        "CSV file with the columns topic and topic_group, such as the conversation that a turn belongs to.",
+        "CSV file with the columns topic and topic_group, such as the conversation that a turn "
+        "belongs to.",
     )
     replace: bool = option_field(
         False, "Replace the scores of the collection; results of other scores become outdated."
@@ -29,7 +33,10 @@ class CollectionOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions:
-    """Options of run files and judgements; see `scorecube.read_rankings` and `scorecube.evaluate`."""
+    """Options of run files and judgements.
+
+    See `scorecube.read_rankings` and `scorecube.evaluate`.
+    """
 
     metrics: tuple[str, ...] = option_field(
         names.DEFAULT_METRICS, "Metric names, separated by commas.", convert=split_list
@@ -54,7 +61,8 @@ class EvaluateOptions:
     )
     qrels_format: Literal["auto", "trec", "ntcir", "ntcir-grades", "trec-classes"] = option_field(
         "auto",
-        "Line format of the judgements: ntcir is 'topic doc L2', ntcir-grades has S, A, B, C; the second column of "
+        "Line format of the judgements: ntcir is 'topic doc L2', ntcir-grades has S, A, B, C; "
+        "the second column of "
         "trec-classes is a class of equivalent answers.",
     )
     levels: str | None = option_field(None, "Map levels of the judgements, e.g. 2:3,1:1.")
@@ -66,7 +74,8 @@ class EvaluateOptions:
     )
     unjudged: Literal["nonrelevant", "condense"] = option_field(
         "nonrelevant",
-        "Unjudged documents: not relevant, or removed from the lists (judged_only=True for all metrics).",
+        "Unjudged documents: not relevant, or removed from the lists (judged_only=True for all "
+        "metrics).",
     )
 
 
@@ -97,7 +106,8 @@ class ImportOptions:
     )
     ranges: tuple[str, ...] = option_field(
         (),
-        "Least and greatest score that there can be of metrics, such as f1=0,100; of several between semicolons.",
+        "Least and greatest score that there can be of metrics, such as f1=0,100; of several "
+        "between semicolons.",
         flags=("--range",),
         convert=lambda text: tuple(filter(None, text.split(";"))),
     )

@@ -1,6 +1,9 @@
-"""Agreement of metrics with preferences of people, as scores: each metric is a run, each pair of runs on a topic that people compared a topic.
+"""Agreement of metrics with preferences of people, as scores: each metric is a run.
 
-So every analysis of scores is one of agreement; the pairs of a topic are a topic group. Source: Sakai and Zeng 2021, ACM TOIS 39: the agreement
+Each pair of runs on a topic that people compared a topic.
+
+So every analysis of scores is one of agreement; the pairs of a topic are a topic group. Source:
+Sakai and Zeng 2021, ACM TOIS 39: the agreement
 rate of a pair is the share of its assessors that agree with the sign of the metric's difference.
 """
 
@@ -28,11 +31,17 @@ NEITHER = ("", "tie", "neither", "=")
 EQUAL = 1e-12
 """Largest difference of equal scores, relative to the largest score of the metric and to 1."""
 KINDS = ("agreement", "agreement_half", "tied")
-"""Share of people that the metric agrees with; the same with half a person for each whose preference meets equal scores; equal scores."""
+"""Share of people that the metric agrees with.
+
+The same with half a person for each whose preference meets equal scores; equal scores.
+"""
 
 
 class Preference(NamedTuple):
-    """What some people said of two runs on a topic: one of the runs, or empty for neither; and their number."""
+    """What some people said of two runs on a topic: one of the runs, or empty for neither.
+
+    And their number.
+    """
 
     topic: str
     run_a: str
@@ -42,9 +51,12 @@ class Preference(NamedTuple):
 
 
 def read_preferences(path: PathLike) -> list[Preference]:
-    """Read a table with the columns topic, run_a, run_b, preferred (one of the runs, or tie) and perhaps count.
+    """Read a table with the columns topic, run_a, run_b, preferred (one of the runs.
 
-    Raises BadInput: As of `columns_of`; a preferred run that is neither of the two; a count that is no positive number.
+    Or tie) and perhaps count.
+
+    Raises BadInput: As of `columns_of`; a preferred run that is neither of the two; a count that is
+        no positive number.
     """
     header = table_of_text(read_text(path), path).header
     has_count = "count" in [cell.strip().lower() for cell in header]
@@ -76,8 +88,10 @@ def agreement_with_preferences(cube: xr.Dataset, preferences: Iterable[Preferenc
     Returns
     -------
     agreement
-        ``score[metric, gain, run, topic]``: the metrics are `KINDS`, each 0 .. 1; runs are the metrics of `cube`, with the gain setting where
-        there are several; topics are pairs of runs on a topic, which is their topic group. Missing where a score is.
+        ``score[metric, gain, run, topic]``: the metrics are `KINDS`, each 0 .. 1; runs are the
+        metrics of `cube`, with the gain setting where
+        there are several; topics are pairs of runs on a topic, which is their topic group. Missing
+        where a score is.
 
     Raises
     ------
@@ -125,13 +139,18 @@ def agreement_with_preferences(cube: xr.Dataset, preferences: Iterable[Preferenc
         known = np.where(np.isnan(signs), np.nan, values)
         rows = [known[at] for at in chosen.values()]
         frames[kind] = pd.DataFrame(rows, index=list(chosen), columns=labels)
-    return cube_from_scores(frames, topic_groups=dict(zip(labels, topics, strict=True)))
+    groups = dict(zip(labels, topics, strict=True))
+    agreement: xr.Dataset = cube_from_scores(frames, topic_groups=groups)
+    return agreement
 
 
 def _votes(
     cube: xr.Dataset, preferences: Iterable[Preference]
 ) -> dict[tuple[str, str, str], list[float]]:
-    """Return for each topic and two of its runs, in order, the people that prefer the first, the second, and neither."""
+    """Return for each topic and two of its runs, in order, the people that prefer the first.
+
+    The second, and neither.
+    """
     known = {dim: labels_of(cube, dim) for dim in (names.RUN, names.TOPIC)}
     votes: dict[tuple[str, str, str], list[float]] = {}
     for one in preferences:
@@ -142,7 +161,8 @@ def _votes(
         ):
             if label not in known[dim]:
                 raise BadName(
-                    f"preferences: no {dim} {label!r} in the scores; nearest: {nearest(label, known[dim])}"
+                    f"preferences: no {dim} {label!r} in the scores; nearest: "
+                    f"{nearest(label, known[dim])}"
                 )
         if one.run_a == one.run_b:
             raise BadInput(f"preferences: run {one.run_a!r} is compared with itself on {one.topic}")

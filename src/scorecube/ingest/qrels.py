@@ -1,4 +1,7 @@
-"""Judgements: the dialects of TREC and NTCIR, NTCIREVAL's files by topic, tables of labels, and objects of other tools -> `Qrels`."""
+"""Judgements: the dialects of TREC and NTCIR, NTCIREVAL's files by topic, tables of labels.
+
+And objects of other tools -> `Qrels`.
+"""
 
 from __future__ import annotations
 
@@ -20,30 +23,27 @@ from scorecube.ingest.files import (
     read_text,
     refuse_unprintable,
 )
+from scorecube.ingest.lines import field_lines, number_in, numbered_topics, shown
 from scorecube.ingest.roles import DOCUMENTS, ROLES, header_word
-from scorecube.ingest.runs import (
-    DOCUMENT_HEADERS,
-    columns_of_object,
-    field_lines,
-    is_path,
-    number_in,
-    numbered_topics,
-    shown,
-    with_suffix,
-)
+from scorecube.ingest.run_objects import DOCUMENT_HEADERS, columns_of_object, is_path
+from scorecube.ingest.runs import with_suffix
 from scorecube.ingest.source import File
 from scorecube.ingest.tables import is_json, label_of, parse_json
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
 GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
-"""Levels of early NTCIR collections: highly relevant, relevant, partially relevant, not relevant."""
+"""Levels of early NTCIR collections: highly relevant, relevant, partially relevant.
+
+Not relevant.
+"""
 REL = ".rel"
 NO_CLASS = (b"0", b"-")
 LABELS = frozenset(["label", "level", "relevance", "rel", "grade", "judgement", "judgment"])
 JUDGES = frozenset({"judge", "assessor", "annotator", "model"})
 IR_DATASETS = ("ir_datasets", "irds")
 QRELS_FORMS = (
-    "{topic: {document: level}} (pytrec_eval), records with query_id, doc_id and relevance (ir_measures), "
+    "{topic: {document: level}} (pytrec_eval), records with query_id, doc_id and relevance "
+    "(ir_measures), "
     "a data frame with columns qid, docno, label (PyTerrier), or Qrels of ranx"
 )
 LevelMap = Mapping[int, int]
@@ -61,7 +61,10 @@ class Dialect(StrEnum):
     NTCIR_GRADES = "ntcir-grades"
     """``topic grade document binary`` with the grades S, A, B, C: levels 3, 2, 1, 0."""
     TREC_CLASSES = "trec-classes"
-    """``topic class document level``: documents of one class give the same answer; 0 or - is no class."""
+    """``topic class document level``: documents of one class give the same answer.
+
+    0 or - is no class.
+    """
 
 
 FIELDS = {
@@ -78,17 +81,22 @@ def read_judgements(
 ) -> Qrels:
     """Read judgements in any form.
 
-    path: A file of lines, or a table with a header as of BEIR, also in JSON lines, JSON or Parquet; .rel files or a folder of them;
+    path: A file of lines, or a table with a header as of BEIR, also in JSON lines, JSON or Parquet;
+        .rel files or a folder of them;
         ``ir_datasets:NAME``; or judgements in memory, see `QRELS_FORMS`.
-    dialect: A `Dialect`. ``auto`` never reads the second column as classes, and refuses further columns; with a dialect they are ignored. The
+    dialect: A `Dialect`. ``auto`` never reads the second column as classes, and refuses further
+        columns; with a dialect they are ignored. The
         lines of run files are refused in any case.
-    level_map: Level in the file -> level to use; others stay. A negative level means pooled but not judged.
-    Raises BadInput: Naming file and line: too few or too many columns, a level that is not an integer, a document judged twice in a topic.
+    level_map: Level in the file -> level to use; others stay. A negative level means pooled but not
+        judged.
+    Raises BadInput: Naming file and line: too few or too many columns, a level that is not an
+        integer, a document judged twice in a topic.
     """
     for old, new in (level_map or {}).items():
         if not -HIGHEST_LEVEL <= new <= HIGHEST_LEVEL:
             raise BadName(
-                f"level map {old}:{new}: levels must be between {-HIGHEST_LEVEL} and {HIGHEST_LEVEL}"
+                f"level map {old}:{new}: levels must be between {-HIGHEST_LEVEL} and "
+                f"{HIGHEST_LEVEL}"
             )
     path = _of_ir_datasets(path)
     if not is_path(path):
@@ -155,7 +163,10 @@ def read_qrels(
 
 
 def is_of_run(fields: Sequence[bytes]) -> bool:
-    """Return whether a line of six fields is one of a run: the second is Q0, or the sixth is no number."""
+    """Return whether a line of six fields is one of a run: the second is Q0.
+
+    Or the sixth is no number.
+    """
     return len(fields) == 6 and (fields[1].upper() == b"Q0" or number_in(fields[5]) is None)
 
 
@@ -220,7 +231,10 @@ def _of_object(qrels: Any, path: str, level_map: LevelMap | None) -> Qrels:
 
 
 def _rel_files(path: PathLike) -> list[Path]:
-    """Return the .rel files of a path, a folder or a glob; none for a file in another form (BadInput for a folder without .rel files)."""
+    """Return the .rel files of a path, a folder or a glob; none for a file in another form.
+
+    (BadInput for a folder without .rel files).
+    """
     if Path(path).is_dir():
         files = with_suffix(Path(path), REL)
         if not files:
@@ -238,7 +252,11 @@ def _is_rel(path: Path) -> bool:
 
 
 def _read_rel(paths: Sequence[Path], level_map: LevelMap | None) -> Qrels:
-    """Read judgements of one topic a file, called <topic>.rel or in a folder named after the topic: lines of document and level (L0, L1, ...), which a class may follow."""
+    """Read judgements of one topic a file.
+
+    Called <topic>.rel or in a folder named after the topic: lines of document and level (L0, L1,
+    ...), which a class may follow.
+    """
     origin: dict[str, Path] = {}
     parts = []
     for path in paths:
@@ -270,7 +288,9 @@ def _read_rel(paths: Sequence[Path], level_map: LevelMap | None) -> Qrels:
 
 
 def _of_table(path: PathLike, level_map: LevelMap | None) -> Qrels | None:
-    """Return the judgements of a table with the columns topic, document and label, such as those of BEIR, or of a file of JSON; None for other files.
+    """Return the judgements of a table with the columns topic, document and label.
+
+    Such as those of BEIR, or of a file of JSON; None for other files.
 
     Raises BadInput: Labels of several judges; a row without topic, document or label.
     """
@@ -332,7 +352,10 @@ def _places(words: Sequence[str]) -> dict[str, int]:
 
 
 def _of_ir_datasets(qrels: Any) -> Any:
-    """Return the judgements of a name such as ``ir_datasets:vaswani``; anything else as it is (BadInput for a name that is not known)."""
+    """Return the judgements of a name such as ``ir_datasets:vaswani``; anything else as it is.
+
+    (BadInput for a name that is not known).
+    """
     start, _, name = str(qrels).partition(":")
     if not is_path(qrels) or start not in IR_DATASETS or not name:
         return qrels

@@ -1,4 +1,7 @@
-"""Columns of tables of scores: which headers name the run, the topic, ..., and what each column is taken for."""
+"""Columns of tables of scores: which headers name the run, the topic, ....
+
+And what each column is taken for.
+"""
 
 from __future__ import annotations
 
@@ -10,91 +13,47 @@ from typing import NoReturn, TypedDict
 from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.files import PathLike
 
-SYSTEMS = frozenset(
-    [
-        "system",
-        "systemid",
-        "systemname",
-        "model",
-        "modelid",
-        "modelname",
-        "method",
-        "methodname",
-        "approach",
-        "algorithm",
-        "agent",
-        "llm",
-        "retriever",
-        "ranker",
-        "engine",
-    ]
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+SYSTEMS = _words(
+    "system systemid systemname model modelid modelname method methodname approach algorithm "
+    "agent llm retriever ranker engine"
 )
 """Headers of runs that are those of systems if there is a column of runs, too."""
 RUNS = SYSTEMS | {"run", "runid", "runtag", "runname", "submission"}
-TOPICS = frozenset(["topic", "query", "item", "question", "example", "sample", "instance"])
+TOPICS = _words("topic query item question example sample instance")
 """Headers of topics that may hold their texts, where another column holds their ids."""
-DOCUMENTS = frozenset({"doc", "docid", "document", "documentid"})
+DOCUMENTS = _words("doc docid document documentid")
 """Headers of topics where a document is what is asked about; in judgements those of documents."""
-TOPIC_IDS = frozenset(
-    [
-        "topicid",
-        "topicno",
-        "qid",
-        "queryid",
-        "queryno",
-        "itemid",
-        "questionid",
-        "exampleid",
-        "sampleid",
-        "instanceid",
-    ]
+TOPIC_IDS = _words(
+    "topicid topicno qid queryid queryno itemid questionid exampleid sampleid instanceid"
 )
-LATER_TOPICS = (
-    frozenset({"taskid", "problem", "problemid", "promptid", "uid", "key"}),
-    frozenset({"id"}),
-)
+LATER_TOPICS = (_words("taskid problem problemid promptid uid key"), _words("id"))
 """Headers of topics if there is no other, better ones first."""
-SCORES = frozenset({"score", "scores", "value"})
+SCORES = _words("score scores value")
 ROLES: dict[str, frozenset[str]] = {
     "run": RUNS,
     "topic": TOPICS | TOPIC_IDS | DOCUMENTS,
-    "collection": frozenset(
-        [
-            "benchmark",
-            "collection",
-            "dataset",
-            "datasetname",
-            "corpus",
-            "suite",
-            "task",
-            "taskname",
-            "subset",
-            "split",
-        ]
+    "collection": _words(
+        "benchmark collection dataset datasetname corpus suite task taskname subset split"
     ),
-    "seed": frozenset(
-        ["seed", "randomseed", "repetition", "repeat", "replicate", "epoch", "trial"]
-    ),
-    "metric": frozenset(["metric", "measure", "metricname", "measurename"]),
-    "gain": frozenset({"gain"}),
-    "topic_group": frozenset(
-        [
-            "topicgroup",
-            "querygroup",
-            "questiongroup",
-            "conversation",
-            "conversationid",
-            "dialogue",
-            "dialogueid",
-        ]
+    "seed": _words("seed randomseed repetition repeat replicate epoch trial"),
+    "metric": _words("metric measure metricname measurename"),
+    "gain": _words("gain"),
+    "topic_group": _words(
+        "topicgroup querygroup questiongroup conversation conversationid dialogue dialogueid"
     ),
 }
 """Role of a column -> its headers, as of `header_word`."""
 PYTERRIER_RUN = "name"
-"""Column of the run in a frame of PyTerrier's ``Experiment(perquery=True)``; a run column all the same if there is no other."""
-COUNTERS = frozenset(
-    {"", "#", "id", "idx", "index", "level0", "line", "no", "no.", "row", "unnamed:0"}
-)
+"""Column of the run in a frame of PyTerrier's ``Experiment(perquery=True)``.
+
+A run column all the same if there is no other.
+"""
+COUNTERS = _words("# id idx index level0 line no no. row unnamed:0") | {""}
 """Headers of columns that number the lines."""
 EXAMPLES = {
     "run": "run, system, model, method, ...",
@@ -140,7 +99,9 @@ def chosen_columns(columns: ColumnOptions) -> dict[str, str]:
 
 
 def header_word(cell: str) -> str:
-    """Return the header of a column as `ROLES` has it: small letters without blanks, hyphens and low lines.
+    """Return the header of a column as `ROLES` has it: small letters without blanks.
+
+    Hyphens and low lines.
 
     Examples
     --------
@@ -155,7 +116,8 @@ class Taken:
     """What the columns of one table are taken for.
 
     header: Headers as written.
-    at: Role -> its columns: one, or several of ``collection``; ``score`` where scores are in one column.
+    at: Role -> its columns: one, or several of ``collection``; ``score`` where scores are in one
+        column.
     values: Columns that may be metrics, where scores are not in one column.
     unread: Other column -> why it is not read, or ''.
     """
@@ -223,7 +185,8 @@ def _place(header: Sequence[str], name: str, role: str, where: Where) -> int:
     places = exact or [k for k, cell in enumerate(header) if header_word(cell) == header_word(name)]
     if len(places) != 1:
         raise BadInput(
-            f"{counted(len(places), 'column') if places else 'no column'} of the {role} ({option(f'{role}_column', name)}); "
+            f"{counted(len(places), 'column') if places else 'no column'} of the {role} "
+            f"({option(f'{role}_column', name)}); "
             f"found {', '.join(header)[:200]}",
             *where,
         )
@@ -231,7 +194,10 @@ def _place(header: Sequence[str], name: str, role: str, where: Where) -> int:
 
 
 def _named(header: Sequence[str], at: Mapping[str, list[int]], metric: str) -> list[int]:
-    """Return the columns of a metric's name that have no role, exactly or else alike; without one, the column score."""
+    """Return the columns of a metric's name that have no role, exactly or else alike.
+
+    Without one, the column score.
+    """
     free = [k for k in range(len(header)) if not any(k in columns for columns in at.values())]
     exact = [k for k in free if header[k] == metric]
     alike = [k for k in free if header_word(header[k]) == header_word(metric)]
@@ -271,7 +237,8 @@ def _refuse_none(role: str, header: Sequence[str], metric: str | None, where: Wh
     what = f"no column {metric}, and none" if role == "score" and metric else "no column"
     form = FRAME if where and where[0] is None else ""
     raise BadInput(
-        f"the header has {what} for the {role} ({EXAMPLES[role]}); found {', '.join(header)[:200] or 'none'}; name the column with "
+        f"the header has {what} for the {role} ({EXAMPLES[role]}); found "
+        f"{', '.join(header)[:200] or 'none'}; name the column with "
         f"{option(f'{role}_column')}{form}",
         *where,
     )

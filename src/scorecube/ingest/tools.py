@@ -1,4 +1,7 @@
-"""Readers of the formats of this package: each takes a `File` and returns its scores in a tidy frame."""
+"""Readers of the formats of this package.
+
+Each takes a `File` and returns its scores in a tidy frame.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ Row = tuple[int, str, str, str, str]
 """Line, run ('' for that of the file's name), topic, measure and value."""
 RUNID, ALL, MEAN = "runid", "all", "amean"
 BASELINE = " (rel to. "
-"""In the name of a run that gdeval or ndeval compared with a baseline (-baseline); the numbers are then differences."""
+"""In the name of a run that gdeval or ndeval compared with a baseline (-baseline).
+
+The numbers are then differences.
+"""
 
 
 def _one_run(
@@ -58,7 +64,8 @@ def _one_run(
     """Return the scores of a file of one run.
 
     rows: With the means over all topics, which are left out.
-    label: Measure of the tool -> its name here, or the tool's own name where the names here mean something else.
+    label: Measure of the tool -> its name here, or the tool's own name where the names here mean
+        something else.
     extensions: Regular expression of file name extensions that are not part of a run's name.
     counts: Measures that are read only on request.
     advice: What to do about a file that has nothing but means.
@@ -95,7 +102,10 @@ def _lines(file: File) -> Iterator[tuple[int, str]]:
 
 
 def read_trec_eval(file: File, metric: str | None) -> Scores:
-    """Return the output of ``trec_eval -q``: lines of measure, topic and value; the line ``runid`` names the run, or else the file."""
+    """Return the output of ``trec_eval -q``: lines of measure, topic and value.
+
+    The line ``runid`` names the run, or else the file.
+    """
     run, rows = "", list[Row]()
     for number, line in _lines(file):
         fields = line.split()
@@ -110,7 +120,8 @@ def read_trec_eval(file: File, metric: str | None) -> Scores:
             run = name
         elif len(fields) != 3:
             raise BadInput(
-                f"{counted(len(fields), 'field')}; a line of trec_eval -q has 3: measure topic value",
+                f"{counted(len(fields), 'field')}; a line of trec_eval -q has 3: measure topic "
+                "value",
                 file.path,
                 number,
             )
@@ -139,13 +150,7 @@ def _is_trec_eval(file: File) -> bool:
 
 
 def split_ir_measures(line: str) -> list[str]:
-    r"""Return the fields of a line of the text or the JSON form of ir_measures; no field for a line of neither.
-
-    Examples
-    --------
-    >>> split_ir_measures("1\tAP\t0.5"), split_ir_measures('{"query_id": "1", "measure": "AP", "value": 0.5}'), split_ir_measures("{")
-    (['1', 'AP', '0.5'], ['1', 'AP', '0.5'], [])
-    """
+    """Return the fields of a line of text or JSON of ir_measures; none for a line of neither."""
     if not line.startswith("{"):
         return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
     try:
@@ -158,7 +163,10 @@ def split_ir_measures(line: str) -> list[str]:
 
 
 def _is_ir_line(fields: list[str]) -> bool:
-    """Return whether a line has the form of topic, measure and value, or that of a mean without ``-q``."""
+    """Return whether a line has the form of topic, measure and value.
+
+    Or that of a mean without ``-q``.
+    """
     if len(fields) not in (2, 3) or not IR_SHAPE.fullmatch(fields[-2]):
         return False
     # A line of trec_eval begins with the measure, and may have a topic that is called P or R.
@@ -166,7 +174,10 @@ def _is_ir_line(fields: list[str]) -> bool:
 
 
 def read_ir_measures(file: File, metric: str | None) -> Scores:
-    """Return the output of ``ir_measures -q``: lines of topic, measure and value, or objects of JSON; the file is named after the run."""
+    """Return the output of ``ir_measures -q``: lines of topic, measure and value.
+
+    Or objects of JSON; the file is named after the run.
+    """
 
     def rows() -> Iterator[Row]:
         for number, line in _lines(file):
@@ -199,7 +210,10 @@ def _is_nev_line(fields: list[str]) -> bool:
 
 
 def read_nev(file: File, metric: str | None) -> Scores:
-    """Return the output of NTCIREVAL: lines of topic, measure with an equals sign, and value, and comments; the file is named after the run."""
+    """Return the output of NTCIREVAL: lines of topic, measure with an equals sign, and value.
+
+    And comments; the file is named after the run.
+    """
 
     def rows() -> Iterator[Row]:
         for number, line in _lines(file):
@@ -225,7 +239,10 @@ def _is_nev(file: File) -> bool:
 
 
 def _gdeval(label: Callable[[str], str]) -> Callable[[File, str | None], Scores]:
-    """Return the reader of gdeval or of ndeval: a table of run, topic and measures, with means and perhaps the output of further runs."""
+    """Return the reader of gdeval or of ndeval: a table of run, topic and measures.
+
+    With means and perhaps the output of further runs.
+    """
 
     def read(file: File, metric: str | None) -> Scores:
         lines = file.text.split("\n")
@@ -247,7 +264,8 @@ def _gdeval(label: Callable[[str], str]) -> Callable[[File, str | None], Scores]
             )
         if set(table.columns[1]) <= {MEAN}:
             raise BadInput(
-                f"no scores of topics in the file, only means ({MEAN}) or nothing; judgements and run share no topic",
+                f"no scores of topics in the file, only means ({MEAN}) or nothing; judgements "
+                "and run share no topic",
                 file.path,
             )
         found = read_long(table, metric, label=label, summary=MEAN)
@@ -286,7 +304,8 @@ def _is_table(file: File) -> bool:
     if only_numbers and not set(words) & (SCORES | ROLES["metric"]):
         name = file.rows[0][runs[0]]
         raise BadInput(
-            f"the column {name} has only numbers: if they are the scores of a run of this name, use {option('layout', MATRIX)}; if they name runs, use "
+            f"the column {name} has only numbers: if they are the scores of a run of this name, "
+            f"use {option('layout', MATRIX)}; if they name runs, use "
             f"{option('layout', LONG)}",
             file.path,
             1,
@@ -302,7 +321,10 @@ def _matrix(*, header: bool) -> Callable[..., Scores]:
 
 
 def read_nested(file: File, metric: str | None) -> Scores:
-    """Return the scores of dictionaries of pytrec_eval or ranx: those of a run, which the file is named after, or of runs by name."""
+    """Return the scores of dictionaries of pytrec_eval or ranx: those of a run.
+
+    Which the file is named after, or of runs by name.
+    """
     document: Any = file.json[0] or (file.json[1][0][1] if len(file.json[1]) == 1 else None)
     depth = _depth(document, file.path)
     if depth not in (2, 3):

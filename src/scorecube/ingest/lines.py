@@ -1,0 +1,178 @@
+"""Lines of run files and judgements: their fields, and the numbers and labels in these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from scorecube.collection.judgements import SPARE, Texts
+from scorecube.errors import BadInput
+from scorecube.ingest.files import PathLike, read_bytes, refuse_binary, refuse_unprintable
+
+NEWLINE = 10
+IS_BLANK = np.zeros(256, bool)
+IS_BLANK[[9, 10, 11, 12, 13, 32]] = True
+MOST_DIGITS = 15
+"""Digits of a decimal number that, divided by a power of ten.
+
+Has the nearest double with one rounding.
+"""
+
+
+def field_lines(path: PathLike, *, may_be_empty: bool = False) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the fields between blanks of the lines of a file that have any, with their numbers.
+
+    Comments (#, <SYSDESC>) are left out.
+    """
+    content = content_of(path, may_be_empty=may_be_empty)
+    for number, line in enumerate(content.split(b"\n"), 1):
+        fields = line.split()
+        if fields and not fields[0].startswith((b"#", b"<SYSDESC>")):
+            yield number, fields
+
+
+def content_of(path: PathLike, *, may_be_empty: bool = False) -> bytes:
+    """Return the content of a file of lines (BadInput for one that is no text)."""
+    content = read_bytes(path, may_be_empty=may_be_empty)
+    refuse_binary(content, path)
+    return content if b"\n" in content else content.replace(b"\r", b"\n")
+
+
+def split_lines(content: bytes, width: int) -> list[Texts] | None:
+    """Return the fields of lines by column, if all lines have as many fields and none is empty.
+
+    None for other files.
+    """
+    text = np.frombuffer(content, np.uint8)
+    edges = np.flatnonzero(np.diff(IS_BLANK[text], prepend=True, append=True))
+    starts, stops = edges[0::2], edges[1::2]
+    lines = np.flatnonzero(text == NEWLINE)
+    n_lines, rest = divmod(len(starts), width)
+    if rest or not n_lines or len(lines) not in (n_lines, n_lines - 1):
+        return None
+    starts, stops = starts.reshape(n_lines, width), stops.reshape(n_lines, width)
+    first, last = (np.searchsorted(lines, starts[:, k]) for k in (0, -1))
+    if (first != np.arange(n_lines)).any() or (last != first).any():
+        return None
+    whole = content + bytes(SPARE)
+    return [Texts(whole, starts[:, k].copy(), stops[:, k].copy()) for k in range(width)]
+
+
+def decimals(fields: Texts, what: str, path: PathLike) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the numbers in fields, a line each (BadInput for what is none); see `finish`."""
+    text = np.frombuffer(fields.whole, np.uint8)
+    signs = text[fields.starts]
+    starts = fields.starts + np.isin(signs, np.frombuffer(b"+-", np.uint8))
+    lengths = fields.stops - starts
+    digits, power, n_digits = (np.zeros(len(fields), np.int64) for _ in range(3))
+    plain, after = (lengths > 0) & (lengths <= MOST_DIGITS + 1), np.zeros(len(fields), bool)
+    for k in range(int(lengths.max(where=plain, initial=0))):
+        letters, here = text[starts + np.minimum(k, lengths)].astype(np.int64) - 48, k < lengths
+        is_digit, is_point = here & (letters >= 0) & (letters <= 9), here & (letters == -2)
+        digits = np.where(is_digit, digits * 10 + letters, digits)
+        n_digits += is_digit
+        power += is_digit & after
+        plain &= ~here | is_digit | (is_point & ~after)
+        after |= is_point
+    plain &= (n_digits > 0) & (n_digits <= MOST_DIGITS)
+    values = np.where(signs == ord("-"), -1.0, 1.0) * digits / 10.0 ** np.where(plain, power, 0)
+    others = np.flatnonzero(~plain)
+    values[others] = finish(
+        [fields[k] for k in others.tolist()],
+        what,
+        path,
+        (others + 1).tolist(),
+        is_finite=what == "rank",
+    )
+    return values
+
+
+def numbered_topics(
+    topics: Sequence[bytes], path: PathLike, numbers: Sequence[int]
+) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int32]]]:
+    """Return the topics of lines in order of first appearance.
+
+    And the index of each line's topic.
+    """
+    number_of = {topic: k for k, topic in enumerate(dict.fromkeys(topics))}
+    labels = []
+    for topic in number_of:
+        try:
+            labels.append(label_text(topic, "topic", path))
+        except BadInput:
+            label_text(topic, "topic", path, numbers[topics.index(topic)])
+    return labels, np.fromiter(map(number_of.__getitem__, topics), np.int32, len(topics))
+
+
+def finish(
+    values: Sequence[Any],
+    what: str,
+    path: PathLike,
+    numbers: Sequence[int],
+    *,
+    is_finite: bool = False,
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return a column of numbers as trec_eval reads them (BadInput for others, NaN.
+
+    Digits with underscores).
+    """
+    try:
+        found = np.fromiter(map(float, values), np.float64, len(values))
+        if (
+            not np.isnan(found).any()
+            and not (is_finite and np.isinf(found).any())
+            and not _has_marks(values)
+        ):
+            return found
+    except (TypeError, ValueError, OverflowError):
+        pass
+    for value, line in zip(values, numbers, strict=True):
+        number = number_in(value)
+        if number is None or (is_finite and math.isinf(number)):
+            raise BadInput(f"{what} {shown(value)!r} is not a number", path, line)
+    return np.array([number_in(value) for value in values], np.float64)
+
+
+def _has_marks(values: Sequence[Any]) -> bool:
+    """Return whether numbers may be spelled as those of Python, which trec_eval does not read."""
+    if len(values) and type(values[0]) is bytes:  # all are fields of a file
+        return b"_" in b" ".join(values)
+    return any(isinstance(value, str) for value in values)
+
+
+def number_in(value: Any) -> float | None:
+    """Return the number in a field or an object; None for other content."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    if isinstance(text, str) and (not text.isascii() or "_" in text):
+        return None
+    try:
+        number = float(text)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if math.isnan(number) else number
+
+
+def shown(value: Any) -> str:
+    """Return a field as text, for messages."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def label_text(label: bytes, what: str, path: PathLike, line: int | None = None) -> str:
+    """Decode the name of a run or a topic (BadInput for bytes that are not UTF-8.
+
+    Or control characters).
+    """
+    try:
+        text = label.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput(
+            f"the {what} {label.decode('latin-1')!r} is not in UTF-8 (it may be in Latin-1); "
+            "save the file as UTF-8",
+            path,
+            line,
+        ) from None
+    refuse_unprintable(text, what, path, line)
+    return text

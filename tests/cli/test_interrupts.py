@@ -83,7 +83,7 @@ def test_errors_of_the_machine_are_one_line(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("scorecube.storage.open_catalogue", fail)
+    monkeypatch.setattr("scorecube.storage.open_study", fail)
     outcome = scorecube("info", tmp_path)
     assert outcome.status == 1
     assert outcome.stderr.startswith(f"error: {message}")
@@ -96,7 +96,7 @@ def test_an_error_of_the_program_keeps_its_traceback(
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("scorecube.storage.open_catalogue", fail)
+    monkeypatch.setattr("scorecube.storage.open_study", fail)
     with pytest.raises(ZeroDivisionError):
         scorecube("info", tmp_path)
 

@@ -7,6 +7,7 @@ import logging
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -59,3 +60,9 @@ def s3(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_ENDPOINT_URL", stand_in.endpoint)
     return f"s3://{BUCKET}/of test {next(NUMBERS)}/study.zarr"
+
+
+@pytest.fixture(params=["directory", pytest.param("s3", marks=pytest.mark.s3)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Path or URL where no study is yet."""
+    return str(request.getfixturevalue("s3") if request.param == "s3" else tmp_path / "study")

@@ -7,17 +7,17 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from scorecube.analyses import registry
-from scorecube.storage import Study, open_study
-from scorecube.storage.datasets import content_digest
-from scorecube.storage.index import Row, row_of
-from scorecube.storage.manifest import digest_of
+import xarray as xr
 
-EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.link", "os.utime", "os.scandir"}
+from scorecube.errors import BadStudy
+from scorecube.storage import open_study, verify_study
+from scorecube.storage.codec import encode
+from scorecube.storage.sealed import digest_of
+
+EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.link", "os.scandir", "os.listdir"}
 """Of Python's audit hooks: calls of the file system, whichever library makes them."""
 CODES = (errno.ENOSPC, errno.EIO, errno.EACCES)
 
@@ -59,11 +59,18 @@ class Faults:
 FAULTS = Faults()
 
 
+def content_digest(dataset: xr.Dataset) -> str:
+    """Return a digest of the values and labels of a dataset."""
+    files = {key: digest_of(content) for key, content in encode(dataset.drop_attrs())}
+    return digest_of(str(sorted(files.items())).encode())
+
+
 def state(path: Path) -> dict[str, Any]:
     """Return all that a study holds: content of cubes, rankings and results."""
-    if not path.exists() or not (path / "zarr.json").exists():
+    try:
+        study = open_study(path)
+    except BadStudy:
         return {}
-    study = open_study(path)
     found = {}
     for name in study:
         collection = study[name]
@@ -71,22 +78,12 @@ def state(path: Path) -> dict[str, Any]:
         found[name] = [content_digest(collection.cube), contents]
         if contents["rankings"]:
             found[name].append(content_digest(collection.rankings))
-        for analysis in registry.names():
+        for analysis in contents["results"]:
             results = collection.results(analysis)
             found[name] += sorted(content_digest(result) for result in results)
     return found
 
 
-def without_stamps(rows: dict[str, Row]) -> dict[str, Row]:
-    """Return rows that can be compared with those of other files."""
-    return {name: replace(row, stamp="") for name, row in rows.items()}
-
-
-def made_anew(study: Study) -> dict[str, Row]:
-    """Return the rows of all manifests, without the index."""
-    rows = {}
-    for name in study:
-        content = study.location.read(f"{study.path_of(name)}/zarr.json")
-        assert content is not None
-        rows[name] = row_of(study[name].manifest, digest_of(content), "")
-    return rows
+def is_whole(path: Path | str) -> bool:
+    """Whether nothing of a study is damaged."""
+    return verify_study(open_study(path))[1] == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from contextlib import suppress
@@ -12,16 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from scorecube.analyses import Swap
-from scorecube.errors import ScorecubeError
-from scorecube.storage import lock, open_study
-from scorecube.storage.verify import verify_study
+from scorecube.errors import BadStudy, ScorecubeError
+from scorecube.storage import find_rest, open_study
 from scorecube.workflow.api import analyse, cube_from_scores, plan_in_study
-from tests.storage.states import FAULTS, Killed, made_anew, without_stamps
+from tests.storage.states import FAULTS, Killed, is_whole
 
 NAMES, SEEDS = st.sampled_from(["a", "b"]), st.integers(0, 3)
 KILL_AT = st.none() | st.integers(1, 250)
@@ -40,9 +38,11 @@ class Studies(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
-        self.path = self.folder / "study.zarr"
+        self.path = self.folder / "study"
         self.cubes: dict[str, xr.Dataset] = {}
         self.results: dict[str, dict[int, xr.Dataset]] = {}
+        self.known: dict[str, xr.Dataset] = {}
+        """All results by digest: those of a cube that comes back are current again."""
 
     def teardown(self) -> None:
         shutil.rmtree(self.folder)
@@ -53,21 +53,14 @@ class Studies(RuleBasedStateMachine):
             with FAULTS.below(self.folder, kill_at or 0, kill=True):
                 function()
         except Killed:
-            self.bury()
             return False
         return True
 
-    def bury(self) -> None:
-        """Let the locks be those of a process that has ended."""
-        lock._HELD.clear()
-        for file in self.path.glob(".*lock"):
-            owner = {"machine": lock.machine_name(), "process": 2**22 + 1, "since": ""}
-            file.write_text(json.dumps(owner))
-
     def found(self, name: str) -> xr.Dataset | None:
-        if not (self.path / "zarr.json").exists():
+        try:
+            study = open_study(self.path)
+        except BadStudy:
             return None
-        study = open_study(self.path)
         return study[name].cube if name in study else None
 
     def settle(self, name: str, new: xr.Dataset, done: bool) -> bool:
@@ -117,19 +110,17 @@ class Studies(RuleBasedStateMachine):
             )
             planned.run(block_units=10)
 
+        before = len(open_study(self.path)[name].results("swap"))
         done = self.attempt(kill_at, task)
         stored = open_study(self.path)[name].results("swap")
-        if done or len(stored) > len(self.results[name]):
+        if done or len(stored) > before:
             cube = self.cubes[name].sel(metric=["m"])
-            self.results[name][seed] = analyse(cube, Swap(), trials=20, seed=seed, workers=1)
+            result = analyse(cube, Swap(), trials=20, seed=seed, workers=1)
+            self.results[name][seed] = self.known[result.attrs["digest"]] = result
 
     @rule(place=st.integers(0, 10**6), bit=st.integers(0, 7))
     def damage(self, place: int, bit: int) -> None:
-        """A flipped bit is found by verify, and nothing wrong is read; then it is mended.
-
-        Some bits of a compressed chunk carry no value (the unused bit of a zstd frame's header);
-        verify need not see them, but then everything must be read as it was written.
-        """
+        """A flipped bit is found by verify, and nothing wrong is read; then it is mended."""
         files = sorted(path for path in self.path.rglob("*") if path.is_file())
         if not self.cubes or not verified(self.path):
             return
@@ -138,27 +129,17 @@ class Studies(RuleBasedStateMachine):
         changed = bytearray(content)
         changed[place % len(content)] ^= 1 << bit
         file.write_bytes(changed)
-        listed = all(part not in str(file) for part in (".staged", ".partial"))
-        if listed and self.is_listed(file) and verified(self.path):
-            assert file.name != "zarr.json", file
-            self.compare()
+        if ".partial" not in file.name and self.is_named(file):
+            assert not verified(self.path), file
         with suppress(ScorecubeError):
             self.compare()
         file.write_bytes(content)
 
-    def is_listed(self, file: Path) -> bool:
+    def is_named(self, file: Path) -> bool:
         """Whether a file is not the rest of what a killed process wrote."""
-        parts = file.relative_to(self.path).parts
-        if len(parts) == 1:
-            return parts == ("zarr.json",)
-        if parts[0] not in self.cubes:
-            return False
-        below = "/".join(parts[1:])
-        try:
-            paths = open_study(self.path)[parts[0]].manifest.paths()
-        except ScorecubeError:
-            return True
-        return below == "zarr.json" or any(below.startswith(f"{path}/") for path in paths)
+        rest = find_rest(open_study(self.path)) if verified(self.path) else []
+        path = file.relative_to(self.path).as_posix()
+        return not any(path.startswith(f"{other}/") for other in rest)
 
     def compare(self) -> None:
         if not self.cubes:
@@ -168,40 +149,26 @@ class Studies(RuleBasedStateMachine):
         for name, cube in self.cubes.items():
             xr.testing.assert_identical(study[name].cube, cube)
             found = study[name].results("swap")
-            expected = {result.attrs["digest"]: result for result in self.results[name].values()}
-            assert {result.attrs["digest"] for result in found} == set(expected)
+            needed = {result.attrs["digest"] for result in self.results[name].values()}
+            assert needed <= {result.attrs["digest"] for result in found}
             for result in found:
-                xr.testing.assert_identical(
-                    result.drop_attrs(), expected[result.attrs["digest"]].drop_attrs()
-                )
+                known = self.known[result.attrs["digest"]]
+                xr.testing.assert_identical(result.drop_attrs(), known.drop_attrs())
 
     @invariant()
     def holds(self) -> None:
         self.compare()
 
-    @invariant()
-    def the_index_equals_one_made_anew(self) -> None:
-        if self.cubes:
-            study = open_study(self.path)
-            assert without_stamps(study.rows()) == made_anew(study)
-
-    @rule(keep=st.integers(0, 3), flip=st.booleans())
-    def damage_the_index(self, keep: int, flip: bool) -> None:
-        """What is lost or damaged of the index is made anew."""
-        segments = sorted((self.path / ".index").glob("*/zarr.json"))
-        for segment in segments[keep:]:
-            content = bytearray(segment.read_bytes())
-            content[len(content) // 2] ^= 1
-            segment.write_bytes(content) if flip else segment.unlink()
-
 
 def verified(path: Path) -> bool:
     """Whether verify finds no damage."""
     try:
-        return verify_study(open_study(path))[1] == []
+        return is_whole(path)
     except ScorecubeError:
         return False
 
 
 TestStudies = Studies.TestCase
-TestStudies.settings = settings(max_examples=8, stateful_step_count=12, deadline=None)
+TestStudies.settings = settings(
+    max_examples=8, stateful_step_count=12, deadline=None, phases=[Phase.generate]
+)

@@ -59,11 +59,11 @@ def test_rankings_that_do_not_fit_are_refused(
 ) -> None:
     study, name = tmp_path / "study.zarr", ["--name", "demo"]
     scorecube("evaluate", study, *name, *parts[0], *METRICS).succeeded()
-    before = open_study(study)["demo"].manifest
+    before = open_study(study)["demo"].head
     refused = scorecube("evaluate", study, *name, *parts[0], "--metrics", "RR", *change)
     assert refused.status == 1
     assert expected in refused.stderr
-    assert open_study(study)["demo"].manifest == before
+    assert open_study(study)["demo"].head == before
 
 
 def test_a_sweep_refuses_runs_that_changed_unless_it_replaces(
@@ -108,13 +108,13 @@ def test_scores_of_other_conditions_are_not_mixed(
 ) -> None:  # fmt: skip
     study, name = tmp_path / "study.zarr", ["--name", "demo"]
     scorecube("evaluate", study, *name, *parts[0], *METRICS, *before).succeeded()
-    held = open_study(study)["demo"].manifest
+    held = open_study(study)["demo"].head
     given = [*parts[0], "--metrics", "RR"]
     refused = scorecube("evaluate", study, *name, *given, *now)
     assert refused.status == 1
     assert named in refused.stderr
     assert "--replace or another --name" in refused.stderr or "another --name" in refused.stderr
-    assert open_study(study)["demo"].manifest == held
+    assert open_study(study)["demo"].head == held
     scorecube("evaluate", study, *name, *given, *before).succeeded()
 
 

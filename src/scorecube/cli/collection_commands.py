@@ -167,12 +167,11 @@ def import_(
         cubes = {name: api.only_cube(cubes)}
     api.refuse_unnamed(cubes)
     opened = api.open_study(study, mode="a")
-    with opened.batch():
-        for collection, cube in cubes.items():
-            opened.add(collection, cube=cube, replace=replace)
-            notify(f"{study}: {collection}: {sizes_of(cube)}")
-            if missing := int(cube["score"].isnull().sum()):
-                notify(f"{missing} of {cube['score'].size} scores are missing")
+    for collection, cube in cubes.items():
+        opened.add(collection, cube=cube, replace=replace)
+        notify(f"{study}: {collection}: {sizes_of(cube)}")
+        if missing := int(cube["score"].isnull().sum()):
+            notify(f"{missing} of {cube['score'].size} scores are missing")
 
 
 def fetch(

@@ -36,9 +36,9 @@ def info(
     Example: scorecube info study.zarr
     """
     from scorecube.report.contents import as_json, overview, overview_text, warnings_of
-    from scorecube.storage import open_catalogue
+    from scorecube.storage import open_study
 
-    facts = overview(open_catalogue(study))
+    facts = overview(open_study(study))
     if not warnings:
         echo(as_json(facts) if form == "json" else overview_text(facts))
         return
@@ -220,27 +220,34 @@ def merge(
 
 def verify(
     study: options.StudyPath,
-    repair: Annotated[
-        bool, flag("--repair", "Make the index of the study anew, then check.")
+    clean: Annotated[
+        bool,
+        flag(
+            "--clean", "Delete what killed commands left, and replaced scores, a day old or more."
+        ),
     ] = False,
 ) -> None:
     """Read everything that a study holds and compare it with its recorded digests.
 
     Example: scorecube verify study.zarr
     """
-    from scorecube.storage import open_study, verify_study
-    from scorecube.storage.verify import repair_index
+    from scorecube.storage import clean as clean_study
+    from scorecube.storage import find_rest, open_study, verify_study
 
-    opened = open_study(study, mode="a" if repair else "r")
-    if repair:
-        rows = repair_index(opened)
-        notify(f"{study}: made the index of {counted(rows, 'collection')} anew")
+    opened = open_study(study, mode="a" if clean else "r")
     checked, problems = verify_study(opened)
     if problems:
         raise CorruptStudy(
             f"{study}: {len(problems)} of {checked} parts are damaged:\n  " + "\n  ".join(problems)
         )
     notify(f"{study}: {checked} parts read, all match their checksums")
+    if clean:
+        notify(f"{study}: {counted(clean_study(opened), 'path')} deleted or made anew")
+    elif rest := find_rest(opened):
+        notify(
+            f"note: replaced scores, or what killed commands left: {', '.join(rest[:5])}"
+            f"{', ...' if len(rest) > 5 else ''}; delete it with: scorecube verify {study} --clean"
+        )
 
 
 def list_(

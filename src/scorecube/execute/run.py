@@ -21,7 +21,7 @@ from scorecube.execute.executor import CALLING_THREAD, Executor, Progress, unrep
 from scorecube.execute.items import reduce_items, run_items
 from scorecube.execute.lengths import INLINE_SECONDS, time_first_blocks
 from scorecube.execute.memory import needs_of
-from scorecube.storage import BlockStore, Segment, gaps
+from scorecube.storage import BlockStore, gaps
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -125,15 +125,11 @@ class _Work:
 
     def record(self, blocks: BlockStore | None, pending: Sequence[Interval]) -> None:
         """Compute blocks, and record them as they come."""
-        plan, first = self.prepared.plan, 0
-        if blocks is not None:
-            first = blocks.reserve(self.prepared.declared, pending)
 
         def on_block(position: int, block: Block) -> None:
             self.combined.add(block)
             if blocks is not None:
-                segment = Segment(first + position, *pending[position], block.arrays)
-                blocks.write(segment, {"work": plan.work_digest})
+                blocks.record(*pending[position], block.arrays)
             self.note(*block.intervals)
 
         run_items(
@@ -142,7 +138,7 @@ class _Work:
             pending,
             on_block,
             workers=self.executor.workers,
-            name=plan.analysis.name,
+            name=self.prepared.plan.analysis.name,
         )
 
     def take(self, block: Block) -> None:

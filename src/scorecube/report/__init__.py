@@ -92,6 +92,5 @@ def _study_of(given: Any, folder: str) -> Study:
         NewResult(str(each.attrs["analysis"]), str(each.attrs["digest"]), each, {})
         for each in results
     ]
-    with study.lock(name) as writer:
-        writer.write_results(stored)
+    study[name].write_results(stored)
     return study

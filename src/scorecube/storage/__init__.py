@@ -10,38 +10,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scorecube.storage.blocks import BlockStore as BlockStore
-    from scorecube.storage.blocks import Segment as Segment
     from scorecube.storage.blocks import gaps as gaps
     from scorecube.storage.blocks import select_disjoint as select_disjoint
-    from scorecube.storage.catalogue import ATTRIBUTES as ATTRIBUTES
-    from scorecube.storage.catalogue import Catalogue, open_catalogue
-    from scorecube.storage.catalogue import check_collection_name as check_collection_name
-    from scorecube.storage.catalogue import in_order as in_order
-    from scorecube.storage.collection import Collection
-    from scorecube.storage.encoding import pairs_as_labels as pairs_as_labels
-    from scorecube.storage.fact_types import plan_of as plan_of
-    from scorecube.storage.fact_types import unreadable as unreadable
-    from scorecube.storage.index import VERSIONS as VERSIONS
-    from scorecube.storage.index import Row as Row
-    from scorecube.storage.location import below as below
-    from scorecube.storage.location import exists
+    from scorecube.storage.codec import pairs_as_labels as pairs_as_labels
+    from scorecube.storage.collection import Collection, NewResult
+    from scorecube.storage.facts import ATTRIBUTES as ATTRIBUTES
+    from scorecube.storage.facts import VERSIONS as VERSIONS
+    from scorecube.storage.facts import Row as Row
+    from scorecube.storage.facts import in_order as in_order
+    from scorecube.storage.facts import plan_of as plan_of
+    from scorecube.storage.facts import unreadable as unreadable
+    from scorecube.storage.heads import check_collection_name as check_collection_name
     from scorecube.storage.merge import Merged as Merged
-    from scorecube.storage.study import Study, open_study
+    from scorecube.storage.place import below as below
+    from scorecube.storage.study import Study, exists, open_study
+    from scorecube.storage.verify import clean as clean
+    from scorecube.storage.verify import find_rest as find_rest
     from scorecube.storage.verify import verify_study as verify_study
-    from scorecube.storage.writer import NewResult, Writer
 
 _NAMES = {
-    "blocks": ("BlockStore", "Segment", "gaps", "select_disjoint"),
-    "catalogue": ("ATTRIBUTES", "Catalogue", "check_collection_name", "in_order", "open_catalogue"),
-    "collection": ("Collection",),
-    "encoding": ("pairs_as_labels",),
-    "fact_types": ("plan_of", "unreadable"),
-    "index": ("VERSIONS", "Row"),
-    "location": ("below", "exists"),
+    "blocks": ("BlockStore", "gaps", "select_disjoint"),
+    "codec": ("pairs_as_labels",),
+    "collection": ("Collection", "NewResult"),
+    "facts": ("ATTRIBUTES", "VERSIONS", "Row", "in_order", "plan_of", "unreadable"),
+    "heads": ("check_collection_name",),
     "merge": ("Merged",),
-    "study": ("Study", "open_study"),
-    "verify": ("verify_study",),
-    "writer": ("NewResult", "Writer"),
+    "place": ("below",),
+    "study": ("Study", "exists", "open_study"),
+    "verify": ("clean", "find_rest", "verify_study"),
 }
 """Names by module."""
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
@@ -53,13 +49,4 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
-__all__ = [
-    "Catalogue",
-    "Collection",
-    "NewResult",
-    "Study",
-    "Writer",
-    "exists",
-    "open_catalogue",
-    "open_study",
-]
+__all__ = ["Collection", "NewResult", "Study", "exists", "open_study"]

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape
 
 from scorecube.errors import ScorecubeError, counted, visible
-from scorecube.storage.index import Row
-from scorecube.storage.manifest import CUBE, RESULTS
+from scorecube.storage.facts import Row
 
 MOST = 50
 """Collections that are listed."""
@@ -17,17 +16,13 @@ COLUMNS = ("collection", "runs", "teams", "topics", "metrics", "gain settings", 
 def _cells(rows: Mapping[str, Row]) -> Iterator[list[str]]:
     """Yield the cells of the columns for each of the first collections."""
     for name, row in list(rows.items())[:MOST]:
-        cube = row.facts[CUBE]
-        yield [
-            visible(str(cell))
-            for cell in (
-                name,
-                *(cube.get(key, "") for key in ("runs", "teams", "topics")),
-                ", ".join(cube.get("metrics", [])),
-                ", ".join(cube.get("gains", [])),
-                ", ".join(row.facts[RESULTS]) or "none yet",
-            )
-        ]
+        cube = row.facts["cube"]
+        cells = (
+            *(name, cube["runs"], cube["teams"], cube["topics"]),
+            *(", ".join(cube["metrics"]), ", ".join(cube["gains"])),
+            ", ".join(row.facts["results"]) or "none yet",
+        )
+        yield [visible(str(cell)) for cell in cells]
 
 
 def contents_text(path: str, read: Callable[[], Mapping[str, Row]]) -> str:

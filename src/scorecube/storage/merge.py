@@ -1,42 +1,26 @@
-"""Merging studies: the collections of several become those of one, for example of the parts of a sweep.
+"""Merging studies: what one lacks of the others is copied.
 
-Three passes: verify everything that would be taken; compare what several studies hold under the same name; take. Nothing is written before the
-third. There a new collection is built under its final path and listed when it is whole; to one that exists, groups are added beside the others
-and committed together. What a killed merge left unlisted is removed by the next one, which continues where the list and the manifests end.
-
-Groups of cubes, rankings and results are never modified. The files of a directory therefore get a second name (hard link) instead of a copy:
-either study can be deleted, but damage to the disk affects both. Recorded blocks are modified in place and are copied.
+Three passes: verify all that the others hold; compare what is held under the same names; copy. Files never change, so a merge that was killed is continued by
+the same call.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
-from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, counted
+from scorecube.errors import BadStudy, CorruptStudy, counted
 from scorecube.storage.collection import Collection
-from scorecube.storage.layout import METADATA, PART_OF, above
-from scorecube.storage.location import Location, is_url, open_location
-from scorecube.storage.manifest import RESULTS, Entry, Manifest, encode, group_metadata
-from scorecube.storage.merge_rules import conflicts_of, difference, is_blocks, is_same, superseded
+from scorecube.storage.facts import is_current
+from scorecube.storage.groups import ARCHIVE, FACTS, read_group, read_result, results_of
+from scorecube.storage.heads import BLOCKS, CUBE, RANKINGS, RESULTS, Head, commit
 from scorecube.storage.study import Study, open_study
 from scorecube.storage.verify import verify_collection
-from scorecube.storage.writer import ListWriter, Writer, create_parents
 
 Progress = Callable[[int, int], None]
-LIST_SECONDS = 2.0
-"""Time between two changes of the list of collections: a killed merge repeats at most so much."""
 MAX_LINES = 20
 """Most lines of a message on conflicts or damage."""
-VERIFICATIONS = 10
-"""Of a collection of a part that another process writes, before the merge gives up."""
-COPIED_BYTES = 2**26
-"""Objects that are held in memory while they are copied from one kind of store to another."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +30,7 @@ class Merged:
     parts: Paths or URLs of the studies that were merged.
     new, extended, unchanged: Numbers of collections of the parts that were added, that existed and got more, and that
         held everything already.
-    results: Number of results that were taken.
+    results: Number of results that were copied.
     """
 
     parts: tuple[str, ...]
@@ -64,18 +48,14 @@ def merge(
 ) -> Merged:
     """Merge studies into one: cubes, rankings, results and recorded blocks of all their collections.
 
-    Everything is verified before it is taken, as `scorecube verify` does. In directories on one file system cubes, rankings and results are not
-    copied, but get a second name; within a bucket, the object store copies. What is there already is accepted once. A merge that was
-    interrupted is continued by the same call, and collections can be merged into a study later.
-
     Parameters
     ----------
     out
         Path or URL of the study to merge into; created if it does not exist.
     parts
-        Paths or URLs of studies; their last component may be a pattern such as ``study.part-*.zarr``.
+        Paths or URLs of studies.
     progress
-        Called with (collections, twice the number of collections): each is verified, then taken.
+        Called with (collections, twice the number of collections): each is verified, then copied.
 
     Returns
     -------
@@ -85,10 +65,10 @@ def merge(
     Raises
     ------
     BadStudy
-        No study at a path, `out` among the parts, parts of one sweep in different numbers of parts, or conflicts: other scores or rankings of a collection with the same name, another
-        content of the result of the same plan. Nothing was written.
+        No study at a path, `out` among the parts, or conflicts: other scores of a collection with the same name, another content of the
+        result of the same plan. Nothing was written.
     CorruptStudy
-        Damage in a part; nothing of any part was written.
+        Damage in a part; nothing was written.
 
     Examples
     --------
@@ -96,334 +76,148 @@ def merge(
     >>> from scorecube.testing import simulate_cube
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for place, name in enumerate("ab"):
-    ...         open_study(f"{folder}/{name}.zarr", mode="a").add(name, cube=simulate_cube(n_runs=4, seed=place))
-    ...     merged = merge(folder + "/all.zarr", [folder + "/[ab].zarr"])
-    ...     merged.new, list(open_study(folder + "/all.zarr"))
+    ...         open_study(f"{folder}/{name}", mode="a").add(name, cube=simulate_cube(n_runs=4, seed=place))
+    ...     merged = merge(folder + "/all", [folder + "/a", folder + "/b"])
+    ...     merged.new, list(open_study(folder + "/all"))
     (2, ['a', 'b'])
     """
-    target = open_study(out, mode="a")
-    merger = _Merger(target, _open_parts(target, parts), progress)
-    merger.verify()
-    merger.refuse_conflicts()
-    return merger.take()
-
-
-def _open_parts(out: Study, parts: Sequence[str | os.PathLike[str]]) -> list[Study]:
-    """Open the parts once each; refuse the target among them."""
-    if isinstance(parts, str | os.PathLike):
-        parts = [parts]
-    known = {_identity(out.location)}
-    opened = []
-    for path in [each for part in parts for each in _expanded(os.fspath(part))]:
-        study = open_study(path, mode="r")
-        identity = _identity(study.location)
-        if identity == _identity(out.location):
-            raise BadStudy(
-                f"{out.path} is named as the study to merge into and as one of the parts; name another one"
-            )
-        if identity not in known:
-            known.add(identity)
-            opened.append(study)
-    _refuse_other_parts(out, [study.path for study in opened])
+    given = [parts] if isinstance(parts, str | os.PathLike) else list(parts)
+    target, opened = open_study(out, mode="a"), [open_study(part) for part in given]
     if not opened:
-        raise BadStudy(f"no studies to merge into {out.path}; name at least one", option="parts")
-    return opened
+        raise BadStudy(f"no studies to merge into {out}; name at least one", option="parts")
+    if any(_is_same_place(study, target) for study in opened):
+        raise BadStudy(f"{out} is named as the study to merge into and as one of the parts")
+    collections = [study[name] for study in opened for name in study]
+    done, merged = 0, Merged(tuple(study.path for study in opened))
 
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, 2 * len(collections))
 
-def _refuse_other_parts(out: Study, paths: Sequence[str]) -> None:
-    """Refuse parts of one sweep in different numbers of parts, also of those that were merged before: together they seem complete and are not (BadStudy)."""
-    known = {sweep: {number: out.path} for sweep, number in out.parts.items()}
-    for path, (sweep, number) in _parts_of(paths).items():
-        known.setdefault(sweep, {}).setdefault(number, path)
-    for several in known.values():
-        if len(several) > 1:
-            examples = [
-                f"{path}, into which some were merged" if path == out.path else path
-                for _, path in sorted(several.items())
-            ]
-            raise BadStudy(
-                f"parts of sweeps in {' and in '.join(map(str, sorted(several)))} parts: {' and '.join(examples)}; they divide the collections differently, "
-                "so nothing was merged: name those of one number of parts",
-                option="parts",
-            )
-
-
-def _parts_of(paths: Sequence[str]) -> dict[str, tuple[str, int]]:
-    """Return the sweep of each path of a part, as a digest, and its number of parts."""
-    found = {path: PART_OF.search(path) for path in paths}
-    return {
-        path: (
-            hashlib.sha256(PART_OF.sub("", _identity(open_location(path))).encode()).hexdigest()[
-                :16
-            ],
-            int(end[2]),
+    problems = list[str]()
+    for collection in collections:
+        problems += [f"{collection.study.path}: {line}" for line in verify_collection(collection)]
+        step()
+    if problems:
+        raise CorruptStudy(
+            f"{counted(len(problems), 'damaged place')} in the parts, nothing was merged:{_listed(problems)}"
         )
-        for path, end in found.items()
-        if end is not None
-    }
+    _refuse_conflicts(target, collections)
+    for collection in collections:
+        merged = _copy(target, collection, merged)
+        step()
+    return merged
 
 
-def _identity(location: Location) -> str:
-    return location.name if is_url(location.name) else os.path.realpath(location.name)
-
-
-def _expanded(path: str) -> list[str]:
-    """Return the studies that match a path whose last component is a pattern; the path itself if it is none."""
-    pattern = path.rstrip("/").rpartition("/")[2]
-    if not set(pattern) & set("*?["):
-        return [path]
-    location = open_location(path)
-    with location.failures():
-        if not is_url(path) and location.exists():
-            return [path]  # a name with such characters
-        parent, name = location.parent()
-        found = [each for each in parent.children("") if fnmatchcase(each, name)]
-    before = path.rstrip("/").removesuffix(pattern)
-    studies = [before + each for each in found if open_location(before + each).holds_zarr()]
-    if not studies:
-        raise BadStudy(f"{path}: no study matches this pattern")
-    return studies
-
-
-@dataclass(frozen=True)
-class _Holding:
-    """A collection of a part, and its manifest when it was verified."""
-
-    study: Study
-    collection: Collection
-    manifest: Manifest
-
-
-class _Merger:
-    """The three passes of `merge`."""
-
-    def __init__(self, out: Study, parts: Sequence[Study], progress: Progress | None) -> None:
-        self._out, self._parts = out, parts
-        self._names = [(study, name) for study in parts for name in study]
-        self._holders: dict[str, list[_Holding]] = {}
-        self._progress, self._done = progress, 0
-        self._unlisted: list[str] = []
-        self._listed_at = time.monotonic()
-        self._listing: ListWriter
-
-    def _step(self) -> None:
-        self._done += 1
-        if self._progress is not None:
-            self._progress(self._done, 2 * len(self._names))
-
-    def verify(self) -> None:
-        """Verify what the target lacks of every part (CorruptStudy)."""
-        problems = list[str]()
-        there = set(self._out)
-        for study, name in self._names:
-            collection = study[name]
-            try:
-                holding, found = self._verified(study, collection, there)
-            except CorruptStudy as error:
-                problems.append(str(error))
-            else:
-                problems += [f"{study.path}: {line}" for line in found]
-                self._holders.setdefault(name, []).append(holding)
-            self._step()
-        if problems:
-            raise CorruptStudy(
-                f"{counted(len(problems), 'damaged place')} in the parts, nothing was merged:{_listed(problems)}\n"
-                "restore them from copies, or remove the damaged parts and sweep them again"
-            )
-
-    def _verified(
-        self, study: Study, collection: Collection, there: Container[str]
-    ) -> tuple[_Holding, list[str]]:
-        """Verify what the target lacks of a collection, again if it was replaced meanwhile."""
-        name, manifest = collection.name, collection.manifest
-        for _ in range(VERIFICATIONS):
-            held = self._out[name].manifest.entries if name in there else {}
-            # What the target has was verified when it was taken.
-            lacking = {
-                key for key, entry in manifest.entries.items() if not is_same(key, entry, held)
-            }
-            with self._locked(study, collection):
-                _, found = verify_collection(collection, lacking)
-            before, manifest = manifest, collection.manifest
-            if manifest == before:
-                return _Holding(study, collection, manifest), found
-        raise _changed(collection)
-
-    def refuse_conflicts(self) -> None:
-        """Compare what several studies hold under one name (BadStudy)."""
-        conflicts = list[str]()
-        there = set(self._out)
-        for name in sorted(self._holders):
-            collections = [holding.collection for holding in self._holders[name]]
-            if name in there:
-                collections.insert(0, self._out[name])
-            if len(collections) > 1:
-                conflicts += conflicts_of(name, collections)
-        if conflicts:
-            raise BadStudy(
-                f"{counted(len(conflicts), 'conflict')} between studies, nothing was merged:{_listed(conflicts)}\n"
-                "leave out one of the studies, or store the collection under another name"
-            )
-
-    def take(self) -> Merged:
-        """Take everything."""
-        new = extended = unchanged = results = 0
-        with self._out.lock() as self._listing:
-            self._listing.change()  # makes the study
-            there = set(self._out)
-            try:
-                for name in sorted(self._holders):
-                    for holding in self._holders[name]:
-                        if name in self._unlisted:
-                            self._list()
-                        if name in there:
-                            count, changed = self._extend(holding)
-                            extended, unchanged = extended + changed, unchanged + (not changed)
-                        else:
-                            count = self._add(holding)
-                            new += 1
-                            there.add(name)
-                        results += count
-                        self._step()
-                    if time.monotonic() > self._listed_at + LIST_SECONDS:
-                        self._list()
-            finally:
-                self._list()
-        paths = tuple(study.path for study in self._parts)
-        return Merged(paths, new, extended, unchanged, results)
-
-    def _list(self) -> None:
-        """List the collections that are whole."""
-        out = self._out
-        if self._unlisted:
-            with out.location.failures():
-                out.location.sync("")
-            sources = _parts_of([study.path for study in self._parts])
-            self._listing.change(add=self._unlisted, parts=dict(sources.values()))
-            self._unlisted = []
-        self._listed_at = time.monotonic()
-
-    def _add(self, holding: _Holding) -> int:
-        """Take a collection that the target lacks; return its number of results."""
-        collection, location, name = holding.collection, self._out.location, holding.collection.name
-        with location.failures(), self._unchanged(holding) as manifest:
-            location.remove(name)  # the rest of a killed merge
-            for key, entry in manifest.entries.items():
-                self._take_group(collection, key, entry, f"{name}/{entry.path}")
-            parents = {f"{each}/{METADATA}": group_metadata() for each in above(manifest.paths())}
-            _check_unchanged(holding)
-            content = encode(replace(manifest, commit=max(1, manifest.commit)))
-            location.write_new(name, {**parents, METADATA: content})
-        self._unlisted.append(name)
-        return _n_results(manifest.entries)
-
-    def _extend(self, holding: _Holding) -> tuple[int, bool]:
-        """Take what the target lacks of a collection; return the number of results, and whether anything was lacking."""
-        collection, out = holding.collection, self._out
-        name, location = collection.name, out.location
-        with out.lock(name) as own, location.failures(), self._unchanged(holding) as manifest:
-            before = own.manifest
-            wanted, current = difference(own, before, collection, manifest)
-            facts = {**manifest.facts, **before.facts}
-            if not wanted and not current and facts == before.facts:
-                return 0, False
-            there = before.paths()
-            for key in wanted:
-                create_parents(location, own.group_path, key, there)
-            entries = {
-                key: self._install(own, before, collection, key, entry)
-                for key, entry in wanted.items()
-            }
-            _check_unchanged(holding)
-            if entries:
-                location.sync(own.group_path)
-            marked = {
-                key: replace(before.entries[key], facts=each) for key, each in current.items()
-            }
-            obsolete = superseded(own, before.entries, collection, manifest.entries) - set(marked)
-            after = own.commit(
-                lambda now: replace(
-                    now.with_entries(marked).with_new(entries).without(obsolete), facts=facts
-                )
-            )
-            own.remove_unlisted(before, after)
-        return _n_results(entries), True
-
-    def _install(
-        self, own: Writer, before: Manifest, collection: Collection, key: str, entry: Entry
-    ) -> Entry:
-        """Copy or link the group of an entry beside those of the target's collection; return its entry. Sync it afterwards."""
-        location, root = own.location, own.group_path
-        if is_blocks(key):  # always under their name
-            location.remove(f"{root}/{key}")
-            self._take_group(collection, key, entry, f"{root}/{key}")
-            return replace(entry, path=key)
-        final = before.free_path(key)
-        staged = location.staging_path(f"{root}/{final}")
-        self._take_group(collection, key, entry, staged)
-        installed = location.install(staged, f"{root}/{final}")
-        return replace(entry, path=installed.removeprefix(f"{root}/"))
-
-    @contextmanager
-    def _locked(self, study: Study, collection: Collection) -> Iterator[None]:
-        """Hold the lock of a part's collection that has blocks, which are modified in place."""
-        if any(map(is_blocks, collection.manifest.entries)):
-            with study.lock(collection.name, needed=False):
-                yield
-        else:
-            yield
-
-    @contextmanager
-    def _unchanged(self, holding: _Holding) -> Iterator[Manifest]:
-        """Yield the manifest that was verified; what fails because another process writes the collection is said to."""
-        with self._locked(holding.study, holding.collection):
-            _check_unchanged(holding)
-            try:
-                yield holding.manifest
-            except (OSError, ScorecubeError):
-                _check_unchanged(holding)
-                raise
-
-    def _take_group(self, collection: Collection, key: str, entry: Entry, path: str) -> None:
-        """Copy or link the group of an entry to a path of the target."""
-        source = f"{collection.group_path}/{entry.path}"
-        location = self._out.location
-        if not location.take(collection.location, source, path, link=not is_blocks(key)):
-            _stream(collection.location, source, location, path)
-
-
-def _check_unchanged(holding: _Holding) -> None:
-    """Refuse a collection whose manifest is no longer the one that was verified (BadStudy)."""
-    if holding.collection.manifest != holding.manifest:
-        raise _changed(holding.collection)
-
-
-def _changed(collection: Collection) -> BadStudy:
-    return BadStudy(
-        f"{collection.study.path}: {collection.name} was changed while it was merged; what was merged so far stays. Wait for its writer "
-        "to finish, then run the same command again"
+def _is_same_place(study: Study, other: Study) -> bool:
+    return study.path == other.path or (
+        "://" not in study.path and os.path.realpath(study.path) == os.path.realpath(other.path)
     )
 
 
-def _stream(source: Location, path: str, target: Location, new: str) -> None:
-    """Copy a group between locations of different kinds."""
-    held, size = dict[str, bytes](), 0
-    for key in source.keys(path):
-        content = source.read(f"{path}/{key}")
-        if content is None:
-            raise BadStudy(f"{source.name}: {path}/{key} was removed while it was merged")
-        held[key], size = content, size + len(content)
-        if size > COPIED_BYTES:
-            target.write_new(new, held)
-            held, size = {}, 0
-    target.write_new(new, held)
-
-
-def _n_results(entries: Mapping[str, Entry]) -> int:
-    return sum(key.startswith(f"{RESULTS}/") for key in entries)
-
-
 def _listed(lines: Sequence[str]) -> str:
-    rest = len(lines) - MAX_LINES
-    more = [f"and {rest:,} more"] if rest > 0 else []
+    more = [f"and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
     return "".join(f"\n  {line}" for line in [*lines[:MAX_LINES], *more])
+
+
+def _refuse_conflicts(target: Study, collections: Sequence[Collection]) -> None:
+    """Compare what several studies hold under one name (BadStudy)."""
+    first = {name: target[name] for name in target}
+    conflicts = list[str]()
+    for collection in collections:
+        other = first.setdefault(collection.name, collection)
+        if other is collection:
+            continue
+        if not _same_scores(other, collection):
+            conflicts.append(
+                f"{collection.name}: scores in {collection.study.path} differ from those in {other.study.path}"
+            )
+            continue
+        others = _results(other)
+        for path, seal in _results(collection).items():
+            if others.get(path, seal) == seal:
+                continue
+            mine, theirs = (
+                read_result(each.place, f"{each.folder}/{RESULTS}/{path}")
+                for each in (other, collection)
+            )
+            if mine is None or theirs is None or not mine.equals(theirs):
+                conflicts.append(
+                    f"{collection.name}: {path} in {collection.study.path} differs from that in {other.study.path}"
+                )
+    if conflicts:
+        raise BadStudy(
+            f"{counted(len(conflicts), 'conflict')} between studies, nothing was merged:{_listed(conflicts)}\n"
+            "leave out one of the studies, or store the collection under another name"
+        )
+
+
+def _same_scores(one: Collection, other: Collection) -> bool:
+    """Whether the scores of one of two collections are in the other."""
+    mine, theirs = one.head, other.head
+    if mine.cube in theirs.contains or theirs.cube in mine.contains:
+        return True
+    cubes = [read_group(each.place, each.head, CUBE) for each in (one, other)]
+    return bool(cubes[0].equals(cubes[1]))
+
+
+def _results(collection: Collection) -> dict[str, str]:
+    """Return the digest of the archive of each current result, by analysis and digest of the plan."""
+    head, place, folder = collection.head, collection.place, collection.folder
+    return {
+        f"{analysis}/{digest}": str(facts["zip"])
+        for analysis in place.children(f"{folder}/{RESULTS}")
+        for digest, facts in results_of(place, folder, analysis, head).items()
+        if is_current(facts, head)
+    }
+
+
+def _copy(target: Study, source: Collection, merged: Merged) -> Merged:
+    """Copy what the target lacks of a collection, and return the numbers of what was done so far."""
+    target.prepare()
+    own, theirs = Collection(target, source.name), source.head
+    is_new = source.name not in target
+    before = 0 if is_new else own.head.number
+
+    def copy(path: str) -> bool:
+        content = source.place.read(path)
+        if content is not None:
+            own.place.write(path, content, durable=False)
+        return content is not None
+
+    def change(head: Head) -> Head:
+        newer = not head.number or (theirs.cube != head.cube and head.cube in theirs.contains)
+        kinds = [kind for kind in (CUBE, RANKINGS) if getattr(theirs, kind)]
+        for kind in kinds:
+            if newer or not getattr(head, kind):
+                for key in theirs.files[kind]:
+                    copy(f"{theirs.group(kind)}/{key}")
+                facts = {**head.facts, kind: theirs.facts[kind]}
+                files = {**head.files, kind: theirs.files[kind]}
+                head = replace(head, files=files, facts=facts, **{kind: getattr(theirs, kind)})
+        own.place.sync()
+        contains = dict.fromkeys([head.cube, *head.contains, *theirs.contains])
+        noted = {**theirs.facts.get("facts", {}), **head.facts.get("facts", {})}
+        facts = {**head.facts, **({"facts": noted} if noted else {})}
+        return replace(head, contains=tuple(contains), facts=facts)
+
+    head = commit(own.place, source.name, change)
+    there, wanted = _results(own), _results(source)
+    missing = [path for path in wanted if path not in there]
+    for path in missing:
+        for end in (ARCHIVE, FACTS):
+            copy(f"{source.folder}/{RESULTS}/{path}{end}")
+    blocks = f"{source.folder}/{BLOCKS}"
+    for key in set(source.place.keys(blocks)) - set(own.place.keys(blocks)):
+        copy(f"{blocks}/{key}")
+    own.place.sync()
+    changed = head.number != before or bool(missing)
+    return replace(
+        merged,
+        new=merged.new + is_new,
+        extended=merged.extended + (changed and not is_new),
+        unchanged=merged.unchanged + (not changed),
+        results=merged.results + len(missing),
+    )

@@ -1,46 +1,66 @@
-"""A study: a zarr store of collections with their cubes, blocks and results.
-
-    study.zarr/<collection>/rankings                  levels in rank order
-                           /cube                      score[metric, gain, run, topic]
-                           /blocks/<analysis>/<work>  recorded blocks, see `blocks.py`
-                           /results/<analysis>/<plan> finished results, never changed
-              /.index/<segment>                       what the manifests say, for listings, see `index.py`
-
-The store is a directory or a prefix of an object store (see `location.py`). Every group can be read with
-``xarray.open_datatree(path, engine="zarr", consolidated=False)``; small results at an object store are one array, see `small_groups.py`. The attributes of the study and of each collection are manifests that say
-where each group lies and what its metadata must be (see `manifest.py`): a replaced cube lies under ``cube.2`` or the like, to which ``cube`` is a link in a directory.
-"""
+"""A study: collections by name, in a directory or an object store; see `heads.py` for its files."""
 
 from __future__ import annotations
 
 import os
-import threading
-import time
+import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-import xarray as xr
-
-from scorecube.collection import schema
-from scorecube.collection.arguments import as_cube
-from scorecube.errors import BadStudy, nearest
-from scorecube.storage.catalogue import Catalogue, check_collection_name, no_study
+from scorecube.errors import BadStudy, CorruptStudy, nearest
 from scorecube.storage.collection import Collection
-from scorecube.storage.contents import contents_html, contents_text
-from scorecube.storage.datasets import MAX_BUFFERED_BYTES
-from scorecube.storage.index import INDEX, write_rows
-from scorecube.storage.layout import METADATA
-from scorecube.storage.location import Location, open_location
-from scorecube.storage.lock import hold_lock, is_left, is_lock, lock_suffix
-from scorecube.storage.manifest import EMPTY
-from scorecube.storage.writer import ListWriter, Session, Writer
+from scorecube.storage.facts import Row
+from scorecube.storage.heads import (
+    BLOCKS,
+    CUBE,
+    RANKINGS,
+    RESULTS,
+    Head,
+    check_collection_name,
+    folder_of,
+    head_numbers,
+    latest_head,
+)
+from scorecube.storage.place import SCHEMES, Directory, Place, at_once, is_url
 
-LIST_SECONDS = 60.0
-"""Longest wait for other processes that add collections."""
-BATCH_SECONDS, BATCH_ROWS = 2.0, 64
-"""Longest time, and most rows, until the rows of a batch are written."""
+if TYPE_CHECKING:
+    import xarray as xr
+
+BEGINNINGS = ("head.", f"{CUBE}-", f"{RANKINGS}-", RESULTS, BLOCKS)
+"""Of the names of what the folder of a collection holds."""
+
+
+def open_place(path: str | os.PathLike[str]) -> Place:
+    """Return the place of a path or URL.
+
+    Raises BadStudy: A URL of an unsupported kind, or one that cannot be opened.
+    """
+    text = os.fspath(path)
+    if re.match(rf"({'|'.join(SCHEMES)}):/[^/]", text):
+        raise BadStudy(
+            f"{text} is a URL that was converted to a path; pass it as text, e.g. {text.replace(':/', '://', 1)}"
+        )
+    if not is_url(text):
+        return Directory(text)
+    scheme = text.partition("://")[0].lower()
+    if scheme not in SCHEMES:
+        known = ", ".join(f"{name}://bucket/prefix" for name in SCHEMES)
+        raise BadStudy(f"{text}: studies are directories or at {known}, not at {scheme}://")
+    try:
+        from scorecube.storage.object_place import ObjectPrefix
+    except ImportError as error:
+        if error.name not in ("obstore", "obstore.store", "obstore.exceptions"):
+            raise
+        raise BadStudy(
+            f"{text}: object stores need obstore, which is not installed: pip install obstore"
+        ) from None
+    return ObjectPrefix(text)
+
+
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether there is any file or object at a path or URL."""
+    return open_place(path).exists()
 
 
 def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
@@ -49,7 +69,7 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     Parameters
     ----------
     path
-        Directory of the zarr store, or a URL: ``s3://bucket/prefix`` (also ``gs://`` and ``az://``) with credentials from the
+        Directory, or a URL: ``s3://bucket/prefix`` (also ``gs://`` and ``az://``) with credentials from the
         environment; URLs need obstore.
     mode
         ``r`` to read; ``a`` to add to it, and to create it if it does not exist.
@@ -63,8 +83,6 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     ------
     BadStudy
         No study there, or other content.
-    CorruptStudy
-        A study whose list of collections is damaged.
     StoreFailed
         A file system or object store that refuses the request or cannot be reached.
 
@@ -73,24 +91,36 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     >>> import tempfile
     >>> from scorecube.testing import simulate_cube
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     open_study(folder + "/study.zarr", mode="a").add("demo", cube=simulate_cube(n_runs=4))
-    ...     list(open_study(folder + "/study.zarr"))
+    ...     open_study(folder + "/study", mode="a").add("demo", cube=simulate_cube(n_runs=4))
+    ...     list(open_study(folder + "/study"))
     ['demo']
     """
     if mode not in ("r", "a"):
         raise BadStudy(f"mode {mode!r} is not 'r' or 'a'")
-    location = open_location(path)
-    with location.failures():
-        if not location.holds_zarr():
-            if mode == "r":
-                raise BadStudy(no_study(location))
-            location.refuse_occupied()
-        study = Study(location, writable=mode == "a")
-        study.refresh()
-    return study
+    place = open_place(path)
+    folders = place.children("") if place.exists() else []
+    is_new = not any(head_numbers(place, folder) for folder in folders)
+    if is_new:
+        if mode == "r":
+            raise BadStudy(_no_study(place))
+        if not all(_is_begun(place, folder) for folder in folders):
+            raise BadStudy(f"{place.name} exists and is not a study; choose another path")
+    return Study(place, writable=mode == "a", is_new=is_new)
 
 
-class Study(Catalogue):
+def _is_begun(place: Place, folder: str) -> bool:
+    """Whether a folder may be that of a collection that a killed process began."""
+    return all(name.startswith(BEGINNINGS) for name in place.children(folder)) and (
+        place.read(folder) is None
+    )
+
+
+def _no_study(place: Place) -> str:
+    lacks = "" if place.exists() else ", no such folder"
+    return f"{place.name}: no study there{lacks}; make one with: scorecube evaluate {place.name} --name NAME --runs ... --qrels ..."
+
+
+class Study:
     """Collections by name, in one store; see `open_study`.
 
     Examples
@@ -98,36 +128,59 @@ class Study(Catalogue):
     >>> import tempfile
     >>> from scorecube.testing import simulate_cube
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     study = open_study(folder + "/study.zarr", mode="a")
+    ...     study = open_study(folder + "/study", mode="a")
     ...     study.add("demo", cube=simulate_cube(n_runs=4))
     ...     list(study), study["demo"].cube.sizes["topic"]
     (['demo'], 50)
     """
 
-    def __init__(self, location: Location, *, writable: bool = False) -> None:
-        super().__init__(location)
-        self.writable = writable
-        self._guard = threading.RLock()
-        self._sessions: dict[str, tuple[Session, ExitStack]] = {}
-        """Open sessions by collection, and those of a batch whose rows are to be written, each with its lock."""
-        self._in_batch, self._written = False, 0.0
+    def __init__(self, place: Place, *, writable: bool = False, is_new: bool = False) -> None:
+        self.place, self.path, self.writable, self._is_new = place, place.name, writable, is_new
 
     def __repr__(self) -> str:
         """Return its path, and sizes, metrics and results of its collections."""
+        from scorecube.storage.contents import contents_text
+
         return contents_text(self.path, self.rows)
 
     def _repr_html_(self) -> str:
         """Return the same as a table, for notebooks."""
+        from scorecube.storage.contents import contents_html
+
         return contents_html(self.path, self.rows())
 
-    def __reduce__(self) -> tuple[Callable[..., Study], tuple[str]]:
-        """Another process opens the study, for reading."""
-        return open_study, (self.path,)
+    def __reduce__(self) -> tuple[Callable[..., Study], tuple[str, str]]:
+        """Another process opens the same study."""
+        return open_study, (self.path, "a" if self.writable else "r")
+
+    def folders(self) -> dict[str, Head | CorruptStudy]:
+        """Return the newest head of each collection, or the error if it is damaged, by folder."""
+
+        def read(folder: str) -> tuple[str, Head | CorruptStudy | None]:
+            try:
+                return folder, latest_head(self.place, folder)
+            except CorruptStudy as error:
+                return folder, error
+
+        found = at_once(self.place, read, self.place.children(""))
+        return {folder: head for folder, head in found if head is not None}
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of collections, sorted."""
-        self.refresh()
-        return iter(sorted(self.paths))
+        """Iterate over the names of collections, sorted; of one that is damaged over that of its folder."""
+        heads = self.folders().items()
+        return iter(
+            sorted(
+                head.name if isinstance(head, Head) else unquote(folder) for folder, head in heads
+            )
+        )
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            check_collection_name(str(name))
+        except BadStudy:
+            return False
+        head = latest_head(self.place, folder_of(str(name)))
+        return head is not None and head.name == name
 
     def __getitem__(self, name: str) -> Collection:
         if name not in self:
@@ -135,8 +188,27 @@ class Study(Catalogue):
             raise BadStudy(
                 f"{self.path}: no collection {name!r}; it has: {nearest(name, known) or 'none yet'}"
             )
-        writer, _ = self._sessions.get(name, (None, None))
-        return writer if isinstance(writer, Writer) and writer.users else Collection(self, name)
+        return Collection(self, name)
+
+    def rows(self) -> dict[str, Row]:
+        """Return what listings say of all collections, sorted by name.
+
+        Raises CorruptStudy: A head or a result that is damaged.
+        """
+
+        def read(head: Head | CorruptStudy) -> Row:
+            if isinstance(head, CorruptStudy):
+                raise head
+            return Collection(self, head.name).row_at(head)
+
+        rows = at_once(self.place, read, self.folders().values())
+        return dict(sorted((row.collection, row) for row in rows))
+
+    def prepare(self) -> None:
+        """Make the place of a new study; one that was there is not made anew, as it was moved."""
+        if self._is_new:
+            self.place.make()
+            self._is_new = False
 
     def add(
         self,
@@ -149,16 +221,19 @@ class Study(Catalogue):
     ) -> None:
         """Write a collection, or further metrics and gain settings of one that exists.
 
-        name: Name of the collection: no slashes.
+        name: Name of the collection.
         cube: Scores; merged with the stored cube if runs and topics are equal. Those that are made on use, as
             `simulated` makes them, are made and written part by part.
         rankings: Levels in rank order, if known.
         replace: Replace the scores and rankings that are stored under the name. Results of other scores are kept as
             outdated until they are computed again.
-        facts: JSON values to note in the manifest.
-        Raises BadStudy: The collection exists with other runs, topics or scores, or another process has changed what
-            these were made from.
+        facts: JSON values to note.
+        Raises BadStudy: The collection exists with other runs, topics or scores.
         """
+        from scorecube.collection import schema
+        from scorecube.collection.arguments import as_cube
+        from scorecube.storage.groups import MAX_BUFFERED_BYTES
+
         cube = as_cube(cube)
         schema.check(cube, schema.CUBE, "the cube")
         check_collection_name(name)
@@ -168,119 +243,5 @@ class Study(Catalogue):
             )
         if cube.nbytes <= MAX_BUFFERED_BYTES:
             cube = cube.compute()
-        with self._listing() as listing, self.lock(name) as writer, self.location.failures():
-            listing.change()
-            writer.add(cube, rankings, replace=replace, facts=facts or EMPTY)
-            listing.change(add=[name])
-
-    @overload
-    def lock(self) -> AbstractContextManager[ListWriter]: ...
-    @overload
-    def lock(self, collection: str, *, needed: bool = True) -> AbstractContextManager[Writer]: ...
-    def lock(self, collection: str = "", *, needed: bool = True) -> AbstractContextManager[Any]:
-        """Hold the lock of one collection, or of the list of collections without a name, and yield what writes under it.
-
-        Several processes may write different collections, and threads of one process share a lock. What a killed process left behind is
-        removed.
-
-        collection: Name of the collection, which need not be there yet.
-        needed: Whether anything is written. Otherwise no lock is held in a directory that may not be written to.
-        Raises BadStudy: Another process holds the lock, or none can be held.
-        """
-        return self._session(collection, needed=needed)
-
-    @contextmanager
-    def _listing(self) -> Iterator[ListWriter]:
-        """Hold the lock of the list of collections as soon as no other process does."""
-        end = time.monotonic() + LIST_SECONDS
-        with ExitStack() as stack:
-            while True:
-                try:
-                    listing = stack.enter_context(self.lock())
-                    break
-                except BadStudy:
-                    if time.monotonic() > end:
-                        raise
-                    time.sleep(0.01)
-            yield listing
-
-    @contextmanager
-    def _session(self, name: str, *, needed: bool = True) -> Iterator[Any]:
-        session = self._open(name, needed=needed)
-        failed = True
-        try:
-            yield session
-            failed = False
-        finally:
-            with self._guard, suppress(*[Exception] if failed else []):  # raise the first failure
-                session.users -= 1
-                if not session.users:
-                    self._settle(session)
-
-    def _open(self, name: str, *, needed: bool) -> Session:
-        with self._guard:
-            if name not in self._sessions:
-                with ExitStack() as lock, self.location.failures():
-                    lock_file = self.location.lock_file(name)
-                    held = lock.enter_context(hold_lock(lock_file, needed=needed))
-                    opened = (Writer if name else ListWriter)(self, name, held)
-                    with held.guard:  # whoever shares the lock waits
-                        if held.taken_over:
-                            held.taken_over = False
-                            self._remove_rest(opened)
-                    self._sessions[name] = opened, lock.pop_all()
-            session, _ = self._sessions[name]
-            session.users += 1
-            return session
-
-    def _settle(self, session: Session) -> None:
-        """Release a lock whose last user has left, in a batch when the rows are written."""
-        late = time.monotonic() > self._written + BATCH_SECONDS
-        settled = [name for name, (each, _) in self._sessions.items() if not each.users]
-        if not session.changed:
-            self._close([session.name])
-        elif not self._in_batch or late or len(settled) >= BATCH_ROWS:
-            self._close(settled)
-
-    def _close(self, names: list[str]) -> None:
-        """Write the rows of collections, and release their locks."""
-        with ExitStack() as locks:
-            changed = list[Writer]()
-            for session, lock in [self._sessions.pop(name) for name in names]:
-                locks.push(lock)
-                if isinstance(session, Writer) and session.changed:
-                    changed.append(session)
-            try:
-                with self.location.failures():
-                    rows = [row for each in changed if (row := each.row_to_write()) is not None]
-                    write_rows(self.location, {row.collection: row for row in rows})
-            except BaseException:
-                for each in changed:
-                    each.keep_lock()
-                raise
-            self._written = time.monotonic()
-
-    @contextmanager
-    def batch(self) -> Iterator[None]:
-        """Write the rows of changed collections together, and keep the locks of these collections until then."""
-        self._in_batch, self._written = True, time.monotonic()
-        try:
-            yield
-        finally:
-            self._in_batch = False
-            with self._guard:
-                self._close([name for name, (each, _) in self._sessions.items() if not each.users])
-
-    def _remove_rest(self, session: Session) -> None:
-        """Remove what a killed process left of a collection, or of collections that it did not complete."""
-        if self.refresh() is None:
-            return
-        if isinstance(session, Writer):
-            if session.name in self:
-                session.changed = True
-                session.remove_rest()
-            return
-        kept = {METADATA, INDEX, *self.paths.values(), *map(lock_suffix, ["", *self.paths])}
-        for name in self.location.children(""):
-            if name not in kept and not (is_lock(name) and not is_left(Path(self.path, name))):
-                self.location.remove(name)
+        self.prepare()
+        Collection(self, name).add(cube, rankings, replace=replace, facts=facts)

@@ -1,196 +1,143 @@
-"""Verification: read everything that a study holds and list all damage."""
+"""Reading everything that a study holds, to find what is damaged; and deleting what killed commands left."""
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Container, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
 
-from scorecube.errors import ScorecubeError
+from scorecube.errors import CorruptStudy, ScorecubeError
 from scorecube.storage.collection import Collection
-from scorecube.storage.datasets import CONTENT, read_dataset, stored_digest
-from scorecube.storage.index import INDEX, Row, read_segments, row_of
-from scorecube.storage.layout import METADATA, above
-from scorecube.storage.location import Location
-from scorecube.storage.manifest import BLOCKS, PLAIN, Entry, Manifest, digest_of, read_checked
-from scorecube.storage.nodes import open_group
-from scorecube.storage.small_groups import check_texts, chunk_keys
+from scorecube.storage.groups import (
+    ARCHIVE,
+    FACTS,
+    checked_reader,
+    has_facts,
+    read_facts,
+    read_result,
+)
+from scorecube.storage.heads import BLOCKS, CUBE, RANKINGS, RESULTS, Head, head_numbers, read_head
+from scorecube.storage.place import PARTIAL
+from scorecube.storage.sealed import decode_record, encode_record
 from scorecube.storage.study import Study
 
-if TYPE_CHECKING:
-    import zarr
+DAY = 86_400.0
+"""Seconds for which what no head names is kept: another command may be about to commit it."""
 
 
 def verify_study(study: Study) -> tuple[int, list[str]]:
-    """Compare all metadata with the manifests, read every array, and compare values and recorded blocks with their digests.
-
-    Returns checked: Number of manifests, arrays and block stores read.
-    Returns problems: One line for each missing, changed or unreadable part.
-    """
-    checked, problems = 1, list[str]()
-    for name in study:
-        count, found = verify_collection(study[name])
-        checked += count
-        problems += found
-    return checked, problems + check_index(study)
-
-
-def verify_collection(
-    collection: Collection, chosen: Container[str] | None = None
-) -> tuple[int, list[str]]:
-    """Verify one collection, or some of its entries; see `verify_study`."""
-    try:
-        manifest = collection.manifest
-        while True:
-            checked, problems = _verify_entries(collection, manifest, chosen)
-            before, manifest = manifest, collection.manifest
-            # What was replaced while it was read is no damage.
-            if not problems or manifest.commit == before.commit:
-                return checked, problems
-    except ScorecubeError as error:
-        return 1, [f"{collection.name}: {error}"]
-
-
-def _verify_entries(
-    collection: Collection, manifest: Manifest, chosen: Container[str] | None
-) -> tuple[int, list[str]]:
-    checked, problems = 1, _missing_parents(collection, manifest)
-    for key, entry in manifest.entries.items():
-        if chosen is not None and key not in chosen:
+    """Read everything; return the number of parts, and one line for each that is damaged, with its path."""
+    checked, problems = 0, list[str]()
+    for head in study.folders().values():
+        checked += 1
+        if isinstance(head, CorruptStudy):
+            problems.append(str(head))
             continue
-        if key.startswith(f"{BLOCKS}/"):
-            _, analysis, work = key.split("/")
-            count, found = 1, collection.blocks(analysis, work).find_damage()
-        else:
-            path = f"{collection.group_path}/{entry.path}"
-            count, found = _check_group(collection.location, path, entry)
-        checked += count
-        problems += found
-    return checked, problems
-
-
-def check_index(study: Study) -> list[str]:
-    """Return one line for each part of the index that is damaged, or says something else than the manifests that it is current for.
-
-    Rows of an earlier commit are no damage: they are noticed and made anew when the index is read.
-    """
-    location, found = study.location, read_segments(study.location)
-    problems = [f"{INDEX}/{name}: cannot be read" for name in found.damaged]
-    if found.names and not _is_plain_group(location.read(f"{INDEX}/{METADATA}")):
-        problems.append(f"{INDEX}/{METADATA}: missing or changed")
-    for name, path in sorted(study.paths.items()):
-        row, key = found.rows.get(name), f"{path}/{METADATA}"
-        content = location.read(key)
-        if row is None or content is None or location.stamps({name: key})[name] != row.stamp:
-            continue
-        try:
-            expected = row_of(study.manifest_of(name, content), digest_of(content), "")
-        except ScorecubeError:
-            continue  # listed as damage of the collection
-        if row.digest != expected.digest or not _agree(row, expected):
-            problems.append(f"{INDEX}: the row of {name} differs from its manifest")
-    return problems
-
-
-def _agree(row: Row, expected: Row) -> bool:
-    """Whether a row has the results and all facts of a manifest."""
-    if {analysis: set(json.loads(text)) for analysis, text in row.texts.items()} != {
-        analysis: set(json.loads(text)) for analysis, text in expected.texts.items()
-    }:
-        return False
-    return _within(expected.facts, row.facts) and all(
-        _within(json.loads(text), json.loads(row.texts[analysis]))
-        for analysis, text in expected.texts.items()
-    )
-
-
-def _within(expected: Any, found: Any) -> bool:
-    """Whether a JSON value equals another, or is part of it."""
-    if not isinstance(expected, dict) or not isinstance(found, dict):
-        return bool(expected == found)
-    return all(key in found and _within(value, found[key]) for key, value in expected.items())
-
-
-def repair_index(study: Study) -> int:
-    """Make the index anew of the manifests; return its number of rows."""
-    location = study.location
-    with location.failures():
-        location.remove(INDEX)
-    return len(study.rows())
-
-
-def _missing_parents(collection: Collection, manifest: Manifest) -> list[str]:
-    """Return a line for each group between the collection and an entry that is no group."""
-    location, path = collection.location, collection.group_path
-    return [
-        f"{path}/{parent}/{METADATA}: missing or changed"
-        for parent in above(manifest.paths())
-        if not _is_plain_group(location.read(f"{path}/{parent}/{METADATA}"))
-    ]
-
-
-def _is_plain_group(content: bytes | None) -> bool:
-    """Whether a metadata file is that of a group without attributes."""
-    try:
-        metadata = json.loads(content or b"")
-        metadata.pop("consolidated_metadata", None)
-        return bool(metadata == {**PLAIN, "attributes": {}})
-    except (ValueError, AttributeError, RecursionError):
-        return False
-
-
-def _check_group(location: Location, path: str, entry: Entry) -> tuple[int, list[str]]:
-    """Return the number of arrays of a group, and what is wrong with it."""
-    if _is_whole(location, path, entry.files):
-        return max(1, len(entry.files) - 1), []  # without the group's own
-    metadata, changed = read_checked(location, path, entry.files)
-    problems = [f"{path}/{text}" for text in changed]
-    if problems:
-        return max(1, len(entry.files)), problems
-    checked = 0
-    try:
-        check_texts(metadata, lambda key: location.read(f"{path}/{key}"))
-        group = open_group(location, path)
-        for name, array in sorted(group.arrays()):
+        collection = Collection(study, head.name)
+        for part in _parts(collection, head):
             checked += 1
-            problem = _problem(array)
-            if problem:
-                problems.append(f"{path}/{name}: {problem}")
-        if not problems:
-            read_dataset(location, path, entry.files)
-    except ScorecubeError as error:
-        problems.append(str(error))
-    except Exception as error:  # damaged metadata raises errors of many types
-        problems.append(f"{path}: cannot be read: {_first_line(error)}")
+            problems += part
     return checked, problems
 
 
-def _is_whole(location: Location, path: str, files: Mapping[str, str]) -> bool:
-    """Whether a group has all its files and matches all its digests, that of its content included."""
+def verify_collection(collection: Collection) -> list[str]:
+    """Return one line for each damaged part of a collection."""
+    return [line for part in _parts(collection, collection.head) for line in part]
+
+
+def _parts(collection: Collection, head: Head) -> Iterator[list[str]]:
+    """Yield what is wrong with each part of a collection."""
+    place, folder = collection.place, collection.folder
+    numbers = sorted(head_numbers(place, folder))
+    for number in range(1, numbers[-1] + 1):
+        try:
+            read_head(place, folder, number)
+            yield []
+        except CorruptStudy as error:
+            yield [str(error)]
+    for kind in (CUBE, RANKINGS):
+        if getattr(head, kind):
+            yield _group_problems(collection, head, kind)
+    for analysis in place.children(f"{folder}/{RESULTS}"):
+        for name in place.children(f"{folder}/{RESULTS}/{analysis}"):
+            path = f"{folder}/{RESULTS}/{analysis}/{name}"
+            if name.endswith(ARCHIVE):
+                yield _result_problems(collection, head, path.removesuffix(ARCHIVE))
+            elif place.read(path.removesuffix(FACTS) + ARCHIVE, 1) is None:
+                yield [f"{path}: its result is missing"]
+    for analysis in place.children(f"{folder}/{BLOCKS}"):
+        for work in place.children(f"{folder}/{BLOCKS}/{analysis}"):
+            yield collection.blocks(analysis, work).find_damage()
+
+
+def _group_problems(collection: Collection, head: Head, kind: str) -> list[str]:
+    path, files = head.group(kind), head.files[kind]
+    read, problems = checked_reader(collection.place, path, files), list[str]()
+    for key in files:
+        try:
+            read(key)
+        except ValueError as error:
+            problems.append(f"{path}: {error}")
+    others = set(collection.place.keys(path)) - set(files)
+    return problems + [f"{path}/{key}: was written by no scorecube" for key in sorted(others)]
+
+
+def _result_problems(collection: Collection, head: Head, path: str) -> list[str]:
     try:
-        metadata, problems = read_checked(location, path, files)
-        # A missing chunk reads as its array's fill value, which may be what was in it.
-        chunks = None if problems else chunk_keys(metadata, sys.maxsize)
-        if chunks is None or not set(chunks) <= set(location.keys(path)):
-            return False
-        check_texts(metadata, lambda key: location.read(f"{path}/{key}"))
-        recorded = json.loads(metadata[METADATA])["attributes"][CONTENT]
-        return bool(recorded == stored_digest(location, path))
-    except Exception:  # looked at in detail by the caller
-        return False
+        read_result(collection.place, path)
+        content = collection.place.read(path + FACTS)
+        facts = {} if content is None else decode_record(content)
+        if facts.get("head", 0) > head.number:
+            return [f"{path}: names head {facts['head']}, which is missing"]
+    except ScorecubeError as error:
+        return [str(error)]
+    except ValueError as error:
+        return [f"{path}{FACTS}: {error}"]
+    return []
 
 
-def _problem(array: zarr.Array[Any]) -> str:
-    """Return what is wrong with an array; empty if it can be decoded."""
-    if array.nchunks_initialized < array.nchunks:
-        return f"{array.nchunks - array.nchunks_initialized} of {array.nchunks} chunks are missing"
-    try:
-        array[...]
-    except Exception as error:  # codecs raise errors of many types
-        return _first_line(error)
-    return ""
+def _without_facts(collection: Collection) -> list[str]:
+    """Return the paths of sound results beside which no facts lie, or those of another: a killed command wrote them."""
+    place, root, found = collection.place, f"{collection.folder}/{RESULTS}", list[str]()
+    for analysis in place.children(root):
+        for name in place.children(f"{root}/{analysis}"):
+            path = f"{root}/{analysis}/{name.removesuffix(ARCHIVE)}"
+            try:
+                if name.endswith(ARCHIVE) and not has_facts(place, path):
+                    read_facts(place, path)
+                    found.append(path + FACTS)
+            except ScorecubeError:
+                continue  # damaged
+    return found
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
+def find_rest(study: Study) -> list[str]:
+    """Return the paths of cubes and rankings that no newest head names, and of facts that results lack.
+
+    Killed commands leave them, cubes that were replaced stay, and so does one whose head was deleted by hand.
+    """
+    rest, heads = list[str](), study.folders()
+    for folder in study.place.children(""):
+        head = heads.get(folder)
+        if isinstance(head, CorruptStudy):
+            continue  # what it names is not known
+        named = {head.group(kind) for kind in (CUBE, RANKINGS)} if head is not None else set()
+        for name in study.place.children(folder):
+            if name.startswith((f"{CUBE}-", f"{RANKINGS}-")) and f"{folder}/{name}" not in named:
+                rest.append(f"{folder}/{name}")
+        if head is not None:
+            rest += _without_facts(Collection(study, head.name))
+    return rest
+
+
+def clean(study: Study) -> int:
+    """Delete what `find_rest` returns, and unfinished files, if nothing was written there for a day, and write facts anew; return the number of paths."""
+    place, ages = study.place, study.place.ages("")
+    rest = find_rest(study)
+    for path in rest:
+        if path.endswith(FACTS):
+            place.write(path, encode_record(read_facts(place, path.removesuffix(FACTS))))
+    old = {path for path in [*ages, *rest] if path.endswith((PARTIAL, ".zarr"))}
+    young = [path for path, age in ages.items() if age < DAY]
+    old = {path for path in old if not any(f"{key}/".startswith(f"{path}/") for key in young)}
+    for path in old:
+        place.delete(path)
+    return len(old) + sum(path.endswith(FACTS) for path in rest)

@@ -434,9 +434,8 @@ def import_scores(
     if study is not None:
         refuse_unnamed(cubes)
         opened = study if isinstance(study, Study) else open_study(study, mode="a")
-        with opened.batch():
-            for name, cube in cubes.items():
-                opened.add(name, cube=cube)
+        for name, cube in cubes.items():
+            opened.add(name, cube=cube)
         return opened
     return cubes if collections else only_cube(cubes)
 

@@ -22,7 +22,7 @@ from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
 from scorecube.execute.run import run
 from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
-from scorecube.storage import Collection, NewResult, Study, Writer, select_disjoint
+from scorecube.storage import Collection, NewResult, Study, select_disjoint
 
 REQUEST = "request"
 """Attribute of a result of a sweep: digest of what was asked for, see `sweep_tasks`."""
@@ -110,17 +110,17 @@ class Task:
         Raises BadStudy: Scores were replaced since they were read.
         """
         name = self.plan.analysis.name
-        with self.study.lock(self.collection.name) as writer:
-            self._refuse_changed()
-            blocks = writer.blocks(name, self.plan.work_digest)
-            result = run(
-                self.prepared, executor, blocks=blocks, block_units=block_units, progress=progress
-            )
-            asked = {REQUEST: self.request} if self.request else {}
-            result = result.assign_attrs(collection=self.collection.name, **asked)
-            self._refuse_changed()
-            self._store(writer, result)
-            blocks.finish()
+        self._refuse_changed()
+        blocks = self.collection.blocks(name, self.plan.work_digest)
+        result = run(
+            self.prepared, executor, blocks=blocks, block_units=block_units, progress=progress
+        )
+        asked = {REQUEST: self.request} if self.request else {}
+        result = result.assign_attrs(collection=self.collection.name, **asked)
+        self._refuse_changed()
+        version = self.versions[self.collection.name]
+        new = NewResult(name, self.plan.digest, result, version=version)
+        self.collection.write_results([new])
         return result
 
     def _refuse_changed(self) -> None:
@@ -138,10 +138,6 @@ class Task:
                 f"{self.study.path}: {changed[0]}: its scores were replaced while this command "
                 "ran, so its result is not stored; run the same command again"
             )
-
-    def _store(self, writer: Writer, result: xr.Dataset) -> None:
-        stored = NewResult(self.plan.analysis.name, self.plan.digest, result, {})
-        writer.write_results([stored])
 
 
 def plan_in_study(

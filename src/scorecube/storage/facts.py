@@ -1,0 +1,151 @@
+"""What listings show of cubes and results without opening arrays: JSON values in heads, and in a file beside each result."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from scorecube import names
+from scorecube.errors import CorruptStudy
+from scorecube.storage.heads import CUBE, RANKINGS, Head
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+ATTRIBUTES: Final = "attributes"
+"""Fact of a result: its attributes."""
+COMMIT: Final = "commit"
+"""Fact of a result: one more than that of any result of its analysis when it was stored, as clocks of machines differ."""
+VERSION: Final = "cube"
+"""Fact of a result: version of the scores that it is of."""
+VERSIONS: Final = "versions"
+"""Fact of a row: digests that change whenever cube and rankings do; empty where there are none."""
+ORIGIN: Final = ("source", "licence", "cite", "note")
+"""Attributes of a cube that was fetched: origin of the scores."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a listing says of a collection.
+
+    facts: JSON values: `facts` of the collection, `cube` and `rankings` (None without rankings), `versions` of both, numbers
+        of `results` and of `outdated` results by analysis.
+    current: Facts of the results of the stored scores, by analysis and digest.
+    """
+
+    collection: str
+    facts: Mapping[str, Any]
+    current: Mapping[str, Mapping[str, dict[str, Any]]] = field(default_factory=dict)
+
+    def results(self, analysis: str) -> dict[str, dict[str, Any]]:
+        """Return the facts of an analysis' results of the stored scores by digest."""
+        return dict(self.current.get(analysis, {}))
+
+    def contents(self) -> dict[str, Any]:
+        """Return what the collection holds, for `info`."""
+        return {
+            "rankings": self.facts[RANKINGS] is not None,
+            "results": dict(self.facts["results"]),
+            "outdated": dict(self.facts["outdated"]),
+        }
+
+
+def row_of(head: Head, results: Mapping[str, Mapping[str, dict[str, Any]]]) -> Row:
+    """Return the row of a collection with the facts of all its results, by analysis and digest."""
+    current, outdated = dict[str, dict[str, dict[str, Any]]](), dict[str, int]()
+    for analysis, found in results.items():
+        fresh = {digest: facts for digest, facts in found.items() if is_current(facts, head)}
+        if fresh:
+            current[analysis] = fresh
+        if len(found) > len(fresh):
+            outdated[analysis] = len(found) - len(fresh)
+    facts = {
+        "facts": dict(head.facts.get("facts", {})),
+        CUBE: dict(head.facts[CUBE]),
+        RANKINGS: head.facts.get(RANKINGS),
+        VERSIONS: [head.cube, head.rankings],
+        "results": {analysis: len(found) for analysis, found in current.items()},
+        "outdated": outdated,
+    }
+    return Row(head.name, facts, current)
+
+
+def is_current(facts: Mapping[str, Any], head: Head) -> bool:
+    """Whether a result is of scores that are stored now."""
+    return facts.get(VERSION) in head.contains
+
+
+def in_order(results: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return facts of results, by digest, with their digest, in the order in which they were stored, latest last."""
+    return sorted(
+        ({**facts, "digest": digest} for digest, facts in results.items()),
+        key=lambda facts: (
+            int(facts.get(COMMIT, 0)),
+            str(facts.get("finished", "")),
+            facts["digest"],
+        ),
+    )
+
+
+def attribute_facts(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a result as facts."""
+    plain = json.loads(json.dumps(dict(attributes), default=lambda value: value.tolist()))
+    return {"finished": str(attributes.get("finished", "")), ATTRIBUTES: plain}
+
+
+def facts_of_cube(cube: xr.Dataset, *, made_on_use: bool = False) -> dict[str, Any]:
+    """Return the facts of a cube; doubts about scores that are made on use are not looked for."""
+    from scorecube.collection.doubts import doubts_of
+    from scorecube.collection.rows import score_blocks
+    from scorecube.collection.schema import labels_of
+
+    doubts = [] if made_on_use else doubts_of(cube)
+    facts = {
+        **({names.DOUBTS: doubts} if doubts else {}),
+        "runs": cube.sizes[names.RUN],
+        "teams": len(set(map(str, cube[names.TEAM].values))),
+        "topics": cube.sizes[names.TOPIC],
+        "metrics": labels_of(cube, names.METRIC),
+        "gains": labels_of(cube, names.GAIN),
+        "missing_scores": sum(int((scores != scores).sum()) for scores in score_blocks(cube)),
+        "origin": {key: str(cube.attrs[key]) for key in ORIGIN if key in cube.attrs},
+    }
+    if names.SYSTEM in cube.coords:  # runs are repetitions
+        counts = Counter(labels_of(cube, names.SYSTEM)).values()
+        facts |= {"systems": len(counts), "fewest_runs": min(counts), "most_runs": max(counts)}
+    return facts
+
+
+def plan_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plan of a result, with its options, from its attributes; CorruptStudy if there is none.
+
+    Examples
+    --------
+    >>> plan_of({"plan": '{"options": {"size": 5}, "trials": 9}'})["options"]
+    {'size': 5}
+    """
+    try:
+        plan = json.loads(attributes["plan"])
+        if not isinstance(plan, dict):
+            raise TypeError(f"it is {plan!r:.60}")
+        if not isinstance(plan["options"], dict):
+            raise TypeError(f"its options are {plan['options']!r:.60}")
+    except (ValueError, KeyError, TypeError) as error:
+        name = attributes.get("analysis", "a result")
+        raise CorruptStudy(unreadable(f"the plan of {name}", error)) from None
+    return plan
+
+
+def plan_options(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result's plan without what does not distinguish one analysis of other scores from another."""
+    left_out = ("cube", "teams", "systems", "seed", "trials")
+    return {key: value for key, value in plan_of(attributes).items() if key not in left_out}
+
+
+def unreadable(what: str, error: Exception) -> str:
+    """Return the message on a part of a study that holds something else than it should."""
+    reason = f"it lacks {error.args[0]}" if isinstance(error, KeyError) else str(error)
+    return f"{what} cannot be read: {reason}; run scorecube verify, and compute it again"

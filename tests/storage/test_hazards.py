@@ -1,0 +1,394 @@
+"""What a study of immutable files could lose or misread, one hazard after the other, with what was decided about it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from scorecube.errors import BadStudy, CorruptStudy, StoreFailed
+from scorecube.storage import Collection, find_rest, open_study, verify_study
+from scorecube.storage.heads import check_collection_name, commit, folder_of
+from scorecube.storage.place import Directory
+from scorecube.storage.sealed import decode_record, encode_record
+from scorecube.storage.verify import DAY, clean
+from scorecube.testing import simulate_cube
+from tests.storage.states import is_whole
+from tests.storage.test_contract import cube, new_result
+
+EARLIER = time.time() - 2 * DAY
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    open_study(tmp_path / "study", mode="a").add("a", cube=cube())
+    return tmp_path / "study"
+
+
+@pytest.fixture
+def collection(path: Path) -> Collection:
+    return open_study(path, mode="a")["a"]
+
+
+def heads(path: Path) -> list[str]:
+    return sorted(file.name for file in (path / "a").glob("head.*"))
+
+
+def age(path: Path) -> None:
+    for file in path.rglob("*"):
+        os.utime(file, (EARLIER, EARLIER))
+
+
+def test_1_heads_are_never_deleted(path: Path, collection: Collection) -> None:
+    for number in range(3):
+        collection.note({"n": number})
+    age(path)
+    clean(open_study(path, mode="a"))
+    assert heads(path) == [f"head.0000{number}.json" for number in range(1, 5)]
+
+
+def test_1_a_stale_listing_loses_nothing(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a cache of NFS: the first listing lacks the heads that others made since."""
+    listed, first = Directory.children, True
+    stale = collection.place.children("a")
+    collection.note({"x": 1})
+
+    def late(self: Directory, folder: str) -> list[str]:
+        nonlocal first
+        if first and folder == "a":
+            first = False
+            return stale
+        return listed(self, folder)
+
+    monkeypatch.setattr(Directory, "children", late)
+    collection.note({"y": 1})
+    assert collection.facts == {"x": 1, "y": 1}
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_2_a_head_appears_whole_or_not_at_all(
+    path: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", refuse)
+        with pytest.raises(StoreFailed):
+            collection.note({"x": 1})
+    assert heads(path) == ["head.00001.json"]
+    collection.note({"x": 1})
+    assert len(heads(path)) == 2
+
+
+def test_2_a_file_system_without_links_is_refused(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(StoreFailed, match="no hard links"):
+        collection.note({"x": 1})
+
+
+@pytest.mark.parametrize("damage", ["emptied", "cut", "changed"])
+def test_3_a_damaged_head_is_not_replaced_by_the_one_before(
+    path: Path, collection: Collection, damage: str
+) -> None:
+    collection.note({"x": 1})
+    head = path / "a" / heads(path)[-1]
+    content = head.read_bytes()
+    changed = {"emptied": b"", "cut": content[:-5], "changed": content.replace(b'"x"', b'"y"')}
+    head.write_bytes(changed[damage])
+    for use in (lambda: collection.cube, lambda: collection.note({"z": 1}), open_study(path).rows):
+        with pytest.raises(CorruptStudy, match=head.name):
+            use()
+    assert verify_study(open_study(path))[1]
+
+
+def test_3_a_deleted_head_has_witnesses(path: Path, collection: Collection) -> None:
+    collection.study.add("a", cube=cube(5), replace=True)
+    (path / "a" / heads(path)[-1]).unlink()
+    assert len(find_rest(open_study(path))) == 1  # the cube that it named
+    collection.note({"x": 1})
+    collection.write_results([new_result(collection)])
+    (path / "a" / heads(path)[-1]).unlink()
+    with pytest.raises(CorruptStudy, match="names head 2, which is missing"):
+        collection.result("swap")
+    assert any("head 2" in line for line in verify_study(open_study(path))[1])
+
+
+def test_4_a_read_of_a_cube_that_was_replaced_and_cleaned_is_repeated(
+    path: Path, collection: Collection
+) -> None:
+    stale = collection.head
+    collection.study.add("a", cube=cube(5), replace=True)
+    age(path)
+    assert clean(open_study(path, mode="a")) == 1
+    answers = iter([stale, collection.head, collection.head])
+
+    class Late(Collection):
+        head = property(lambda _: next(answers))  # type: ignore[assignment]
+
+    xr.testing.assert_identical(Late(collection.study, "a").cube, cube(5))
+
+
+def test_5_metrics_that_are_added_at_once_are_all_there(path: Path) -> None:
+    threads = [
+        threading.Thread(
+            target=lambda name=f"n{number}", number=number: open_study(path, mode="a").add(  # type: ignore[misc]
+                "a", cube=cube(number, name)
+            )
+        )
+        for number in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    metrics = open_study(path)["a"].cube.metric.values.tolist()
+    assert sorted(metrics) == ["m", *(f"n{number}" for number in range(8))]
+
+
+def test_5_a_result_of_replaced_scores_is_said_not_to_be_current(
+    path: Path, collection: Collection
+) -> None:
+    result, version = new_result(collection), collection.cube_version
+    collection.study.add("a", cube=cube(5), replace=True)
+    made = type(result)("swap", result.digest, result.values, {}, version)
+    with pytest.raises(BadStudy, match="scores were replaced"):
+        collection.write_results([made])
+    assert collection.contents()["results"] == {}
+    assert collection.contents()["outdated"] == {"swap": 1}
+
+
+def test_6_half_a_cube_of_the_right_name_is_completed(path: Path, tmp_path: Path) -> None:
+    version = open_study(path)["a"].cube_version
+    half = tmp_path / "other" / "a" / f"cube-{version}.zarr"
+    shutil.copytree(path / "a" / f"cube-{version}.zarr", half)
+    (half / "zarr.json").write_text("")
+    (half / "score/c/0/0/0/0").unlink()
+    study = open_study(tmp_path / "other", mode="a")
+    assert list(study) == []
+    study.add("a", cube=cube())
+    assert study["a"].cube_version == version
+    assert is_whole(tmp_path / "other")
+
+
+def test_6_metadata_is_part_of_the_version(tmp_path: Path) -> None:
+    versions = set()
+    for number, attrs in enumerate([{}, {"note": "x"}]):
+        study = open_study(tmp_path / str(number), mode="a")
+        study.add("a", cube=cube().assign_attrs(attrs))
+        versions.add(study["a"].cube_version)
+    assert len(versions) == 2
+
+
+def test_7_a_result_of_another_plan_is_not_shown(path: Path, collection: Collection) -> None:
+    first, second = new_result(collection, 10), new_result(collection, 20)
+    collection.write_results([first, second])
+    folder = path / "a/results/swap"
+    for end in (".zarr.zip", ".json"):
+        shutil.copy(folder / f"{first.digest}{end}", folder / f"{second.digest}{end}")
+    with pytest.raises(CorruptStudy, match="another plan"):
+        collection.results("swap")
+
+
+@pytest.mark.parametrize("lacking", [".json", ".zarr.zip"])
+def test_7_either_file_may_be_there_alone(path: Path, collection: Collection, lacking: str) -> None:
+    result = new_result(collection)
+    collection.write_results([result])
+    (path / "a/results/swap" / (result.digest + lacking)).unlink()
+    there = int(lacking == ".json")
+    assert collection.contents()["results"] == ({"swap": 1} if there else {})
+    if there:
+        xr.testing.assert_identical(collection.result("swap"), result.values)
+        assert clean(open_study(path, mode="a")) == 1
+        assert find_rest(open_study(path)) == []
+    else:
+        assert verify_study(open_study(path))[1]
+
+
+def test_7_facts_that_the_archive_contradicts_are_not_listed(
+    path: Path, collection: Collection
+) -> None:
+    result = new_result(collection)
+    collection.write_results([result])
+    file = path / "a/results/swap" / f"{result.digest}.json"
+    record = decode_record(file.read_bytes())
+    file.write_bytes(encode_record({**record, "note": 99, "zip": "0" * 64}))
+    assert "note" not in collection.row().results("swap")[result.digest]
+    assert find_rest(open_study(path)) == [f"a/results/swap/{result.digest}.json"]
+
+
+def test_8_blocks_of_other_edges_are_neither_counted_twice_nor_skipped(
+    collection: Collection,
+) -> None:
+    blocks = collection.blocks("swap", "0" * 16)
+    for start, stop in ((0, 10), (5, 15), (10, 20), (0, 4), (30, 40)):
+        blocks.record(start, stop, {"x": np.array([start, stop])})
+    chosen = [(each.start, each.stop) for each in blocks.valid_segments(["x"], 35)]
+    assert chosen == [(0, 10), (10, 20)]
+
+
+def test_8_a_block_binds_its_work_and_units(path: Path, collection: Collection) -> None:
+    blocks = collection.blocks("swap", "0" * 16)
+    blocks.record(0, 10, {"x": np.array([1])})
+    (file,) = (path / "a/blocks/swap").rglob("*.npz")
+    shutil.copy(file, file.with_name("000000010-000000020.npz"))
+    shutil.copytree(file.parent, path / "a/blocks/swap" / ("1" * 16))
+    other = collection.blocks("swap", "1" * 16)
+    assert [blocks.read(each) is None for each in blocks.records()] == [False, True]
+    assert all(other.read(each) is None for each in other.records())
+    assert len(verify_study(open_study(path))[1]) == 3
+
+
+def test_9_more_trials_are_another_result(collection: Collection) -> None:
+    few, many = new_result(collection, 10), new_result(collection, 20)
+    assert few.digest != many.digest
+
+
+def test_10_what_is_young_is_not_cleaned(path: Path, collection: Collection) -> None:
+    collection.study.add("a", cube=cube(5), replace=True)
+    study = open_study(path, mode="a")
+    (path / "a" / ".0.partial").write_text("")
+    assert clean(study) == 0
+    age(path)
+    assert clean(study) == 2
+    assert find_rest(study) == []
+    assert is_whole(path)
+
+
+def test_10_a_cube_that_is_cleaned_before_its_head_is_written_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, other = Directory.create, cube(5)
+
+    def cleaned_before(self: Directory, key: str, content: bytes) -> bool:
+        version = decode_record(content)["cube"]
+        shutil.rmtree(path / "a" / f"cube-{version}.zarr")
+        return create(self, key, content)
+
+    monkeypatch.setattr(Directory, "create", cleaned_before)
+    open_study(path, mode="a").add("a", cube=other, replace=True)
+    xr.testing.assert_identical(open_study(path)["a"].cube, other)
+
+
+@pytest.mark.s3
+def test_11_a_request_whose_answer_was_lost_succeeds(
+    s3: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    obstore = pytest.importorskip("obstore")
+    open_study(s3, mode="a").add("a", cube=cube())
+    put, collection = obstore.put, open_study(s3, mode="a")["a"]
+
+    def twice(store: Any, key: str, content: bytes, **how: Any) -> Any:
+        if "head" in key:
+            put(store, key, content, **how)
+        return put(store, key, content, **how)
+
+    monkeypatch.setattr(obstore, "put", twice)
+    collection.note({"x": 1})
+    assert collection.head.number == 2
+
+
+@pytest.mark.s3
+def test_11_a_store_that_ignores_conditions_is_refused(
+    s3: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    obstore = pytest.importorskip("obstore")
+    put = obstore.put
+
+    def ignoring(store: Any, key: str, content: bytes, **how: Any) -> Any:
+        return put(store, key, content, **{**how, "mode": "overwrite"})
+
+    monkeypatch.setattr(obstore, "put", ignoring)
+    with pytest.raises(StoreFailed, match="ignores If-None-Match"):
+        open_study(s3, mode="a").add("a", cube=cube())
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("Alpha", "alpha"), ("caf\u00e9", "cafe\u0301"), ("Stra\u00dfe", "STRASSE")]
+)
+def test_12_names_that_some_file_system_takes_for_one_are_refused(
+    tmp_path: Path, name: str, other: str
+) -> None:
+    study = open_study(tmp_path / "study", mode="a")
+    study.add(name, cube=cube())
+    with pytest.raises(BadStudy, match="cannot be told from"):
+        study.add(other, cube=cube())
+    assert list(study) == [name]
+    assert other not in study
+
+
+@pytest.mark.parametrize(
+    "name", ["CON", "c:d", "..", ".", "a/b", "a\\b", "lpt1.x", "x.", " x", "%"]
+)
+def test_12_odd_names_are_folders_everywhere(tmp_path: Path, name: str) -> None:
+    study = open_study(tmp_path / "study", mode="a")
+    study.add(name, cube=cube())
+    (folder,) = (tmp_path / "study").iterdir()
+    assert folder.name == folder_of(name)
+    assert set(folder.name) <= set("abcdefghijklmnopqrstuvwxyz0123456789_.-~%ABCDEF")
+    assert not folder.name.startswith((".", "con", "lpt1"))
+    assert list(open_study(tmp_path / "study")) == [name]
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "\x7f", "x" * 201, "\udcff", "\u65e5" * 30])
+def test_12_other_names_are_refused(name: str) -> None:
+    with pytest.raises(BadStudy, match="cannot name a collection"):
+        check_collection_name(name)
+
+
+def test_14_a_study_that_is_moved_is_not_made_anew(path: Path, tmp_path: Path) -> None:
+    study = open_study(path, mode="a")
+    collection = study["a"]
+    result, blocks = new_result(collection), collection.blocks("swap", "0" * 16)
+    path.rename(tmp_path / "moved")
+    for use in (
+        lambda: collection.cube,
+        lambda: collection.write_results([result]),
+        lambda: blocks.record(0, 1, {"x": np.array(1)}),
+        lambda: study.add("b", cube=cube()),
+        lambda: commit(study.place, "a", lambda head: head.__class__("a", facts={"x": 1})),
+    ):
+        with pytest.raises(BadStudy, match="moved or removed"):
+            use()
+    assert not path.exists()
+
+
+def test_15_reading_makes_nothing(path: Path) -> None:
+    open_study(path, mode="a")["a"].write_results([new_result(open_study(path)["a"])])
+    before = {file: file.lstat().st_mtime_ns for file in [path, *path.rglob("*")]}
+    study = open_study(path)
+    _ = study["a"].cube, study["a"].result("swap"), study.rows(), repr(study), study._repr_html_()
+    assert verify_study(study)[1] == find_rest(study) == []
+    assert {file: file.lstat().st_mtime_ns for file in [path, *path.rglob("*")]} == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_15_a_folder_that_may_not_be_written_is_named(path: Path) -> None:
+    folder = path / "a"
+    folder.chmod(0o500)
+    try:
+        with pytest.raises(StoreFailed, match=f"{folder}.*permission"):
+            open_study(path, mode="a")["a"].note({"x": 1})
+    finally:
+        folder.chmod(0o700)
+
+
+def test_a_simulated_cube_is_stored_part_by_part(tmp_path: Path) -> None:
+    study = open_study(tmp_path / "study", mode="a")
+    study.add("a", cube=simulate_cube(n_runs=3))
+    assert study["a"].cube.identical(simulate_cube(n_runs=3))

@@ -98,7 +98,7 @@ def options_page() -> str:
         rows = option_table(registry.load(entry.name))
         for k, row in enumerate(rows):
             named = [f"`{row[name]}`" for name in ("argument", "flag") if row[name]]
-            values = row["values"] + f" ({row['unit']})" * bool(row["unit"])
+            values = row["values"]
             default = f"; default `{row['default']}`" * bool(row["default"])
             rows[k] = {
                 "argument, flag": " ".join(named),
@@ -115,7 +115,6 @@ def option_table(kind: type) -> list[dict[str, str]]:
             "argument": declared.name,
             "flag": declared.flag if declared.on_command_line else "",
             "values": ", ".join(map(str, declared.choices)) or describe_type(declared.type),
-            "unit": declared.unit,
             "default": {True: "yes", False: "no"}[declared.default]
             if isinstance(declared.default, bool)
             else declared.default_text() or "",

@@ -72,7 +72,6 @@ class Judges(Analysis):
         "Numbers of topics with labels of the truth, for corrected means.",
         detail="All shared topics always are a further one.",
         minimum=4,
-        unit="topics",
         may_be_empty=True,
     )
 

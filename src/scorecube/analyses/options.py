@@ -43,12 +43,10 @@ class Option:
     minimum, maximum, above, below: Limits of numbers, the last two not included; None for none.
     may_be_empty: Whether a list may have no elements.
     level: Kind of level of tests or intervals, of `scorecube.errors.USUAL_LEVELS`.
-    unit: Unit of a number, such as ``topics``.
     finalize: Whether only results depend on the option, so that blocks are the same.
     aliases: Texts that stand for a value, such as ``all`` for None.
     convert: Returns the value of a text; None to parse the text by the type.
     on_command_line: Whether the command has the option.
-    positional: Whether the command has it as an argument behind the study, without a flag.
     name, type, default: Of the field.
     """
 
@@ -62,12 +60,10 @@ class Option:
     below: float | None = None
     may_be_empty: bool = False
     level: str = ""
-    unit: str = ""
     finalize: bool = False
     aliases: Mapping[str, Any] = field(default_factory=dict)
     convert: Callable[[str], Any] | None = None
     on_command_line: bool = True
-    positional: bool = False
     name: str = ""
     type: Any = str
     default: Any = None
@@ -92,13 +88,9 @@ class Option:
     @property
     def words(self) -> tuple[Any, ...]:
         """Texts that are allowed beside a whole number, such as ``auto``."""
-        literals = [hint for hint in _members(self.type) if typing.get_origin(hint)]
-        return tuple(
-            word
-            for hint in literals
-            if typing.get_origin(hint) is typing.Literal
-            for word in typing.get_args(hint)
-        )
+        members = _members(self.type)
+        literals = [hint for hint in members if typing.get_origin(hint) is typing.Literal]
+        return tuple(word for hint in literals for word in typing.get_args(hint))
 
     def parse(self, text: str) -> Any:
         """Return the value of a text from the command line or a sweep file (or BadPlan)."""
@@ -220,7 +212,7 @@ def option_field(
 
     help: One sentence for the command line and for option tables.
     flag: Flag on the command line; None for the field's name with hyphens.
-    settings: Other parameters of `Option`, such as `choices`, `unit`, `finalize`.
+    settings: Other parameters of `Option`, such as `choices`, `finalize`.
     """
     flags = {} if flag is None else {"flags": (flag,)}
     return field(default=default, metadata={DECLARED: Option(help, **(settings | flags))})
@@ -334,13 +326,7 @@ def has_type(value: Any, hint: Any) -> bool:
 
 
 def normal_value(value: Any) -> Any:
-    """Return a value as plans store it: sequences as tuples, numbers of NumPy as those of Python.
-
-    Examples
-    --------
-    >>> normal_value([1, 2]), normal_value(range(5, 16, 5)), normal_value("5")
-    ((1, 2), (5, 10, 15), '5')
-    """
+    """Return a value as plans store it: sequences as tuples, numbers of NumPy as Python's."""
     plain = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(plain, list | tuple | range):
         return tuple(map(normal_value, plain))
@@ -372,13 +358,7 @@ def _spelled(value: Any) -> str | None:
 
 
 def describe_type(hint: Any) -> str:
-    """Return the name of a type for users.
-
-    Examples
-    --------
-    >>> describe_type(tuple[float, ...]), describe_type(typing.Literal["auto"] | int)
-    ('a list, each a number', 'auto or a whole number')
-    """
+    """Return the name of a type for users, such as ``a list, each a number``."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return " or ".join(map(describe_type, _members(hint)))

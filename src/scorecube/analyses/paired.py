@@ -78,7 +78,6 @@ class Paired(OfPairs):
         detail="It is the largest difference of means that does not matter.",
         above=0,
         maximum=LARGEST_SCORE,
-        unit="score",
         finalize=True,
     )
 

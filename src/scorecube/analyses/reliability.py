@@ -82,7 +82,6 @@ class Reliability(Analysis):
         minimum=1,
         maximum=10**9,
         may_be_empty=True,
-        unit="topics",
         finalize=True,
     )
     target: tuple[float, ...] = option_field(

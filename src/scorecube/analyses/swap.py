@@ -73,7 +73,7 @@ class Swap(TwoSamples):
         names.CONFIDENCE, (0.95, 0.9, 0.8), "1 - accepted swap rates.", finalize=True
     )
     bin_width: float = option_field(
-        0.01, "Width of the difference bins, in units of the score.", above=0, unit="score"
+        0.01, "Width of the difference bins, in units of the score.", above=0
     )
     bins: Literal["auto"] | int = option_field(
         "auto",

@@ -66,7 +66,6 @@ class Teams(Analysis):
         "Numbers of teams to leave out, e.g. 1,2,5; or all, from 1 to the number of teams - 1.",
         aliases={"all": None},
         minimum=1,
-        unit="teams",
     )
     topic_sizes: tuple[int, ...] | None = option_field(
         None,
@@ -75,7 +74,6 @@ class Teams(Analysis):
         flag="--topics",
         minimum=2,
         may_be_empty=True,
-        unit="topics",
     )
     pool_depth: int | None = option_field(
         None,
@@ -83,7 +81,6 @@ class Teams(Analysis):
         detail="Auto, or None, is the estimate of `scorecube.collection.pools`.",
         aliases={"auto": None},
         minimum=1,
-        unit="ranks",
     )
     keep_unpooled: bool = option_field(
         True,

@@ -49,7 +49,6 @@ class TwoSamples(Analysis):
         "all, by default.",
         detail="Several, as of Voorhees and Buckley 2002: a trial's sample of one size is the "
         "beginning of that of the next larger size. Of topics in groups it counts groups.",
-        unit="topics",
         minimum=1,
         convert=lambda text: parse_sizes(text),
     )

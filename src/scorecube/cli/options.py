@@ -54,8 +54,6 @@ def parameter(option: Option, panel: str | None = None) -> tuple[Any, Any]:
         default = option.default
     if option.scalar is int:
         settings |= {"min": option.minimum, "metavar": "N"}
-    if option.positional:
-        return Annotated[kind, typer.Argument(**settings)], default
     declared = typer.Option(*(option.flags or (option.flag,)), **settings)
     return Annotated[kind if default is not None else Optional[kind], declared], default
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -162,3 +165,16 @@ def test_a_table_is_never_wider_than_the_terminal(width: int) -> None:
     lines = render(frame, "text", width).splitlines()
     assert max(map(len, lines)) <= width
     assert any("left out" in line for line in lines)
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="LaTeX is not installed")
+def test_a_table_for_a_paper_is_compiled(tmp_path: Path) -> None:
+    result = sc.analyse(simulate_cube(n_runs=4, metrics=("AP",)), sc.Leaderboard(), trials=40)
+    text = sc.latex(result)
+    assert text.partition("\\toprule\n")[2].partition("\n")[0].count("&") < 6
+    page = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n%s\n\\end{document}"
+    (tmp_path / "x.tex").write_text(page % text)
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "x.tex"], cwd=tmp_path
+    )
+    assert done.returncode == 0

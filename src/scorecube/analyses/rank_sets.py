@@ -92,31 +92,6 @@ def rank_sets(
     )
 
 
-def mean_of_estimates(estimates: Any, low: Any, high: Any, weights: Any = None) -> tuple[Any, ...]:
-    """Return the weighted mean of independent estimates, and its limits by theirs.
-
-    estimates, low, high: (estimate, ...).
-    weights: (estimate,), whose sum is 1; equal by default.
-
-    Source: Zou and Donner 2008, "Construction of confidence limits about effect measures: A general
-    approach", Statistics in Medicine 27.
-
-    Examples
-    --------
-    >>> mean_of_estimates([0.5, 0.7], [0.47, 0.66], [0.53, 0.74])
-    (0.6, 0.575, 0.625)
-    """
-    values, n = np.asarray(estimates, float), len(estimates)
-    shares = np.full(n, 1 / n) if weights is None else np.asarray(weights)
-    mean = np.tensordot(shares, values, 1)
-    below, above = (
-        np.sqrt(np.tensordot(shares**2, (values - np.asarray(ends)) ** 2, 1))
-        for ends in (low, high)
-    )
-    found = mean, mean - below, mean + above
-    return found if values.ndim > 1 else tuple(map(float, found))
-
-
 def checked(values: Any, covariance: Any, alpha: float, trials: int) -> tuple[Any, Any]:
     """Return the covariance as a matrix, and a factor F with F F' equal to it; BadPlan for others."""
     n = len(values)

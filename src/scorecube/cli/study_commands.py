@@ -89,7 +89,7 @@ def show(
     """
     from scorecube.report.formats import merge_note
     from scorecube.report.readable import check_columns
-    from scorecube.report.rows import DESCENDING, brief_rows, select_rows
+    from scorecube.report.rows import DESCENDING, select_rows
     from scorecube.report.study import caption_in_study, collect_table, superseded_note
     from scorecube.storage import open_study
 
@@ -102,10 +102,6 @@ def show(
     if not all_results:
         for line in superseded_note(opened, analysis, chosen):
             notify(f"{line}: --all shows them")
-    if form == "text":
-        frame, rest = brief_rows(frame)
-        if rest:
-            notify(f"{rest}; all rows: --format csv")
     first = [column.removesuffix(DESCENDING) for column in order]
     echo_table(frame, form, first=first, columns=wanted, caption=caption)
     for line in merge_note(frame) if form == "text" else []:

@@ -13,7 +13,6 @@ from scorecube import names
 from scorecube.analyses.correlation_quantities import GAIN_A, METRIC_A, METRIC_B
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.results import as_rows
 from scorecube.report.tables import COLLECTION, Table, where
 from scorecube.report.views import AGREEMENT, Answer, View
 
@@ -54,7 +53,7 @@ def triangle(result: xr.Dataset) -> pd.DataFrame:
     """
     metrics = labels_of(result, names.METRIC)
     rows: dict[tuple[str, str], dict[str, str]] = {}
-    for row in as_rows(METRICS.frame(result)):
+    for row in METRICS.frame(result).to_dict("records"):
         first = where(result) | {"gain": row["gain"], "metric": row["metric_b"]}
         cells = rows.setdefault(
             (row["gain"], row["metric_b"]), first | dict.fromkeys(metrics[:-1], "")
@@ -75,16 +74,16 @@ def title(options: Mapping[str, Any]) -> str:
 def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield tau of every pair of metrics at the first gain setting, then of gain settings."""
     first = labels_of(result, names.GAIN)[0]
-    for row in as_rows(METRICS.frame(result)):
+    for row in METRICS.frame(result).to_dict("records"):
         if row["gain"] == first and np.isfinite(row["tau"]):
             yield _answer(row, f"{row['metric_a']} and {row['metric_b']}", row["metric_a"])
-    for row in as_rows(GAINS.frame(result)):
+    for row in GAINS.frame(result).to_dict("records"):
         if np.isfinite(row["tau"]):
             label = f"{row['metric']}, gains {row['gain']} and {row['default']}"
             yield _answer(row, label, row["default"])
 
 
-def _answer(row: Mapping[str, Any], label: str, first: str) -> Answer:
+def _answer(row: Mapping[Any, Any], label: str, first: str) -> Answer:
     """Return tau of two rankings with its limits over topics."""
     pairs = row["n_runs"] * (row["n_runs"] - 1) // 2
     clause = f"{row['discordant'] / pairs:.0%} of the pairs of runs in different order"

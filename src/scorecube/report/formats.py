@@ -126,12 +126,13 @@ def text_table(cells: Cells, width: int | None = None, keep: Sequence[str] = ())
     csv and json have them
     """
     if width is None or _width(cells) <= width:
-        return "\n".join(aligned(cells, rule=True))
+        return "\n".join(line.rstrip() for line in aligned(cells, rule="-"))
     cells = cells.without_constants()
     above = textwrap.wrap("; ".join(cells.shared), width, break_on_hyphens=False)
     cells, lost = fitted(cells, width, keep)
     below = textwrap.wrap(left_out(lost), width, break_on_hyphens=False)
-    return "\n".join([*above, *[""] * bool(above), *aligned(cells, width, rule=True), *below])
+    lines = [line.rstrip() for line in aligned(cells, width, rule="-")]
+    return "\n".join([*above, *[""] * bool(above), *lines, *below])
 
 
 def left_out(headings: Sequence[str]) -> str:
@@ -163,27 +164,27 @@ def _width(cells: Cells) -> int:
     return sum(longest) + 2 * (len(cells.columns) - 1)
 
 
-def aligned(cells: Cells, width: int | None = None, *, rule: bool = False) -> list[str]:
-    """Return the lines of a table, the headings first; labels are shortened to a width."""
+def aligned(cells: Cells, width: int | None = None, rule: str = "", gap: str = "  ") -> list[str]:
+    """Return the lines of a table, the headings first; labels are shortened to a width.
+
+    rule: Ends the line below the heading of a number; empty for no such line.
+    gap: Between columns.
+    """
     widths = {name: max(map(len, [name, *texts])) for name, texts in cells.columns.items()}
     over = 0 if width is None else _width(cells) - width
-    for name in sorted(widths, key=lambda name: -widths[name]):
-        if name not in cells.numeric and over > 0:
-            least = max(len(name), LEAST)
-            cut = min(over, max(0, widths[name] - least))
-            widths[name] -= cut
-            over -= cut
-    rows = [tuple(cells.columns), *cells.rows]
-    if rule:
-        rows.insert(1, tuple("-" * wide for wide in widths.values()))
+    labels = [name for name in widths if name not in cells.numeric]
+    for name in sorted(labels, key=lambda name: -widths[name]):
+        cut = min(max(over, 0), max(0, widths[name] - max(len(name), LEAST)))
+        widths[name] -= cut
+        over -= cut
+    ends = {name: rule if name in cells.numeric else "-" for name in widths}
+    line = tuple("-" * (wide - 1) + ends[name] for name, wide in widths.items())
     return [
-        "  ".join(
-            shorten(cell, wide).rjust(wide)
-            if name in cells.numeric
-            else shorten(cell, wide).ljust(wide)
+        gap.join(
+            f"{shorten(cell, wide):{'>' if name in cells.numeric else '<'}{wide}}"
             for cell, (name, wide) in zip(row, widths.items(), strict=True)
-        ).rstrip()
-        for row in rows
+        )
+        for row in [tuple(cells.columns), *([line] if rule else []), *cells.rows]
     ]
 
 
@@ -202,31 +203,20 @@ def shorten(text: str, width: int) -> str:
 
 
 def _markdown(cells: Cells, caption: str) -> str:
-    rows = [
-        [
+    """Return a table in Markdown, below its caption."""
+    escaped = {name: marked(name, "markdown").ljust(3) for name in cells.columns}
+    columns = {
+        escaped[name]: [
             f"**{marked(cell, 'markdown')}**"
             if (name, k) in cells.bold
             else marked(cell, "markdown")
             for k, cell in enumerate(texts)
         ]
         for name, texts in cells.columns.items()
-    ]
-    heads = {marked(name, "markdown"): name for name in cells.columns}
-    escaped = Cells(dict(zip(heads, rows, strict=True)), cells.numeric)
-    widths = [max(3, *map(len, [head, *texts])) for head, texts in escaped.columns.items()]
-    rule = [
-        "-" * (wide - 1) + (":" if name in cells.numeric else "-")
-        for name, wide in zip(heads.values(), widths, strict=True)
-    ]
-    lines = [
-        " | ".join(
-            cell.rjust(wide) if name in cells.numeric else cell.ljust(wide)
-            for cell, wide, name in zip(row, widths, heads.values(), strict=True)
-        )
-        for row in [tuple(heads), tuple(rule), *escaped.rows]
-    ]
-    above = [caption, ""] if caption else []
-    return "\n".join([*above, *(f"| {line} |" for line in lines)])
+    }
+    numeric = frozenset(escaped[name] for name in cells.columns if name in cells.numeric)
+    lines = aligned(Cells(columns, numeric), rule=":", gap=" | ")
+    return "\n".join([*([caption, ""] if caption else []), *(f"| {line} |" for line in lines)])
 
 
 def _latex(cells: Cells, caption: str) -> str:

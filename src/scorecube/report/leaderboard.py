@@ -14,7 +14,6 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.readable import Bold, Marked, with_labels, with_limits
-from scorecube.report.results import as_rows
 from scorecube.report.tables import Table, where
 from scorecube.report.views import LEADERBOARD, Answer, View
 
@@ -60,12 +59,12 @@ def matrix(result: xr.Dataset) -> pd.DataFrame:
     columns: dict[str, Any] = {}
     for label, rows in with_labels(MARKS.frame(result)).groupby("label", sort=False):
         columns = columns or where(result) | {names.RUN: rows[names.RUN].tolist()}
-        marked = {row["run"]: _marked(row) for row in as_rows(rows)}
+        marked = {row["run"]: _marked(row) for row in rows.to_dict("records")}
         columns[str(label)] = [marked[run] for run in columns[names.RUN]]
     return pd.DataFrame(columns)
 
 
-def _marked(row: Mapping[str, Any]) -> str:
+def _marked(row: Mapping[Any, Any]) -> str:
     marks = BETTER * int(row.get("better", 0)) + WORSE * int(row.get("worse", 0))
     return (Bold if row["rank"] == 1 else Marked)(f"{row['mean']:.4f}{marks}")
 
@@ -98,7 +97,7 @@ def board_matrix(result: xr.Dataset) -> pd.DataFrame:
                 (Bold if row["mean"] == first else Marked)(
                     with_limits(row["mean"], row["mean_low"], row["mean_high"])
                 )
-                for row in as_rows(of.set_index(names.RUN).loc[runs])
+                for row in of.set_index(names.RUN).loc[runs].to_dict("records")
             ]
         frames.append(pd.DataFrame(columns))
     return pd.concat(frames, ignore_index=True)
@@ -112,7 +111,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
     extra = "own?=own_error_pairs neighbours?=separated_neighbours"
     table = replace(MARKS, columns=f"{MARKS.columns} mean_low mean_high rank_low rank_high {extra}")
     for label, rows in with_labels(table.frame(result)).groupby("label", sort=False):
-        first = as_rows(rows[:1])[0]
+        first = rows[:1].to_dict("records")[0]
         more, could = int((rows["rank"] == 1).sum()) - 1, int((rows["rank_low"] == 1).sum())
         best = "no other run could be the best"
         if could > 1:

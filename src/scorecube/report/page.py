@@ -242,7 +242,7 @@ def render(
         cards=_cards(sections, labels, several),
         board=board and board.content(),
         boards=leaderboards,
-        matrices=_matrices(sections, board) if several else [],
+        matrices=_matrices(sections) if several else [],
         chapters=_chapters([section for section in sections if section is not board]),
         measures=([], []) if several else _measures(sections, labels),
         warnings=_warnings(collections, sections),
@@ -302,12 +302,10 @@ def _cards(
     return cards
 
 
-def _matrices(sections: Sequence[Section], board: Section | None) -> list[dict[str, Any]]:
-    """Return systems by collections: from the board, else from leaderboards."""
+def _matrices(sections: Sequence[Section]) -> list[dict[str, Any]]:
+    """Return systems by collections of the board, if there is one."""
     joined = next((section for section in sections if section.kind == JOINED), None)
-    if joined is not None:
-        return matrices(joined.frame("collections"), joined.frame())
-    return [] if board is None else matrices(board.frame())
+    return [] if joined is None else matrices(joined.frame("collections"), joined.frame())
 
 
 def _chapters(sections: Sequence[Section]) -> list[dict[str, Any]]:

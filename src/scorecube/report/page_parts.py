@@ -7,14 +7,13 @@ import gzip
 import hashlib
 import html
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
 from scorecube import names
-from scorecube.analyses.rank_sets import mean_of_estimates
 from scorecube.errors import visible
 from scorecube.report.drawing import drawn_bytes
 from scorecube.report.formats import as_records, render
@@ -114,50 +113,27 @@ def _rank_set(row: Row) -> str:
     return f"{first}" if first == last else f"{first}{TO}{last}"
 
 
-def matrices(frame: pd.DataFrame, over: pd.DataFrame | None = None) -> list[dict[str, Any]]:
-    """Return means of the runs that all of several collections have, by metric.
+def matrices(frame: pd.DataFrame, over: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return systems by collections, by metric: means with limits, and those over collections.
 
-    frame: Means with limits over several collections.
-    over: First table of a board: means over collections, with rank sets; computed without one.
+    frame: Means in each collection.
+    over: First table of the board: means over collections, with rank sets.
     """
-    found, known = [], dict[tuple[str, str], Row]()
-    if over is not None:
-        known = {(row["label"], row["run"]): row for row in as_records(with_labels(over))}
-    for label, rows in with_labels(frame).groupby("label", sort=False):
-        columns = [str(name) for name in rows[COLLECTION].unique()]
-        by_run: dict[str, dict[str, Row]] = {}
-        records = as_records(rows)
-        for row in records:
-            by_run.setdefault(str(row["run"]), {})[str(row[COLLECTION])] = row
-        common = {run: cells for run, cells in by_run.items() if len(cells) == len(columns)}
-        if len(columns) < 2 or len(common) < 2:
-            continue
-        means = {
-            run: known.get((str(label), run)) or _mean([*cells.values()])
-            for run, cells in common.items()
-        }
-        ends, lines = scale(records), []
-        for run in sorted(common, key=lambda run: -means[run]["mean"])[:MOST_RUNS]:
-            ranks = f'<td class="n">{_rank_set(means[run])}</td>' if known else ""
-            cells = "".join(_interval(common[run][name], ends, "bar cell") for name in columns)
-            over_all = _interval(means[run], ends, "bar cell")
-            lines.append(f'<tr><th scope="row">{escaped(run)}</th>{over_all}{ranks}{cells}</tr>')
-        found.append(
-            {
-                "label": str(label),
-                "collections": columns,
-                "rows": Markup("\n".join(lines)),  # noqa: S704 - escaped above
-                "ranks": bool(known),
-            }
-        )
+    found, single = [], with_labels(frame)
+    for label, rows in with_labels(over).groupby("label", sort=False):
+        records = as_records(single[single["label"] == label])
+        cells = {(row[COLLECTION], row[names.RUN]): row for row in records}
+        columns, ends = list(dict.fromkeys(name for name, _ in cells)), scale(records)
+        lines = [
+            f'<tr><th scope="row">{escaped(row["run"])}</th>{_interval(row, ends, "bar cell")}'
+            f'<td class="n">{_rank_set(row)}</td>'
+            + "".join(_interval(cells[name, row["run"]], ends, "bar cell") for name in columns)
+            + "</tr>"
+            for row in as_records(rows)[:MOST_RUNS]
+        ]
+        markup = Markup("\n".join(lines))  # noqa: S704 - escaped above
+        found.append({"label": str(label), "collections": columns, "rows": markup})
     return found
-
-
-def _mean(rows: Sequence[Row]) -> dict[str, Any]:
-    numbers: list[list[Any]] = [[row.get(name) for row in rows] for name in MEANS]
-    if any(None in of for of in numbers):
-        return {"mean": sum(numbers[0]) / len(rows)}
-    return dict(zip(MEANS, mean_of_estimates(*numbers), strict=True))
 
 
 def html_table(frame: pd.DataFrame, label: str) -> Markup:

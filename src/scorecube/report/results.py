@@ -129,9 +129,9 @@ def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
     return result.sel({names.METRIC: chosen})
 
 
-def labelled(frame: pd.DataFrame, at: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+def labelled(frame: pd.DataFrame, at: Mapping[str, Any] | None = None) -> list[dict[Any, Any]]:
     """Return rows with labels of their metrics, at the largest or at one value of columns."""
-    return as_rows(rows_at(with_labels(frame), at))
+    return rows_at(with_labels(frame), at).to_dict("records")
 
 
 def rows_at(frame: pd.DataFrame, at: Mapping[str, Any] | None) -> pd.DataFrame:
@@ -142,11 +142,6 @@ def rows_at(frame: pd.DataFrame, at: Mapping[str, Any] | None) -> pd.DataFrame:
             inside = frame[name] == wanted
             frame = frame[inside] if inside.any() else frame
     return frame
-
-
-def as_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows by names of columns."""
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
 
 def median_of(by_collection: Sequence[Iterable[Answer]]) -> list[Answer]:

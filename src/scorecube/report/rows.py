@@ -11,13 +11,10 @@ from scorecube.errors import BadName, BadPlan, nearest, option
 from scorecube.report.readable import KEYS
 
 DESCENDING = ":desc"
-CONFIDENCE = "confidence"
 METRICS = ("metric", "metric_a", "metric_b")
 """A row of two metrics is of both, where several are chosen, and of either, where one is."""
 MANY = ("run", "run_a", "topic")
 """Columns of tables with many rows of each metric."""
-MOST_ROWS = 24
-"""On a screen, of a table of several levels of confidence."""
 
 
 def select_rows(
@@ -80,19 +77,3 @@ def _of_metrics(frame: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
             )
     inside = frame[shown].isin(chosen)
     return frame[inside.any(axis=1) if len(chosen) == 1 else inside.all(axis=1)]
-
-
-def brief_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the rows of a long table at the highest confidence, and a note on the others.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"confidence": [0.95, 0.9] * 30, "metric": "AP"})
-    >>> brief_rows(frame)[1]
-    'the 30 of 60 rows at 0.95 confidence'
-    """
-    if len(frame) <= MOST_ROWS or CONFIDENCE not in frame or frame[CONFIDENCE].nunique() < 2:
-        return frame, ""
-    highest = frame[CONFIDENCE].max()
-    kept = frame[frame[CONFIDENCE] == highest].reset_index(drop=True)
-    return kept, f"the {len(kept)} of {len(frame)} rows at {highest:g} confidence"

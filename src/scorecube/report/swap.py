@@ -65,7 +65,7 @@ def title(options: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, words))
 
 
-def strictest(result: xr.Dataset) -> list[dict[str, Any]]:
+def strictest(result: xr.Dataset) -> list[dict[Any, Any]]:
     """Return the rows of the highest confidence and the largest size, the largest share first."""
     return labelled(SENSITIVITY.frame(result), STRICTEST)
 

@@ -129,7 +129,7 @@ def _shown(
     if names.TEAM in layout and frame[names.TEAM].equals(frame[names.RUN]):
         cells = cells.only([name for name in cells.columns if name != names.TEAM])
     cells, lost = fitted(cells, width)
-    lines = aligned(cells, width)
+    lines = [line.rstrip() for line in aligned(cells, width)]
     limited = [parts for parts in layout.values() if len(parts) == 3]
     if bars and limited:
         lines = _with_bars(lines, frame[list(limited[0])], width)

@@ -11,7 +11,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.leaderboard import Leaderboard
-from scorecube.analyses.leaderboard_quantities import VARIABLES
+from scorecube.analyses.leaderboard_rows import collection_rows
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import check_pairs
 from scorecube.analyses.protocol import ALL_COLLECTIONS, Totals
@@ -21,7 +21,6 @@ from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.many_collections import OTHER_RANGES
 from scorecube.collection.selection import standardise as standardised
 from scorecube.errors import BadPlan, option
-from scorecube.statistics.intervals import mean_limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,30 +104,15 @@ class Board(Leaderboard):
         return cube
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        strata, confidence = table.strata, 1 - self.alpha
-        means = np.stack([table.means_in(part) for part in strata], axis=1)
-        limits = np.empty((*means.shape, 2))
-        for cell, part, run in np.ndindex(means.shape):
-            sample = table.samples(table.scores[cell, run])[part]
-            limits[cell, part, run] = mean_limits([sample], table.ranges[cell], confidence)
-        weights = np.array([part.weight for part in strata])
-        values = self.values(table, totals) | {
-            "collection_mean": means,
-            "collection_mean_low": limits[..., 0],
-            "collection_mean_high": limits[..., 1],
-            "mean_rank": _mean_ranks(table, means, weights),
-            "weight": weights,
-            "topics": np.array([table.sizes[part.units].sum() for part in strata], np.int64),
-        }
-        labels = [part.name for part in strata]
-        attrs: dict[str, Any] = {"alpha": self.alpha, "collections": labels}
-        attrs |= {} if self.baseline is None else {"baseline": self.baseline}
-        attrs |= {"weights": list(self.weights), "standardise": self.standardise}
-        coords = {
-            names.COLLECTION: schema.label_array(labels),
-            names.TEAM: (names.RUN, schema.label_array(table.teams or table.runs)),
-        }
-        return table.dataset(VARIABLES, values, coords, attrs)
+        weights = np.array([part.weight for part in table.strata])
+        sizes = [table.sizes[part.units].sum() for part in table.strata]
+        values = self.values(table, totals) | collection_rows(table, self.alpha)
+        values["mean_rank"] = _mean_ranks(table, values["collection_mean"], weights)
+        values |= {"weight": weights, "topics": np.array(sizes, np.int64)}
+        labels = [part.name for part in table.strata]
+        attrs = {"collections": labels, "weights": list(self.weights)}
+        coords = {names.COLLECTION: schema.label_array(labels)}
+        return self.labelled(table, values, coords, attrs | {"standardise": self.standardise})
 
 
 def rank_shares(cube: xr.Dataset) -> xr.Dataset:

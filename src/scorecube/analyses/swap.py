@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar, Literal
 
@@ -21,17 +20,14 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.protocol import Arrays, Concat, Max, Part, Sum, Totals
+from scorecube.analyses.swap_bins import MOST_BINS, bin_widths, bins_needed, n_bins_of
 from scorecube.analyses.swap_result import make_result
 from scorecube.analyses.table import Table
 from scorecube.analyses.two_samples import ALL_RUNS, TwoSamples
-from scorecube.analyses.units import FloatArray
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.swap import CLASSES, count_and_swaps, count_orders, orders
 from scorecube.statistics.batches import BATCHES
-from scorecube.statistics.grid import UNITS
-
-MOST_BINS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +95,7 @@ class Swap(TwoSamples):
     )
 
     def notes(self, table: Table) -> list[str]:
-        notes, needed = super().notes(table), self.bins_needed(table)
+        notes, needed = super().notes(table), bins_needed(self, table)
         if len(table.runs) > 2**15:
             raise BadPlan(f"more than {2**15:,} runs; select fewer {option('runs')}")
         if self.bins == "auto" and needed > MOST_BINS:
@@ -110,31 +106,6 @@ class Swap(TwoSamples):
         if needed == 2:
             notes.append(f"All differences may be in one bin; use a smaller {option('bin_width')}.")
         return notes
-
-    def widths(self, table: Table, size: int) -> FloatArray:
-        """Return the width of a bin in units of sums over a sample, float64 (cell,)."""
-        ranges = np.array([grid.high - grid.low for grid in table.grids])
-        return np.asarray(self.bin_width * UNITS * size / ranges)
-
-    def bins_needed(self, table: Table) -> int:
-        """Return the number of bins for the largest difference of two means of samples."""
-        smallest = 1 if self.sampling == "replacement" else self.n_drawn(table)[0]
-        spread = np.sort(np.ptp(table.units, axis=1), axis=-1)[:, -smallest:].mean(axis=-1)
-        if self.summary != "mean":
-            spread = np.ptp(table.units, axis=(1, 2))
-        return max(2, int((spread / self.widths(table, 1)).max()) + 2)
-
-    def edges(self, n_bins: int) -> FloatArray:
-        """Return the lower edges of bins, as they are written in decimals."""
-        return np.array([float(k * Fraction(str(self.bin_width))) for k in range(n_bins)])
-
-    def n_bins(self, table: Table) -> int:
-        """Return the number of bins that are counted."""
-        return min(self.bins_needed(table), MOST_BINS) if self.bins == "auto" else self.bins
-
-    def n_closed(self, n_bins: int) -> int:
-        """Return how many of the bins have an upper limit: all, unless their number is stated."""
-        return n_bins - int(self.bins != "auto" or n_bins == MOST_BINS)
 
     def pairs(self, table: Table) -> list[tuple[int | None, slice | list[int]]]:
         """Return the runs that share samples: all, or those of each pair, with its number.
@@ -147,7 +118,7 @@ class Swap(TwoSamples):
         return [(y * (y - 1) // 2 + x, [x, y]) for x, y in numbered]
 
     def block(self, table: Table, start: int, stop: int) -> Mapping[str, Part]:
-        sizes, n_bins = self.n_drawn(table), self.n_bins(table)
+        sizes, n_bins = self.n_drawn(table), n_bins_of(self, table)
         shape = len(table.scores), len(sizes)
         # Of a part of the topics no limits over trials are asked for.
         n_batches = BATCHES if table.sizes.size == table.n_whole else 1
@@ -155,7 +126,7 @@ class Swap(TwoSamples):
         filled, largest = np.zeros((*shape, n_bins), np.int64), np.zeros((*shape, 2), np.int64)
         order, distinct = np.zeros((*shape, stop - start), np.int32), np.zeros((len(sizes), 3), int)
         for s, size in enumerate(sizes):
-            widths = self.widths(table, size)
+            widths = bin_widths(self, table, size)
             for low, high in self.chunks(table, start, stop):
                 counted = np.zeros((shape[0], high - low, counts.shape[-1]), np.int32)
                 for pair, runs in self.pairs(table):

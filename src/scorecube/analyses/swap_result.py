@@ -11,15 +11,13 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses import jackknife
 from scorecube.analyses.protocol import Totals
+from scorecube.analyses.swap_bins import Swap, bin_edges, n_closed
 from scorecube.analyses.swap_quantities import VARIABLES
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray, IntArray
 from scorecube.kernels.swap import count_and_swaps, orders
 from scorecube.statistics.batches import rate_limits
 from scorecube.statistics.required_difference import Required, required_differences, share_beyond
-
-Swap = Any
-"""The record of options, which makes results by this module."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +42,8 @@ def curve_of(swap: Swap, counts: IntArray) -> Curve:
     total = counts.sum(axis=2)
     count, swaps = count_and_swaps(total, swap.rule == "s1")
     same, _, opposite, _ = orders(total)
-    n_closed = swap.n_closed(count.shape[-1])
-    required = required_differences(count, swaps, swap.confidence, n_closed)
+    closed = n_closed(swap, count.shape[-1])
+    required = required_differences(count, swaps, swap.confidence, closed)
     share = np.where(required.isotonic < 0, np.nan, share_beyond(count, required.smooth))
     tau = (same - opposite).sum(axis=-1) / count.sum(axis=-1)
     return Curve(count, swaps, required, share, tau)
@@ -74,7 +72,7 @@ def make_result(swap: Swap, table: Table, totals: Totals) -> xr.Dataset:
     coords = {
         names.SIZE: np.array(swap.sizes(table)),
         names.BIN: np.arange(n_bins),
-        "lower": (names.BIN, swap.edges(n_bins)),
+        "lower": (names.BIN, bin_edges(swap, n_bins)),
         names.CONFIDENCE: np.array(swap.confidence),
     }
     options = ("sampling", "rule", "share", "required", "summary")
@@ -122,7 +120,7 @@ def of_bins(swap: Swap, curve: Curve, totals: Totals) -> dict[str, Any]:
 def of_curve(swap: Swap, curve: Curve) -> dict[str, Any]:
     """Return the required differences by both rules, and the share that reaches the chosen one."""
     count, required = curve.count, curve.required
-    n_bins, edges = count.shape[-1], swap.edges(count.shape[-1])
+    n_bins, edges = count.shape[-1], bin_edges(swap, count.shape[-1])
     chosen = required.suffix if swap.required == "suffix" else required.isotonic
     at_least = np.cumsum(count[..., ::-1], axis=-1)[..., ::-1]
     reached = np.take_along_axis(at_least, np.maximum(chosen, 0), axis=-1) / at_least[..., :1]
@@ -133,7 +131,7 @@ def of_curve(swap: Swap, curve: Curve) -> dict[str, Any]:
         "required_difference": np.where(chosen < 0, np.nan, edges[chosen]),
         "required_suffix": np.where(required.suffix < 0, np.nan, edges[required.suffix]),
         "required_difference_smooth": required.smooth * swap.bin_width,
-        "open_bin": chosen >= swap.n_closed(n_bins),
+        "open_bin": chosen >= n_closed(swap, n_bins),
         "share": share,
         "share_behind": behind,
         "support": edges[n_bins - 1 - np.argmax(count[..., ::-1] > 0, axis=-1)],

@@ -105,21 +105,6 @@ def ap_accuracy(truth: Values, walked: Values) -> float:
     return float(sum(every, Fraction(0)) / len(every))
 
 
-def ap_strict(truth: Values, walked: Values) -> float:
-    """Return tau-AP in which only items strictly above count (Urbano and Marrero 2017, one direction of rule b)."""
-    found = []
-    for i, value in enumerate(walked):
-        above = [j for j, other in enumerate(walked) if other > value]
-        if above:
-            found.append(Fraction(sum(truth[j] > truth[i] for j in above), len(above)))
-    return float(2 * sum(found, Fraction(0)) / len(found) - 1) if found else math.nan
-
-
-def ap_agreement(a: Values, b: Values) -> float:
-    """Return the mean of both directions (rule b)."""
-    return (ap_strict(a, b) + ap_strict(b, a)) / 2
-
-
 def exact_p(n: int, difference: int) -> Fraction:
     """Return the two-sided p-value by trying all orders."""
     first = list(range(n))
@@ -127,10 +112,3 @@ def exact_p(n: int, difference: int) -> Fraction:
         abs(count(first, order).difference) >= abs(difference) for order in permutations(first)
     ]
     return Fraction(sum(every), len(every))
-
-
-def percentile_interval(values: Sequence[float], confidence: Fraction) -> tuple[float, float]:
-    """Return the K-th smallest and the K-th largest value, K = B (1 - confidence) / 2 rounded up."""
-    known = sorted(value for value in values if not math.isnan(value))
-    rank = max(1, math.ceil(len(known) * (1 - confidence) / 2))
-    return (known[rank - 1], known[len(known) - rank]) if known else (math.nan, math.nan)

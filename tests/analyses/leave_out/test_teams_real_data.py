@@ -17,7 +17,6 @@ import scorecube as sc
 from scorecube.analyses.teams import Teams
 from scorecube.collection.pools import build_pools
 from scorecube.collection.rankings import with_rankings
-from scorecube.ingest.qrels import read_judgements
 from tests.analyses.leave_out.test_teams_oracle import left_out, same
 from tests.oracles import teams as plain
 from tests.oracles.teams import Collection
@@ -85,18 +84,17 @@ def removed(
     rankings = sc.read_rankings(
         folder / "runs", qrels, folder / "teams.csv", order=order, precision="double"
     )
-    pools, judged = build_pools(rankings, depth), read_judgements(qrels)
-    documents: dict[tuple[str, int], str] = {}
-    for line, (number, document) in enumerate(
-        zip(judged.topic_of, judged.document_of, strict=True)
-    ):
-        documents[judged.topics[number], int(document)] = judged.document(line).decode()
+    pools = build_pools(rankings, depth)
+    # Documents of a topic are numbered in the order of their ids.
+    documents = {
+        topic: sorted(levels, key=str.encode) for topic, levels in plain.read_qrels(qrels).items()
+    }
     topics = list(map(str, rankings["topic"].values))
     by_team = np.unpackbits(pools.bits, axis=-1, count=len(pools.teams))
     unique = np.where(by_team.sum(axis=-1) == 1, by_team.argmax(axis=-1), -1)
     found: dict[str, set[tuple[str, str, int]]] = {}
     for topic, document in np.argwhere(unique >= 0).tolist():
-        where = topics[topic], documents[topics[topic], document]
+        where = topics[topic], documents[topics[topic]][document]
         team = pools.teams[unique[topic, document]]
         found.setdefault(team, set()).add((*where, int(pools.levels[topic, document])))
     return found

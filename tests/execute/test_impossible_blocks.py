@@ -13,10 +13,9 @@ import pytest
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.analyses.plan import make_plan
-from scorecube.analyses.protocol import Arrays, Part, Sum
+from scorecube.analyses.protocol import Arrays, Part, Sum, block_parts
 from scorecube.errors import ClusterFailed
-from scorecube.execute import run as run_module
-from scorecube.execute.blocks import Block, Compute, Interval
+from scorecube.execute import blocks
 from scorecube.execute.run import run
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study, plan_in_study
@@ -28,16 +27,13 @@ Lie = Callable[[Arrays], object]
 def send(monkeypatch: pytest.MonkeyPatch, lie: Lie) -> None:
     """Let every block be changed on its way."""
 
-    class Lying(Compute):
-        def __call__(self, interval: Interval) -> Block:
-            block = super().__call__(interval)
-            arrays = {name: np.array(array) for name, array in block.arrays.items()}
-            lie(arrays)
-            return block._replace(
-                parts={name: block.parts[name]._replace(array=a) for name, a in arrays.items()}
-            )
+    def lying(analysis: Any, table: Any, start: int, stop: int) -> dict[str, Part]:
+        parts = block_parts(analysis, table, start, stop)
+        arrays = {name: np.array(part.array) for name, part in parts.items()}
+        lie(arrays)
+        return {name: parts[name]._replace(array=array) for name, array in arrays.items()}
 
-    monkeypatch.setattr(run_module, "Compute", Lying)
+    monkeypatch.setattr(blocks, "block_parts", lying)
 
 
 def lies(parts: dict[str, Part], n_units: int) -> list[tuple[str, float]]:
@@ -108,7 +104,7 @@ def test_nothing_of_them_is_stored(
     send(monkeypatch, lie)
     with pytest.raises(ClusterFailed, match=r"^swap: the block of the trials 0 to 10 that was com"):
         task.run(block_units=10)
-    assert not list(path.glob("demo/blocks/*/*/record/c/*"))
+    assert not list(path.glob("demo/blocks/*/*/*.npz"))
     assert not list(path.glob("demo/results/*"))
 
 

@@ -138,7 +138,7 @@ def test_a_worker_of_another_version_is_refused_at_once(
         client.wait_for_workers(1, timeout=60)
         with pytest.raises(ClusterFailed, match=REFUSED):
             compute(study, scheduler)
-    assert not list(study.glob("demo/blocks/*/*/record/c/*"))
+    assert not list(study.glob("demo/blocks/*/*/*.npz"))
     assert not list(study.glob("demo/results/*"))
 
 
@@ -156,7 +156,7 @@ def test_nothing_is_recorded_of_a_worker_of_another_version_that_joins_late(
             error = running.exception(timeout=120)
         assert isinstance(error, ClusterFailed)
         assert re.match(REFUSED, str(error))
-        assert not list(study.glob("demo/blocks/*/*/record/c/*"))
+        assert not list(study.glob("demo/blocks/*/*/*.npz"))
         assert not list(study.glob("demo/results/*"))
         with started(*worker_words(scheduler), source=SOURCE):
             resumed = compute(study, scheduler)

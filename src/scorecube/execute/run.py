@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import platform
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -18,13 +20,15 @@ from scorecube.analyses.plan import PreparedPlan
 from scorecube.analyses.protocol import totals_of
 from scorecube.execute.blocks import Block, Combined, Compute, Interval, combine
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress, unreported
-from scorecube.execute.items import reduce_items, run_items
+from scorecube.execute.items import reduce_items, run_items, translate_errors
 from scorecube.execute.lengths import INLINE_SECONDS, time_first_blocks
 from scorecube.execute.memory import needs_of
 from scorecube.storage import BlockStore, gaps
 
 if TYPE_CHECKING:
     from distributed import Client
+
+LOGGER = logging.getLogger("scorecube")
 
 
 def run(
@@ -71,8 +75,9 @@ class _Work:
 
     def __init__(self, prepared: PreparedPlan, executor: Executor, progress: Progress) -> None:
         self.prepared, self.executor, self.progress = prepared, executor, progress
-        self.combined, self.done = Combined(prepared), list[Interval]()
-        self.function = Compute(prepared.plan.analysis, prepared.table)
+        self.function = Compute(prepared.plan.analysis, prepared.table, prepared.declared)
+        self.combined = Combined(self.function, prepared.n_units)
+        self.done: list[Interval] = []
 
     @property
     def n_done(self) -> int:
@@ -99,47 +104,37 @@ class _Work:
                 for interval in self.gaps():  # short work is faster to repeat than to record
                     self.take(self.function(interval))
             pending = self.gaps(timing.length(n_left, self.executor.workers))
-        if pending and self.executor.client is not None and blocks is None:
-            self.reduce(self.executor.client, pending)
-        elif pending:
-            self.record(blocks, pending)
+        if pending:
+            self.run(blocks, pending)
 
     def gaps(self, longest: int | None = None) -> list[Interval]:
         """Return intervals of at most so many units that cover what is not done."""
         n_units = self.prepared.n_units
         return gaps(sorted(self.done), n_units, longest or max(n_units, 1))
 
-    def reduce(self, client: Client, pending: Sequence[Interval]) -> None:
-        """Compute blocks on a client, which combines them; the totals alone come here."""
-        name = self.prepared.plan.analysis.name
-        self.combined.add(
-            reduce_items(
-                client,
-                self.function,
-                pending,
-                combine,
-                lambda position: self.note(pending[position]),
-                name=name,
-            )
-        )
+    def run(self, blocks: BlockStore | None, pending: Sequence[Interval]) -> None:
+        """Compute blocks; they are recorded where they are computed."""
+        name, client = self.prepared.plan.analysis.name, self.executor.client
+        if client is None or (blocks is not None and not _is_visible(client, blocks)):
+            here = blocks if client is not None else None
+            function = replace(self.function, blocks=None if here else blocks)
 
-    def record(self, blocks: BlockStore | None, pending: Sequence[Interval]) -> None:
-        """Compute blocks, and record them as they come."""
+            def on_block(position: int, block: Block) -> None:
+                self.combined.add(block)
+                if here is not None:
+                    here.record(*pending[position], block.arrays)
+                self.note(*block.intervals)
 
-        def on_block(position: int, block: Block) -> None:
-            self.combined.add(block)
-            if blocks is not None:
-                blocks.record(*pending[position], block.arrays)
-            self.note(*block.intervals)
+            count = self.executor.workers
+            run_items(client, function, pending, on_block, workers=count, name=name)
+            return
 
-        run_items(
-            self.executor.client,
-            self.function,
-            pending,
-            on_block,
-            workers=self.executor.workers,
-            name=self.prepared.plan.analysis.name,
-        )
+        def on_done(position: int) -> None:
+            self.note(pending[position])
+
+        function = replace(self.function, blocks=blocks)
+        # Workers combine the blocks: the totals alone come here.
+        self.combined.add(reduce_items(client, function, pending, combine, on_done, name=name))
 
     def take(self, block: Block) -> None:
         """Add a computed block."""
@@ -154,6 +149,15 @@ class _Work:
     def report(self) -> None:
         """Report progress."""
         self.progress(self.n_done, self.prepared.n_units)
+
+
+def _is_visible(client: Client, blocks: BlockStore) -> bool:
+    """Return whether a worker sees the study; if not, say that blocks come here to be recorded."""
+    with translate_errors(client):
+        visible = bool(client.submit(blocks.is_seen, blocks.sight(), pure=False).result())
+    if not visible:
+        LOGGER.warning("workers do not see the study: this process records their blocks")
+    return visible
 
 
 def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:

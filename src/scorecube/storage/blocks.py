@@ -66,6 +66,15 @@ class BlockStore:
         content = pack({ABOUT: json.dumps(about).encode(), **members})
         self._place.write(self._key(Record(start, stop)), content)
 
+    def sight(self) -> list[str]:
+        """Return what every process that sees the study sees: the heads of the collection."""
+        children = self._place.children(self._path.partition("/")[0])
+        return sorted(name for name in children if name.startswith("head."))
+
+    def is_seen(self, sight: list[str]) -> bool:
+        """Return whether this process sees the study that has such a `sight`."""
+        return self.sight() == sight
+
     def _key(self, record: Record) -> str:
         return f"{self._path}/{record.start:09d}-{record.stop:09d}.npz"
 

@@ -42,12 +42,6 @@ VARIABLES = read_variables("""
     weight | share | 1 | weight of a collection
     topics | count | topics | topics of a collection
 """)
-OPTIONAL = (
-    ("difference", "difference_low", "difference_high", "p_baseline"),
-    ("wins", "losses", "ties", "better", "worse"),
-    ("mean_rank", "collection_mean", "collection_mean_low", "collection_mean_high"),
-    ("weight", "topics"),
-)
 
 
 def group_labels(first: Any, last: Any) -> Any:

@@ -61,5 +61,3 @@ _EQUIVALENCE = """
 """Of results with a margin."""
 VARIABLES = read_variables(_MOMENTS + _DECISIONS.format("") + _TRIALS)
 PAIRED = read_variables(_MOMENTS + _DECISIONS.format(" test") + _EQUIVALENCE)
-ALWAYS = ("mean", "mean_difference", "p_value", "significant", "share", "n_tested")
-OPTIONAL = tuple((variable.name,) for variable in VARIABLES if variable.name not in ALWAYS)

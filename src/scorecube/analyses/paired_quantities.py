@@ -1,6 +1,5 @@
 """What results of `Paired` hold."""
 
-from scorecube.analyses.pair_quantities import ALWAYS, PAIRED
+from scorecube.analyses.pair_quantities import PAIRED
 
 VARIABLES = PAIRED
-OPTIONAL = tuple((each.name,) for each in VARIABLES if each.name not in ALWAYS)

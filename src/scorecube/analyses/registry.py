@@ -28,8 +28,7 @@ class Entry:
     references
         Keys of the papers whose method it is, in ``data/references.bib``; reports cite them.
     quantities
-        Module that declares what a result holds, ``VARIABLES``, and which of them may be absent,
-        ``OPTIONAL``, without kernels.
+        Module that declares what a result holds, ``VARIABLES``, without kernels.
     """
 
     name: str
@@ -123,17 +122,11 @@ def load(name: str) -> type[Analysis]:
 
 def variables(name: str) -> tuple[Variable, ...]:
     """Return what the results of an analysis hold; nothing where that is not declared."""
-    return _declared(name, "VARIABLES")
-
-
-def optional(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of variables that some options leave out, each whole, of results."""
-    return _declared(name, "OPTIONAL")
-
-
-def _declared(name: str, what: str) -> tuple[Any, ...]:
     module = _ENTRIES[name].quantities if name in _ENTRIES else ""
-    return getattr(import_module(module), what, ()) if module else ()
+    declared: tuple[Variable, ...] = (
+        getattr(import_module(module), "VARIABLES", ()) if module else ()
+    )
+    return declared
 
 
 def load_class(class_name: str) -> type[Analysis] | None:

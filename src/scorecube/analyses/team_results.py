@@ -66,7 +66,6 @@ VARIABLES = read_variables("""
 sections 5.1 and 5.2, of the remaining runs over the remaining topics. Along leave: 0 for the whole
 collection; along topic_step: all topics, then the first of a random order of each trial.
 """
-OPTIONAL = (("topic_place",),)
 
 
 def variance_values(values: Mapping[str, Any], leaves: Sequence[int]) -> dict[str, Any]:

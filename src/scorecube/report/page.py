@@ -24,19 +24,11 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadName, BadStudy, counted, visible
 from scorecube.files import check_target, write_file
+from scorecube.report import page_parts as parts
 from scorecube.report.contents import overview, warnings_of
 from scorecube.report.drawing import drawn, with_figure_labels
 from scorecube.report.figures import draw
-from scorecube.report.page_parts import (
-    MOST_PACKED,
-    bar,
-    boards,
-    csv_address,
-    html_table,
-    is_board,
-    matrices,
-    picture,
-)
+from scorecube.report.page_parts import bar, picture
 from scorecube.report.papers import reference_keys, references, short_reference, software
 from scorecube.report.readable import with_labels
 from scorecube.report.results import conditions, median_of, notes_of, of_metrics, options_of_result
@@ -105,14 +97,14 @@ class Section:
             "sentences": [answer.sentence for answer in answers],
             "parts": [(part.result.attrs[COLLECTION], part.pictures) for part in self.parts],
             "tables": [
-                (name.replace("_", " "), html_table(frame, f"{view.heading}, {name}"))
+                (name.replace("_", " "), parts.html_table(frame, f"{view.heading}, {name}"))
                 for name, frame in tables.items()
                 if len(frame)
             ],
             "downloads": {
-                name: csv_address(frame)
+                name: parts.csv_address(frame)
                 for name, frame in frames.items()
-                if 0 < len(frame) <= MOST_PACKED
+                if 0 < len(frame) <= parts.MOST_PACKED
             },
         }
 
@@ -202,7 +194,7 @@ def part_of(kind: str, result: xr.Dataset) -> Part:
         for name, table in view.tables.items()
         if name == view.first_table or table.rows(result) <= MOST_ROWS
     }
-    if view.figure is not None and not is_board(frames[view.first_table]):
+    if view.figure is not None and not parts.is_board(frames[view.first_table]):
         for gain in labels_of(result, names.GAIN) if names.GAIN in result.dims else [None]:
             words = f"{view.heading}, {result.attrs[COLLECTION]}, gains {gain}"
             pictures.append((str(gain), picture(draw(view, result, gain), words)))
@@ -215,11 +207,11 @@ def render(
     study: str, title: str, collections: Sequence[Facts], sections: Sequence[Section]
 ) -> str:
     """Return a page, given facts of its collections as from `overview` and their results."""
-    board = next((section for section in sections if is_board(section.frame())), None)
+    board = next((section for section in sections if parts.is_board(section.frame())), None)
     several, leaderboards = len(collections) > 1, list[dict[str, Any]]()
     if board is not None:
         baseline = str(json.loads(board.options).get("baseline") or "")
-        leaderboards = boards(board.frame(), baseline, len(collections))
+        leaderboards = parts.boards(board.frame(), baseline, len(collections))
     labels = _labels(leaderboards, sections)
     script = asset("page.js")
     environment = Environment(
@@ -305,7 +297,7 @@ def _cards(
 def _matrices(sections: Sequence[Section]) -> list[dict[str, Any]]:
     """Return systems by collections of the board, if there is one."""
     joined = next((section for section in sections if section.kind == JOINED), None)
-    return [] if joined is None else matrices(joined.frame("collections"), joined.frame())
+    return [] if joined is None else parts.matrices(joined.frame("collections"), joined.frame())
 
 
 def _chapters(sections: Sequence[Section]) -> list[dict[str, Any]]:

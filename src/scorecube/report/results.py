@@ -26,32 +26,7 @@ def view_of_result(result: xr.Dataset) -> View:
 
 
 def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
-    """Return a table of a result.
-
-    Parameters
-    ----------
-    result
-        A result of an analysis, a cube or rankings.
-    name
-        E.g. ``sensitivity``; None is the first table of the analysis; of paired, the pairs where
-        they are few.
-
-    Returns
-    -------
-    frame
-        Tidy: one row an observation, labels in columns.
-
-    Raises
-    ------
-    BadName
-        A table that does not exist.
-
-    Examples
-    --------
-    >>> from scorecube.testing import simulate_cube
-    >>> table(simulate_cube(n_runs=4), "means").columns.tolist()
-    ['collection', 'metric', 'gain', 'run', 'team', 'mean', 'n_topics']
-    """
+    """Return a table of one result, of a cube or rankings; see `scorecube.table`."""
     view, result = view_of_result(result), as_cube(result)
     return view.find_table(name, [result])[1].frame(result)
 
@@ -151,14 +126,10 @@ def median_of(by_collection: Sequence[Iterable[Answer]]) -> list[Answer]:
         for answer in several:
             if np.isfinite(answer.value):
                 found.setdefault(answer.label, []).append(answer)
-    return [
-        Answer(
-            label,
-            float(np.median([answer.value for answer in of])),
-            form=of[0].form,
-            clause=f"median of {counted(len(of), 'collection')} "
-            f"({number_range([answer.value for answer in of], of[0].form)}): {of[0].what}",
-            what=of[0].what,
-        )
-        for label, of in found.items()
-    ]
+    medians = []
+    for label, of in found.items():
+        first, values = of[0], [answer.value for answer in of]
+        median, several = float(np.median(values)), counted(len(of), "collection")
+        clause = f"median of {several} ({number_range(values, first.form)})"
+        medians.append(Answer(label, median, form=first.form, clause=clause, what=first.what))
+    return medians

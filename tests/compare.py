@@ -108,7 +108,7 @@ MEANT = (
     Move(r"^groups/judges .*[/.](corrected|mean)_(low|high)$", 0.6, "pseudo-topics where few differ"),
     Move(r"/correlate .*topics_(low|high)$", np.inf, "jackknife limits of tau from as many other topics", gaps=True),
     Move(rf"{PAIRS}[/.](t|d_z|effect_size|standard_error|p_single)$", 5e-5, GRID, gaps=True),
-    Move(rf"{PAIRS}[/.]((estimated|critical)_difference|largest_not_significant)$", 1e-6, GRID, gaps=True),
+    Move(rf"{PAIRS}[/.]((estimated|critical)_difference)$", 1e-6, GRID, gaps=True),
     Move(rf"{PAIRS}[/.]difference_(low|high)$", np.inf, "95 % whatever alpha, with pseudo-topics", gaps=True),
     Move(rf"{PAIRS}[/.](p_value|p_value_holm|p_value_bh)$", 0.01, "ties of rounded scores, of 200 trials"),
     Move(rf"{PAIRS}/reached$", 1, "ties of rounded scores, of 200 trials"),

@@ -43,7 +43,7 @@ NAMES = ("worst_run", "teams_left_out")
 SIGNED = ("mean_difference", "t", "d_z", "effect_size")
 """What changes its sign with the order of a pair."""
 ESTIMATES = (
-    *SIGNED, "standard_error", "difference_low", "difference_high", "p_single", "moderated_error", "largest_not_significant", "estimated_difference",
+    *SIGNED, "standard_error", "difference_low", "difference_high", "p_single", "moderated_error", "estimated_difference",
     "critical_difference",
 )  # fmt: skip
 """Floating-point sums over topics, of pairs of runs."""

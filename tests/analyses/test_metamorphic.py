@@ -84,7 +84,7 @@ NOT_RESAMPLED = {
 }  # fmt: skip
 LIMITS_OF_MEANS = ("mean", "mean_low", "mean_high")
 OF_BOARDS = (*LIMITS_OF_MEANS, "collection_mean", "collection_mean_low", "collection_mean_high")
-PLACES = ("rank", "rank_low", "rank_high", "group_first", "group_last", "leads")
+PLACES = ("rank", "rank_low", "rank_high", "group_first", "group_last", "groups", "leads")
 """What belongs to the best runs, which become the worst; see tests/analyses/rank_sets for what is known of them."""
 OF_PAIRED = ("p_value", "t", "standard_error", "difference_low", "difference_high")
 """What depends on the grid of scores, whose unit follows from their range where the metric has none."""
@@ -267,7 +267,7 @@ RELATIONS: dict[str, Relation] = {
             stability=Law(), correlate=scaled("mean", "sorted_mean", "mean_quartile"), tukey=scaled("mean", "critical_difference", *SCALED, close=["t"]),
             paired=scaled("mean", *OF_PAIRED[2:], *SCALED, close=OF_PAIRED[:2]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), maxt=scaled("mean", "moderated_error", *SCALED, close=["t", "critical_value"], free=["residual_variance"]),
             swap=scaled("required_difference", "required_difference_smooth", "required_suffix", "max_performance", "max_difference", "support", close=["relative_difference"]),
-            **dict.fromkeys(["bootstrap", "randomisation", "unpaired"], scaled("mean", "estimated_difference", "largest_not_significant", *SCALED, close=["t"])),
+            **dict.fromkeys(["bootstrap", "randomisation", "unpaired"], scaled("mean", "estimated_difference", *SCALED, close=["t"])),
         ),
     ),
     "scores are negated": Relation(

@@ -103,7 +103,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _register_accessor() -> None:
-    """Give datasets the attribute ``scorecube`` as soon as there can be any: once xarray is loaded."""
+    """Give datasets the attribute ``scorecube``, once xarray is loaded."""
     if "xarray" in sys.modules and not _accessor:
         _accessor.append("scorecube")
         import_module("scorecube.workflow.accessor").register()

@@ -1,4 +1,4 @@
-"""Errors that a user can cause; a message names what is wrong, where, what was found and what to do.
+"""Errors that a user can cause: what is wrong, where, what was found, what to do.
 
 Messages name arguments with `option`: as ``missing='drop'`` in Python, as ``--missing drop`` on the
 command line, as ``missing = "drop"`` in a sweep file.
@@ -18,26 +18,27 @@ START, END = "\x02", "\x03"
 """Control characters around an argument in a message, perhaps with its value."""
 MARKED = re.compile(f"{START}([^{END}]*){END}")
 LONG_WORD = re.compile(f"[^\\s{START}{END}]{{300,}}")
-"""Text without blanks that is shortened in messages about files, whose cells may have any length."""
+"""Text without blanks that is shortened in messages: cells of files may have any length."""
 CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-"""Characters that give orders to a terminal, break lines or turn their direction, and bytes that are no text."""
+"""Characters that give orders to a terminal or break lines, and bytes that are no text."""
 FLAGS_OF_SWEEPS = ("replace",)
 """Arguments that are said once, on the command line of a sweep, not in its file."""
 USUAL_LEVELS = {"alpha": (0.0, 0.5), "confidence": (0.5, 1.0)}
-"""Kind of level -> the range outside of which a level is possible, and more often 1 - the level that is meant."""
+"""Kind of level -> the range outside of which 1 - the level is meant more often."""
 
 
 def option(name: str, value: Any = None) -> str:
-    """Return marked text that names an argument in a message, for Python and for the command line alike.
+    """Return marked text that names an argument in a message.
 
     name: Name of the argument in Python.
     value: Value to name with it; None names the argument alone.
 
     Examples
     --------
-    >>> error = ScorecubeError(f"use {option('size', 25)} or {option('by_topic', True)}, or fewer {option('metrics')}")
+    >>> words = option("size", 25), option("by_topic", True), option("metrics")
+    >>> error = ScorecubeError("use {} or {}, or fewer {}".format(*words))
     >>> print(error)
     use size=25 or by_topic=True, or fewer metrics
     >>> error.message()
@@ -74,7 +75,7 @@ def default_flag(name: str) -> str:
 
 
 class ScorecubeError(Exception):
-    """Base of all errors raised on purpose; the command line prints the message and exits with status 1.
+    """Base of all errors raised on purpose; the command line exits with status 1.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ class ScorecubeError(Exception):
         return MARKED.sub(_in_file, self.marked)
 
     def message(self, flag_of: Callable[[str], str] = default_flag) -> str:
-        """Return the message as the command line prints it; `flag_of` returns the flag of an argument."""
+        """Return the message with flags, as `flag_of` returns them for arguments."""
 
         def on_command_line(match: re.Match[str]) -> str:
             name, value = _parts(match)
@@ -176,7 +177,7 @@ class CorruptStudy(ScorecubeError):
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Return a text with its control characters, but those to keep, as escapes: a name gives no orders to a terminal.
+    r"""Return a text with its control characters, but those to keep, as escapes.
 
     Examples
     --------
@@ -196,7 +197,7 @@ def kind_of(value: object) -> str:
 
 
 def doubts_of_levels(kind: str, levels: Iterable[float]) -> list[str]:
-    """Return a sentence about each level that is outside of the usual range of its kind, of `USUAL_LEVELS`.
+    """Return a sentence about each level outside of the usual range of its kind.
 
     Examples
     --------
@@ -213,7 +214,7 @@ def doubts_of_levels(kind: str, levels: Iterable[float]) -> list[str]:
 
 
 def meant(value: float, kind: str = "") -> str:
-    """Return a question after the share that a percentage, or 1 - a level of a kind, probably stands for; empty for none.
+    """Return a question after the share that a percentage, or 1 - a level, stands for.
 
     Examples
     --------
@@ -251,7 +252,7 @@ def check_choice(name: str, value: object, known: Iterable[str]) -> None:
 
 
 def nearest(name: str, known: list[str], count: int = 5) -> str:
-    """Return the known names most similar to an unknown one, separated by commas; the first ones if none is similar."""
+    """Return the known names most similar to an unknown one, or the first ones."""
     import difflib
 
     # Ignore letter case: it is the most common mistake in metric names.

@@ -1,9 +1,10 @@
-"""Files outside of studies: reports, figures and fetched files, each written completely or not at all.
+"""Files outside of studies: reports and figures, written completely or not at all.
 
-A file is written under a new name beside its target and renamed. The new name cannot be predicted and must not exist, so that nothing
-that somebody else has put there is overwritten or followed.
+A file is written under a new name beside its target and renamed. The new name cannot be predicted
+and must not exist, so that nothing that somebody else has put there is overwritten or followed.
 
-Labels that a spreadsheet would take for formulas get an apostrophe in CSV files, and lose it when such a file is read.
+Labels that a spreadsheet would take for formulas get an apostrophe in CSV files, and lose it when
+such a file is read.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from scorecube.errors import BadOutput
 
 PathLike = str | os.PathLike[str]
 FORMULA = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@\uff0b\uff0d\uff1d\uff20].)", re.DOTALL)
-"""Beginning of a cell that spreadsheets may take for a formula (OWASP, CSV injection), behind any number of apostrophes."""
+"""Beginning of a cell that spreadsheets may take for a formula, behind any apostrophes."""
 NUMBER = re.compile(r"'*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -36,7 +37,7 @@ def is_formula(label: str) -> bool:
 
 
 def label_of_spreadsheet(cell: str) -> str:
-    """Return the label of a cell of a CSV file, where an apostrophe stands before labels that may be taken for formulas.
+    """Return the label of a cell of a CSV file, without the apostrophe before a formula.
 
     Examples
     --------
@@ -82,7 +83,8 @@ def check_target(path: PathLike) -> None:
     with _translated_errors(target):
         if not target.parent.is_dir():
             raise BadOutput(
-                f"{target}: there is no folder {target.parent}; create it first, or choose another folder",
+                f"{target}: there is no folder {target.parent}; create it first, or choose another "
+                "folder",
                 option="out",
             )
         # A link to one of a process's open files, as /dev/stdout is, must not be replaced either.

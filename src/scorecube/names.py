@@ -15,7 +15,7 @@ GAIN: Final = "gain"
 RUN: Final = "run"  # a system's output, by run name
 TOPIC: Final = "topic"  # a topic (question, query), by its id as a string
 COLLECTION: Final = "collection"
-"""A test collection, benchmark or task, by its name; of boards, which join several, a coordinate along topic."""
+"""A test collection, benchmark or task, by its name; of boards a coordinate along topic."""
 RANK: Final = "rank"  # position in a ranked list, from 1
 LEVEL: Final = "level"  # relevance level: 0 judged not relevant, 1.. relevant, higher is better
 DOCUMENT: Final = "document"
@@ -39,14 +39,14 @@ ADJUSTMENT: Final = "adjustment"  # of p-values for their number: none, holm or 
 VERDICT: Final = "verdict"
 """On a pair of runs in a test of equivalence: equivalent, different or inconclusive."""
 DOUBTS: Final = "doubts"
-"""Attribute of rankings, scores and results, and fact of a collection: what looks like a mistake, one sentence each."""
+"""Attribute of results, and fact of a collection: what looks like a mistake."""
 JUDGEMENTS: Final = "judgements"
 """Set of judgements that the scores of a gain setting are based on (coordinate along gain)."""
 SETTING: Final = "setting"  # gain setting within a set of judgements (coordinate along gain)
 COMPARISON: Final = "comparison"  # two rankings of the same runs that are correlated
 LEAVE: Final = "leave"  # number of teams left out; 0 is the whole collection
 TOPIC_STEP: Final = "topic_step"
-"""Number of topics wanted in a step of a nested chain of topic sets; the first step is all topics."""
+"""Number of topics in a step of a nested chain of topic sets; the first is all topics."""
 COEFFICIENT: Final = "coefficient"  # reliability coefficient: erho2 or phi
 N_TOPICS: Final = "n_topics"  # number of topics of mean scores
 TARGET: Final = "target"  # wanted value of a reliability coefficient, e.g. 0.95
@@ -62,7 +62,7 @@ SEGMENT: Final = "segment"  # one recorded block of a resampling run, in the ord
 
 # Coordinates and variables of the three kinds of dataset.
 TEAM: Final = "team"
-"""Team that submitted a run (coordinate along run); in samples and results of leaving teams out, a dimension."""
+"""Team that submitted a run (coordinate along run); where teams are left out, a dimension."""
 TEAM_OF_RUN: Final = "team_of_run"  # team of each run, where teams are a dimension
 SYSTEM: Final = "system"
 """System whose repetition a run is, such as a model trained with a seed (coordinate along run)."""
@@ -79,9 +79,9 @@ DOCUMENT_AT_RANK: Final = "document_at_rank"
 """Judged document at each rank, by its number within the topic."""
 LEVEL_OF_DOCUMENT: Final = "level_of_document"  # relevance level of each judged document
 DOCUMENT_KEY: Final = "document_key"
-"""Hash of the id of each judged document, for matching documents under other judgements; 0 behind the last document of a topic."""
+"""Hash of the id of each judged document; 0 behind the last document of a topic."""
 LABEL_COUNTS: Final = "label_counts"
-"""Documents by their levels under the truth and under a judge, in cubes of several sets of judgements."""
+"""Documents by their levels under the truth and under a judge."""
 TOPIC_SAMPLE: Final = "topic_sample"  # topic labels drawn in each trial, half and draw
 TOPIC_SIGN: Final = "topic_sign"  # sign of each topic in each trial of the randomisation test
 TEAM_LEFT_OUT: Final = "team_left_out"
@@ -99,9 +99,9 @@ SCORE_HIGH: Final = "score_high"
 """Coordinates along metric: least and greatest score that there can be; NaN where unknown."""
 ABOUT_METRICS: Final = (HIGHER_IS_BETTER, SCORE_LOW, SCORE_HIGH)
 USES_SETTINGS: Final = "uses_settings"
-"""The same within one set of judgements, where gain settings hold several (coordinate along metric)."""
+"""The same within one set of judgements, where gain settings hold several."""
 SUMMARY: Final = "summary"
-"""How scores of a metric are summarised over topics: mean, geo or area (coordinate along metric)."""
+"""How scores of a metric are summarised over topics: mean, geo or area (along metric)."""
 
 UNJUDGED: Final = -1  # level code of an unjudged document, and of the padding behind a list's end
 
@@ -112,7 +112,7 @@ DEFAULT_METRICS: Final = ("AP", "Q", "nDCG@10", "nERR@10", "P+")
 
 
 class Purpose(IntEnum):
-    """Purpose of a stream of random words; part of the generator's key, so that streams never overlap."""
+    """Purpose of a stream of random words: part of the key, so that streams never overlap."""
 
     SWAP_TOPICS = 1
     SIMULATION = 2

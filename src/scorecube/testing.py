@@ -30,9 +30,9 @@ def simulate_rankings(
 ) -> xr.Dataset:
     """Simulate rankings of runs with known quality.
 
-    The score of a document is (quality + topic effect) * level**0.5 + noise, where the topic effect is random
-    by run and topic, and the noise by run and document. The larger part of both is shared by the runs of a
-    team, which makes them similar, as in real collections. The qualities of teams are evenly spaced.
+    The score of a document is (quality + topic effect) * level**0.5 + noise, where the topic effect
+    is random by run and topic, and the noise by run and document. The larger part of both is
+    shared by the runs of a team, which makes them similar. Qualities of teams are evenly spaced.
 
     judged: Number of relevant documents (topic, level), levels 1, 2, ...; by default 50 topics with
         3 levels.

@@ -17,7 +17,7 @@ from scorecube.errors import ScorecubeError, counted
 if TYPE_CHECKING:
     import xarray as xr
 
-    from scorecube.analyses.protocol import Analysis
+    from scorecube.analyses.base import Analysis
     from scorecube.execute.executor import Executor
     from scorecube.workflow.tasks import Task
 
@@ -25,7 +25,7 @@ TRIALS = "trials"
 
 
 def analysis_command(name: str) -> Callable[..., None]:
-    """Return the function of an analysis command, with a signature made from the declared options."""
+    """Return the function of an analysis command, with a signature of declared options."""
     kind = registry.load(name)
     options = {key: option for key, option in options_of(kind).items() if option.on_command_line}
     shared = {
@@ -100,7 +100,7 @@ def run_analysis(
 
 
 def subject(task: Task) -> str:
-    """Return what messages of a task are about: its collection, or the analysis where it joins all."""
+    """Return what messages of a task are about: its collection, or an analysis of all."""
     from scorecube.analyses.protocol import ALL_COLLECTIONS
 
     joins = task.plan.analysis.n_collections == ALL_COLLECTIONS

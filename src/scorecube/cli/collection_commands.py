@@ -49,7 +49,7 @@ def evaluate(
 ) -> None:
     """Score run files against judgements and add them to a study.
 
-    Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --metrics AP,nDCG@20 --gains 2:1,1:1
+    Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --gains 2:1
     """
     from scorecube.collection.doubts import doubts_of
     from scorecube.execute.clusters import choose_cluster, open_executor
@@ -184,7 +184,7 @@ def fetch(
     ] = False,
     replace: options.Replace = False,
 ) -> None:
-    """Fetch public score matrices from their sources, check their SHA-256 sums, and add them to a study.
+    """Fetch public score matrices, check their SHA-256 sums, and add them to a study.
 
     Fetched files are kept in a folder, SCORECUBE_DATA_CACHE, and read from it later;
     SCORECUBE_DATA_URL names a mirror.
@@ -234,7 +234,7 @@ def standardise(
     ] = None,
     replace: options.Replace = False,
 ) -> None:
-    """Add the standardised scores of a collection as another one: hard and easy topics have equal weight.
+    """Add standardised scores as a collection: hard and easy topics have equal weight.
 
     Example: scorecube standardise study.zarr --collection covid --name std
     """
@@ -264,9 +264,9 @@ def preferences(
     collection: Source = None,
     replace: options.Replace = False,
 ) -> None:
-    """Add the agreement of metrics with preferences of people as a collection, whose runs are the metrics.
+    """Add the agreement of metrics with preferences of people as a collection of metrics.
 
-    Sakai and Zeng 2021. Then leaderboard has intervals and ranks of metrics, tukey tests between them.
+    Sakai and Zeng 2021. Then leaderboard has ranks of metrics, tukey tests between them.
 
     Example: scorecube preferences study.zarr people.csv --name agreement
     """
@@ -286,7 +286,7 @@ def preferences(
 
 
 def source_of(study: Study, chosen: str | None, name: str) -> str:
-    """Return the collection that another one, `name`, is made of: the chosen one, or the only one of a study."""
+    """Return the collection that `name` is made of: the chosen, or the only one."""
     stored = list(study)
     if chosen is None and len(stored) != 1:
         raise BadPlan(

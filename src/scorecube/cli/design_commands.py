@@ -33,7 +33,7 @@ SELECTION = {key: SHARED[key] for key in ("collection", "metrics", "gains", "run
 
 
 def _read(name: str, whole: bool, text: str) -> Any:
-    """Return the number of a text, or a list of several; whole numbers such as 50, or 25,50, or 10..200:10."""
+    """Return the number of a text, or a list of several; whole ones also as 10..200:10."""
     from scorecube.analyses.options import parse_numbers
     from scorecube.analyses.two_samples import parse_sizes
 

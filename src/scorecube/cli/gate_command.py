@@ -41,7 +41,7 @@ def compare(
     confidence: Confidence = 0.95,
     form: Form = "text",
 ) -> None:
-    """Compare two systems: differences with limits, wins, ties and losses, by metric, collection and in the mean.
+    """Compare two systems: differences with limits, wins, ties and losses.
 
     Example: scorecube compare nightly.zarr ours main
     """
@@ -103,7 +103,7 @@ def _compared(
     weights: Optional[str],
     **how: Any,
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the study, or the cubes of some of its collections, and the arguments of a comparison."""
+    """Return what is compared, a study or some of its cubes, and the arguments."""
     from scorecube.analyses.board import read_weights
     from scorecube.storage import open_study
 

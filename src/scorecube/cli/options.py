@@ -1,4 +1,4 @@
-"""Options of commands: from declared options to parameters of typer, and options that commands share."""
+"""Options of commands: parameters of typer for declared options, and shared ones."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def value_of(option: Option, parsed: Any) -> Any:
 def with_options(
     declared: Mapping[str, Option],
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds declared options to a command, which takes their values by name."""
+    """Return a decorator that adds declared options to a command."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -95,7 +95,7 @@ def with_options(
 def with_parameters(
     wrapper: Callable[..., None], command: Callable[..., None], added: Mapping[str, tuple[Any, Any]]
 ) -> Callable[..., None]:
-    """Give the wrapper of a command the command's signature, and further parameters: types and defaults by name."""
+    """Give a wrapper the signature of its command, and further types and defaults by name."""
     parameters = [
         parameter.replace(kind=parameter.KEYWORD_ONLY)
         for parameter in inspect.signature(command, eval_str=True).parameters.values()

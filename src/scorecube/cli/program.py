@@ -128,7 +128,7 @@ def with_quiet(command: Callable[..., None]) -> Callable[..., None]:
 
 
 class Program(TyperGroup):
-    """All commands; one is built when it is invoked, as the options of analyses come with their kernels."""
+    """All commands; one is built when it is invoked, as options come with their kernels."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -188,7 +188,7 @@ def program(
 
 
 def main() -> None:
-    """Run a command and exit: with status 0, 1 after an error, 2 after wrong usage, 128 + a signal."""
+    """Run a command and exit: 0, 1 after an error, 2 after wrong usage, 128 + a signal."""
     # Other processes import nothing from the current directory, either.
     os.environ.setdefault("PYTHONSAFEPATH", "1")
     status = 0
@@ -204,7 +204,7 @@ def main() -> None:
 
 
 def run(words: list[str]) -> int:
-    """Run a command and return its exit status; errors that are expected are printed as one message."""
+    """Run a command and return its exit status; expected errors are one message."""
     commands: Any = typer.main.get_command(app)
     try:
         status: int | None = commands(words, prog_name="scorecube", standalone_mode=False)
@@ -240,8 +240,9 @@ def text_of_failure(error: OSError | MemoryError) -> str:
     """
     if isinstance(error, MemoryError):
         return (
-            f"out of memory: {str(error) or 'the machine refused to give more'}; select fewer runs or "
-            "metrics, or limit it with --memory, and run the same command again: stored work is kept"
+            f"out of memory: {str(error) or 'the machine refused to give more'}; select fewer runs "
+            "or metrics, or limit it with --memory, and run the same command again: stored work "
+            "is kept"
         )
     if error.errno is None:
         return " ".join(str(error).split()) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Commands that show, publish, merge and check studies: info, show, figure, report, merge, verify, list."""
+"""Commands that show, publish, merge and check studies."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def show(
 
     Example: scorecube show study.zarr swap --table rates --format csv
 
-    Example: scorecube show study.zarr leaderboard --format latex --top 10 --columns run,mean,rank_set
+    Example: scorecube show study.zarr leaderboard --format latex --columns run,mean,rank_set
     """
     from scorecube.report.formats import merge_note
     from scorecube.report.readable import check_columns

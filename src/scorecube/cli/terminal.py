@@ -49,7 +49,7 @@ def notify(text: str, *, error: bool = False) -> None:
 
 
 def echo(text: str, style: str = "") -> None:
-    """Print a text on stdout: as it is in files and pipes, with control characters as escapes on a terminal.
+    """Print a text on stdout; on a terminal with control characters as escapes.
 
     text: Of one or several lines.
     style: `BOLD` or `FAINT`, on a terminal with colours.
@@ -95,7 +95,7 @@ def echo_table(frame: Any, form: str, **how: Any) -> None:
 
 
 def echo_results(results: Sequence[Any], study: str = "", top: int | None = None) -> None:
-    """Print what a terminal shows of results of one analysis: tables, the answer, the next commands.
+    """Print tables of results of one analysis, the answer, and the next commands.
 
     results: With equal options, one a collection.
     study: Path or address of the study that holds them; empty for none.

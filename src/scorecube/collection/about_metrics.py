@@ -1,4 +1,4 @@
-"""What is known of metrics beside their names: whether larger scores are better, and which scores there can be."""
+"""Directions and ranges of metrics: which scores are better, and which there can be."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KNOWN = frozenset({"last_rel", "loss_e", "loss_er", "loss_r"})
 
 
 def directed(cube: xr.Dataset, metrics: Sequence[str]) -> xr.Dataset:
-    """Return a cube that knows of some metrics that smaller values are better (BadPlan for others than it has)."""
+    """Return a cube that knows of some of its metrics that smaller values are better."""
     labels = _checked_labels(cube, metrics, "lower_is_better")
     if not metrics:
         return cube

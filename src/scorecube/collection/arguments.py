@@ -16,7 +16,7 @@ from scorecube.metrics import Metric
 IR_MEASURES = "ir_measures"
 """Package whose measures are accepted as metrics."""
 OTHER_MEASURES = ("ERR", "RBP", "AP@")
-"""Beginnings of measures of ir_measures that are other measures than the metrics of the same name."""
+"""Beginnings of measures of ir_measures that differ from the metrics of the same name."""
 DIMS = (names.METRIC, names.GAIN, names.RUN, names.TOPIC)
 """Dims of scores, in the order of all arrays."""
 
@@ -43,10 +43,10 @@ def labels(name: str, values: Any) -> list[str]:
 
 
 def metric_names(name: str, values: Any) -> list[str]:
-    """Return metrics as a list of names: texts, metrics of this package, or measures of ir_measures.
+    """Return metrics as a list of names.
 
     name: Name of the argument in messages.
-    values: Any iterable of metrics.
+    values: Any iterable of texts, metrics, or measures of ir_measures.
     Raises BadPlan: Something else, or a measure of ir_measures that no metric equals.
     """
     listed = []
@@ -130,12 +130,13 @@ def as_cube(value: Any) -> xr.Dataset:
 
 
 def _with_cells(cube: xr.Dataset) -> xr.Dataset:
-    """Return a cube with the dims metric and gain: of scalars, or with a label where there is none."""
+    """Return a cube with the dims metric and gain, where they are scalars or absent."""
     dims = cube[names.SCORE].dims
     absent = [dim for dim in DIMS if dim not in dims]
     if {names.RUN, names.TOPIC} & set(absent) or len(dims) + len(absent) > len(DIMS):
         raise BadInput(
-            f"scores need the dims {', '.join(DIMS)} in any order; found {', '.join(map(str, dims))}"
+            f"scores need the dims {', '.join(DIMS)} in any order; found "
+            f"{', '.join(map(str, dims))}"
         )
     if not absent:
         return cube

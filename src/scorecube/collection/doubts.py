@@ -25,7 +25,7 @@ from scorecube.errors import counted
 UNIT_METRICS = re.compile(
     r"(?!z:)(\w+:)?(AP|P|R|Rprec|RR|nDCG|Q|nERR|ERR|RBP|bpref|Success|infAP)(?![^@(])"
 )
-"""Metrics between 0 and 1, also of other tools (``gdeval:nDCG@20``); not standardised ones (``z:AP``)."""
+"""Metrics between 0 and 1, also ``gdeval:nDCG@20``; not standardised ones (``z:AP``)."""
 SUMMARIES = re.compile(
     r"all|amean|average|avg\.?|best|diff(erence)?|gmean|map|max(imum)?|mean|median|min(imum)?|"
     r"overall|p[-_. ]?val(ue)?|sd|std|stddev|stdev|sum|total"
@@ -103,8 +103,8 @@ def _summaries(cube: xr.Dataset) -> Iterator[str]:
             label for label in labels_of(cube, dim) if SUMMARIES.fullmatch(label.lower())
         ]:
             yield (
-                f"{dim} {listed(summaries)} looks like a mean or another summary of others: leave it "
-                "out of the file"
+                f"{dim} {listed(summaries)} looks like a mean or another summary of others: leave "
+                "it out of the file"
             )
 
 

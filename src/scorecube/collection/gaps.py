@@ -38,7 +38,7 @@ def about_left_out(cube: xr.Dataset, complete: Any) -> str:
 
 
 def on_complete_topics(cube: xr.Dataset) -> xr.Dataset:
-    """Return the topics of a cube without missing scores, with what is said of those left out; the cube itself without any."""
+    """Return the topics of a cube without missing scores, and what is said of the others."""
     complete = cube[names.SCORE].notnull().all([names.METRIC, names.GAIN, names.RUN]).values
     if complete.all():
         return cube

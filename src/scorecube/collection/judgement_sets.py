@@ -36,7 +36,7 @@ def judgement_sets(
     Metrics, runs, topics and gain settings are matched by label; one gain setting of each cube is
     matched whatever its label, as sets of judgements may have different relevance levels.
 
-    cubes: Name of a set of judgements -> cube, as from `scorecube.evaluate`; the first is the truth.
+    cubes: Name of a set of judgements -> cube; the first is the truth.
     rankings: Of some or all sets, by the same names: the agreement of labels needs them; by default
         cubes that hold their rankings.
     Returns cube: With the runs of the truth, and the topics of all sets; the coordinates
@@ -49,8 +49,8 @@ def judgement_sets(
     --------
     >>> from scorecube.testing import simulate_cube
     >>> cube = simulate_cube(n_runs=4)
-    >>> judgement_sets({"nist": cube, "a": cube, "b": cube.isel(topic=slice(9))}).gain.values.tolist()
-    ['nist', 'a', 'b']
+    >>> judgement_sets({"nist": cube, "a": cube.isel(topic=slice(9))}).gain.values.tolist()
+    ['nist', 'a']
     """
     sets = list(cubes)
     if len(sets) < 2:
@@ -104,7 +104,7 @@ def judgement_sets(
 
 
 def sets_and_settings(cube: xr.Dataset) -> tuple[list[str], list[str]]:
-    """Return the names of the sets of a combined cube, and of the gain settings within each (BadPlan for another cube)."""
+    """Return the names of the sets of a combined cube, and of the gain settings of each."""
     if names.JUDGEMENTS in cube.coords:
         of_gain, labels = (
             schema.labels_of(cube, coordinate) for coordinate in (names.JUDGEMENTS, names.SETTING)
@@ -121,7 +121,7 @@ def sets_and_settings(cube: xr.Dataset) -> tuple[list[str], list[str]]:
 
 
 def _groups(cubes: Mapping[str, xr.Dataset], topics: Sequence[str]) -> dict[str, Any]:
-    """Return the groups of topics, where a set has any; a topic without one is a group of its own."""
+    """Return the groups of topics, where a set has any."""
     group = {topic: topic for topic in topics}
     for cube in cubes.values():
         if names.TOPIC_GROUP in cube.coords:
@@ -141,7 +141,7 @@ def _scores(
     topics: Sequence[str],
     notes: list[str],
 ) -> FloatArray:
-    """Return the scores of a set for all runs of the truth and all topics, (metric, gain, run, topic), NaN for missing; note what it lacks.
+    """Return the scores of a set (metric, gain, run, topic), NaN for missing; note what it lacks.
 
     sets: Names of the truth and of the set.
     """
@@ -241,7 +241,7 @@ def common_labels(
 def common_settings(
     cubes: Mapping[str, xr.Dataset], notes: list[str], sets: str = "sets of judgements"
 ) -> dict[str, list[str]]:
-    """Return the gain settings of each set that belong together, in order; one of each whatever its name."""
+    """Return the gain settings of each set that belong together; one whatever its name."""
     if all(cube.sizes[names.GAIN] == 1 for cube in cubes.values()):
         return {name: schema.labels_of(cube, names.GAIN) for name, cube in cubes.items()}
     return dict.fromkeys(cubes, common_labels(cubes, names.GAIN, notes, sets))

@@ -1,4 +1,4 @@
-"""Cubes of the same runs in several collections, joined along topic: scores of boards, one ranking from many collections."""
+"""Cubes of the same runs in several collections, joined along topic: scores of boards."""
 
 from __future__ import annotations
 
@@ -36,30 +36,31 @@ def join_collections(
 ) -> xr.Dataset:
     """Join cubes of the same runs in several collections, for a `scorecube.Board`.
 
-    Runs and metrics are matched by label, and those that a collection lacks are left out. Topics that come in groups keep them.
+    Runs and metrics are matched by label, and those that a collection lacks are left out.
 
     Parameters
     ----------
     cubes
-        Name of a collection -> scores (metric, gain, run, topic), as from `scorecube.evaluate` or `scorecube.cube_from_scores`.
+        Name of a collection -> scores (metric, gain, run, topic).
     missing, by_topic
         As of `scorecube.select`, in each collection, after runs that others lack are left out.
 
     Returns
     -------
     cube
-        Scores of the topics of all collections, these sorted by name: topic 7 of web is ``web/7``, and the coordinate ``collection`` (topic) says web. The
-        attribute ``left_out`` lists what was left out.
+        Scores of the topics of all collections, sorted by name: topic 7 of web is ``web/7``,
+        and the coordinate ``collection`` (topic) says web. The attribute ``left_out`` lists
+        what was left out.
 
     Raises
     ------
     BadPlan
-        No collection, no common metric or gain setting, fewer than two common runs, or a run of two systems.
+        No collection, metric, gain setting or two runs in common, or a run of two systems.
 
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
-    >>> web, news = simulate_cube(n_runs=4, seed=1), simulate_cube(n_runs=5, seed=2).isel(topic=slice(9))
+    >>> web, news = simulate_cube(n_runs=4), simulate_cube(n_runs=5).isel(topic=slice(9))
     >>> board = join_collections({"web": web, "news": news})
     >>> board.sizes["topic"], board.collection.values[-1], board.attrs["left_out"]
     (59, 'web', ['left out, as web lacks them (run): team05-run1'])
@@ -94,7 +95,7 @@ def join_collections(
 
 
 def _joined(scores: Sequence[xr.DataArray]) -> xr.Variable:
-    """Return scores of several cubes (metric, gain, run, topic) along topic: in memory, or read on use where they are large."""
+    """Return scores of several cubes along topic: in memory, or read on use where large."""
     if sum(array.nbytes for array in scores) > schema.MAX_LOADED_BYTES:
         stored = [array.encoding.get(CHUNKS) or (1, 1, *array.shape[2:]) for array in scores]
         scores = [
@@ -145,7 +146,7 @@ def _other_ranges(parts: Mapping[str, xr.Dataset], metrics: Sequence[str]) -> li
 
 
 def _check_directions(parts: Mapping[str, xr.Dataset], metrics: Sequence[str]) -> None:
-    """Refuse a metric of which larger scores are better in one collection, and smaller ones in another."""
+    """Refuse a metric whose larger scores are better in some collections only."""
     higher = np.array([higher_of(part) for part in parts.values()])
     for place in np.flatnonzero(higher.any(axis=0) & ~higher.all(axis=0)).tolist():
         lower = [name for name, up in zip(parts, higher[:, place], strict=True) if not up]
@@ -196,7 +197,7 @@ def _coords(
 def _labels_of_runs(
     parts: Mapping[str, xr.Dataset], coordinate: str, runs: Sequence[str]
 ) -> list[str]:
-    """Return the system or team of each run, as the collections that know it say; nothing where none does."""
+    """Return the system or team of each run, as the collections that know it say."""
     told = {
         name: schema.labels_of(part, coordinate)
         for name, part in parts.items()

@@ -1,4 +1,4 @@
-"""Names of metrics as people type them: spellings of trec_eval, ir_measures, ranx and NTCIREVAL, in any case.
+"""Names of metrics as people type them, also as trec_eval, ir_measures, ranx, NTCIREVAL.
 
 A spelling stands for a metric here only if both are the same number. Where they are not, the
 message says what differs and what to type.
@@ -50,13 +50,13 @@ DISCOUNTS = {"'exp-log2'": "form=exp2", '"exp-log2"': "form=exp2", "'log2'": "",
 def read_metric(text: str) -> Metric:
     """Parse the name of a metric in the spelling of this package or of another tool.
 
-    text: Name, perhaps with parameters in brackets and a cut-off behind ``@`` or, as in trec_eval, ``_``.
-    Raises BadName: An unknown name, with the nearest ones; a name that means something else elsewhere.
+    text: Name, perhaps with parameters in brackets and a cut-off behind ``@`` or ``_``.
+    Raises BadName: An unknown name, or one that means something else elsewhere.
 
     Examples
     --------
-    >>> [str(read_metric(text)) for text in ("map", "P_10", "ndcg_cut_10", "MRR@10", "R@100", "GMAP")]
-    ['AP', 'P@10', 'nDCG@10', 'RR@10', 'Recall@100', 'geo:AP']
+    >>> [str(read_metric(text)) for text in ("map", "P_10", "ndcg_cut_10", "R@100", "GMAP")]
+    ['AP', 'P@10', 'nDCG@10', 'Recall@100', 'geo:AP']
     """
     try:
         return parse_metric(text)
@@ -76,7 +76,7 @@ def read_metric(text: str) -> Metric:
 
 
 def _suggestions(shape: re.Match[str]) -> str:
-    """Return the names most similar to a typed one, with its cut-off, or one of 10 where one is needed."""
+    """Return the names most similar to a typed one, with a cut-off where one is needed."""
     close = nearest(shape["name"], [*DEFINITIONS, *SPELLINGS], 3).split(", ")
     typed = []
     for name in dict.fromkeys(SPELLINGS.get(word, word) for word in close):

@@ -1,7 +1,6 @@
 """Rankings: relevance levels of the documents of runs in rank order, with teams.
 
-The order decides ties and therefore scores; `Order` lists the choices and the programs that use
-them.
+The order decides ties and therefore scores; `Order` lists the choices.
 """
 
 from __future__ import annotations
@@ -73,8 +72,7 @@ class JudgedRun:
     name, path: Name of the run and path of its file.
     levels: int8 (judged topic, rank), -1 for unjudged and after the end of the list.
     lengths: int32 (judged topic,): number of documents returned.
-    documents: int32 (judged topic, rank): number of the document within the topic, or -1 as
-        `levels`.
+    documents: int32 (judged topic, rank): number of the document, or -1 as `levels`.
     unjudged: Topics of the run that are not judged.
     """
 
@@ -151,18 +149,14 @@ def _ranked(keys: Any, ids: Sequence[bytes], rule: Order) -> IntArray:
 
 
 def _first_lines(run: RunLines, lines: Sequence[int], *, refuse: bool) -> list[int]:
-    """Return the places of the first lines of documents of a topic, or refuse a second.
-
-    (BadInput).
-    """
+    """Return the places of first lines of documents of a topic, or refuse a second."""
     first: dict[bytes, int] = {}
     for place, line in enumerate(lines):
         document = run.documents[line]
         if refuse and document in first:
             raise BadInput(
                 f"document {document.decode('utf-8', 'replace')!r} stands twice in topic "
-                f"{run.topics[run.topic_of[line]]}, first in line "
-                f"{run.numbers[lines[first[document]]]}; "
+                f"{run.topics[run.topic_of[line]]}, first in line {run.numbers[lines[first[document]]]}; "
                 "remove one of the lines",
                 run.path,
                 int(run.numbers[line]),
@@ -182,7 +176,7 @@ def _keep_first_of_class(levels: Any, numbers: Any, classes: Any) -> None:
 
 
 def _refuse_large(run: RunLines, counts: IntArray, qrels: Qrels, depth: int) -> None:
-    """Refuse a run whose table of all judged topics and all ranks of its longest topic does not fit."""
+    """Refuse a run whose table of judged topics and ranks does not fit."""
     deepest = min(int(counts.max(initial=0)), depth)
     if deepest * len(qrels.topics) > LARGEST_RUN:
         most = LARGEST_RUN // len(qrels.topics)
@@ -247,10 +241,7 @@ def build_rankings(
 
 
 def _compare_labels(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[str], None]) -> None:
-    """Name topics and runs that only one side has; refuse judgements of none of the topics.
-
-    Or documents, of the runs.
-    """
+    """Name topics that one side lacks; refuse judgements of nothing that the runs have."""
     ranked = np.any([run.lengths > 0 for run in runs], axis=0)
     unranked = [topic for topic, there in zip(qrels.topics, ranked, strict=True) if not there]
     unjudged = sorted({topic for run in runs for topic in run.unjudged}, key=natural_key)
@@ -374,9 +365,7 @@ def rankings_dataset(
     attrs: Mapping[str, Any],
     documents: tuple[CountArray, LevelArray] | None = None,
 ) -> xr.Dataset:
-    """Return a dataset of the arrays of `schema.RANKINGS` and, if they are known.
-
-    `schema.DOCUMENTS`.
+    """Return a dataset of the arrays of `schema.RANKINGS` and perhaps `schema.DOCUMENTS`.
 
     level_at_rank, n_retrieved: (run, topic, rank) and (run, topic).
     n_judged: (topic, level).

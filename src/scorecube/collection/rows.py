@@ -15,7 +15,7 @@ from scorecube import names
 AT_ONCE = 2**20
 """Scores that are read at a time: those of a stored chunk."""
 JOINED_AT_ONCE = 2**24
-"""Scores that are read at a time at most so that each chunk of a cube of joined collections is read once."""
+"""Scores that are read at a time at most so that each stored chunk is read once."""
 CHUNKS = "chunks"
 """Shape of stored chunks, in the encoding of a variable."""
 AHEAD = 2
@@ -23,7 +23,7 @@ AHEAD = 2
 
 
 def row_parts(n_rows: int, n_values: int, together: int = 1) -> list[slice]:
-    """Return slices of rows of so many values that hold about `AT_ONCE` of them, or as many rows as are stored together if these hold at most `JOINED_AT_ONCE`.
+    """Return slices of rows that hold about `AT_ONCE` values, or of those stored together.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def is_loaded(cube: xr.Dataset) -> bool:
 
 
 def score_blocks(cube: xr.Dataset) -> Iterator[Any]:
-    """Yield the scores of a cube in its order: all of them if they are in memory, else a few runs at a time, of which the next are read meanwhile."""
+    """Yield the scores of a cube: all if they are in memory, else a few runs at a time."""
     scores = cube.variables[names.SCORE]
     if is_loaded(cube):
         yield scores.values

@@ -1,4 +1,4 @@
-"""Pairs of runs: the one order in which results have them along the dim `pair`, and their labels."""
+"""Pairs of runs: their order along the dim `pair` of results, and their labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FIRST_RUN, SECOND_RUN = "first_run", "second_run"
 
 
 def pair_positions(n_runs: int) -> tuple[Int32Array1, Int32Array1]:
-    """Return the positions of the first and the second run of every pair, int32 (pair,), in label order.
+    """Return the positions of the runs of every pair, int32 (pair,), in label order.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def pair_labels(
 
 
 def positions_of_pairs(result: xr.Dataset) -> tuple[Int32Array1, Int32Array1]:
-    """Return the positions of the first and the second run of every pair of a result, int32 (pair,).
+    """Return the positions of the runs of every pair of a result, int32 (pair,).
 
     result: Has the dims run and pair, with labels, or positions as it is stored.
 

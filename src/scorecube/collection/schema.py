@@ -20,7 +20,7 @@ ROLES = (
     *("estimate", "low", "high", "p_value", "standard_error", "statistic"),
     *("count", "share", "flag", "label", "condition"),
 )
-"""What the values of a variable are: limits, test statistics and p-values are not averaged over collections, estimates and shares are."""
+"""What the values of a variable are: estimates and shares are averaged over collections."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ COORDINATES = (
     ),
     *variables((), "label", "1", "O", system="runs that are repetitions of one system"),
 )
-"""What rows of results are about; a table may name others of these names, which then say so themselves."""
+"""What rows of results are about; tables may declare these names otherwise."""
 
 CELL = (names.METRIC, names.GAIN)
 """Dims of metrics under gain settings."""
@@ -143,7 +143,7 @@ _JUDGED = (names.TOPIC, names.DOCUMENT)
 RANKINGS = (
     *variables(
         *((names.RUN, names.TOPIC, names.RANK), "", "level", "i"),
-        level_at_rank="relevance level of the document at a rank; -1 unjudged or behind the end of the list",
+        level_at_rank="relevance level of the document at a rank; -1 unjudged or behind the end",
     ),
     *variables(
         *((names.RUN, names.TOPIC), "", "documents", "iu"),
@@ -156,11 +156,11 @@ RANKINGS = (
 DOCUMENTS = (
     *variables(
         *((names.RUN, names.TOPIC, names.RANK), "", "1", "i"),
-        document_at_rank="number, within its topic, of the judged document at a rank; -1 unjudged or behind the end of the list",
+        document_at_rank="number of the judged document at a rank; -1 unjudged or behind the end",
     ),
     *variables(
         *(_JUDGED, "", "level", "i"),
-        level_of_document="relevance level of a judged document; -1 pooled but not judged, or behind the topic's last document",
+        level_of_document="relevance level of a document; -1 not judged, or behind the last one",
     ),
 )
 """Documents at ranks."""
@@ -198,7 +198,8 @@ def check(dataset: xr.Dataset, variables: Iterable[Variable], subject: str) -> N
     for variable in variables:
         if variable.name not in dataset.data_vars:
             raise BadInput(
-                f"{subject} has no variable {variable.name!r}; found {', '.join(map(str, dataset.data_vars)) or 'none'}"
+                f"{subject} has no variable {variable.name!r}; found "
+                f"{', '.join(map(str, dataset.data_vars)) or 'none'}"
             )
         array = dataset.variables[variable.name]
         if array.dims != variable.dims:
@@ -207,7 +208,8 @@ def check(dataset: xr.Dataset, variables: Iterable[Variable], subject: str) -> N
             )
         if array.dtype.kind not in variable.kinds:
             raise BadInput(
-                f"{subject}: {variable.name} has dtype {array.dtype}, expected kind {variable.kinds!r}"
+                f"{subject}: {variable.name} has dtype {array.dtype}, expected kind "
+                f"{variable.kinds!r}"
             )
     for label in (names.RUN, names.TOPIC):
         if label in dataset.dims:

@@ -1,4 +1,4 @@
-"""Parts of a cube: selected labels, the best runs, complete topics, distinct cells; standardised scores."""
+"""Parts of a cube: labels, best runs, complete topics, cells; standardised scores."""
 
 from __future__ import annotations
 
@@ -45,14 +45,16 @@ def select(
     metrics, gains, runs, topics
         Labels to keep.
     missing
-        ``drop`` the topics on which any of the kept scores is missing; ``refuse`` leaves them to the analysis, which refuses them.
+        ``drop`` topics with missing scores; ``refuse`` leaves them to the analysis, which
+        refuses them.
     by_topic
         Take topics as independent draws, also those that come in groups.
     bags
         Random bags that more than 1,400 topics are put into by what resamples them; ``none`` draws
         topics by themselves.
     top_runs, by
-        Keep the runs with the highest mean of metric `by` (first metric by default, first gain setting); ties by run name.
+        Keep the runs with the highest mean of metric `by` (by default the first), under the
+        first gain setting; ties by run name.
 
     Returns
     -------
@@ -64,7 +66,7 @@ def select(
     BadName
         Labels that the cube does not have, with the nearest ones it has.
     BadPlan
-        A single text instead of a list, or a number of runs that is not a whole number of at least 1.
+        A single text instead of a list, or a number of runs that is not a positive integer.
 
     Examples
     --------
@@ -106,7 +108,7 @@ def select(
 
 
 def with_labels(cube: xr.Dataset, wanted: Mapping[str, Sequence[str]]) -> xr.Dataset:
-    """Return part of a cube; labels that follow each other are taken as a slice, of which stored scores are read faster.
+    """Return part of a cube; labels that follow each other are a slice, which is read faster.
 
     cube: Scores (metric, gain, run, topic).
     wanted: Dim -> labels that the cube has, in any order.
@@ -144,7 +146,7 @@ def _keep_top_runs(cube: xr.Dataset, count: int, by: Any) -> xr.Dataset:
 
 
 def parse_known(text: str) -> Metric | str:
-    """Parse a metric name; return the text itself if it is no metric, as imported scores may have any name."""
+    """Parse a metric name; return the text itself if it is no metric."""
     try:
         return read_metric(text)
     except BadName:
@@ -152,7 +154,7 @@ def parse_known(text: str) -> Metric | str:
 
 
 def uses_gains(cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return which metrics depend on the gain setting, bool (metric,); all, if the cube does not have them."""
+    """Return which metrics depend on the gain setting, bool (metric,); all if unknown."""
     if names.USES_GAINS in cube.coords:
         return np.asarray(cube.variables[names.USES_GAINS].values, bool)
     return np.ones(cube.sizes[names.METRIC], bool)
@@ -161,7 +163,8 @@ def uses_gains(cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
 def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the distinct (metric, gain) cells of a cube; a metric that uses no gains has one.
 
-    Their scores are float64 (cell, run, topic), to be read only; the cell with the scores of a metric and gain setting is int64 (metric, gain).
+    Their scores are float64 (cell, run, topic), to be read only; the cell of a metric and gain
+    setting is int64 (metric, gain).
     """
     distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
     scores = cube.variables[names.SCORE].values
@@ -188,22 +191,23 @@ def standardise(
     *,
     reference_runs: Sequence[str] | None = None,
 ) -> xr.Dataset:
-    """Standardise scores per topic against known runs, so that hard and easy topics have equal weight.
+    """Standardise scores per topic, so that hard and easy topics have equal weight.
 
     Parameters
     ----------
     cube
         Scores of any metrics.
     method
-        ``z``: (x - mean) / sd of the reference runs on the topic, 0 where they are all equal. ``std-CDF``: the normal
-        distribution function of z (Webber, Moffat and Zobel 2008). ``std-AB``: 0.15 z + 0.5 with z clipped to [-3, 3] (Sakai 2016).
+        ``z``: (x - mean) / sd of the reference runs on the topic, 0 where they are all equal.
+        ``std-CDF``: the normal distribution function of z (Webber, Moffat and Zobel 2008).
+        ``std-AB``: 0.15 z + 0.5 with z clipped to [-3, 3] (Sakai 2016).
     reference_runs
         The known runs, at least two; all runs of the cube by default.
 
     Returns
     -------
     cube
-        Of the same shape; metrics are called ``std-AB:AP``; the reference runs are in the attributes.
+        Of the same shape; metrics are called ``std-AB:AP``, and attributes have the runs.
 
     Raises
     ------

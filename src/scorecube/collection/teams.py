@@ -27,7 +27,9 @@ def teams_of(
     kind: str = "team",
     of: str = names.RUN,
 ) -> list[str]:
-    """Return the team of each run; a run without a team is a team of its own. The same of systems, and of groups of topics.
+    """Return the team of each run, or the system, or the group of each topic.
+
+    A run without a team is a team of its own.
 
     teams: Run -> team; None for teams of one run each. It may name other runs, as a table of a
         whole track does.
@@ -66,7 +68,7 @@ def with_systems(
     path: str | None = None,
     notify: Callable[[str], None],
 ) -> xr.Dataset:
-    """Return scores or rankings with the system that each run is a repetition of; a run without a system is a system of its own.
+    """Return scores or rankings with the system that each run is a repetition of.
 
     dataset: Has the dim run.
     systems: Run -> system; None or nothing leaves the dataset as it is.

@@ -1,4 +1,4 @@
-"""Topics that come in groups, such as the turns of a conversation: the groups, not their topics, are independent draws."""
+"""Topics that come in groups, such as turns of a conversation: groups are independent draws."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scorecube.collection.teams import teams_of
 from scorecube.errors import option
 
 REFUSED = (
-    "topic_group says that topics come in groups, and {}; to take the topics as independent, say so: "
+    "topic_group says that topics come in groups, and {}; to take them as independent, say so: "
     + option("by_topic", True)
 )
 
@@ -24,7 +24,7 @@ def with_topic_groups(
     path: str | None = None,
     notify: Callable[[str], None],
 ) -> xr.Dataset:
-    """Return scores or rankings with the group of each topic; a topic without a group is a group of its own.
+    """Return scores or rankings with the group of each topic.
 
     dataset: Has the dim topic.
     groups: Topic -> group; None or nothing leaves the dataset as it is.

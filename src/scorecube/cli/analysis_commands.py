@@ -17,7 +17,7 @@ from scorecube.errors import ScorecubeError, counted
 if TYPE_CHECKING:
     import xarray as xr
 
-    from scorecube.analyses.base import Analysis
+    from scorecube.analyses.protocol import Analysis
     from scorecube.execute.executor import Executor
     from scorecube.workflow.tasks import Task
 

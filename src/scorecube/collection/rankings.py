@@ -156,7 +156,8 @@ def _first_lines(run: RunLines, lines: Sequence[int], *, refuse: bool) -> list[i
         if refuse and document in first:
             raise BadInput(
                 f"document {document.decode('utf-8', 'replace')!r} stands twice in topic "
-                f"{run.topics[run.topic_of[line]]}, first in line {run.numbers[lines[first[document]]]}; "
+                f"{run.topics[run.topic_of[line]]}, first in line "
+                f"{run.numbers[lines[first[document]]]}; "
                 "remove one of the lines",
                 run.path,
                 int(run.numbers[line]),

@@ -93,10 +93,8 @@ def judged_tables(cube: xr.Dataset) -> JudgedTables:
 
 def _judged(cube: xr.Dataset, truth: str, judge: str, place: int) -> JudgedTable:
     """Return the tables of a judge; its place is that among the judges of the cube."""
-    parts = [
-        cube.isel(gain=np.array(labels_of(cube, names.JUDGEMENTS)) == name)
-        for name in (truth, judge)
-    ]
+    of_set = np.array(labels_of(cube, names.JUDGEMENTS), object)
+    parts = [cube.isel(gain=of_set == name) for name in (truth, judge)]
     scored: list[Any] = [
         part[names.SCORE].notnull().transpose(names.RUN, names.TOPIC, ...).values for part in parts
     ]
@@ -122,7 +120,7 @@ def _judged(cube: xr.Dataset, truth: str, judge: str, place: int) -> JudgedTable
         further=_table(parts[1], further) if is_shared and further.any() else None,
         is_shared=is_shared,
         order=_label_order(shared, table.sizes.size),
-        counts=_label_counts(cube, place),
+        counts=_label_counts(cube)[place],
         n_shared=int(shared.sum()),
         n_truth=int(of_truth.sum()),
         n_judged=int(of_judge.sum()),
@@ -148,8 +146,7 @@ def _label_order(shared: BoolArray, n_units: int) -> IntArray:
     return np.asarray(np.argsort(words[:n_units], kind="stable"))
 
 
-def _label_counts(cube: xr.Dataset, judge: int) -> IntArray:
-    """Return counts of labels, (topic, level, level); no documents without labels."""
-    if names.LABEL_COUNTS in cube:
-        return np.asarray(cube[names.LABEL_COUNTS].values[judge])
-    return np.zeros((cube.sizes[names.TOPIC], 1, 1), np.int64)
+def _label_counts(cube: xr.Dataset) -> IntArray:
+    """Return counts of labels, (judge, topic, level, level); no documents without labels."""
+    nothing = np.zeros((cube.sizes[names.GAIN], cube.sizes[names.TOPIC], 1, 1), np.int64)
+    return np.asarray(cube.get(names.LABEL_COUNTS, nothing))

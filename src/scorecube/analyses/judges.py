@@ -120,14 +120,8 @@ class Judges(Analysis):
         notes = list(tables.notes)
         if judges:
             notes.append(f"No limits where tau is 1 without some topics: {', '.join(judges)}.")
-        attrs = {
-            "trials": 0,
-            "truth": tables.truth,
-            "n_runs": len(tables.runs),
-            "notes": notes,
-            "alpha": self.alpha,
-            "confidence": self.confidence,
-        }
+        attrs = {"trials": 0, "n_runs": len(tables.runs), "truth": tables.truth, "notes": notes}
+        attrs |= {"alpha": self.alpha, "confidence": self.confidence}
         first = replace(tables.judges[0].truth, teams=())
         return first.dataset(VARIABLES, values, coords, attrs)
 

@@ -103,6 +103,7 @@ OPTIONS = {
     "sweep": "--part",
     "show": "--table --collection --columns --top --sort --all --average --format",
     "report": "--out",
+    "forget": "--collection",
     "verify": "",
     "demo": "--out",
 }

@@ -108,3 +108,15 @@ def test_means_need_rows_that_all_collections_have(scorecube: Cli, tmp_path: Pat
     keys = ["sampling", "confidence"]
     expected = every.groupby(keys)["share"].mean()
     assert means.set_index(keys)["share"].sort_index().tolist() == pytest.approx(expected.tolist())
+
+
+def test_results_are_forgotten(scorecube: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "study.zarr"
+    sc.open_study(path, mode="a").add("a", cube=simulate_cube(n_runs=4, seed=1))
+    scorecube("paired", path).succeeded()
+    scorecube("forget", path, "paired").succeeded()
+    assert list(sc.open_study(path)["a"].results("paired")) == []
+    assert scorecube("forget", path, "paired").status == 1
+    assert scorecube("show", path, "paired").status == 1
+    scorecube("paired", path).succeeded()
+    assert len(list(sc.open_study(path)["a"].results("paired"))) == 1

@@ -56,6 +56,7 @@ FUNCTIONS: dict[str, Callable[..., None]] = {
         study_commands.list_,
         study_commands.merge,
         study_commands.verify,
+        study_commands.forget,
         sweep_command.sweep,
     )
 }
@@ -69,7 +70,7 @@ QUESTIONS = {
     "How many topics?": "design wcw reliability",
     "Do judgements, judges and teams change the results?": "judges teams",
     "Show and publish": "info show report figure list",
-    "Many collections, clusters and upkeep": "sweep merge verify",
+    "Many collections, clusters and upkeep": "sweep merge verify forget",
 }
 """Commands in the order of the help; those of further packages stand behind them."""
 FURTHER = "Further analyses"

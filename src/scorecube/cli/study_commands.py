@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Optional
 from scorecube.cli import options
 from scorecube.cli.options import argument, flag
 from scorecube.cli.terminal import echo, echo_table, notify, split, track_progress, write_figure
-from scorecube.errors import BadPlan, CorruptStudy, counted
+from scorecube.errors import BadPlan, BadStudy, CorruptStudy, counted
 
 GAINS = """\
 A gain setting gives one gain for each relevance level, highest level first.
@@ -244,6 +244,23 @@ def verify(
             f"note: replaced scores, or what killed commands left: {', '.join(rest[:5])}"
             f"{', ...' if len(rest) > 5 else ''}; delete it with: scorecube verify {study} --clean"
         )
+
+
+def forget(
+    study: options.StudyPath, analysis: Analysis, collection: options.Collections = None
+) -> None:
+    """Remove the results of an analysis, and its recorded blocks.
+
+    Example: scorecube forget study.zarr swap
+    """
+    from scorecube.storage import open_study
+
+    opened = open_study(study, mode="a")
+    removed = {name: opened[name].forget(analysis) for name in split(collection) or opened}
+    if not any(removed.values()):
+        raise BadStudy(f"{study}: no result of {analysis} to remove")
+    for name, count in removed.items():
+        notify(f"{study}: {name}: {counted(count, 'result')} of {analysis} removed")
 
 
 def list_(

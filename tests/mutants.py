@@ -76,7 +76,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("analyses/paired", (f"{PAIRS}/test_classical.py", f"{PAIRS}/test_equivalence.py", f"{PAIRS}/test_baseline.py")),
     ("analyses/table", ("tests/analyses/test_table.py",)),
     ("analyses/(leaderboard|leader|board|max_|rank_sets)", (STEPS, "tests/analyses/test_rank_sets.py", "tests/analyses/test_leaderboard.py", "tests/analyses/test_board.py")),
-    ("analyses/[a-z_]+.py", ("tests/analyses/test_plan.py", "tests/analyses/test_options.py", "tests/cli/test_commands.py")),
+    ("analyses/[a-z_]+.py", ("tests/analyses/test_plan.py", "tests/analyses/test_options.py", "tests/cli/test_analyses.py")),
 )  # fmt: skip
 """Tests of a module, by the first pattern that its path matches."""
 SECONDS = 40

@@ -50,8 +50,7 @@ mutants: $(TEST_VENV)/kernels ## Changes of single expressions that no test noti
 	for room in kernels statistics analyses; do $(TEST_VENV)/bin/python -m tests.mutants $$room --sample 200 || true; done
 
 soak: $(TEST_VENV)/kernels ## 300 kills, 500 damaged files, and a failure at every call of the file system: an hour
-	SCORECUBE_SYNC=0 $(TEST_VENV)/bin/python -m tests.storage.soak --kills 300
-	SCORECUBE_SOAK=1 $(PYTEST) tests/storage/test_damage.py tests/storage/test_failing_calls.py
+	SCORECUBE_SOAK=1 $(PYTEST) tests/storage
 
 bench: $(TEST_VENV)/ready ## Times of this tree and of OLD=<another checkout> in turn, as ratios
 	$(TEST_VENV)/bin/python -m tests.benchmarks $(OLD) .

@@ -16,7 +16,7 @@ from tests.conftest import REPO
 from tests.storage.states import is_whole
 from tests.storage.test_contract import cube
 
-PROCESSES, COMMITS = 8, int(os.environ.get("SCORECUBE_COMMITS", "12"))
+PROCESSES, COMMITS = 8, 200 if os.environ.get("SCORECUBE_SOAK") else 12
 WRITER = """
 import sys
 from scorecube.storage import NewResult, open_study

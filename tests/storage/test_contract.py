@@ -35,7 +35,7 @@ def with_collection(place: str, seed: int = 0) -> tuple[Study, Collection]:
 
 def new_result(of: Collection, trials: int = 10) -> NewResult:
     result = analyse(of.cube.sel(metric=["m"]), SWAP, trials=trials, seed=1, workers=1)
-    return NewResult("swap", str(result.attrs["digest"]), result, {"note": trials})
+    return NewResult("swap", str(result.attrs["digest"]), result)
 
 
 def test_cubes_come_back_with_the_same_bits(place: str) -> None:
@@ -94,10 +94,8 @@ def test_the_latest_result_is_the_one_that_was_stored_last(place: str) -> None:
     xr.testing.assert_identical(found, few.values)
     assert collection.find_result("swap", "0" * 16) is None
     facts = study.rows()["a"].results("swap")
-    assert {digest: each["note"] for digest, each in facts.items()} == {
-        many.digest: 20,
-        few.digest: 10,
-    }
+    trials = {digest: each["attributes"]["trials"] for digest, each in facts.items()}
+    assert trials == {many.digest: 20, few.digest: 10}
     assert collection.forget("swap") == 2
     assert collection.contents()["results"] == {}
 

@@ -166,7 +166,7 @@ def test_5_a_result_of_replaced_scores_is_said_not_to_be_current(
 ) -> None:
     result, version = new_result(collection), collection.cube_version
     collection.study.add("a", cube=cube(5), replace=True)
-    made = type(result)("swap", result.digest, result.values, {}, version)
+    made = type(result)("swap", result.digest, result.values, version)
     with pytest.raises(BadStudy, match="scores were replaced"):
         collection.write_results([made])
     assert collection.contents()["results"] == {}

@@ -24,7 +24,8 @@ from tests.conftest import Cli
 
 pytestmark = [pytest.mark.alone, pytest.mark.slow]
 """Moments are shares of the time that an undisturbed run took."""
-KILLS, TRIALS, SEED, BLOCK_UNITS = 20, 200, 1, 3
+KILLS = 300 if os.environ.get("SCORECUBE_SOAK") else 20
+TRIALS, SEED, BLOCK_UNITS = 200, 1, 3
 ANALYSES: dict[str, tuple[Analysis, int]] = {
     "bootstrap": (Bootstrap(), KILLS),
     "leaderboard": (Leaderboard(baseline="team01"), 3),

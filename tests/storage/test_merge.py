@@ -93,7 +93,7 @@ def test_the_same_result_twice_is_no_conflict_and_another_is(
     assert merge(out, parts).unchanged == 4
     forged = again.values.assign(count=again.values["count"] + 1)
     study["a"].write_results([type(again)("swap", again.digest, forged)])
-    with pytest.raises(BadStudy, match=r"a: swap/.* differs"):
+    with pytest.raises(BadStudy, match=r"a: values of swap/.* differ"):
         merge(out, parts)
 
 

@@ -89,8 +89,7 @@ def _study_of(given: Any, folder: str) -> Study:
     study = open_study(f"{folder}/study.zarr", mode="a")
     study.add(name, cube=cubes[0])
     stored = [
-        NewResult(str(each.attrs["analysis"]), str(each.attrs["digest"]), each, {})
-        for each in results
+        NewResult(str(each.attrs["analysis"]), str(each.attrs["digest"]), each) for each in results
     ]
     study[name].write_results(stored)
     return study

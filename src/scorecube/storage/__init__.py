@@ -15,13 +15,9 @@ if TYPE_CHECKING:
     from scorecube.storage.codec import pairs_as_labels as pairs_as_labels
     from scorecube.storage.collection import Collection, NewResult
     from scorecube.storage.facts import ATTRIBUTES as ATTRIBUTES
-    from scorecube.storage.facts import VERSIONS as VERSIONS
     from scorecube.storage.facts import Row as Row
-    from scorecube.storage.facts import in_order as in_order
     from scorecube.storage.facts import plan_of as plan_of
-    from scorecube.storage.facts import unreadable as unreadable
     from scorecube.storage.heads import check_collection_name as check_collection_name
-    from scorecube.storage.merge import Merged as Merged
     from scorecube.storage.place import below as below
     from scorecube.storage.study import Study, exists, open_study
     from scorecube.storage.verify import clean as clean
@@ -32,9 +28,8 @@ _NAMES = {
     "blocks": ("BlockStore", "gaps", "select_disjoint"),
     "codec": ("pairs_as_labels",),
     "collection": ("Collection", "NewResult"),
-    "facts": ("ATTRIBUTES", "VERSIONS", "Row", "in_order", "plan_of", "unreadable"),
+    "facts": ("ATTRIBUTES", "Row", "plan_of"),
     "heads": ("check_collection_name",),
-    "merge": ("Merged",),
     "place": ("below",),
     "study": ("Study", "exists", "open_study"),
     "verify": ("clean", "find_rest", "verify_study"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scorecube import names
-from scorecube.errors import BadStudy, CorruptStudy, option
+from scorecube.errors import BadStudy, CorruptStudy, option, visible
 from scorecube.storage.blocks import BlockStore
 from scorecube.storage.facts import (
     ATTRIBUTES,
@@ -58,8 +59,6 @@ class NewResult:
         Name of the analysis and digest of the plan.
     values
         Values, with the provenance as attributes.
-    facts
-        JSON values that listings show of the result without reading its arrays.
     version
         Version of the scores that it is of, see `Collection.cube_version`; by default that of those stored now.
     """
@@ -67,7 +66,6 @@ class NewResult:
     analysis: str
     digest: str
     values: xr.Dataset
-    facts: Mapping[str, Any] = field(default_factory=dict)
     version: str = ""
 
 
@@ -80,16 +78,12 @@ class Collection:
         self.folder = folder_of(name)
 
     def __repr__(self) -> str:
-        """Return its study and name, sizes, metrics and results."""
-        from scorecube.storage.contents import contents_text
-
-        return contents_text(self.study.path, lambda: {self.name: self.row()})
+        """Return its study, sizes, metrics and results."""
+        return visible(f"{self.study.path}: {row_text(self.row())}")
 
     def _repr_html_(self) -> str:
-        """Return the same as a table, for notebooks."""
-        from scorecube.storage.contents import contents_html
-
-        return contents_html(self.study.path, {self.name: self.row()})
+        """Return the same for notebooks."""
+        return f"<pre>{escape(repr(self))}</pre>"
 
     @property
     def head(self) -> Head:
@@ -119,7 +113,7 @@ class Collection:
         return self.cube_among(1)
 
     def cube_among(self, n_cubes: int) -> xr.Dataset:
-        """Return the score cube as one of `n_cubes` that are in use together; the scores of one above its share of 256 MiB are read on use."""
+        """Return the cube as one of `n_cubes` in use, which share 256 MiB; a larger one is read on use."""
         return self._read(lambda head: read_group(self.place, head, CUBE, n_cubes))
 
     @property
@@ -134,7 +128,8 @@ class Collection:
         def read(head: Head) -> xr.Dataset:
             if not head.rankings:
                 raise BadStudy(
-                    f"{self.study.path}: collection {self.name!r} was imported as scores and has no rankings"
+                    f"{self.study.path}: collection {self.name!r} was imported as scores and has "
+                    "no rankings"
                 )
             return read_group(self.place, head, RANKINGS)
 
@@ -160,7 +155,7 @@ class Collection:
         return self.row().contents()
 
     def result_facts(self, analysis: str, *, outdated: bool = False) -> list[dict[str, Any]]:
-        """Return the facts of an analysis' results with their digest, latest last: those of the scores that are stored now, or the outdated ones."""
+        """Return the facts of results, latest last: of the scores stored now, or outdated ones."""
         head = self.head
         found = results_of(self.place, self.folder, analysis, head)
         return in_order(
@@ -172,7 +167,7 @@ class Collection:
         )
 
     def result_attributes(self, analysis: str, *, outdated: bool = False) -> list[dict[str, Any]]:
-        """Return the attributes of an analysis' results, latest last; arguments as of `result_facts`."""
+        """Return the attributes of results, latest last; arguments as of `result_facts`."""
         return [facts[ATTRIBUTES] for facts in self.result_facts(analysis, outdated=outdated)]
 
     def results(self, analysis: str) -> list[xr.Dataset]:
@@ -188,7 +183,8 @@ class Collection:
             outdated = self.result_facts(analysis, outdated=True)
             why = " of the scores that are there now" if outdated else ""
             raise BadStudy(
-                f"{self.study.path}: no result of {analysis} for collection {self.name!r}{why}; run: scorecube {analysis} {self.study.path}"
+                f"{self.study.path}: no result of {analysis} for collection {self.name!r}{why}; "
+                f"run: scorecube {analysis} {self.study.path}"
             )
         return self.open_result(analysis, facts[-1]["digest"])
 
@@ -224,7 +220,7 @@ class Collection:
         replace: bool = False,
         facts: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write scores, or further metrics and gain settings of those that are stored; see `scorecube.storage.study.Study.add`."""
+        """Write scores, or further metrics and gain settings; see `Study.add`."""
         from scorecube.storage.merge_cubes import merge_cubes
 
         where = f"{self.study.path}: collection {self.name!r}"
@@ -236,8 +232,9 @@ class Collection:
             if head.number and not replace:
                 if made_on_use:
                     raise BadStudy(
-                        f"{where} exists, and scores that are written part by part cannot be merged; "
-                        f"use {option('replace', True)} to start over, or another {option('name')}"
+                        f"{where} exists, and scores that are written part by part cannot be "
+                        f"merged; use {option('replace', True)} to start over, or another "
+                        f"{option('name')}"
                     )
                 before = read_group(self.place, head, CUBE)
                 written[CUBE] = merge_cubes(before, cube, where)
@@ -296,10 +293,10 @@ class Collection:
         for result in results:
             stored = results_of(self.place, self.folder, result.analysis, head)
             number = 1 + max((int(facts.get(COMMIT, 0)) for facts in stored.values()), default=0)
-            facts = {**result.facts, COMMIT: number, "head": head.number}
+            noted = {COMMIT: number, "head": head.number}
             path = result_path(self.name, result.analysis, result.digest)
             versions.add(result.version or head.cube)
-            write_result(self.place, path, result.values, result.version or head.cube, facts)
+            write_result(self.place, path, result.values, result.version or head.cube, noted)
             outdated = {
                 digest: facts for digest, facts in stored.items() if not is_current(facts, head)
             }
@@ -309,8 +306,8 @@ class Collection:
                     self._delete_result(result.analysis, digest)
         if not versions <= set(self.head.contains):  # the study may have been moved, too
             raise BadStudy(
-                f"{self.study.path}: {self.name}: its scores were replaced while this command ran, so its result is not current; "
-                "run the same command again"
+                f"{self.study.path}: {self.name}: its scores were replaced while this command ran, "
+                "so its result is not current; run the same command again"
             )
 
     def _delete_result(self, analysis: str, digest: str) -> None:
@@ -331,3 +328,13 @@ def with_notes(head: Head, facts: Mapping[str, Any]) -> Head:
     """Return a head with further facts."""
     noted = {**head.facts.get("facts", {}), **facts}
     return replace(head, facts={**head.facts, "facts": noted}) if noted else head
+
+
+def row_text(row: Row) -> str:
+    """Return a line on a collection."""
+    cube, results = row.facts[CUBE], ", ".join(row.facts["results"]) or "none yet"
+    return (
+        f"{row.collection}: {cube['runs']} runs of {cube['teams']} teams, {cube['topics']} topics; "
+        f"metrics {', '.join(cube['metrics'])}; gain settings {', '.join(cube['gains'])}; "
+        f"results: {results}"
+    )

@@ -1,4 +1,4 @@
-"""What listings show of cubes and results without opening arrays: JSON values in heads, and in a file beside each result."""
+"""What listings show without opening arrays: JSON values in heads, and beside each result."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 ATTRIBUTES: Final = "attributes"
 """Fact of a result: its attributes."""
 COMMIT: Final = "commit"
-"""Fact of a result: one more than that of any result of its analysis when it was stored, as clocks of machines differ."""
+"""Fact of a result: one more than those of its analysis had when it was stored, as clocks differ."""
 VERSION: Final = "cube"
 """Fact of a result: version of the scores that it is of."""
-VERSIONS: Final = "versions"
-"""Fact of a row: digests that change whenever cube and rankings do; empty where there are none."""
 ORIGIN: Final = ("source", "licence", "cite", "note")
 """Attributes of a cube that was fetched: origin of the scores."""
 
@@ -31,8 +29,8 @@ ORIGIN: Final = ("source", "licence", "cite", "note")
 class Row:
     """What a listing says of a collection.
 
-    facts: JSON values: `facts` of the collection, `cube` and `rankings` (None without rankings), `versions` of both, numbers
-        of `results` and of `outdated` results by analysis.
+    facts: JSON values: `facts` of the collection, `cube` and `rankings` (None without rankings),
+        numbers of `results` and of `outdated` results by analysis.
     current: Facts of the results of the stored scores, by analysis and digest.
     """
 
@@ -66,7 +64,6 @@ def row_of(head: Head, results: Mapping[str, Mapping[str, dict[str, Any]]]) -> R
         "facts": dict(head.facts.get("facts", {})),
         CUBE: dict(head.facts[CUBE]),
         RANKINGS: head.facts.get(RANKINGS),
-        VERSIONS: [head.cube, head.rankings],
         "results": {analysis: len(found) for analysis, found in current.items()},
         "outdated": outdated,
     }
@@ -79,7 +76,7 @@ def is_current(facts: Mapping[str, Any], head: Head) -> bool:
 
 
 def in_order(results: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return facts of results, by digest, with their digest, in the order in which they were stored, latest last."""
+    """Return facts of results by digest, with their digest, in the order of storing, latest last."""
     return sorted(
         ({**facts, "digest": digest} for digest, facts in results.items()),
         key=lambda facts: (
@@ -88,12 +85,6 @@ def in_order(results: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
             facts["digest"],
         ),
     )
-
-
-def attribute_facts(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a result as facts."""
-    plain = json.loads(json.dumps(dict(attributes), default=lambda value: value.tolist()))
-    return {"finished": str(attributes.get("finished", "")), ATTRIBUTES: plain}
 
 
 def facts_of_cube(cube: xr.Dataset, *, made_on_use: bool = False) -> dict[str, Any]:
@@ -120,7 +111,7 @@ def facts_of_cube(cube: xr.Dataset, *, made_on_use: bool = False) -> dict[str, A
 
 
 def plan_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plan of a result, with its options, from its attributes; CorruptStudy if there is none.
+    """Return the plan of a result, with its options, from its attributes (CorruptStudy for none).
 
     Examples
     --------
@@ -128,14 +119,13 @@ def plan_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
     {'size': 5}
     """
     try:
-        plan = json.loads(attributes["plan"])
-        if not isinstance(plan, dict):
-            raise TypeError(f"it is {plan!r:.60}")
-        if not isinstance(plan["options"], dict):
-            raise TypeError(f"its options are {plan['options']!r:.60}")
+        plan: dict[str, Any] = json.loads(attributes["plan"])
+        dict(plan["options"])
     except (ValueError, KeyError, TypeError) as error:
         name = attributes.get("analysis", "a result")
-        raise CorruptStudy(unreadable(f"the plan of {name}", error)) from None
+        raise CorruptStudy(
+            f"the plan of {name} cannot be read: {error!r}; run scorecube verify"
+        ) from None
     return plan
 
 
@@ -143,9 +133,3 @@ def plan_options(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a result's plan without what does not distinguish one analysis of other scores from another."""
     left_out = ("cube", "teams", "systems", "seed", "trials")
     return {key: value for key, value in plan_of(attributes).items() if key not in left_out}
-
-
-def unreadable(what: str, error: Exception) -> str:
-    """Return the message on a part of a study that holds something else than it should."""
-    reason = f"it lacks {error.args[0]}" if isinstance(error, KeyError) else str(error)
-    return f"{what} cannot be read: {reason}; run scorecube verify, and compute it again"

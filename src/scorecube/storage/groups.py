@@ -1,4 +1,4 @@
-"""Cubes and rankings: zarr groups that are named by their content, and results: archives of zarr groups with facts beside them."""
+"""Cubes and rankings, which are zarr groups named by their content, and results, which are zips."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from scorecube.errors import CorruptStudy, ScorecubeError
-from scorecube.storage.facts import ATTRIBUTES, VERSION, attribute_facts
+from scorecube.storage.facts import ATTRIBUTES, VERSION
 from scorecube.storage.heads import RESULTS, Head, folder_of
 from scorecube.storage.place import Place, at_once
 from scorecube.storage.sealed import (
@@ -55,10 +55,11 @@ def write_group(
     version = digest_of(str(sorted(files.items())).encode())[:VERSION_LENGTH]
     path = f"{folder_of(name)}/{kind}-{version}.zarr"
     contents = encode(dataset) if kept is None else iter(kept.items())
-    for _ in at_once(
-        place, lambda each: place.write(f"{path}/{each[0]}", each[1], durable=False), contents
-    ):
-        pass
+    list(
+        at_once(
+            place, lambda file: place.write(f"{path}/{file[0]}", file[1], durable=False), contents
+        )
+    )
     place.sync()
     return version, files
 
@@ -66,7 +67,8 @@ def write_group(
 def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dataset:
     """Return the cube or the rankings of a head.
 
-    n_groups: How many are in use together: values of one that takes more than its share of `MAX_LOADED_BYTES` are read on use. 0: all are read.
+    n_groups: How many are in use together: values of one that takes more than its share of
+        `MAX_LOADED_BYTES` are read on use; 0 to read all.
     Raises CorruptStudy: A file that is missing or does not match its digest.
     """
     from scorecube.collection.schema import MAX_LOADED_BYTES
@@ -112,7 +114,8 @@ def corrupt(place: Place, path: str, error: Exception) -> CorruptStudy:
     """Return the error for a part of a study that is damaged."""
     reason = (str(error) or type(error).__name__).splitlines()[0]
     return CorruptStudy(
-        f"{place.name}: {path}: {reason}; run scorecube verify to list all damage, and compute it again or restore it from a copy"
+        f"{place.name}: {path}: {reason}; run scorecube verify to list all damage, and compute it "
+        "again or restore it from a copy"
     )
 
 
@@ -124,45 +127,50 @@ def result_path(name: str, analysis: str, digest: str) -> str:
 def write_result(
     place: Place, path: str, values: xr.Dataset, version: str, facts: Mapping[str, Any]
 ) -> None:
-    """Write the archive of a result, then the facts beside it; a killed process may leave the archive alone, which is enough."""
+    """Write the archive of a result, then facts beside it: a kill may leave the archive alone."""
     from scorecube.storage.codec import encode
 
     archive = pack(dict(encode(values.assign_attrs({STORED_VERSION: version}))))
-    known = {**attribute_facts(values.attrs), VERSION: version, "zip": seal_of(archive), **facts}
     place.write(path + ARCHIVE, archive)
-    place.write(path + FACTS, encode_record(known))
+    place.write(path + FACTS, encode_record({**_facts_of(archive), **facts}))
 
 
-def open_archive(place: Place, path: str) -> tuple[dict[str, bytes], dict[str, Any], str] | None:
-    """Return the files of a result by key, its attributes, and the digest of its archive; None if there is none.
+def _facts_of(archive: bytes) -> dict[str, Any]:
+    """Return what an archive says of itself."""
+    attributes = json.loads(unpack(archive)[METADATA])["attributes"]
+    attributes.pop("coordinates", None)
+    version = str(attributes.pop(STORED_VERSION, ""))
+    finished = str(attributes.get("finished", ""))
+    return {ATTRIBUTES: attributes, "finished": finished, VERSION: version, "zip": seal_of(archive)}
+
+
+def read_archive(place: Place, path: str) -> bytes | None:
+    """Return the archive of a result; None if there is none.
 
     Raises CorruptStudy: It is damaged, or that of another plan.
     """
     archive = place.read(path + ARCHIVE)
-    if archive is None:
-        return None
     try:
-        files = unpack(archive)
-        attributes = json.loads(files[METADATA])["attributes"]
-        if (attributes["analysis"], attributes["digest"]) != tuple(path.split("/")[-2:]):
+        about = None if archive is None else _facts_of(archive)[ATTRIBUTES]
+        if about is not None and [about["analysis"], about["digest"]] != path.split("/")[-2:]:
             raise ValueError("is the result of another plan")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise corrupt(place, path + ARCHIVE, error) from None
-    return files, attributes, seal_of(archive)
+    return archive
 
 
 def read_result(place: Place, path: str) -> xr.Dataset | None:
-    """Return a result; None if there is none. Values of one above `MAX_LOADED_BYTES` are read on use.
+    """Return a result; None if there is none. Values of a large one are read on use.
 
-    Raises CorruptStudy: As of `open_archive`.
+    Raises CorruptStudy: As of `read_archive`.
     """
     from scorecube.collection.schema import MAX_LOADED_BYTES
     from scorecube.storage.codec import decode, nbytes_of, open_lazily
 
-    opened = open_archive(place, path)
-    if opened is None:
+    archive = read_archive(place, path)
+    if archive is None:
         return None
-    files, *_ = opened
+    files = unpack(archive)
     try:
         size = nbytes_of({key: content for key, content in files.items() if _is_metadata(key)})
         result = open_lazily(files) if size > MAX_LOADED_BYTES else decode(files)
@@ -177,40 +185,31 @@ def results_of(place: Place, folder: str, analysis: str, head: Head) -> dict[str
 
     Raises CorruptStudy: A result that is damaged, or of a head that is missing.
     """
-    names = place.children(f"{folder}/{RESULTS}/{analysis}")
     found = {}
-    for name in names:
+    for name in place.children(f"{folder}/{RESULTS}/{analysis}"):
         digest = name.removesuffix(ARCHIVE)
-        if not name.endswith(ARCHIVE) or not RESULT.fullmatch(digest):
-            continue
-        path = f"{folder}/{RESULTS}/{analysis}/{digest}"
-        facts = read_facts(place, path)
-        if int(facts.get("head", 0)) > head.number:
-            raise corrupt(place, path, ValueError(f"names head {facts['head']}, which is missing"))
-        found[digest] = facts
+        if name.endswith(ARCHIVE) and RESULT.fullmatch(digest):
+            path = f"{folder}/{RESULTS}/{analysis}/{digest}"
+            found[digest] = facts = read_facts(place, path)
+            if int(facts.get("head", 0)) > head.number:
+                error = ValueError(f"names head {facts['head']}, which is missing")
+                raise corrupt(place, path, error)
     return found
 
 
 def read_facts(place: Place, path: str) -> dict[str, Any]:
-    """Return the facts of a result; made of its archive where they are missing, damaged, or those of another."""
-    facts = _facts_beside(place, path)
+    """Return the facts of a result; of its archive where there are none, or those of another."""
+    facts = facts_beside(place, path)
     if facts is not None:
         return facts
-    opened = open_archive(place, path)
-    if opened is None:
+    archive = read_archive(place, path)
+    if archive is None:
         raise corrupt(place, path + ARCHIVE, ValueError("is missing"))
-    _, attributes, seal = opened
-    version = str(attributes.pop(STORED_VERSION, ""))
-    attributes.pop("coordinates", None)
-    return {**attribute_facts(attributes), VERSION: version, "zip": seal}
+    return _facts_of(archive)
 
 
-def has_facts(place: Place, path: str) -> bool:
-    """Whether the facts beside a result are its own."""
-    return _facts_beside(place, path) is not None
-
-
-def _facts_beside(place: Place, path: str) -> dict[str, Any] | None:
+def facts_beside(place: Place, path: str) -> dict[str, Any] | None:
+    """Return the facts beside a result; None if they are missing, damaged, or those of another."""
     try:
         facts = decode_record(place.read(path + FACTS) or b"")
         about, seal = facts[ATTRIBUTES], place.read(path + ARCHIVE, SEAL_BYTES)

@@ -1,20 +1,21 @@
 """Merging studies: what one lacks of the others is copied.
 
-Three passes: verify all that the others hold; compare what is held under the same names; copy. Files never change, so a merge that was killed is continued by
-the same call.
+Three passes: verify all that the others hold; compare what is held under the same names; copy. Files
+never change, so a merge that was killed is continued by the same call.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from scorecube.errors import BadStudy, CorruptStudy, counted
-from scorecube.storage.collection import Collection
-from scorecube.storage.facts import is_current
-from scorecube.storage.groups import ARCHIVE, FACTS, read_group, read_result, results_of
+from scorecube.storage.collection import Collection, with_notes
+from scorecube.storage.groups import ARCHIVE, FACTS, read_result
 from scorecube.storage.heads import BLOCKS, CUBE, RANKINGS, RESULTS, Head, commit
+from scorecube.storage.place import is_url
 from scorecube.storage.study import Study, open_study
 from scorecube.storage.verify import verify_collection
 
@@ -28,8 +29,8 @@ class Merged:
     """What a merge did.
 
     parts: Paths or URLs of the studies that were merged.
-    new, extended, unchanged: Numbers of collections of the parts that were added, that existed and got more, and that
-        held everything already.
+    new, extended, unchanged: Numbers of collections that were added, that existed and got more, and
+        that held everything already.
     results: Number of results that were copied.
     """
 
@@ -65,8 +66,8 @@ def merge(
     Raises
     ------
     BadStudy
-        No study at a path, `out` among the parts, or conflicts: other scores of a collection with the same name, another content of the
-        result of the same plan. Nothing was written.
+        No study at a path, `out` among the parts, or conflicts: other scores of a collection with the
+        same name, other values of the same plan. Nothing was written.
     CorruptStudy
         Damage in a part; nothing was written.
 
@@ -76,7 +77,8 @@ def merge(
     >>> from scorecube.testing import simulate_cube
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for place, name in enumerate("ab"):
-    ...         open_study(f"{folder}/{name}", mode="a").add(name, cube=simulate_cube(n_runs=4, seed=place))
+    ...         part = open_study(f"{folder}/{name}", mode="a")
+    ...         part.add(name, cube=simulate_cube(n_runs=4, seed=place))
     ...     merged = merge(folder + "/all", [folder + "/a", folder + "/b"])
     ...     merged.new, list(open_study(folder + "/all"))
     (2, ['a', 'b'])
@@ -85,10 +87,10 @@ def merge(
     target, opened = open_study(out, mode="a"), [open_study(part) for part in given]
     if not opened:
         raise BadStudy(f"no studies to merge into {out}; name at least one", option="parts")
-    if any(_is_same_place(study, target) for study in opened):
+    if _real(target) in map(_real, opened):
         raise BadStudy(f"{out} is named as the study to merge into and as one of the parts")
     collections = [study[name] for study in opened for name in study]
-    done, merged = 0, Merged(tuple(study.path for study in opened))
+    counts, done = Counter[str](), 0
 
     def step() -> None:
         nonlocal done
@@ -96,25 +98,31 @@ def merge(
         if progress is not None:
             progress(done, 2 * len(collections))
 
-    problems = list[str]()
+    damage = list[str]()
     for collection in collections:
-        problems += [f"{collection.study.path}: {line}" for line in verify_collection(collection)]
+        damage += [f"{collection.study.path}: {line}" for line in verify_collection(collection)]
         step()
-    if problems:
+    if damage:
         raise CorruptStudy(
-            f"{counted(len(problems), 'damaged place')} in the parts, nothing was merged:{_listed(problems)}"
+            f"{counted(len(damage), 'damaged place')} in the parts, nothing was merged:"
+            f"{_listed(damage)}"
         )
-    _refuse_conflicts(target, collections)
+    if conflicts := _conflicts(target, collections):
+        raise BadStudy(
+            f"{counted(len(conflicts), 'conflict')} between studies, nothing was merged:"
+            f"{_listed(conflicts)}\n"
+            "leave out one of the studies, or store the collection under another name"
+        )
+    target.prepare()
     for collection in collections:
-        merged = _copy(target, collection, merged)
+        kind, n_results = _copy(target, collection)
+        counts.update({kind: 1, "results": n_results})
         step()
-    return merged
+    return Merged(tuple(study.path for study in opened), **counts)
 
 
-def _is_same_place(study: Study, other: Study) -> bool:
-    return study.path == other.path or (
-        "://" not in study.path and os.path.realpath(study.path) == os.path.realpath(other.path)
-    )
+def _real(study: Study) -> str:
+    return study.path if is_url(study.path) else os.path.realpath(study.path)
 
 
 def _listed(lines: Sequence[str]) -> str:
@@ -122,36 +130,23 @@ def _listed(lines: Sequence[str]) -> str:
     return "".join(f"\n  {line}" for line in [*lines[:MAX_LINES], *more])
 
 
-def _refuse_conflicts(target: Study, collections: Sequence[Collection]) -> None:
-    """Compare what several studies hold under one name (BadStudy)."""
-    first = {name: target[name] for name in target}
-    conflicts = list[str]()
+def _conflicts(target: Study, collections: Sequence[Collection]) -> list[str]:
+    """Return a line for each thing that two studies hold under one name, and that differs."""
+    first, lines = {name: target[name] for name in target}, list[str]()
     for collection in collections:
         other = first.setdefault(collection.name, collection)
-        if other is collection:
-            continue
+        where = f"in {collection.study.path} differ from those in {other.study.path}"
         if not _same_scores(other, collection):
-            conflicts.append(
-                f"{collection.name}: scores in {collection.study.path} differ from those in {other.study.path}"
-            )
+            lines.append(f"{collection.name}: scores {where}")
             continue
-        others = _results(other)
+        others, root = _results(other), f"{collection.folder}/{RESULTS}"
         for path, seal in _results(collection).items():
-            if others.get(path, seal) == seal:
-                continue
-            mine, theirs = (
-                read_result(each.place, f"{each.folder}/{RESULTS}/{path}")
-                for each in (other, collection)
-            )
-            if mine is None or theirs is None or not mine.equals(theirs):
-                conflicts.append(
-                    f"{collection.name}: {path} in {collection.study.path} differs from that in {other.study.path}"
-                )
-    if conflicts:
-        raise BadStudy(
-            f"{counted(len(conflicts), 'conflict')} between studies, nothing was merged:{_listed(conflicts)}\n"
-            "leave out one of the studies, or store the collection under another name"
-        )
+            if others.get(path, seal) != seal:
+                mine = read_result(other.place, f"{root}/{path}")
+                theirs = read_result(collection.place, f"{root}/{path}")
+                if mine is None or theirs is None or not mine.equals(theirs):
+                    lines.append(f"{collection.name}: values of {path} {where}")
+    return lines
 
 
 def _same_scores(one: Collection, other: Collection) -> bool:
@@ -159,39 +154,32 @@ def _same_scores(one: Collection, other: Collection) -> bool:
     mine, theirs = one.head, other.head
     if mine.cube in theirs.contains or theirs.cube in mine.contains:
         return True
-    cubes = [read_group(each.place, each.head, CUBE) for each in (one, other)]
-    return bool(cubes[0].equals(cubes[1]))
+    return bool(one.cube.equals(other.cube))
 
 
 def _results(collection: Collection) -> dict[str, str]:
-    """Return the digest of the archive of each current result, by analysis and digest of the plan."""
-    head, place, folder = collection.head, collection.place, collection.folder
+    """Return the digest of each current result's archive, by analysis and digest of the plan."""
+    current = collection.row().current
     return {
         f"{analysis}/{digest}": str(facts["zip"])
-        for analysis in place.children(f"{folder}/{RESULTS}")
-        for digest, facts in results_of(place, folder, analysis, head).items()
-        if is_current(facts, head)
+        for analysis, results in current.items()
+        for digest, facts in results.items()
     }
 
 
-def _copy(target: Study, source: Collection, merged: Merged) -> Merged:
-    """Copy what the target lacks of a collection, and return the numbers of what was done so far."""
-    target.prepare()
-    own, theirs = Collection(target, source.name), source.head
-    is_new = source.name not in target
-    before = 0 if is_new else own.head.number
+def _copy(target: Study, source: Collection) -> tuple[str, int]:
+    """Copy what the target lacks of a collection; return the number of `Merged` that counts it, and results."""
+    own, theirs, number = Collection(target, source.name), source.head, 0
 
-    def copy(path: str) -> bool:
-        content = source.place.read(path)
-        if content is not None:
-            own.place.write(path, content, durable=False)
-        return content is not None
+    def copy(path: str) -> None:
+        own.place.write(path, source.place.read(path) or b"", durable=False)
 
     def change(head: Head) -> Head:
+        nonlocal number
+        number = head.number
         newer = not head.number or (theirs.cube != head.cube and head.cube in theirs.contains)
-        kinds = [kind for kind in (CUBE, RANKINGS) if getattr(theirs, kind)]
-        for kind in kinds:
-            if newer or not getattr(head, kind):
+        for kind in (CUBE, RANKINGS):
+            if getattr(theirs, kind) and (newer or not getattr(head, kind)):
                 for key in theirs.files[kind]:
                     copy(f"{theirs.group(kind)}/{key}")
                 facts = {**head.facts, kind: theirs.facts[kind]}
@@ -200,12 +188,10 @@ def _copy(target: Study, source: Collection, merged: Merged) -> Merged:
         own.place.sync()
         contains = dict.fromkeys([head.cube, *head.contains, *theirs.contains])
         noted = {**theirs.facts.get("facts", {}), **head.facts.get("facts", {})}
-        facts = {**head.facts, **({"facts": noted} if noted else {})}
-        return replace(head, contains=tuple(contains), facts=facts)
+        return with_notes(replace(head, contains=tuple(contains)), noted)
 
-    head = commit(own.place, source.name, change)
-    there, wanted = _results(own), _results(source)
-    missing = [path for path in wanted if path not in there]
+    after = commit(own.place, source.name, change)
+    missing = [path for path in _results(source) if path not in _results(own)]
     for path in missing:
         for end in (ARCHIVE, FACTS):
             copy(f"{source.folder}/{RESULTS}/{path}{end}")
@@ -213,11 +199,5 @@ def _copy(target: Study, source: Collection, merged: Merged) -> Merged:
     for key in set(source.place.keys(blocks)) - set(own.place.keys(blocks)):
         copy(f"{blocks}/{key}")
     own.place.sync()
-    changed = head.number != before or bool(missing)
-    return replace(
-        merged,
-        new=merged.new + is_new,
-        extended=merged.extended + (changed and not is_new),
-        unchanged=merged.unchanged + (not changed),
-        results=merged.results + len(missing),
-    )
+    changed = after.number != number or bool(missing)
+    return "new" if not number else "extended" if changed else "unchanged", len(missing)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from scorecube.errors import BadStudy, CorruptStudy, nearest
-from scorecube.storage.collection import Collection
+from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, counted, nearest, visible
+from scorecube.storage.collection import Collection, row_text
 from scorecube.storage.facts import Row
 from scorecube.storage.heads import (
     BLOCKS,
@@ -27,6 +28,8 @@ from scorecube.storage.place import SCHEMES, Directory, Place, at_once, is_url
 if TYPE_CHECKING:
     import xarray as xr
 
+MOST = 50
+"""Collections that are listed."""
 BEGINNINGS = ("head.", f"{CUBE}-", f"{RANKINGS}-", RESULTS, BLOCKS)
 """Of the names of what the folder of a collection holds."""
 
@@ -139,15 +142,17 @@ class Study:
 
     def __repr__(self) -> str:
         """Return its path, and sizes, metrics and results of its collections."""
-        from scorecube.storage.contents import contents_text
-
-        return contents_text(self.path, self.rows)
+        try:
+            rows = [row_text(row) for row in self.rows().values()]
+        except ScorecubeError as error:
+            return visible(f"{self.path}: {error}")
+        more = [f"and {len(rows) - MOST:,} more"] if len(rows) > MOST else []
+        lines = [f"{self.path}: {counted(len(rows), 'collection')}", *rows[:MOST], *more]
+        return "\n".join(map(visible, lines))
 
     def _repr_html_(self) -> str:
-        """Return the same as a table, for notebooks."""
-        from scorecube.storage.contents import contents_html
-
-        return contents_html(self.path, self.rows())
+        """Return the same for notebooks."""
+        return f"<pre>{escape(repr(self))}</pre>"
 
     def __reduce__(self) -> tuple[Callable[..., Study], tuple[str, str]]:
         """Another process opens the same study."""

@@ -10,7 +10,7 @@ from scorecube.storage.groups import (
     ARCHIVE,
     FACTS,
     checked_reader,
-    has_facts,
+    facts_beside,
     read_facts,
     read_result,
 )
@@ -101,7 +101,7 @@ def _without_facts(collection: Collection) -> list[str]:
         for name in place.children(f"{root}/{analysis}"):
             path = f"{root}/{analysis}/{name.removesuffix(ARCHIVE)}"
             try:
-                if name.endswith(ARCHIVE) and not has_facts(place, path):
+                if name.endswith(ARCHIVE) and facts_beside(place, path) is None:
                     read_facts(place, path)
                     found.append(path + FACTS)
             except ScorecubeError:

@@ -18,6 +18,7 @@ import psutil
 import xarray as xr
 
 from scorecube.analyses import Swap
+from scorecube.execute.clusters import choose_cluster, open_executor
 from scorecube.workflow.api import open_study, plan_in_study
 from scorecube.workflow.tasks import Task
 
@@ -34,6 +35,15 @@ ENVIRONMENT = {
 LOCAL = {"class": "distributed.LocalCluster", "options": {"threads_per_worker": 1}}
 """A cluster file with one process per core."""
 QUIET = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
+
+
+@contextmanager
+def open_client(
+    cluster: Any, scheduler: str | None = None, workers: int | None = None
+) -> Iterator[Any]:
+    """Yield a client for what options of a command select."""
+    with open_executor(choose_cluster(cluster, scheduler, workers)) as executor:
+        yield executor.client
 
 
 def run_quietly(

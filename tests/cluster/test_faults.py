@@ -18,11 +18,11 @@ import xarray as xr
 from scorecube.analyses import Swap
 from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan, ClusterFailed
-from scorecube.execute.clusters import choose_cluster, open_client, open_executor
+from scorecube.execute.clusters import choose_cluster, open_executor
 from scorecube.execute.items import translate_errors
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
-from tests.cluster.lab import ENVIRONMENT, LOCAL, QUIET, is_loopback, wait_until
+from tests.cluster.lab import ENVIRONMENT, LOCAL, QUIET, is_loopback, open_client, wait_until
 
 if TYPE_CHECKING:
     from distributed import Client

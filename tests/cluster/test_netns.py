@@ -210,7 +210,7 @@ def test_a_killed_worker_and_a_cut_link_change_nothing(
 def registered(network: Network) -> list[str]:
     """Return the workers that the scheduler knows."""
     code = (
-        "from scorecube.execute.clusters import open_client\n"
+        "from tests.cluster.lab import open_client\n"
         f"with open_client({str(network.profile)!r}) as client:\n"
         "    print(*client.scheduler_info(n_workers=-1)['workers'])"
     )

@@ -15,10 +15,9 @@ import psutil
 import pytest
 
 from scorecube.analyses import Swap
-from scorecube.execute.clusters import open_client
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
-from tests.cluster.lab import LOCAL
+from tests.cluster.lab import LOCAL, open_client
 
 if TYPE_CHECKING:
     from distributed import Client

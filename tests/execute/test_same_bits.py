@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.analyses import Swap
-from scorecube.execute.clusters import open_client
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, digest, select
-from tests.cluster.lab import LOCAL
+from tests.cluster.lab import LOCAL, open_client
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -18,12 +18,11 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.errors import ClusterFailed
-from scorecube.execute.clusters import open_client
 from scorecube.execute.executor import Executor
 from scorecube.execute.versions import PACKAGES, check_versions, own_versions
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study, plan_in_study
-from tests.cluster.lab import ENVIRONMENT, QUIET, wait_until
+from tests.cluster.lab import ENVIRONMENT, QUIET, open_client, wait_until
 
 SOURCE = Path(__file__).parents[2] / "src"
 KERNEL = Path("scorecube", "kernels", "swap.py")

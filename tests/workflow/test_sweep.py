@@ -19,12 +19,12 @@ import xarray as xr
 import scorecube as sc
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, ClusterFailed, StoreFailed, SweepFailed
-from scorecube.execute.clusters import open_client
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow import sweep_tasks as module
 from scorecube.workflow import tasks
 from scorecube.workflow.sweep_tasks import share
+from tests.cluster.lab import open_client
 from tests.conftest import REPO, Cli
 
 ANALYSES = '[[analysis]]\nname = "swap"\nsize = 10\n[[analysis]]\nname = "tukey"\n'

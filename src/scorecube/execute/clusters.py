@@ -165,53 +165,34 @@ def choose_cluster(
 
 
 def read_spec(path: str | os.PathLike[str]) -> ClusterSpec:
-    """Read a cluster file (BadPlan with file and line for another one)."""
+    """Read a cluster file (BadPlan for another one)."""
     import yaml
 
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        node, settings = yaml.compose(text, yaml.SafeLoader), yaml.safe_load(text)
+        settings = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise BadPlan(f"{path}: cannot read the cluster file: {error.strerror}") from None
     except yaml.YAMLError as error:
         raise BadPlan(f"{path}: the cluster file is not YAML: {error}") from None
-    if not isinstance(node, yaml.MappingNode):
+    if not isinstance(settings, dict):
         raise BadPlan(f"{path}: a cluster file is lines 'setting: value', such as class: ...")
-    lines = {str(key.value): key.start_mark.line + 1 for key, _ in node.value}
-    return make_spec(settings, os.fspath(path), lines)
+    return make_spec(settings, os.fspath(path))
 
 
-def make_spec(
-    settings: Mapping[str, Any], where: str = "the cluster", lines: Mapping[str, int] | None = None
-) -> ClusterSpec:
-    """Return the specification of the content of a cluster file (BadPlan for another one).
-
-    where, lines: The file, and the line of each setting, for messages.
-    """
+def make_spec(settings: Mapping[str, Any], where: str = "the cluster") -> ClusterSpec:
+    """Return the specification of the content of a cluster file (BadPlan for another one)."""
     for key, value in settings.items():
-        place = f"{where}:{lines[key]}" if lines and key in lines else where
-        if key not in SETTING_TYPES:
-            known = nearest(str(key), list(SETTING_TYPES), 3)
-            raise BadPlan(f"{place}: unknown setting {key!r}; nearest: {known}")
-        expected = SETTING_TYPES[key]
+        expected = SETTING_TYPES.get(key)
+        if expected is None:
+            near = nearest(str(key), list(SETTING_TYPES), 3)
+            raise BadPlan(f"{where}: unknown setting {key!r}; nearest: {near}")
         if not isinstance(value, expected):
             word = "settings" if expected is Mapping else expected.__name__
-            raise BadPlan(f"{place}: {key} is {value!r:.60}; expected {word}")
+            raise BadPlan(f"{where}: {key} is {value!r:.60}; expected {word}")
     if ("class" in settings) == ("address" in settings):
         raise BadPlan(f"{where}: a cluster file names a class of dask clusters, or an address")
     others = {key: value for key, value in settings.items() if key != "class"}
     return ClusterSpec(kind=settings.get("class", ""), **others)
-
-
-@contextmanager
-def open_client(
-    cluster: ClusterSpec | Mapping[str, Any] | str | os.PathLike[str] | None,
-    scheduler: str | None = None,
-    workers: int | None = None,
-) -> Iterator[Client | None]:
-    """Yield a client for what `choose_cluster` selects; None for threads of this process."""
-    with open_executor(choose_cluster(cluster, scheduler, workers)) as executor:
-        yield executor.client
 
 
 @contextmanager

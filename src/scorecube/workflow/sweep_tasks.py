@@ -36,7 +36,7 @@ from scorecube.errors import (
     counted,
     option,
 )
-from scorecube.execute.clusters import open_client
+from scorecube.execute.clusters import make_spec, open_executor
 from scorecube.execute.executor import Executor, Progress
 from scorecube.execute.items import run_items
 from scorecube.execute.memory import default_memory
@@ -247,7 +247,7 @@ def _side_by_side(
             memory = (executor.memory or default_memory()) // count
             options = {"n_workers": count, "threads_per_worker": 1}
             spec = {"class": "distributed.LocalCluster", "options": options}
-            client = stack.enter_context(open_client(spec))
+            client = stack.enter_context(open_executor(make_spec(spec))).client
         run_items(client, partial(compute_there, path, memory=memory), tasks, take)
     return returned
 

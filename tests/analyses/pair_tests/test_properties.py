@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from scorecube.analyses import Bootstrap, Randomisation, Tukey, bootstrap
 from scorecube.analyses.plan import make_plan
-from scorecube.execute.clusters import open_client
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, select
-from tests.cluster.lab import LOCAL
+from tests.cluster.lab import LOCAL, open_client
 from tests.oracles.agreement import FAMILIES
 from tests.oracles.paired_tests import run_positions
 
